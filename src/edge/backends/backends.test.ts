@@ -267,11 +267,11 @@ test('an error response is a response and does not fail over', async (t) => {
 
 test('a request that may have been received is retried at most once, and only when it is idempotent', async (t) => {
   const { config, routeId, tunnels, ask } = await startHarness(t)
-  const seen: string[] = []
+  const receivedIds: string[] = []
   for (const name of ['a', 'b', 'c']) {
     const upstream = await startTcp(t, (socket) =>
       socket.on('data', (chunk: Buffer) => {
-        seen.push(/x-id: (\S+)/i.exec(chunk.toString('latin1'))?.[1] ?? 'body')
+        receivedIds.push(/x-id: (\S+)/i.exec(chunk.toString('latin1'))?.[1] ?? 'body')
         socket.resetAndDestroy()
       }),
     )
@@ -287,7 +287,7 @@ test('a request that may have been received is retried at most once, and only wh
   const put = await ask({ method: 'PUT', body: 'with a body', headers: { 'x-id': 'put' } })
 
   assert.deepEqual([get.status, post.status, put.status], [502, 502, 502])
-  const countOf = (id: string) => seen.filter((seenId) => seenId === id).length
+  const countOf = (id: string) => receivedIds.filter((receivedId) => receivedId === id).length
   assert.deepEqual([countOf('get'), countOf('post'), countOf('put')], [2, 1, 1])
 })
 
@@ -335,7 +335,7 @@ test('a client that disconnects while a static address is being dialled with TLS
 
   client.destroy()
 
-  await eventually(() => closed, 'the connection to the address is over')
+  await eventually(() => closed, 'the connection to the address is closed')
   assert.equal((await askSecurely(tlsPort, ca, { host: HOST, path: '/open' })).text, 'open')
 })
 

@@ -262,7 +262,7 @@ test('a request in flight finishes on the configuration it started with', async 
     waiting.push(() => response.end('as it began'))
   })
   const slow = ask()
-  await eventually(() => waiting.length === 1, 'the request is under way')
+  await eventually(() => waiting.length === 1, 'the request is in flight')
 
   const other = config.create(HttpResponseBackend, { body: 'new' })
   config.update(routeId, { backend: { backend_id: other }, response_headers: { add: { x: 'new' } } })
@@ -330,7 +330,7 @@ const broken: Record<
     const id = config.create(CertificateAuthority, { ca_pem: '' })
     return { scopeId: edgeId, settings: { mutual_tls: { enabled: true, certificate_authority_ids: [id] } } }
   },
-  'a chosen certificate that is missing': ({ config, edgeId }) => {
+  'a configured certificate that is missing': ({ config, edgeId }) => {
     config.create(ReservedDomain, { domain: HOST }, 'rd_1')
     config.write(ReservedDomain as unknown as Resource, 'rd_1', {
       ...config.record('rd_1'),
@@ -338,7 +338,7 @@ const broken: Record<
     })
     return { scopeId: edgeId, settings: {} }
   },
-  'a chosen certificate whose key cannot be unsealed': ({ config, edgeId }) => {
+  'a configured certificate whose key cannot be unsealed': ({ config, edgeId }) => {
     config.write(TlsCertificate as unknown as Resource, 'cert_1', {
       certificate_pem: 'x',
       private_key_pem: null,

@@ -21,13 +21,17 @@ export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
   onPortsChanged(ports: ReadonlySet<number>): void
 }
 
-/** Counters of one route or raw edge, and its owner. */
-export interface ScopeCounts {
-  readonly edgeId: string
+/** Counters of one route or raw edge. */
+export interface ScopeCounters {
   /** The route, or the edge itself when it has no routes. */
   readonly placeId: string
-  readonly accountId: string
   readonly counters: Readonly<EntryCounters>
+}
+
+/** The same with the edge and its owner. */
+export interface ScopeCounts extends ScopeCounters {
+  readonly edgeId: string
+  readonly accountId: string
 }
 
 /**
@@ -115,10 +119,10 @@ export class EdgeTable implements Table, EdgeFollower {
   }
 
   /** Counters of one edge; empty when it belongs to another account. */
-  countsOf(accountId: string, edgeId: string): readonly Omit<ScopeCounts, 'edgeId' | 'accountId'>[] {
+  countsOf(accountId: string, edgeId: string): readonly ScopeCounters[] {
     const edge = this.#compiled.get(edgeId)
     if (edge === undefined || edge.entry.accountId !== accountId) return []
-    return edge.scopes.map(({ id, counters }) => ({ placeId: id, counters }))
+    return edge.scopes.map(({ id, counters }): ScopeCounters => ({ placeId: id, counters }))
   }
 
   /** Broken scopes of one edge; empty when it belongs to another account. */

@@ -71,7 +71,7 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
 export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
   const { entry, plainHttpEntry, names, ports } = previous
   const { module, message } = new ModuleBuildError('configuration', error)
-  const brokenScopes = [{ placeId: entry.id, module, reason: message }]
+  const brokenScopes: BrokenScope[] = [{ placeId: entry.id, module, reason: message }]
   const denied = { names, ports, plainHttpEntry, routes: [], brokenScopes, dependencies: new Set<string>() }
   if (entry.kind === 'raw') {
     const deniedEntry: RawEntry = { ...entry, policy: undefined, admission: [denyAll(module)] }

@@ -222,7 +222,7 @@ export function createGate(options: GateOptions): Gate {
     const text = cookies.get(loginPrefix + signInId)
     const pending = text === undefined ? undefined : seal.decrypt<PendingSignIn>(`login ${scopeId}`, text)
     if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
-      throw new SignInRefused('this sign-in was begun in another browser; open the page again')
+      throw new SignInRefused('this sign-in was started in another browser; open the page again')
     return pending.returnTo
   }
 

@@ -59,15 +59,15 @@ for (const [name, change] of Object.entries(changes))
   test(`states and tickets are invalid once ${name}`, async (t) => {
     const page = await start(t)
     const { begin, redeem, redeemed, ask, config } = page
-    const [early, late] = [await begin(), await begin()]
-    const { ticket } = await redeem(early.state, 'code=early')
+    const [first, second] = [await begin(), await begin()]
+    const { ticket } = await redeem(first.state, 'code=first')
 
     change(page)
     await config.applied()
 
-    const rejected = await redeem(late.state, 'code=late')
-    assert.deepEqual([rejected.status, redeemed], [403, ['early']], 'the code went nowhere')
-    const { status, headers } = await ask({ path: ticket, headers: { cookie: early.cookies.join('; ') } })
+    const rejected = await redeem(second.state, 'code=second')
+    assert.deepEqual([rejected.status, redeemed], [403, ['first']], 'the code went nowhere')
+    const { status, headers } = await ask({ path: ticket, headers: { cookie: first.cookies.join('; ') } })
     assert.notEqual(status, 303)
     assert.ok(!setCookies(headers).some((line) => line.includes('session=')), 'no session is created')
   })
@@ -102,9 +102,9 @@ test('a ticket is valid once, for a minute, and in the browser that started the 
   const elsewhere = await getTicket()
   shared.used.add(`sign-in ${elsewhere.id}`)
   assert.equal(await redeemTicket(elsewhere.ticket, elsewhere.cookies), 403, 'used on another node')
-  const late = await getTicket()
+  const expired = await getTicket()
   time.now += 60_001
-  assert.equal(await redeemTicket(late.ticket, late.cookies), 403, 'too late')
+  assert.equal(await redeemTicket(expired.ticket, expired.cookies), 403, 'too late')
 })
 
 test('a ticket is valid only at the origin where the sign-in started', async (t) => {
@@ -136,11 +136,11 @@ test('a state is valid once, for ten minutes, and at the redirect URI of its pro
   assert.equal((await redeem(state)).status, 403)
 
   const again = await begin()
-  const late = await begin()
+  const expired = await begin()
   assert.equal((await redeem(again.state)).status, 303)
   assert.equal((await redeem(again.state)).status, 403)
   time.now += 600_001
-  assert.equal((await redeem(late.state)).status, 403)
+  assert.equal((await redeem(expired.state)).status, 403)
   assert.deepEqual(redeemed, ['c'])
 })
 

@@ -138,8 +138,8 @@ function parseKeyIds(jwks: string): unknown[] {
 }
 
 /** The key id in the header of the ID token; the signature is verified elsewhere. */
-function parseTokenKeyId(answer: string): string | undefined {
-  const { id_token: token } = parseObject(answer)
+function parseTokenKeyId(response: string): string | undefined {
+  const { id_token: token } = parseObject(response)
   if (typeof token !== 'string') return undefined
   const { kid } = parseObject(Buffer.from(token.split('.', 1)[0]!, 'base64url').toString())
   return typeof kid === 'string' ? kid : undefined

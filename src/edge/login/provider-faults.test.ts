@@ -12,7 +12,7 @@ const IDP = 'idp.adit.localhost'
 
 /** A page behind a configurable provider, with a provider timeout shorter than that of the guarded client. */
 async function start(t: TestContext) {
-  const { issuer, manners, told } = await startOpenidProvider(t)
+  const { issuer, manners: behaviour, told: observed } = await startOpenidProvider(t)
   const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 60_000 })
   t.after(() => outbound.close())
   const logins = createLogins({
@@ -34,21 +34,21 @@ async function start(t: TestContext) {
     const { status, headers } = await open(HOST, '/')
     assert.equal(status, 302)
     const { searchParams } = new URL(String(headers.location))
-    told.nonce = searchParams.get('nonce') ?? ''
+    observed.nonce = searchParams.get('nonce') ?? ''
     const { pathname } = new URL(searchParams.get('redirect_uri') ?? '')
     const cookie = [headers['set-cookie'] ?? []].flat().map((line) => line.split(';', 1)[0])
     const callback = `${pathname}?${new URLSearchParams({ code: 'c', state: searchParams.get('state') ?? '' })}`
     return { callback, cookie: cookie.join('; ') }
   }
 
-  return { manners, open, begin }
+  return { behaviour, open, begin }
 }
 
 for (const part of ['describe', 'publish', 'token'] as const)
   test(`a visitor sees an error when the provider does not respond (${part})`, async (t) => {
-    const { manners, open, begin } = await start(t)
+    const { behaviour, open, begin } = await start(t)
     const callback = part === 'describe' ? undefined : (await begin()).callback
-    Object.assign(manners, { [part]: faults.hangs })
+    Object.assign(behaviour, { [part]: faults.hangs })
 
     const { status, text, headers } =
       callback === undefined ? await open(HOST, '/') : await open(IDP, callback)
@@ -58,9 +58,9 @@ for (const part of ['describe', 'publish', 'token'] as const)
   })
 
 test('an invalid provider response is distinguished from an unavailable provider', async (t) => {
-  const { manners, open, begin } = await start(t)
+  const { behaviour, open, begin } = await start(t)
   const { callback } = await begin()
-  Object.assign(manners, { header: { alg: 'none' } })
+  Object.assign(behaviour, { header: { alg: 'none' } })
   const rejected = await open(IDP, callback)
 
   assert.deepEqual([rejected.status, rejected.headers['adit-error-code']], [403, 'ERR_ADIT_3207'])
@@ -71,9 +71,9 @@ test('an invalid provider response is distinguished from an unavailable provider
 })
 
 test('many groups and large claims still make a session cookie that browsers accept', async (t) => {
-  const { manners, open, begin } = await start(t)
+  const { behaviour, open, begin } = await start(t)
   const groups = Array.from({ length: 30_000 }, (_, index) => `group-${index}`)
-  manners.claims = (claims) => ({ ...claims, groups, text: 'x'.repeat(100_000) })
+  behaviour.claims = (claims) => ({ ...claims, groups, text: 'x'.repeat(100_000) })
   const { callback, cookie } = await begin()
 
   const redeemed = await open(IDP, callback)

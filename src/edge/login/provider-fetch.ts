@@ -16,7 +16,7 @@ export function createProviderFetch(outbound: Pick<Outbound, 'fetch'>): Provider
       throw new ProviderUnavailable({ cause: error })
     }
     if (response.status >= 500)
-      throw new ProviderUnavailable({ cause: new Error(`it answered ${response.status}`) })
+      throw new ProviderUnavailable({ cause: new Error(`it responded ${response.status}`) })
     return response
   }
 }
@@ -25,7 +25,7 @@ export function createProviderFetch(outbound: Pick<Outbound, 'fetch'>): Provider
 export async function withTimeout<T>(work: Promise<T>, timeoutMs: number): Promise<T> {
   let timer: NodeJS.Timeout | undefined
   const deadline = new Promise<never>((_resolve, reject) => {
-    const cause = new Error(`no answer within ${timeoutMs} ms`)
+    const cause = new Error(`no response within ${timeoutMs} ms`)
     timer = setTimeout(() => reject(new ProviderUnavailable({ cause })), timeoutMs)
   })
   try {

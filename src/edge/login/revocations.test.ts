@@ -7,31 +7,31 @@ const DISTANT_FUTURE = 1_000_000
 test('a revocation covers sessions that started before it, not later ones', () => {
   const revocations = new Revocations()
 
-  revocations.add({ place: 'place', subject: 'ada', at: 50_500, until: DISTANT_FUTURE }, 0)
+  revocations.add({ place: 'scope', subject: 'ada', at: 50_500, until: DISTANT_FUTURE }, 0)
 
   assert.deepEqual(
-    [49, 50, 51].map((since) => revocations.isRevoked('place', 'ada', since)),
+    [49, 50, 51].map((since) => revocations.isRevoked('scope', 'ada', since)),
     [true, true, false],
   )
-  assert.equal(revocations.isRevoked('place', 'bob', 1), false)
+  assert.equal(revocations.isRevoked('scope', 'bob', 1), false)
   assert.equal(revocations.isRevoked('other', 'ada', 1), false)
 })
 
 test('an older revocation that arrives later reverts nothing', () => {
   const revocations = new Revocations()
 
-  revocations.add({ place: 'place', subject: 'ada', at: 50_000, until: DISTANT_FUTURE }, 0)
-  revocations.add({ place: 'place', subject: 'ada', at: 20_000, until: 60_000 }, 0)
+  revocations.add({ place: 'scope', subject: 'ada', at: 50_000, until: DISTANT_FUTURE }, 0)
+  revocations.add({ place: 'scope', subject: 'ada', at: 20_000, until: 60_000 }, 0)
   revocations.sweep(70_000)
 
-  assert.equal(revocations.isRevoked('place', 'ada', 50), true)
+  assert.equal(revocations.isRevoked('scope', 'ada', 50), true)
 })
 
 test('expired revocations are dropped', () => {
   const revocations = new Revocations()
 
-  revocations.add({ place: 'place', subject: 'a', at: 1_000, until: 5_000 }, 0)
-  revocations.add({ place: 'place', subject: 'b', at: 1_000, until: 5_000 }, 5_000)
+  revocations.add({ place: 'scope', subject: 'a', at: 1_000, until: 5_000 }, 0)
+  revocations.add({ place: 'scope', subject: 'b', at: 1_000, until: 5_000 }, 5_000)
   assert.equal(revocations.size, 1)
   revocations.sweep(5_000)
 
@@ -48,8 +48,8 @@ test('the table stays bounded and never forgets a sign-out', () => {
   }
 
   for (let n = 1; n <= 1_000; n++) assert.equal(revocations.isRevoked('busy', `s${n}`, n), true, `s${n}`)
-  assert.equal(revocations.isRevoked('busy', 'eve', 1), true, 'old sessions of the busy place begin anew')
+  assert.equal(revocations.isRevoked('busy', 'eve', 1), true, 'older sessions of the busy scope are revoked')
   assert.equal(revocations.isRevoked('busy', 'eve', 1_001), false)
   assert.equal(revocations.isRevoked('small', 'ada', 1), true)
-  assert.equal(revocations.isRevoked('small', 'bob', 1), false, 'other places do not pay for it')
+  assert.equal(revocations.isRevoked('small', 'bob', 1), false, 'other scopes are unaffected')
 })

@@ -23,14 +23,14 @@ export async function parseSignedQuery(query: string): Promise<SignedQuery | und
   const parameters = new Map<string, string>()
   for (const pair of query.split('&')) {
     const name = pair.split('=', 1)[0]!
-    if (parameters.has(name)) throw new Error(`${name} is there twice`)
+    if (parameters.has(name)) throw new Error(`${name} occurs twice`)
     parameters.set(name, pair)
   }
   if (!parameters.has('SAMLRequest')) {
     if (parameters.has('SAMLResponse')) return undefined
     throw new Error('there is no message')
   }
-  if (parameters.has('SAMLResponse')) throw new Error('it is a request and an answer')
+  if (parameters.has('SAMLResponse')) throw new Error('it is both a request and a response')
   const ordered = ['SAMLRequest', 'SigAlg', 'RelayState', 'Signature'].flatMap(
     (name) => parameters.get(name) ?? [],
   )

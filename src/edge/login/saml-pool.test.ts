@@ -68,9 +68,12 @@ test('a full queue rejects further checks of the same route only', async (t) => 
   await workers.check('a', faultyCheck('echo'))
   const waiting = ['hang', 'echo', 'echo'].map((kind) => settle(workers.check('a', faultyCheck(kind))))
 
-  const [own, other] = [workers.check('a', faultyCheck('echo')), workers.check('b', faultyCheck('echo'))]
+  const [sameRoute, otherRoute] = [
+    workers.check('a', faultyCheck('echo')),
+    workers.check('b', faultyCheck('echo')),
+  ]
 
-  assert.equal(await settle(own), '503 ERR_ADIT_3218')
-  assert.equal(await settle(other), 'done')
+  assert.equal(await settle(sameRoute), '503 ERR_ADIT_3218')
+  assert.equal(await settle(otherRoute), 'done')
   assert.deepEqual(await Promise.all(waiting), ['503 ERR_ADIT_3218', 'done', 'done'])
 })

@@ -105,7 +105,7 @@ test('a sign-in completes once, at its own route and in its own browser', async 
   const second = await post(relayState, { requestId })
   assert.ok(
     second === 403 || (await redeemTicket(second, cookies)) === 403,
-    'another answer to the same request',
+    'another response to the same request',
   )
 })
 
@@ -115,11 +115,11 @@ test('a sign-in started at another route completes at neither', async (t) => {
   const other = await begin(OTHER)
 
   assert.equal(await post(other.relayState, { requestId: own.requestId }), 403, 'its RelayState, our request')
-  assert.equal(await post(other.relayState, { requestId: other.requestId }), 403, 'its sign-in, our answer')
+  assert.equal(await post(other.relayState, { requestId: other.requestId }), 403, 'its sign-in, our response')
   assert.equal(await post(own.relayState, { requestId: other.requestId }), 403, 'our RelayState, its request')
   assert.equal(await post(own.relayState, { requestId: own.requestId }, otherId), 403, 'our sign-in, there')
-  assert.equal(await post(own.relayState, {}), 403, 'an answer to no request')
-  assert.equal(await post(own.relayState.slice(1), { requestId: own.requestId }), 403, 'cut')
+  assert.equal(await post(own.relayState, {}), 403, 'a response to no request')
+  assert.equal(await post(own.relayState.slice(1), { requestId: own.requestId }), 403, 'truncated')
   assert.notEqual(
     await post(own.relayState, { requestId: own.requestId }, routeId),
     403,
@@ -143,9 +143,9 @@ test('a ticket is invalid in another browser and with cookies of another sign-in
 
 test('RelayState expires after ten minutes, a ticket after one', async (t) => {
   const { begin, post, redeemTicket, time } = await start(t)
-  const late = await begin()
+  const expired = await begin()
   time.now += 10 * 60_000 + 1
-  assert.equal(await post(late.relayState, { requestId: late.requestId }), 403)
+  assert.equal(await post(expired.relayState, { requestId: expired.requestId }), 403)
 
   time.now = Date.now()
   const slow = await begin()
@@ -192,7 +192,7 @@ for (const [name, change] of Object.entries(changes))
     assert.ok(outcome === 403 || outcome === 404, String(outcome))
     const initiated = await post(`https://${HOST}/page`, { groups: ['staff'] })
     if (name !== 'the module has other settings')
-      assert.ok(initiated === 403 || initiated === 404, 'nor one begun there')
+      assert.ok(initiated === 403 || initiated === 404, 'nor an IdP-initiated one')
     assert.notEqual(await redeemTicket(ticket, first.cookies), 303)
   })
 

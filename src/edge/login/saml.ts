@@ -53,19 +53,19 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     options
   // Unusable metadata fails at configuration time rather than at the first sign-in, and is reported to the owner.
   if (settings.idp_metadata !== '') requireUsableMetadata(settings.idp_metadata, METADATA_LIMITS)
-  let cached: { idp: Promise<IdentityProvider>; at: number } | undefined
+  let cached: { idp: Promise<IdentityProvider>; loadedAt: number } | undefined
 
   /** The identity provider, loaded on first use. Inline metadata is parsed only once. */
   function loadProvider(): Promise<IdentityProvider> {
     const isStatic = settings.idp_metadata !== ''
-    if (cached !== undefined && (isStatic || performance.now() - cached.at < METADATA_TTL_MS))
+    if (cached !== undefined && (isStatic || performance.now() - cached.loadedAt < METADATA_TTL_MS))
       return cached.idp
     const idp = (isStatic ? parseStatic() : fetchMetadata()).catch((error: unknown) => {
       // Inline metadata does not change; anything else is retried.
       if (!isModuleBroken(error)) cached = undefined
       throw error
     })
-    cached = { idp, at: performance.now() }
+    cached = { idp, loadedAt: performance.now() }
     return idp
   }
 
@@ -153,7 +153,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
     complete() {
       // Responses arrive by POST on the login host, which issues a ticket; nothing else can be completed here.
-      throw new SignInRefused('this is not how this provider answers')
+      throw new SignInRefused('this provider does not respond this way')
     },
 
     metadata: () =>
@@ -238,13 +238,13 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   }
 
   async function revokeSessions(nameId: string): Promise<void> {
-    const at = clock.now()
-    const until = at + createLifetime(settings, 0).maxSeconds * 1000
-    const revocation = { place: scopeId, subject: toSubject(nameId), at, until }
+    const now = clock.now()
+    const until = now + createLifetime(settings, 0).maxSeconds * 1000
+    const revocation = { place: scopeId, subject: toSubject(nameId), at: now, until }
     await store.end(revocation).catch(() => {
       throw refusal('login_unavailable')
     })
-    revocations.add(revocation, at)
+    revocations.add(revocation, now)
   }
 
   /**
@@ -254,7 +254,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     relayState: string,
     serves: ServesOrigin,
   ): SignInOrigin & { returnTo: string } {
-    if (!settings.allow_idp_initiated) throw new SignInRefused('sign-ins have to begin at the page itself')
+    if (!settings.allow_idp_initiated) throw new SignInRefused('sign-ins must start at the page itself')
     const url = URL.parse(relayState)
     const { port } = new URL(settings.assertion_consumer_service_url)
     if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.origin, url.pathname))

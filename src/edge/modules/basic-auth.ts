@@ -12,7 +12,7 @@ export interface BasicCredential {
 
 /** Requires HTTP basic authentication (RFC 7617). Only agents' endpoints have it; there is no such edge module. */
 export function basicAuth(credentials: readonly BasicCredential[]): RequestStep {
-  if (credentials.length === 0) throw new ModuleConfigError('no credential is given')
+  if (credentials.length === 0) throw new ModuleConfigError('no credential is configured')
   const digests = credentials.map(({ username, password }) => digest(`${username}:${password}`))
 
   return (exchange) => {

@@ -10,9 +10,9 @@ export type LoginContext = Pick<
 
 /** The login service. Declared here, by its users; implemented in `login` and passed to the edge. */
 export interface Logins {
-  oauth(settings: Settings<typeof Oauth>, place: LoginContext): RequestStep
-  oidc(settings: Settings<typeof Oidc>, place: LoginContext): RequestStep
-  saml(settings: Settings<typeof Saml>, place: LoginContext): RequestStep
+  oauth(settings: Settings<typeof Oauth>, context: LoginContext): RequestStep
+  oidc(settings: Settings<typeof Oidc>, context: LoginContext): RequestStep
+  saml(settings: Settings<typeof Saml>, context: LoginContext): RequestStep
 }
 
 function requireLogins({ logins }: ModuleContext): Logins {

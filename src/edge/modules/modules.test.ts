@@ -44,7 +44,7 @@ async function observeClients({ ask }: HttpsEdgeWorld): Promise<string> {
     .map(({ status, text }) => {
       if (status !== 200) return 'no'
       const { headers } = JSON.parse(text) as { headers: Record<string, string> }
-      assert.ok(!text.includes('forged'), 'a visitor must not be able to say who it is')
+      assert.ok(!text.includes('forged'), 'a client must not be able to forge its identity')
       return headers['adit-mtls-subject-alt-name-dns'] ?? 'anonymous'
     })
     .join(' ')

@@ -313,7 +313,7 @@ test('genuine webhooks of every provider pass; forged, altered and stale ones ar
         `${provider}: early`,
       )
     }
-    assert.equal(tunnel.visitors.length, streams, 'the upstream is not even connected to')
+    assert.equal(tunnel.visitors.length, streams, 'the upstream is never connected to')
   }
 })
 

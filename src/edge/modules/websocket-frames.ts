@@ -89,12 +89,12 @@ export class FrameReader {
     const shortLength = second & 0x7f
     const lengthBytes = shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0
     const size = 2 + lengthBytes + 4
-    if ((first & 0x70) !== 0) return 'it uses an extension that was not agreed'
+    if ((first & 0x70) !== 0) return 'a frame uses an extension that was not negotiated'
     // RFC 6455 section 5.1: a client masks everything it sends.
     if ((second & 0x80) === 0) return 'a frame is not masked'
     const opcode = first & 0x0f
     const control = opcode >= Opcode.close
-    if (opcode > Opcode.pong || (opcode > Opcode.binary && !control)) return 'a frame is of no known kind'
+    if (opcode > Opcode.pong || (opcode > Opcode.binary && !control)) return 'a frame has an unknown opcode'
     if (control && ((first & 0x80) === 0 || shortLength > MAX_CONTROL_PAYLOAD_BYTES))
       return 'a control frame is malformed'
     if (bytes.length < size) return 0

@@ -64,11 +64,11 @@ test('payloads of any size pass in both directions', async (t) => {
 })
 
 test('each side sees the other one close, and the last bytes arrive', async (t) => {
-  let seen = ''
+  let received = ''
   let ended = false
   const harness = await startConverter(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
-      seen += chunk
+      received += chunk
       if (String(chunk) === 'bye') socket.end('last words')
     })
     socket.on('end', () => {
@@ -81,7 +81,7 @@ test('each side sees the other one close, and the last bytes arrive', async (t) 
   await once(closing, 'open')
   closing.send('hello')
   closing.close()
-  await eventually(() => ended && seen === 'hello', 'the service saw all of it and the end')
+  await eventually(() => ended && received === 'hello', 'the service received all of it and the end')
   const closedByService = open(t, harness)
   await once(closedByService, 'open')
   const messages: string[] = []

@@ -22,7 +22,7 @@ export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
       const target = backend(exchange, attempt)
       if (target === undefined || isAnswer(target)) return target
       const { name, tunnelId } = target
-      return { name, tunnelId, pool: createConverterPool(target), open: (visitor) => target.open(visitor) }
+      return { name, tunnelId, pool: createConverterPool(target), open: (client) => target.open(client) }
     }
   },
 })

@@ -34,9 +34,9 @@ export async function clientAuthority(
 ): Promise<ClientAuthority> {
   const keys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
   const serialNumber = () => `40${randomBytes(8).toString('hex')}`
-  const validity = (over: boolean) => ({
+  const validity = (isExpired: boolean) => ({
     notBefore: new Date(Date.now() - 48 * HOUR),
-    notAfter: new Date(Date.now() + (over ? -1 : 24) * HOUR),
+    notAfter: new Date(Date.now() + (isExpired ? -1 : 24) * HOUR),
   })
   const root = await X509CertificateGenerator.createSelfSigned({
     serialNumber: serialNumber(),
@@ -51,13 +51,13 @@ export async function clientAuthority(
   })
   return {
     ca: writePem('CERTIFICATE', new Uint8Array(root.rawData)),
-    async issue(name, { dns = [], emails = [], expired: over = false } = {}) {
+    async issue(name, { dns = [], emails = [], expired: isExpired = false } = {}) {
       const leafKeys = await webcrypto.subtle.generateKey(EC, true, ['sign', 'verify'])
       const leaf = await X509CertificateGenerator.create({
         serialNumber: serialNumber(),
         subject: [{ CN: [name] }],
         issuer: root.subjectName,
-        ...validity(over),
+        ...validity(isExpired),
         signingAlgorithm: EC,
         publicKey: leafKeys.publicKey,
         signingKey: keys.privateKey,

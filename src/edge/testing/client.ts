@@ -56,7 +56,7 @@ function send(
       timeout: 10_000,
     })
     request.on('error', fail)
-    request.on('timeout', () => request.destroy(new Error('no answer in time')))
+    request.on('timeout', () => request.destroy(new Error('no response in time')))
     request.on('response', (response) => {
       const chunks: Buffer[] = []
       response.on('data', (chunk: Buffer) => chunks.push(chunk))

@@ -80,10 +80,14 @@ function listen(server: Server): Promise<number> {
 }
 
 /** Polls until the condition holds; throws on timeout. */
-export async function eventually(condition: () => boolean, what: string, timeoutMs = 10_000): Promise<void> {
+export async function eventually(
+  condition: () => boolean,
+  description: string,
+  timeoutMs = 10_000,
+): Promise<void> {
   const deadline = Date.now() + timeoutMs
   while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`Waited in vain until ${what}.`)
+    if (Date.now() > deadline) throw new Error(`Timed out waiting until ${description}.`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
 }

@@ -23,20 +23,20 @@ const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
 const OK = [':status', '200'] as const
 /** Responses that cannot be forwarded. Each must end in a 502 or a reset, at little cost. */
 export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
-  'a head without an end': {
+  'an endless head': {
     answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\nX: ', 'a'.repeat(16_384)),
   },
-  'fields without an end': {
+  'endless fields': {
     answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n', 'X-A: b\r\n'.repeat(1000)),
   },
-  'interim answers without an end': {
+  'endless interim responses': {
     answer: (socket) =>
       repeatForever(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100)),
   },
-  'interim answers in one piece': {
+  'interim responses in one chunk': {
     answer: (socket) => void socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(MAX_INTERIMS + 1)),
   },
-  'trailers without an end': {
+  'endless trailers': {
     answer: (socket) =>
       repeatForever(
         socket,
@@ -58,11 +58,11 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
         'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
       ),
   },
-  'a chunk size without an end': {
+  'an endless chunk size': {
     answer: (socket) =>
       repeatForever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '0'.repeat(16_384)),
   },
-  'chunk extensions without an end': {
+  'endless chunk extensions': {
     answer: (socket) =>
       repeatForever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(16_384)),
   },
@@ -85,7 +85,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
       socket.write(Buffer.concat([SETTINGS, frame(1, 4, 1, bomb)]))
     },
   },
-  'an HTTP/2 head that continues without an end': {
+  'endless HTTP/2 continuation frames': {
     http2: true,
     answer: (socket) =>
       repeatForever(
@@ -94,11 +94,11 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
         frame(9, 0, 1, encodeBlock(Array.from({ length: 100 }, () => ['x-a', 'b'.repeat(100)] as const))),
       ),
   },
-  'interim answers without an end over HTTP/2': {
+  'endless interim responses over HTTP/2': {
     http2: true,
     answer: (socket) => repeatForever(socket, SETTINGS, Buffer.concat(encodeHeaders([[':status', '103']]))),
   },
-  'a change of protocol over HTTP/2': {
+  'a protocol switch over HTTP/2': {
     http2: true,
     answer: (socket) => void socket.write(Buffer.concat([SETTINGS, ...encodeHeaders([[':status', '101']])])),
   },
@@ -124,12 +124,12 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
         ]),
       ),
   },
-  'framing of HTTP/1 over HTTP/2': {
+  'HTTP/1 framing over HTTP/2': {
     http2: true,
     answer: (socket) =>
       void socket.write(Buffer.concat([SETTINGS, ...encodeHeaders([OK, ['transfer-encoding', 'chunked']])])),
   },
-  'nonsense over HTTP/2': {
+  'invalid bytes over HTTP/2': {
     http2: true,
     answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(16_384)),
   },

@@ -159,7 +159,7 @@ const forwarded: Payload[] = [
 
 /** Hand-written request smuggling attempts. */
 export const payloads: readonly Payload[] = [
-  ...rejected.map((bytes) => ({ bytes, out: 0 })),
-  ...aborted.map((bytes) => ({ bytes, out: 0 })),
+  ...rejected.map((bytes): Payload => ({ bytes, out: 0 })),
+  ...aborted.map((bytes): Payload => ({ bytes, out: 0 })),
   ...forwarded,
 ]

@@ -41,11 +41,11 @@ export class RawClient {
   }
 
   /** Waits until the condition holds; throws on timeout. */
-  async until(condition: (client: this) => boolean, what = 'the expected bytes'): Promise<this> {
+  async until(condition: (client: this) => boolean, description = 'the expected bytes'): Promise<this> {
     const deadline = Date.now() + TIMEOUT_MS
     while (!condition(this)) {
       if (Date.now() > deadline)
-        throw new Error(`Waited in vain for ${what}; got ${JSON.stringify(this.text)}`)
+        throw new Error(`Timed out waiting for ${description}; got ${JSON.stringify(this.text)}`)
       await new Promise<void>((resolve) => {
         const timer = setTimeout(resolve, 200)
         this.#waiters.push(() => {

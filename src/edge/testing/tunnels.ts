@@ -12,7 +12,7 @@ export function localTunnel(
   port: number,
   overrides: Partial<Omit<Tunnel, 'options' | 'open'>> & { options?: Partial<EndpointOptions> } = {},
 ): LocalTunnel {
-  const visitors: Visitor[] = []
+  const clients: Visitor[] = []
   return {
     id: newId('tn'),
     accountId: 'ac_test',
@@ -32,9 +32,9 @@ export function localTunnel(
     poolingEnabled: false,
     ...overrides,
     options: { proxyProto: 0, ...overrides.options },
-    visitors,
+    visitors: clients,
     open(client) {
-      visitors.push(client)
+      clients.push(client)
       return new SocketStream(connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }))
     },
   }
