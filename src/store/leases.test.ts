@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
-import { isLeased, requireLease, takeLease } from './leases.ts'
+import { isLeased, requireLease, acquireLease } from './leases.ts'
 import { LeaseLost } from './store.ts'
 
 /** A database with the table of leases and a clock that tests set. */
@@ -17,7 +17,7 @@ function leaseTable() {
       get: (text: string, ...values: SQLInputValue[]) => database.prepare(text).get(...values),
       run: (text: string, ...values: SQLInputValue[]) => database.prepare(text).run(...values),
     } as unknown as Parameters<typeof requireLease>[0],
-    take: (holder: string, ttlMs = 1000) => takeLease((body) => body(table.sql), 'job', holder, ttlMs),
+    acquire: (holder: string, ttlMs = 1000) => acquireLease((body) => body(table.sql), 'job', holder, ttlMs),
     require: (fence: number) => requireLease(table.sql, { name: 'job', fence }),
   }
   return table
@@ -34,22 +34,22 @@ test('a lease is held up to its last millisecond and not at its end', () => {
 
 test('a lease from before a reboot, which ends further away than it is long, is free', async () => {
   const table = leaseTable()
-  await table.take('node-1')
+  await table.acquire('node-1')
   // The monotonic clock of a machine begins again at its start.
   table.now = 10
 
   assert.equal(isLeased({ expires_at: 1_001_000, ttl: 1000 }, table.now), false)
-  const next = await table.take('node-2')
+  const next = await table.acquire('node-2')
 
   assert.equal(next?.fence, 2)
 })
 
 test('a holder that takes its own expired lease again gets a higher fence, and its older fence is void', async () => {
   const table = leaseTable()
-  const first = await table.take('node-1')
+  const first = await table.acquire('node-1')
   table.now += 1000
 
-  const second = await table.take('node-1')
+  const second = await table.acquire('node-1')
 
   assert.equal(first?.fence, 1)
   assert.equal(second?.fence, 2)
@@ -60,20 +60,20 @@ test('a holder that takes its own expired lease again gets a higher fence, and i
 
 test('a holder that takes its own running lease again gets a higher fence too', async () => {
   const table = leaseTable()
-  await table.take('node-1')
+  await table.acquire('node-1')
 
-  assert.equal((await table.take('node-1'))?.fence, 2)
-  assert.equal(await table.take('node-2'), undefined)
+  assert.equal((await table.acquire('node-1'))?.fence, 2)
+  assert.equal(await table.acquire('node-2'), undefined)
 })
 
 test('renewing extends a lease from now on, and an expired one cannot be renewed', async () => {
   const table = leaseTable()
-  const lease = await table.take('node-1')
+  const lease = await table.acquire('node-1')
   table.now += 900
 
   assert.equal(await lease?.renew(), true)
   table.now += 999
-  assert.equal(await table.take('node-2'), undefined)
+  assert.equal(await table.acquire('node-2'), undefined)
   await table.require(lease!.fence)
   table.now += 1
   assert.equal(await lease?.renew(), false)
@@ -82,10 +82,10 @@ test('renewing extends a lease from now on, and an expired one cannot be renewed
 
 test('a released lease is free at once, and releasing late leaves the next holder alone', async () => {
   const table = leaseTable()
-  const lease = await table.take('node-1')
+  const lease = await table.acquire('node-1')
 
   await lease?.release()
-  const next = await table.take('node-2')
+  const next = await table.acquire('node-2')
   await lease?.release()
 
   assert.equal(next?.fence, 2)
