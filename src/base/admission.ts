@@ -3,7 +3,7 @@ import { sourceOf } from './client-key.ts'
 import { readEnds, type SocketEnds } from './io/socket-ends.ts'
 
 /** Shared sources leave this part of the places to those that are not. */
-const RESERVED = 1 / 16
+const RESERVED_FRACTION = 1 / 16
 
 export interface AdmissionLimits {
   /** Connections at once. */
@@ -36,12 +36,12 @@ export class Admission {
   /** Gives a connection a place until it is closed and copies its ends; closes it when there is no place for it. */
   admit(socket: Socket): SocketEnds | undefined {
     const ends = readEnds(socket)
-    const leave = ends && this.takeSource(ends.remoteAddress)
-    if (leave === undefined) {
+    const release = ends && this.takeSource(ends.remoteAddress)
+    if (release === undefined) {
       socket.destroy()
       return undefined
     }
-    socket.once('close', leave)
+    socket.once('close', release)
     return ends
   }
 
@@ -53,24 +53,24 @@ export class Admission {
   /** Takes a place; undefined when there is none. Call the answer once to give it back. */
   take(holder: string, isShared = false): (() => void) | undefined {
     const count = this.#counts.get(holder) ?? 0
-    if (!this.#mayTake(count, isShared)) return undefined
+    if (!this.#canAcquire(count, isShared)) return undefined
     this.#counts.set(holder, count + 1)
     this.#sum++
-    let isTaken = true
+    let isHeld = true
     return () => {
-      if (!isTaken) return
-      isTaken = false
+      if (!isHeld) return
+      isHeld = false
       this.#sum--
-      const left = this.#counts.get(holder)! - 1
-      if (left === 0) this.#counts.delete(holder)
-      else this.#counts.set(holder, left)
+      const remaining = this.#counts.get(holder)! - 1
+      if (remaining === 0) this.#counts.delete(holder)
+      else this.#counts.set(holder, remaining)
     }
   }
 
-  #mayTake(count: number, isShared: boolean): boolean {
+  #canAcquire(count: number, isShared: boolean): boolean {
     const { total, perHolder = Number.POSITIVE_INFINITY } = this.#limits
     const free = total - this.#sum
-    if (isShared) return free > total * RESERVED
+    if (isShared) return free > total * RESERVED_FRACTION
     return count < free && count < perHolder
   }
 }

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto'
 import type { Clock } from './clock.ts'
 
-const SLOTS = 65_536
+const BUCKETS = 65_536
 
 /** How often something may be tried in vain, for each of any number of keys. */
 export interface Attempts {
@@ -26,27 +26,27 @@ export function createAttempts({
 }): Attempts {
   const perMs = perMinute / 60_000
   const secret = randomBytes(32)
-  const used = new Float64Array(SLOTS)
-  const usedAt = new Float64Array(SLOTS)
+  const tokensUsed = new Float64Array(BUCKETS)
+  const updatedAt = new Float64Array(BUCKETS)
 
-  function slotOf(key: string): number {
+  function bucketOf(key: string): number {
     return createHmac('sha256', secret).update(key).digest().readUInt16BE()
   }
 
   return {
     take(key) {
-      const slot = slotOf(key)
+      const bucket = bucketOf(key)
       const now = clock.monotonic()
-      used[slot] = Math.max(0, used[slot]! - (now - usedAt[slot]!) * perMs)
-      usedAt[slot] = now
-      const over = used[slot]! + 1 - burst
-      if (over > 0) return Math.max(1, Math.ceil(over / perMs / 1000))
-      used[slot]! += 1
+      tokensUsed[bucket] = Math.max(0, tokensUsed[bucket]! - (now - updatedAt[bucket]!) * perMs)
+      updatedAt[bucket] = now
+      const excess = tokensUsed[bucket]! + 1 - burst
+      if (excess > 0) return Math.max(1, Math.ceil(excess / perMs / 1000))
+      tokensUsed[bucket]! += 1
       return 0
     },
     giveBack(key) {
-      const slot = slotOf(key)
-      used[slot] = Math.max(0, used[slot]! - 1)
+      const bucket = bucketOf(key)
+      tokensUsed[bucket] = Math.max(0, tokensUsed[bucket]! - 1)
     },
   }
 }

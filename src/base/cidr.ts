@@ -21,19 +21,19 @@ export function parseAddress(text: string): { family: 4 | 6; value: bigint } | u
   if (isIPv4(text))
     return { family: 4, value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n) }
   if (!isIPv6(text) || text.includes('%')) return undefined
-  const value = ipv6(text)
+  const value = parseIpv6(text)
   return value >> 32n === 0xffffn ? { family: 4, value: value & 0xffff_ffffn } : { family: 6, value }
 }
 
-function ipv6(text: string): bigint {
-  const dotted = text.lastIndexOf(':')
-  const tail = text.slice(dotted + 1)
-  let colon = text
+function parseIpv6(text: string): bigint {
+  const lastColon = text.lastIndexOf(':')
+  const tail = text.slice(lastColon + 1)
+  let colonForm = text
   if (tail.includes('.')) {
     const value = tail.split('.').reduce((sum, part) => sum * 256 + Number(part), 0)
-    colon = `${text.slice(0, dotted + 1)}${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`
+    colonForm = `${text.slice(0, lastColon + 1)}${(value >>> 16).toString(16)}:${(value & 0xffff).toString(16)}`
   }
-  const [head = '', rest] = colon.split('::')
+  const [head = '', rest] = colonForm.split('::')
   const front = head === '' ? [] : head.split(':')
   const back = rest === undefined || rest === '' ? [] : rest.split(':')
   const middle = rest === undefined ? [] : new Array<string>(8 - front.length - back.length).fill('0')
@@ -50,12 +50,12 @@ export function parseCidr(text: string): Cidr {
     throw new Error(
       `"${text}" is not in CIDR notation; write an address with its mask, such as 10.0.0.0/8 or 2001:db8::/32.`,
     )
-  const [, address = '', given] = match
+  const [, address = '', prefixLength] = match
   const parsed = parseAddress(address)
   if (parsed === undefined) throw new Error(`"${address}" is not an IPv4 or IPv6 address.`)
   const mapped = parsed.family === 4 && isIPv6(address)
   const width = parsed.family === 4 ? 32 : 128
-  const mask = given ?? String(mapped ? 128 : width)
+  const mask = prefixLength ?? String(mapped ? 128 : width)
   const bits = mapped ? Number(mask) - 96 : Number(mask)
   if (bits > width || bits < 0)
     throw new Error(`/${mask} is not a mask of an ${mapped ? 'IPv4-mapped' : `IPv${parsed.family}`} address.`)

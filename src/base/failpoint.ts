@@ -2,10 +2,10 @@
  * A named place where a test lets the process fail. `TEST_FAILPOINT` is `name:nth:action`; the nth time the place is
  * passed, `throw` throws there and `exit` ends the process as a kill would. Honoured only with `NODE_ENV=test`.
  */
-export const failpoint: (name: string) => void = armed(process.env) ?? (() => {})
+export const failpoint: (name: string) => void = createFailpoint(process.env) ?? (() => {})
 
 /** What the environment asks for; undefined outside tests. */
-export function armed(
+export function createFailpoint(
   { NODE_ENV, TEST_FAILPOINT = '' }: Readonly<Record<string, string | undefined>>,
   exit: () => void = () => process.kill(process.pid, 'SIGKILL'),
 ): ((name: string) => void) | undefined {
@@ -23,7 +23,7 @@ export function armed(
 export class Failpoint extends Error {
   override name = 'Failpoint'
 
-  constructor(place: string) {
-    super(`The failpoint ${place} was reached.`)
+  constructor(failpointName: string) {
+    super(`The failpoint ${failpointName} was reached.`)
   }
 }

@@ -11,12 +11,12 @@ export const throwLater: OnReceiverError = (error) => {
 /** Calls `tell` for each receiver. A receiver that throws keeps none of the others from being told. */
 export function fanOut<R>(
   receivers: Iterable<R>,
-  tell: (receiver: R) => void,
+  notify: (receiver: R) => void,
   onError: OnReceiverError,
 ): void {
   for (const receiver of receivers) {
     try {
-      tell(receiver)
+      notify(receiver)
     } catch (error) {
       onError(error)
     }

@@ -6,18 +6,18 @@ const ENCODED_LENGTH = 27
 
 const STEP_LENGTH = 11 // digits of the step from one id to the next, about 65 bits
 
-const codes = Buffer.from(ALPHABET)
+const ALPHABET_CODES = Buffer.from(ALPHABET)
 
 // Random numbers are taken from a supply: asking for a few at a time would cost more than all the rest of an id.
-const supply = new Uint8Array(8192)
-let used = supply.length
+const randomPool = new Uint8Array(8192)
+let randomPoolOffset = randomPool.length
 
 function randomDigit(): number {
-  if (used === supply.length) {
-    getRandomValues(supply)
-    used = 0
+  if (randomPoolOffset === randomPool.length) {
+    getRandomValues(randomPool)
+    randomPoolOffset = 0
   }
-  return supply[used++]! % 62
+  return randomPool[randomPoolOffset++]! % 62
 }
 
 /**
@@ -25,7 +25,7 @@ function randomDigit(): number {
  * their order (the payload counts up from a random start in random steps), so that "newest first" is exact for a single
  * writer.
  */
-export class Ksuids {
+export class KsuidGenerator {
   readonly #digits = new Uint8Array(ENCODED_LENGTH)
   readonly #characters = Buffer.alloc(ENCODED_LENGTH)
   #second = Number.NaN
@@ -38,7 +38,7 @@ export class Ksuids {
     } else this.#countUp()
     const digits = this.#digits
     const characters = this.#characters
-    for (let place = 0; place < ENCODED_LENGTH; place++) characters[place] = codes[digits[place]!]!
+    for (let index = 0; index < ENCODED_LENGTH; index++) characters[index] = ALPHABET_CODES[digits[index]!]!
     return characters.toString('latin1')
   }
 
@@ -46,8 +46,8 @@ export class Ksuids {
   #start(second: number): void {
     const payload = getRandomValues(new BigUint64Array(2))
     let value = (BigInt((second - EPOCH) >>> 0) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
-    for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
-      this.#digits[place] = Number(value % 62n)
+    for (let index = ENCODED_LENGTH - 1; index >= 0; index--) {
+      this.#digits[index] = Number(value % 62n)
       value /= 62n
     }
   }
@@ -55,17 +55,17 @@ export class Ksuids {
   #countUp(): void {
     const digits = this.#digits
     let carry = 1 // at least one step, should all the digits be zero
-    for (let place = ENCODED_LENGTH - 1; place >= 0; place--) {
-      const step = place >= ENCODED_LENGTH - STEP_LENGTH ? randomDigit() : 0
-      if (step === 0 && carry === 0 && place < ENCODED_LENGTH - STEP_LENGTH) return
-      const sum = digits[place]! + step + carry
+    for (let index = ENCODED_LENGTH - 1; index >= 0; index--) {
+      const step = index >= ENCODED_LENGTH - STEP_LENGTH ? randomDigit() : 0
+      if (step === 0 && carry === 0 && index < ENCODED_LENGTH - STEP_LENGTH) return
+      const sum = digits[index]! + step + carry
       carry = sum >= 62 ? 1 : 0
-      digits[place] = carry === 1 ? sum - 62 : sum
+      digits[index] = carry === 1 ? sum - 62 : sum
     }
   }
 }
 
-const ksuids = new Ksuids()
+const ksuids = new KsuidGenerator()
 
 /** A KSUID of this process, in order with all the others made by this. */
 export function ksuid(now = Date.now()): string {

@@ -15,7 +15,7 @@ interface Range {
 }
 
 /** The most answers remembered; a visitor usually comes back. */
-const ANSWERS_KEPT = 4096
+const MAX_CACHED_DECISIONS = 4096
 
 /**
  * One pure function of all rules (P37): any deny wins, no match denies, no rules deny. Ranges are merged and the denied
@@ -25,15 +25,15 @@ const ANSWERS_KEPT = 4096
 export function compileRules(rules: readonly IpRule[]): Admits {
   const parsed = rules.map(({ cidr, action }) => ({ ...parseCidr(cidr), action }))
   const search = { 4: compileFamily(parsed, 4), 6: compileFamily(parsed, 6) }
-  const known = new Map<string, boolean>()
+  const cache = new Map<string, boolean>()
   return (address) => {
-    const answer = known.get(address)
-    if (answer !== undefined) return answer
+    const cached = cache.get(address)
+    if (cached !== undefined) return cached
     const key = parseAddress(address)
     const admitted = key !== undefined && search[key.family](key.value)
     // Emptied when full: bounded, and no cheaper to fill by force than to compute.
-    if (known.size >= ANSWERS_KEPT) known.clear()
-    known.set(address, admitted)
+    if (cache.size >= MAX_CACHED_DECISIONS) cache.clear()
+    cache.set(address, admitted)
     return admitted
   }
 }
@@ -44,9 +44,9 @@ function compileFamily(
 ): (value: bigint) => boolean {
   const ranges = (action: 'allow' | 'deny') =>
     merge(rules.filter((rule) => rule.family === family && rule.action === action).map(rangeOf))
-  const open = subtract(ranges('allow'), ranges('deny'))
-  const firsts = open.map(({ first }) => first)
-  const lasts = open.map(({ last }) => last)
+  const admitted = subtract(ranges('allow'), ranges('deny'))
+  const firsts = admitted.map(({ first }) => first)
+  const lasts = admitted.map(({ last }) => last)
   return (value) => {
     let low = 0
     let high = firsts.length
@@ -67,28 +67,28 @@ function merge(ranges: Range[]): Range[] {
   ranges.sort((a, b) => (a.first < b.first ? -1 : a.first > b.first ? 1 : 0))
   const merged: Range[] = []
   for (const { first, last } of ranges) {
-    const before = merged.at(-1)
-    if (before === undefined || first > before.last) merged.push({ first, last })
-    else if (last > before.last) before.last = last
+    const previous = merged.at(-1)
+    if (previous === undefined || first > previous.last) merged.push({ first, last })
+    else if (last > previous.last) previous.last = last
   }
   return merged
 }
 
 /** Both lists are sorted and free of overlaps; so is what is left. */
 function subtract(allowed: readonly Range[], denied: readonly Range[]): Range[] {
-  const open: Range[] = []
-  let next = 0
+  const remaining: Range[] = []
+  let firstDenied = 0
   for (const { first, last } of allowed) {
     let from = first
-    while (next < denied.length && denied[next]!.last < first) next++
-    for (let at = next; at < denied.length && denied[at]!.first <= last; at++) {
-      const cut = denied[at]!
-      if (cut.first > from) open.push({ first: from, last: cut.first - 1n })
+    while (firstDenied < denied.length && denied[firstDenied]!.last < first) firstDenied++
+    for (let index = firstDenied; index < denied.length && denied[index]!.first <= last; index++) {
+      const cut = denied[index]!
+      if (cut.first > from) remaining.push({ first: from, last: cut.first - 1n })
       from = cut.last + 1n
     }
-    if (from <= last) open.push({ first: from, last })
+    if (from <= last) remaining.push({ first: from, last })
   }
-  return open
+  return remaining
 }
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i

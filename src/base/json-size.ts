@@ -4,9 +4,9 @@
  */
 export function hasAtMostValues(text: string, max: number): boolean {
   let values = 0
-  for (let at = 0; at < text.length; at++) {
-    const character = text[at]
-    if (character === '"') at = endOfString(text, at)
+  for (let index = 0; index < text.length; index++) {
+    const character = text[index]
+    if (character === '"') index = endOfString(text, index)
     else if (character === ',' || character === '{' || character === '[') values++
     if (values > max) return false
   }
@@ -15,7 +15,7 @@ export function hasAtMostValues(text: string, max: number): boolean {
 
 /** Where the text ends that begins at `start`: its closing quote, or behind the end when it has none. */
 export function endOfString(text: string, start: number): number {
-  let at = start + 1
-  while (at < text.length && text[at] !== '"') at += text[at] === '\\' ? 2 : 1
-  return at
+  let index = start + 1
+  while (index < text.length && text[index] !== '"') index += text[index] === '\\' ? 2 : 1
+  return index
 }

@@ -2,10 +2,10 @@
 export type Node =
   | { readonly kind: 'empty' }
   | { readonly kind: 'char'; readonly accepts: (code: number) => boolean }
-  | { readonly kind: 'at'; readonly holds: (text: string, at: number) => boolean }
+  | { readonly kind: 'assert'; readonly holds: (text: string, position: number) => boolean }
   | { readonly kind: 'sequence'; readonly parts: readonly Node[] }
   | { readonly kind: 'choice'; readonly options: readonly Node[] }
-  | { readonly kind: 'repeat'; readonly of: Node; readonly least: number; readonly most: number }
+  | { readonly kind: 'repeat'; readonly of: Node; readonly min: number; readonly max: number }
 
 type Accepts = (code: number) => boolean
 
@@ -28,8 +28,9 @@ const CLASSES: Readonly<Record<string, Accepts>> = {
 
 const CONTROLS: Readonly<Record<string, number>> = { t: 9, n: 10, v: 11, f: 12, r: 13, a: 7 }
 
-const atBoundary = (text: string, at: number): boolean =>
-  (at > 0 && isWord(text.charCodeAt(at - 1))) !== (at < text.length && isWord(text.charCodeAt(at)))
+const isWordBoundary = (text: string, position: number): boolean =>
+  (position > 0 && isWord(text.charCodeAt(position - 1))) !==
+  (position < text.length && isWord(text.charCodeAt(position)))
 
 /** Reads a pattern; throws a sentence for what is wrong with it or cannot be matched in linear time. */
 export function parsePattern(source: string): Node {
@@ -38,9 +39,9 @@ export function parsePattern(source: string): Node {
 
 class Parser {
   readonly #source: string
-  #at = 0
+  #position = 0
   #depth = 0
-  #folded = false
+  #ignoreCase = false
 
   constructor(source: string) {
     this.#source = source
@@ -48,12 +49,12 @@ class Parser {
 
   parse(): Node {
     const node = this.#choice()
-    if (this.#at < this.#source.length) throw this.#fault('there is a ) without its (')
+    if (this.#position < this.#source.length) throw this.#error('there is a ) without its (')
     return node
   }
 
   #choice(): Node {
-    if (++this.#depth > MAX_DEPTH) throw this.#fault(`groups are nested more than ${MAX_DEPTH} deep`)
+    if (++this.#depth > MAX_DEPTH) throw this.#error(`groups are nested more than ${MAX_DEPTH} deep`)
     const options = [this.#sequence()]
     while (this.#take('|')) options.push(this.#sequence())
     this.#depth--
@@ -62,7 +63,8 @@ class Parser {
 
   #sequence(): Node {
     const parts: Node[] = []
-    while (this.#at < this.#source.length && !'|)'.includes(this.#peek())) parts.push(this.#repeated())
+    while (this.#position < this.#source.length && !'|)'.includes(this.#peek()))
+      parts.push(this.#repetition())
     return parts.length === 1
       ? parts[0]!
       : parts.length === 0
@@ -70,31 +72,33 @@ class Parser {
         : { kind: 'sequence', parts }
   }
 
-  #repeated(): Node {
+  #repetition(): Node {
     const of = this.#atom()
     const range = this.#range()
     if (range === undefined) return of
     // Whether a repetition is greedy changes what is captured, never whether something matches.
     this.#take('?')
-    if (this.#range() !== undefined) throw this.#fault('a repetition is repeated')
+    if (this.#range() !== undefined) throw this.#error('a repetition is repeated')
     return { kind: 'repeat', of, ...range }
   }
 
-  #range(): { least: number; most: number } | undefined {
-    if (this.#take('*')) return { least: 0, most: Number.POSITIVE_INFINITY }
-    if (this.#take('+')) return { least: 1, most: Number.POSITIVE_INFINITY }
-    if (this.#take('?')) return { least: 0, most: 1 }
-    const counted = /^\{(\d{1,4})(,(\d{1,4})?)?\}/.exec(this.#source.slice(this.#at, this.#at + 12))
-    if (counted === null) return undefined
-    this.#at += counted[0].length
-    const least = Number(counted[1])
-    const open = counted[3] === undefined ? Number.POSITIVE_INFINITY : Number(counted[3])
-    const most = counted[2] === undefined ? least : open
-    if (least > MAX_REPEAT || (most !== Number.POSITIVE_INFINITY && most > MAX_REPEAT)) {
-      throw this.#fault(`nothing may be repeated more than ${MAX_REPEAT} times`)
+  #range(): { min: number; max: number } | undefined {
+    if (this.#take('*')) return { min: 0, max: Number.POSITIVE_INFINITY }
+    if (this.#take('+')) return { min: 1, max: Number.POSITIVE_INFINITY }
+    if (this.#take('?')) return { min: 0, max: 1 }
+    const braces = /^\{(\d{1,4})(,(\d{1,4})?)?\}/.exec(
+      this.#source.slice(this.#position, this.#position + 12),
+    )
+    if (braces === null) return undefined
+    this.#position += braces[0].length
+    const min = Number(braces[1])
+    const open = braces[3] === undefined ? Number.POSITIVE_INFINITY : Number(braces[3])
+    const max = braces[2] === undefined ? min : open
+    if (min > MAX_REPEAT || (max !== Number.POSITIVE_INFINITY && max > MAX_REPEAT)) {
+      throw this.#error(`nothing may be repeated more than ${MAX_REPEAT} times`)
     }
-    if (most < least) throw this.#fault('a repetition ends before it begins')
-    return { least, most }
+    if (max < min) throw this.#error('a repetition ends before it begins')
+    return { min, max }
   }
 
   #atom(): Node {
@@ -103,9 +107,9 @@ class Parser {
       case '.':
         return { kind: 'char', accepts: (code) => code !== 10 }
       case '^':
-        return { kind: 'at', holds: (_text, at) => at === 0 }
+        return { kind: 'assert', holds: (_text, position) => position === 0 }
       case '$':
-        return { kind: 'at', holds: (text, at) => at === text.length }
+        return { kind: 'assert', holds: (text, position) => position === text.length }
       case '(':
         return this.#group()
       case '[':
@@ -115,53 +119,56 @@ class Parser {
       case '*':
       case '+':
       case '?':
-        throw this.#fault(`there is nothing before ${character} to repeat`)
+        throw this.#error(`there is nothing before ${character} to repeat`)
       default:
         return this.#literal(character.charCodeAt(0))
     }
   }
 
   #group(): Node {
-    const outer = this.#folded
-    const flags = /^\?(i|-i)?([:)])/.exec(this.#source.slice(this.#at, this.#at + 4))
+    const outerIgnoreCase = this.#ignoreCase
+    const flags = /^\?(i|-i)?([:)])/.exec(this.#source.slice(this.#position, this.#position + 4))
     if (flags !== null) {
-      this.#at += flags[0].length
-      if (flags[1] !== undefined) this.#folded = flags[1] === 'i'
+      this.#position += flags[0].length
+      if (flags[1] !== undefined) this.#ignoreCase = flags[1] === 'i'
       // (?i) holds until the end of the group it stands in.
       if (flags[2] === ')') return { kind: 'empty' }
     } else if (this.#peek() === '?') {
-      const named = /^\?P?<[A-Za-z_]\w*>/.exec(this.#source.slice(this.#at))
-      if (named === null) throw this.#fault('look-around cannot be matched in linear time')
-      this.#at += named[0].length
+      const namedGroup = /^\?P?<[A-Za-z_]\w*>/.exec(this.#source.slice(this.#position))
+      if (namedGroup === null) throw this.#error('look-around cannot be matched in linear time')
+      this.#position += namedGroup[0].length
     }
     const node = this.#choice()
-    if (!this.#take(')')) throw this.#fault('a ( has no )')
-    this.#folded = outer
+    if (!this.#take(')')) throw this.#error('a ( has no )')
+    this.#ignoreCase = outerIgnoreCase
     return node
   }
 
   #escape(): Node {
     const character = this.#next()
-    if (character === 'b') return { kind: 'at', holds: atBoundary }
-    if (character === 'B') return { kind: 'at', holds: (text, at) => !atBoundary(text, at) }
-    if (character === 'A') return { kind: 'at', holds: (_text, at) => at === 0 }
-    if (character === 'z') return { kind: 'at', holds: (text, at) => at === text.length }
-    const known = CLASSES[character]
-    return known === undefined ? this.#literal(this.#escaped(character)) : { kind: 'char', accepts: known }
+    if (character === 'b') return { kind: 'assert', holds: isWordBoundary }
+    if (character === 'B')
+      return { kind: 'assert', holds: (text, position) => !isWordBoundary(text, position) }
+    if (character === 'A') return { kind: 'assert', holds: (_text, position) => position === 0 }
+    if (character === 'z') return { kind: 'assert', holds: (text, position) => position === text.length }
+    const charClass = CLASSES[character]
+    return charClass === undefined
+      ? this.#literal(this.#escapedCode(character))
+      : { kind: 'char', accepts: charClass }
   }
 
   /** The character an escape outside the classes stands for. */
-  #escaped(character: string): number {
+  #escapedCode(character: string): number {
     const control = CONTROLS[character]
     if (control !== undefined) return control
     if (character === 'x') {
-      const digits = /^[0-9a-fA-F]{2}/.exec(this.#source.slice(this.#at, this.#at + 2))
-      if (digits === null) throw this.#fault('\\x needs two hexadecimal digits')
-      this.#at += 2
+      const digits = /^[0-9a-fA-F]{2}/.exec(this.#source.slice(this.#position, this.#position + 2))
+      if (digits === null) throw this.#error('\\x needs two hexadecimal digits')
+      this.#position += 2
       return Number.parseInt(digits[0], 16)
     }
-    if (/[0-9]/.test(character)) throw this.#fault('back-references cannot be matched in linear time')
-    if (/[A-Za-z]/.test(character)) throw this.#fault(`\\${character} is not known`)
+    if (/[0-9]/.test(character)) throw this.#error('back-references cannot be matched in linear time')
+    if (/[A-Za-z]/.test(character)) throw this.#error(`\\${character} is not known`)
     return character.charCodeAt(0)
   }
 
@@ -174,16 +181,16 @@ class Parser {
         parts.push(from)
         continue
       }
-      if (this.#peek() !== '-' || this.#source[this.#at + 1] === ']') {
+      if (this.#peek() !== '-' || this.#source[this.#position + 1] === ']') {
         parts.push(this.#fold((code) => code === from))
         continue
       }
-      this.#at++
+      this.#position++
       const to = this.#member()
-      if (typeof to === 'function' || to < from) throw this.#fault('a range in [ ] ends before it begins')
+      if (typeof to === 'function' || to < from) throw this.#error('a range in [ ] ends before it begins')
       parts.push(this.#fold((code) => code >= from && code <= to))
     }
-    this.#at++
+    this.#position++
     const accepts: Accepts = (code) => parts.some((part) => part(code))
     return negated ? (code) => !accepts(code) : accepts
   }
@@ -191,38 +198,38 @@ class Parser {
   #member(): Accepts | number {
     const character = this.#next()
     if (character === '[' && this.#peek() === ':')
-      throw this.#fault('named sets such as [:alpha:] are not known')
+      throw this.#error('named sets such as [:alpha:] are not known')
     if (character !== '\\') return character.charCodeAt(0)
     const escaped = this.#next()
-    return CLASSES[escaped] ?? (escaped === 'b' ? 8 : this.#escaped(escaped))
+    return CLASSES[escaped] ?? (escaped === 'b' ? 8 : this.#escapedCode(escaped))
   }
 
-  #literal(wanted: number): Node {
-    return { kind: 'char', accepts: this.#fold((code) => code === wanted) }
+  #literal(expected: number): Node {
+    return { kind: 'char', accepts: this.#fold((code) => code === expected) }
   }
 
   #fold(accepts: Accepts): Accepts {
-    if (!this.#folded) return accepts
+    if (!this.#ignoreCase) return accepts
     return (code) => accepts(code) || accepts(otherCase(code))
   }
 
   #peek(): string {
-    return this.#source[this.#at] ?? ''
+    return this.#source[this.#position] ?? ''
   }
 
   #next(): string {
-    const character = this.#source[this.#at++]
-    if (character === undefined) throw this.#fault('it ends too early')
+    const character = this.#source[this.#position++]
+    if (character === undefined) throw this.#error('it ends too early')
     return character
   }
 
   #take(character: string): boolean {
     if (this.#peek() !== character) return false
-    this.#at++
+    this.#position++
     return true
   }
 
-  #fault(why: string): Error {
+  #error(why: string): Error {
     return new Error(`"${this.#source.slice(0, 80)}" cannot be used as a pattern: ${why}.`)
   }
 }

@@ -9,7 +9,7 @@ const MAX_WORK = 400_000
 /** One step of a compiled pattern: consume a character, assert a position, fork, or succeed. */
 type Step =
   | { readonly kind: 'char'; readonly accepts: (code: number) => boolean; next: number }
-  | { readonly kind: 'at'; readonly holds: (text: string, at: number) => boolean; next: number }
+  | { readonly kind: 'assert'; readonly holds: (text: string, position: number) => boolean; next: number }
   | { readonly kind: 'fork'; first: number; second: number }
   | { readonly kind: 'match' }
 
@@ -52,8 +52,8 @@ function emit(node: Node, next: number, add: (step: Step) => number, steps: Step
       return next
     case 'char':
       return add({ kind: 'char', accepts: node.accepts, next })
-    case 'at':
-      return add({ kind: 'at', holds: node.holds, next })
+    case 'assert':
+      return add({ kind: 'assert', holds: node.holds, next })
     case 'sequence':
       return node.parts.reduceRight((after, part) => emit(part, after, add, steps), next)
     case 'choice':
@@ -61,18 +61,18 @@ function emit(node: Node, next: number, add: (step: Step) => number, steps: Step
         .map((option) => emit(option, next, add, steps))
         .reduce((first, second) => add({ kind: 'fork', first, second }))
     case 'repeat': {
-      let at = next
-      if (node.most === Number.POSITIVE_INFINITY) {
+      let entry = next
+      if (node.max === Number.POSITIVE_INFINITY) {
         const loop = add({ kind: 'fork', first: next, second: next })
         ;(steps[loop] as { first: number }).first = emit(node.of, loop, add, steps)
-        at = loop
+        entry = loop
       } else {
-        for (let n = node.least; n < node.most; n++) {
-          at = add({ kind: 'fork', first: emit(node.of, at, add, steps), second: next })
+        for (let n = node.min; n < node.max; n++) {
+          entry = add({ kind: 'fork', first: emit(node.of, entry, add, steps), second: next })
         }
       }
-      for (let n = 0; n < node.least; n++) at = emit(node.of, at, add, steps)
-      return at
+      for (let n = 0; n < node.min; n++) entry = emit(node.of, entry, add, steps)
+      return entry
     }
   }
 }
@@ -80,40 +80,40 @@ function emit(node: Node, next: number, add: (step: Step) => number, steps: Step
 /** Follows all ways through the pattern at once, one character after the other. */
 function search(steps: readonly Step[], start: number, text: string): boolean {
   // The last position at which a step was reached, so that none is followed twice at one position.
-  const seen = new Int32Array(steps.length).fill(-1)
-  let now: number[] = []
-  let then: number[] = []
+  const lastVisit = new Int32Array(steps.length).fill(-1)
+  let current: number[] = []
+  let following: number[] = []
   const stack: number[] = []
   let matched = false
   let work = 0
 
-  const reach = (first: number, at: number, into: number[]): void => {
+  const reach = (first: number, position: number, into: number[]): void => {
     stack.push(first)
     for (let id = stack.pop(); id !== undefined; id = stack.pop()) {
-      if (seen[id] === at) continue
-      seen[id] = at
+      if (lastVisit[id] === position) continue
+      lastVisit[id] = position
       if (++work > MAX_WORK) throw new SearchTooLong('the pattern takes too long on this text')
       const step = steps[id]!
       if (step.kind === 'char') into.push(id)
       else if (step.kind === 'match') matched = true
       else if (step.kind === 'fork') stack.push(step.second, step.first)
-      else if (step.holds(text, at)) stack.push(step.next)
+      else if (step.holds(text, position)) stack.push(step.next)
     }
   }
 
-  for (let at = 0; ; at++) {
-    reach(start, at, now)
+  for (let position = 0; ; position++) {
+    reach(start, position, current)
     if (matched) return true
-    if (at === text.length) return false
-    const code = text.charCodeAt(at)
-    for (const id of now) {
+    if (position === text.length) return false
+    const code = text.charCodeAt(position)
+    for (const id of current) {
       const step = steps[id] as Step & { kind: 'char' }
-      if (step.accepts(code)) reach(step.next, at + 1, then)
+      if (step.accepts(code)) reach(step.next, position + 1, following)
     }
     if (matched) return true
-    const spent = now
-    now = then
-    then = spent
-    then.length = 0
+    const previous = current
+    current = following
+    following = previous
+    following.length = 0
   }
 }

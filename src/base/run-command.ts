@@ -1,4 +1,4 @@
-const UNSETTLED =
+const UNSETTLED_MESSAGE =
   'The command ended before it was done: it waited for an answer that can no longer come. Run it again; if it happens again, it is a bug.'
 
 /**
@@ -6,14 +6,14 @@ const UNSETTLED =
  * code 13 and nothing to read; here that is a failure with a sentence.
  */
 export async function runCommand(command: () => Promise<number>): Promise<void> {
-  const unsettled = () => {
-    process.stderr.write(`ERROR:  ${UNSETTLED}\n`)
+  const reportUnsettled = () => {
+    process.stderr.write(`ERROR:  ${UNSETTLED_MESSAGE}\n`)
     process.exitCode = 1
   }
-  process.once('beforeExit', unsettled)
+  process.once('beforeExit', reportUnsettled)
   try {
     process.exitCode = await command()
   } finally {
-    process.off('beforeExit', unsettled)
+    process.off('beforeExit', reportUnsettled)
   }
 }

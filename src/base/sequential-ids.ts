@@ -1,8 +1,8 @@
-import { Ksuids } from './id.ts'
+import { KsuidGenerator } from './id.ts'
 
 const DIGITS = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const TAIL = 3
-const BLOCK = DIGITS.length ** TAIL
+const COUNTER_LENGTH = 3
+const BLOCK_SIZE = DIGITS.length ** COUNTER_LENGTH
 
 /**
  * Ids for what comes with every request, such as its event or the number of its call. A fresh id serves for a block of
@@ -11,7 +11,7 @@ const BLOCK = DIGITS.length ** TAIL
 export class RunningIds {
   readonly #prefix: string
   // Of its own: these may be made later than the time they tell, and must not disturb the order of others.
-  readonly #ksuids = new Ksuids()
+  readonly #ksuids = new KsuidGenerator()
   #head = ''
   #second = -1
   #count = 0
@@ -20,10 +20,10 @@ export class RunningIds {
     this.#prefix = prefix
   }
 
-  next(at: number): string {
-    const second = Math.floor(at / 1000)
-    if (second !== this.#second || this.#count === BLOCK) {
-      this.#head = `${this.#prefix}_${this.#ksuids.next(at).slice(0, -TAIL)}`
+  next(now: number): string {
+    const second = Math.floor(now / 1000)
+    if (second !== this.#second || this.#count === BLOCK_SIZE) {
+      this.#head = `${this.#prefix}_${this.#ksuids.next(now).slice(0, -COUNTER_LENGTH)}`
       this.#second = second
       this.#count = 0
     }

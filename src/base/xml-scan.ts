@@ -37,64 +37,65 @@ const ENCODING = /[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)/
 export function scanXml(xml: string, limits: XmlLimits): readonly XmlElement[] {
   if (Buffer.byteLength(xml) > limits.maxBytes) throw new Error(`it is larger than ${limits.maxBytes} bytes`)
   const elements: XmlElement[] = []
-  let attributes = 0
-  let sections = 0
+  let attributeCount = 0
+  let sectionCount = 0
   let depth = 0
-  let open: XmlElement | undefined
-  let at = afterDeclaration(xml)
-  while (at < xml.length) {
-    const begin = xml.indexOf('<', at)
-    const end = begin === -1 ? xml.length : begin
-    requireText(xml.slice(at, end), open !== undefined)
-    at = end
-    if (begin === -1) break
-    if (xml[at + 1] === '/') {
-      at = endOfClosingTag(xml, at + 2, open)
-      open = open!.parent
+  let current: XmlElement | undefined
+  let offset = skipDeclaration(xml)
+  while (offset < xml.length) {
+    const tagStart = xml.indexOf('<', offset)
+    const textEnd = tagStart === -1 ? xml.length : tagStart
+    validateText(xml.slice(offset, textEnd), current !== undefined)
+    offset = textEnd
+    if (tagStart === -1) break
+    if (xml[offset + 1] === '/') {
+      offset = endOfClosingTag(xml, offset + 2, current)
+      current = current!.parent
       depth--
-    } else if (xml[at + 1] === '!' || xml[at + 1] === '?') {
-      at = endOfSection(xml, at, open !== undefined)
-      if (++sections > limits.maxSections)
+    } else if (xml[offset + 1] === '!' || xml[offset + 1] === '?') {
+      offset = endOfSection(xml, offset, current !== undefined)
+      if (++sectionCount > limits.maxSections)
         throw new Error(
           limits.maxSections === 0
             ? 'it holds a comment or a CDATA section'
             : `it has more than ${limits.maxSections} comments and CDATA sections`,
         )
     } else {
-      if (open === undefined && elements.length > 0) throw new Error('it has several roots')
+      if (current === undefined && elements.length > 0) throw new Error('it has several roots')
       if (elements.length >= limits.maxElements)
         throw new Error(`it has more than ${limits.maxElements} elements`)
-      const budget = Math.min(limits.maxAttributes - attributes, limits.maxAttributesPerElement)
-      const tag = readTag(xml, at + 1, open, budget)
+      const budget = Math.min(limits.maxAttributes - attributeCount, limits.maxAttributesPerElement)
+      const tag = readTag(xml, offset + 1, current, budget)
       elements.push(tag.element)
-      attributes += tag.element.attributes.size
-      at = tag.end
+      attributeCount += tag.element.attributes.size
+      offset = tag.end
       if (depth >= limits.maxDepth) throw new Error(`it is nested more than ${limits.maxDepth} deep`)
       if (!tag.empty) {
-        open = tag.element
+        current = tag.element
         depth++
       }
     }
   }
-  if (open !== undefined || elements.length === 0) throw new Error(MALFORMED)
+  if (current !== undefined || elements.length === 0) throw new Error(MALFORMED)
   return elements
 }
 
-function afterDeclaration(xml: string): number {
+function skipDeclaration(xml: string): number {
   const start = xml.startsWith('\ufeff') ? 1 : 0
-  return start + (match(DECLARATION, xml, start)?.[0].length ?? 0)
+  return start + (matchAt(DECLARATION, xml, start)?.[0].length ?? 0)
 }
 
 /** The encoding that XML says it is written in, in small letters. */
 export function declaredEncoding(xml: string): string | undefined {
-  const declaration = match(DECLARATION, xml, xml.startsWith('\ufeff') ? 1 : 0)?.[0] ?? ''
+  const declaration = matchAt(DECLARATION, xml, xml.startsWith('\ufeff') ? 1 : 0)?.[0] ?? ''
   return ENCODING.exec(declaration)?.[1]?.toLowerCase()
 }
 
-function requireText(text: string, inside: boolean): void {
+function validateText(text: string, inside: boolean): void {
   if (!inside && text.trim() !== '') throw new Error(MALFORMED)
-  for (let at = text.indexOf('&'); at !== -1; at = text.indexOf('&', at + 1))
-    if (match(REFERENCE, text, at) === undefined) throw new Error('it uses an entity that is not declared')
+  for (let offset = text.indexOf('&'); offset !== -1; offset = text.indexOf('&', offset + 1))
+    if (matchAt(REFERENCE, text, offset) === undefined)
+      throw new Error('it uses an entity that is not declared')
 }
 
 function readTag(
@@ -103,36 +104,36 @@ function readTag(
   parent: XmlElement | undefined,
   maxAttributes: number,
 ): { element: XmlElement; end: number; empty: boolean } {
-  const name = match(NAME, xml, from)?.[0]
+  const name = matchAt(NAME, xml, from)?.[0]
   if (name === undefined) throw new Error(MALFORMED)
   const attributes = new Map<string, string>()
-  let at = from + name.length
+  let offset = from + name.length
   for (;;) {
-    const [written, key, quoted] = match(ATTRIBUTE, xml, at) ?? []
-    if (written === undefined) break
+    const [attributeText, key, quoted] = matchAt(ATTRIBUTE, xml, offset) ?? []
+    if (attributeText === undefined) break
     if (attributes.has(key!)) throw new Error(MALFORMED)
     if (attributes.size >= maxAttributes) throw new Error('it has too many attributes')
     const value = quoted!.slice(1, -1)
-    requireText(value, true)
+    validateText(value, true)
     attributes.set(key!, value)
-    at += written.length
+    offset += attributeText.length
   }
-  const [end, slash] = match(TAG_END, xml, at) ?? []
+  const [end, slash] = matchAt(TAG_END, xml, offset) ?? []
   if (end === undefined) throw new Error(MALFORMED)
   const localName = name.slice(name.indexOf(':') + 1)
   return {
     element: { name, localName, attributes, parent },
-    end: at + end.length,
+    end: offset + end.length,
     empty: slash === '/',
   }
 }
 
-function endOfClosingTag(xml: string, from: number, open: XmlElement | undefined): number {
-  if (open === undefined || !xml.startsWith(open.name, from)) throw new Error(MALFORMED)
-  const at = from + open.name.length
-  const [end, slash] = match(TAG_END, xml, at) ?? []
+function endOfClosingTag(xml: string, from: number, current: XmlElement | undefined): number {
+  if (current === undefined || !xml.startsWith(current.name, from)) throw new Error(MALFORMED)
+  const offset = from + current.name.length
+  const [end, slash] = matchAt(TAG_END, xml, offset) ?? []
   if (end === undefined || slash === '/') throw new Error(MALFORMED)
-  return at + end.length
+  return offset + end.length
 }
 
 /** The place behind a comment or CDATA section; everything else of that shape is refused. */
@@ -147,13 +148,13 @@ function endOfSection(xml: string, from: number, inside: boolean): number {
   throw new Error('it has a document type, which is not allowed')
 }
 
-function endOf(xml: string, mark: string, from: number): number {
-  const at = xml.indexOf(mark, from)
-  if (at === -1) throw new Error(MALFORMED)
-  return at + mark.length
+function endOf(xml: string, terminator: string, from: number): number {
+  const offset = xml.indexOf(terminator, from)
+  if (offset === -1) throw new Error(MALFORMED)
+  return offset + terminator.length
 }
 
-function match(pattern: RegExp, text: string, at: number): RegExpExecArray | undefined {
-  pattern.lastIndex = at
+function matchAt(pattern: RegExp, text: string, offset: number): RegExpExecArray | undefined {
+  pattern.lastIndex = offset
   return pattern.exec(text) ?? undefined
 }

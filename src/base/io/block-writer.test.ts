@@ -46,7 +46,7 @@ test('blocks leave one at a time, each in a write of its own, and come back to t
   write('two')
   write('three')
   assert.deepEqual(textsOf(writes), ['one'])
-  assert.deepEqual([writer.busy, writer.waiting], [true, 8])
+  assert.deepEqual([writer.busy, writer.queuedBytes], [true, 8])
   await complete()
   assert.deepEqual(textsOf(writes), ['one', 'two'])
   assert.equal(pool.take(), first)
@@ -55,7 +55,7 @@ test('blocks leave one at a time, each in a write of its own, and come back to t
 
   assert.deepEqual(textsOf(writes), ['one', 'two', 'three'])
   assert.deepEqual(written, [3, 3, 5])
-  assert.deepEqual([writer.busy, writer.waiting], [false, 0])
+  assert.deepEqual([writer.busy, writer.queuedBytes], [false, 0])
 })
 
 test('before the end everything is handed over, in order', async () => {
@@ -70,7 +70,7 @@ test('before the end everything is handed over, in order', async () => {
   await complete()
 
   assert.deepEqual(textsOf(writes), ['one', 'two+three'])
-  assert.equal(writer.waiting, 0)
+  assert.equal(writer.queuedBytes, 0)
   assert.ok(socket.writableFinished)
 })
 

@@ -11,9 +11,9 @@ export class BlockWriter {
   readonly #onWritten: (bytes: number) => void
   readonly #blocks: Buffer[] = []
   readonly #sizes: number[] = []
-  #waiting = 0
+  #queuedBytes = 0
   #finished = false
-  readonly #onDone = (error?: Error | null): void => this.#done(error)
+  readonly #onDone = (error?: Error | null): void => this.#onWriteDone(error)
 
   /** `onWritten` is told of every block that has left; after an error of the socket of none. */
   constructor(writable: Writable, pool: BufferPool, onWritten: (bytes: number) => void) {
@@ -28,37 +28,37 @@ export class BlockWriter {
   }
 
   /** Bytes that wait for their turn; those being written are counted by the socket. */
-  get waiting(): number {
-    return this.#waiting
+  get queuedBytes(): number {
+    return this.#queuedBytes
   }
 
   /** Writes the first `size` bytes of a block, after those given before. */
   write(block: Buffer, size: number): void {
     this.#sizes.push(size)
-    if (this.#blocks.push(block) === 1 || this.#finished) this.#issue(this.#blocks.length - 1)
-    else this.#waiting += size
+    if (this.#blocks.push(block) === 1 || this.#finished) this.#writeBlock(this.#blocks.length - 1)
+    else this.#queuedBytes += size
   }
 
   /** Hands over what waits, and whatever else comes, at once: the socket is about to be ended. */
   finish(): void {
     this.#finished = true
-    this.#waiting = 0
-    for (let at = 1; at < this.#blocks.length; at++) this.#issue(at)
+    this.#queuedBytes = 0
+    for (let index = 1; index < this.#blocks.length; index++) this.#writeBlock(index)
   }
 
-  #issue(at: number): void {
-    this.#writable.write(this.#blocks[at]!.subarray(0, this.#sizes[at]), this.#onDone)
+  #writeBlock(index: number): void {
+    this.#writable.write(this.#blocks[index]!.subarray(0, this.#sizes[index]), this.#onDone)
   }
 
-  #done(error?: Error | null): void {
+  #onWriteDone(error?: Error | null): void {
     const block = this.#blocks.shift()!
     const size = this.#sizes.shift()!
     // After an error the block may still be in the hands of the socket, so it is not used again.
     if (error) return
-    this.#pool.give(block)
+    this.#pool.release(block)
     if (this.#blocks.length > 0 && !this.#finished) {
-      this.#waiting -= this.#sizes[0]!
-      this.#issue(0)
+      this.#queuedBytes -= this.#sizes[0]!
+      this.#writeBlock(0)
     }
     this.#onWritten(size)
   }

@@ -6,21 +6,21 @@ import { releasePiece } from './detach-buffer.ts'
  */
 export class BufferPool {
   /** The size of a block. */
-  readonly bytes: number
+  readonly blockBytes: number
   readonly #free: Buffer[] = []
-  readonly #keep: number
+  readonly #maxFree: number
 
-  constructor(keep: number, bytes: number) {
-    this.#keep = keep
-    this.bytes = bytes
+  constructor(maxFree: number, blockBytes: number) {
+    this.#maxFree = maxFree
+    this.blockBytes = blockBytes
   }
 
   take(): Buffer {
-    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.bytes)
+    return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.blockBytes)
   }
 
-  give(block: Buffer): void {
-    if (this.#free.length < this.#keep) this.#free.push(block)
+  release(block: Buffer): void {
+    if (this.#free.length < this.#maxFree) this.#free.push(block)
     else releasePiece(block)
   }
 }

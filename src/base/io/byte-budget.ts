@@ -3,8 +3,8 @@ import { sourceOf } from '../client-key.ts'
 /** Memory that may be charged up to some limit. */
 export interface ByteBudget {
   /** Charges so many bytes; false when that exceeds a limit, and then nothing is charged. A negative number gives back. */
-  take(bytes: number): boolean
-  give(bytes: number): void
+  charge(bytes: number): boolean
+  refund(bytes: number): void
 }
 
 export interface ByteLimits {
@@ -18,7 +18,7 @@ export interface ByteLimits {
 /** Bounds the bytes of unfinished messages: of each connection, of all connections of a source, and of all sources. */
 export class ByteBudgets {
   readonly #limits: ByteLimits
-  readonly #sources = new Map<string, number>()
+  readonly #clients = new Map<string, number>()
   #total = 0
 
   constructor(limits: ByteLimits) {
@@ -32,25 +32,25 @@ export class ByteBudgets {
 
   /** The budget of one connection. */
   of(ip: string): ByteBudget {
-    const source = sourceOf(ip)
+    const client = sourceOf(ip)
     const isShared = this.#limits.isShared?.(ip) === true
-    let held = 0
-    const charge = (bytes: number): void => {
-      held += bytes
+    let charged = 0
+    const add = (bytes: number): void => {
+      charged += bytes
       this.#total += bytes
-      const left = (this.#sources.get(source) ?? 0) + bytes
-      if (left === 0) this.#sources.delete(source)
-      else this.#sources.set(source, left)
+      const remaining = (this.#clients.get(client) ?? 0) + bytes
+      if (remaining === 0) this.#clients.delete(client)
+      else this.#clients.set(client, remaining)
     }
     return {
-      take: (bytes) => {
+      charge: (bytes) => {
         const { perConnection, perSource, total } = this.#limits
-        if (held + bytes > perConnection || this.#total + bytes > total) return false
-        if (!isShared && (this.#sources.get(source) ?? 0) + bytes > perSource) return false
-        charge(bytes)
+        if (charged + bytes > perConnection || this.#total + bytes > total) return false
+        if (!isShared && (this.#clients.get(client) ?? 0) + bytes > perSource) return false
+        add(bytes)
         return true
       },
-      give: (bytes) => charge(-bytes),
+      refund: (bytes) => add(-bytes),
     }
   }
 }

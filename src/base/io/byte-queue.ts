@@ -34,18 +34,18 @@ export class ByteQueue {
   }
 
   /** Copies a piece to the end. False when the limit or the budget is exceeded, and then nothing is added. */
-  push(piece: Uint8Array): boolean {
-    const length = this.length + piece.length
-    if (length > this.#limit || !this.#reserve(length, piece.length)) return false
-    if (piece.length > 0) this.#buffer!.set(piece, this.#end)
-    this.#end += piece.length
+  push(chunk: Uint8Array): boolean {
+    const length = this.length + chunk.length
+    if (length > this.#limit || !this.#reserve(length, chunk.length)) return false
+    if (chunk.length > 0) this.#buffer!.set(chunk, this.#end)
+    this.#end += chunk.length
     return true
   }
 
   /** Everything held with a piece behind it; the piece itself, not copied, while nothing is held. */
-  join(piece: Buffer): Buffer {
-    if (this.length === 0) return piece
-    this.push(piece)
+  join(chunk: Buffer): Buffer {
+    if (this.length === 0) return chunk
+    this.push(chunk)
     return this.bytes
   }
 
@@ -67,14 +67,14 @@ export class ByteQueue {
     this.#end = 0
     if (buffer === undefined) return
     this.#buffer = undefined
-    this.#budget?.give(buffer.length)
+    this.#budget?.refund(buffer.length)
     releasePiece(buffer)
   }
 
   /** Hands the bytes over: the queue is empty afterwards, and the memory is the caller's. */
   take(): Buffer {
     const { bytes } = this
-    if (this.#buffer !== undefined) this.#budget?.give(this.#buffer.length)
+    if (this.#buffer !== undefined) this.#budget?.refund(this.#buffer.length)
     this.#buffer = undefined
     this.#start = 0
     this.#end = 0
@@ -82,16 +82,16 @@ export class ByteQueue {
   }
 
   /** Makes room for `more` bytes at the end, `length` in all. */
-  #reserve(length: number, more: number): boolean {
+  #reserve(length: number, added: number): boolean {
     const buffer = this.#buffer
     const capacity = buffer?.length ?? 0
-    if (this.#end + more <= capacity) return true
+    if (this.#end + added <= capacity) return true
     // Moved to the front only when that frees half of the buffer, so that moving costs each byte a constant.
     if (buffer !== undefined && length <= capacity / 2) {
       buffer.copyWithin(0, this.#start, this.#end)
     } else {
       const size = Math.max(length, Math.min(Math.ceil(capacity * GROWTH), this.#limit), MIN_CAPACITY)
-      if (this.#budget?.take(size - capacity) === false) return false
+      if (this.#budget?.charge(size - capacity) === false) return false
       // Memory of its own: of a block that is shared, bytes that wait for long would keep all.
       const grown = Buffer.allocUnsafeSlow(size)
       if (buffer !== undefined) {

@@ -8,9 +8,9 @@ export interface Source {
 }
 
 /** Up to this much is collected as text, which costs no block and leaves in the cheapest kind of write. */
-const SMALL = 4096
+const MAX_TEXT_BYTES = 4096
 /** So much may wait before whoever writes should pause. */
-const MOST_HELD = 128 * 1024
+const MAX_BUFFERED_BYTES = 128 * 1024
 
 /**
  * The deferred, gathered writes of one socket, with exact accounts: what the kernel took is granted to the source, so
@@ -23,139 +23,140 @@ export class Out implements Flushable {
   /** Called when a congested socket has room again. */
   onRoom: (() => void) | undefined
   readonly #writable: Writable
-  readonly #turn: Turn
+  readonly #scheduler: Turn
   /** Made with the first block: most connections never need one. */
-  #writer: BlockWriter | undefined
+  #blockWriter: BlockWriter | undefined
   /** What was collected: first the text, whose characters are bytes, then the block. */
-  #text = ''
+  #pendingText = ''
   #block: Buffer | undefined
   #filled = 0
-  #owed = 0
-  #queued = false
+  #uncredited = 0
+  #flushScheduled = false
   #ended = false
 
-  constructor(writable: Writable, turn: Turn) {
+  constructor(writable: Writable, scheduler: Turn) {
     this.#writable = writable
-    this.#turn = turn
-    writable.on('drain', () => this.#onDrain())
+    this.#scheduler = scheduler
+    writable.on('drain', () => this.#handleDrain())
   }
 
   /** Bytes in our memory that the socket has not taken yet. */
   get pending(): number {
-    return this.#held + this.#writable.writableLength
+    return this.#buffered + this.#writable.writableLength
   }
 
   /** True when more should not be added before `onRoom`. */
   get congested(): boolean {
-    return this.#writable.writableNeedDrain || this.#held > MOST_HELD
+    return this.#writable.writableNeedDrain || this.#buffered > MAX_BUFFERED_BYTES
   }
 
   /** Adds text whose characters are bytes. */
   text(text: string): void {
     if (this.#ended || text.length === 0) return
-    if (this.#block === undefined && this.#text.length + text.length <= SMALL) this.#text += text
-    else this.#gather(Buffer.from(text, 'latin1'))
-    this.#ask()
+    if (this.#block === undefined && this.#pendingText.length + text.length <= MAX_TEXT_BYTES)
+      this.#pendingText += text
+    else this.#copyIntoBlocks(Buffer.from(text, 'latin1'))
+    this.#scheduleFlush()
   }
 
-  write(piece: Buffer): void {
-    if (this.#ended || piece.length === 0) return
-    if (this.#block === undefined && this.#text.length + piece.length <= SMALL)
-      this.#text += piece.toString('latin1')
-    else this.#gather(piece)
-    this.#ask()
+  write(chunk: Buffer): void {
+    if (this.#ended || chunk.length === 0) return
+    if (this.#block === undefined && this.#pendingText.length + chunk.length <= MAX_TEXT_BYTES)
+      this.#pendingText += chunk.toString('latin1')
+    else this.#copyIntoBlocks(chunk)
+    this.#scheduleFlush()
   }
 
   /** Notes bytes received from the source, to be granted as the socket takes what was made of them. */
   owe(bytes: number): void {
-    this.#owed += bytes
+    this.#uncredited += bytes
   }
 
   /** Grants the source everything it is still owed and lets go of it; what is pending stays bounded by the caller. */
   release(): void {
-    const owed = this.#owed
+    const uncredited = this.#uncredited
     const source = this.source
-    this.#owed = 0
+    this.#uncredited = 0
     this.source = undefined
-    if (owed > 0) source?.consumed(owed)
+    if (uncredited > 0) source?.consumed(uncredited)
   }
 
-  settle(): void {
-    const granted = this.#owed - this.pending
-    if (granted <= 0) return
-    this.#owed -= granted
-    this.source?.consumed(granted)
+  credit(): void {
+    const bytes = this.#uncredited - this.pending
+    if (bytes <= 0) return
+    this.#uncredited -= bytes
+    this.source?.consumed(bytes)
   }
 
   flush(): void {
-    this.#queued = false
+    this.#flushScheduled = false
     // While a block is being written, the next one may as well fill up.
-    if (!this.#writer?.busy) this.#issue()
-    if (this.#owed > 0) this.settle()
+    if (!this.#blockWriter?.busy) this.#writeBuffered()
+    if (this.#uncredited > 0) this.credit()
   }
 
   /** Writes what is held and half-closes. Later calls do nothing: a second `end` would build an error each time. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    this.#writer?.finish()
-    this.#issue()
-    if (this.#owed > 0) this.settle()
+    this.#blockWriter?.finish()
+    this.#writeBuffered()
+    if (this.#uncredited > 0) this.credit()
     this.#writable.end()
   }
 
-  get #held(): number {
-    return this.#text.length + this.#filled + (this.#writer?.waiting ?? 0)
+  get #buffered(): number {
+    return this.#pendingText.length + this.#filled + (this.#blockWriter?.queuedBytes ?? 0)
   }
 
-  #ask(): void {
-    if (this.#queued) return
-    this.#queued = true
-    this.#turn.add(this)
+  #scheduleFlush(): void {
+    if (this.#flushScheduled) return
+    this.#flushScheduled = true
+    this.#scheduler.add(this)
   }
 
-  #gather(piece: Buffer): void {
-    let from = 0
+  #copyIntoBlocks(chunk: Buffer): void {
+    let offset = 0
     do {
-      const block = this.#block ?? this.#begin()
-      const taken = piece.copy(block, this.#filled, from)
-      from += taken
-      this.#filled += taken
-      if (this.#filled === block.length) this.#issue()
-    } while (from < piece.length)
+      const block = this.#block ?? this.#startBlock()
+      const copied = chunk.copy(block, this.#filled, offset)
+      offset += copied
+      this.#filled += copied
+      if (this.#filled === block.length) this.#writeBuffered()
+    } while (offset < chunk.length)
   }
 
-  #begin(): Buffer {
-    const block = this.#turn.pool.take()
+  #startBlock(): Buffer {
+    const block = this.#scheduler.pool.take()
     this.#block = block
-    this.#filled = block.write(this.#text, 'latin1')
-    this.#text = ''
+    this.#filled = block.write(this.#pendingText, 'latin1')
+    this.#pendingText = ''
     return block
   }
 
-  #issue(): void {
+  #writeBuffered(): void {
     // A socket that is behind gets blocks, which fill up while they wait, instead of many small texts.
-    if (this.#text !== '' && this.#writable.writableLength > 0) this.#begin()
+    if (this.#pendingText !== '' && this.#writable.writableLength > 0) this.#startBlock()
     const block = this.#block
     if (block === undefined) {
-      if (this.#text !== '') this.#writable.write(this.#text, 'latin1')
-      this.#text = ''
+      if (this.#pendingText !== '') this.#writable.write(this.#pendingText, 'latin1')
+      this.#pendingText = ''
       return
     }
     const filled = this.#filled
     this.#block = undefined
     this.#filled = 0
-    this.#writer ??= new BlockWriter(this.#writable, this.#turn.pool, () => this.#onWritten())
-    this.#writer.write(block, filled)
+    this.#blockWriter ??= new BlockWriter(this.#writable, this.#scheduler.pool, () => this.#onWritten())
+    this.#blockWriter.write(block, filled)
   }
 
   #onWritten(): void {
-    if (!this.#writer?.busy) this.#issue()
-    this.#onDrain()
+    if (!this.#blockWriter?.busy) this.#writeBuffered()
+    this.#handleDrain()
   }
 
-  #onDrain(): void {
-    this.settle()
+  #handleDrain(): void {
+    this.credit()
     if (!this.congested) this.onRoom?.()
   }
 }

@@ -19,7 +19,7 @@ export class Turn {
   #dirty: Flushable[] = []
   #spare: Flushable[] = []
   readonly #onError: OnReceiverError
-  readonly #run = (): void => {
+  readonly #flushAll = (): void => {
     const list = this.#dirty
     // What a flush dirties again belongs to the next turn.
     this.#dirty = this.#spare
@@ -33,11 +33,11 @@ export class Turn {
   }
 
   /** Asks for one `flush` at the end of this turn; the caller remembers that it has asked. */
-  add(out: Flushable): void {
-    if (this.#dirty.push(out) === 1) setImmediate(this.#run)
+  add(writer: Flushable): void {
+    if (this.#dirty.push(writer) === 1) setImmediate(this.#flushAll)
   }
 }
 
-function flush(out: Flushable): void {
-  out.flush()
+function flush(writer: Flushable): void {
+  writer.flush()
 }

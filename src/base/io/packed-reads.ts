@@ -2,7 +2,7 @@ import type { Readable } from 'node:stream'
 import { ByteQueue } from './byte-queue.ts'
 
 /** Pieces of this size are worth an object of their own. */
-const LARGE = 4096
+const MIN_UNPACKED_BYTES = 4096
 
 /**
  * Makes a stream of Node's hold what waits for its reader in one buffer. Node keeps a list of what it received while
@@ -10,21 +10,21 @@ const LARGE = 4096
  * of memory for each. Nothing changes for a reader that keeps up.
  */
 export function packReads(stream: Readable): void {
-  const held = new ByteQueue()
+  const queue = new ByteQueue()
   const push = stream.push
 
   function flush(): boolean {
-    return held.length === 0 || push.call(stream, held.take())
+    return queue.length === 0 || push.call(stream, queue.take())
   }
 
-  stream.push = (piece: Buffer | null): boolean => {
-    const isData = piece !== null && piece.length < LARGE
+  stream.push = (chunk: Buffer | null): boolean => {
+    const isData = chunk !== null && chunk.length < MIN_UNPACKED_BYTES
     if (isData && stream.readableFlowing !== true) {
-      held.push(piece)
-      return held.length + stream.readableLength < stream.readableHighWaterMark
+      queue.push(chunk)
+      return queue.length + stream.readableLength < stream.readableHighWaterMark
     }
-    const room = flush()
-    return push.call(stream, piece) && room
+    const hasRoom = flush()
+    return push.call(stream, chunk) && hasRoom
   }
   stream.on('resume', flush)
 }

@@ -31,26 +31,26 @@ export class Pipe implements StreamSink {
   bytesOut = 0
   readonly #end: PipeEnd
   readonly #stream: ByteStream
-  readonly #out: Out
+  readonly #writer: Out
   readonly #onClose: (result: PipeResult) => void
   #blocked = false
-  #streamOver = false
-  #socketOver = false
+  #streamClosed = false
+  #socketClosed = false
   #error: Error | undefined
 
   /** `first` are bytes already taken from the socket. The socket must allow half-open use. */
   constructor(
     end: PipeEnd,
     stream: ByteStream,
-    turn: Turn,
-    first: Buffer | undefined,
+    scheduler: Turn,
+    initialBytes: Buffer | undefined,
     onClose: (result: PipeResult) => void,
   ) {
     this.#end = end
     this.#stream = stream
     this.#onClose = onClose
-    this.#out = new Out(end.socket, turn)
-    this.#out.source = stream
+    this.#writer = new Out(end.socket, scheduler)
+    this.#writer.source = stream
     stream.sink = this
     const { socket } = end
     packReads(socket)
@@ -60,34 +60,34 @@ export class Pipe implements StreamSink {
       this.#error ??= error
     })
     socket.on('close', () => this.#onSocketClose())
-    if (first !== undefined && first.length > 0) this.#onSocketData(first)
+    if (initialBytes !== undefined && initialBytes.length > 0) this.#onSocketData(initialBytes)
   }
 
   /** Bytes waiting in our memory for a slow peer on the socket's side. */
   get pending(): number {
-    return this.#out.pending
+    return this.#writer.pending
   }
 
   /** True while one side has bytes for the other that it does not take. */
   get waiting(): boolean {
-    return this.#blocked || this.#out.pending > 0
+    return this.#blocked || this.#writer.pending > 0
   }
 
   /** Ends both sides as broken. */
   abort(error: Error): void {
     this.#error ??= error
-    this.#dropStream()
+    this.#abortStream()
     this.#end.abort()
   }
 
   onData(chunk: Buffer): void {
     this.bytesOut += chunk.length
-    this.#out.owe(chunk.length)
-    this.#out.write(chunk)
+    this.#writer.owe(chunk.length)
+    this.#writer.write(chunk)
   }
 
   onEnd(): void {
-    this.#out.end()
+    this.#writer.end()
   }
 
   onDrain(): void {
@@ -96,38 +96,38 @@ export class Pipe implements StreamSink {
   }
 
   onClose(error?: Error): void {
-    this.#streamOver = true
+    this.#streamClosed = true
     this.#error ??= error
-    if (this.#socketOver) this.#finish()
+    if (this.#socketClosed) this.#finish()
     else if (error !== undefined) this.#end.abort()
     else {
       // The peer has nobody to talk to any more, but is still owed what we hold for it.
-      this.#out.end()
+      this.#writer.end()
       this.#blocked = false
       this.#end.socket.resume()
     }
   }
 
   readonly #onSocketData = (chunk: Buffer): void => {
-    if (this.#streamOver) return
+    if (this.#streamClosed) return
     this.bytesIn += chunk.length
-    const room = this.#stream.write(chunk)
+    const hasRoom = this.#stream.write(chunk)
     releasePiece(chunk)
-    if (room) return
+    if (hasRoom) return
     this.#blocked = true
     this.#end.socket.pause()
   }
 
   #onSocketClose(): void {
-    this.#socketOver = true
+    this.#socketClosed = true
     const { socket } = this.#end
-    if (this.#streamOver) this.#finish()
+    if (this.#streamClosed) this.#finish()
     // After a clean end of both directions the stream may still be sending; it closes by itself.
-    else if (!socket.readableEnded || !socket.writableFinished) this.#dropStream()
+    else if (!socket.readableEnded || !socket.writableFinished) this.#abortStream()
   }
 
-  #dropStream(): void {
-    if (this.#streamOver) return
+  #abortStream(): void {
+    if (this.#streamClosed) return
     // First the end, then the reset: an agent that only sees a reset may wait for ever for its reader.
     this.#stream.end()
     this.#stream.reset(this.#error)

@@ -6,19 +6,19 @@ import { packReads } from './packed-reads.ts'
 import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 
-const WINDOW = 256 * 1024
+const WINDOW_BYTES = 256 * 1024
 /** Pieces of this size are worth an object of their own. */
-const LARGE = 4096
+const MIN_UNPACKED_BYTES = 4096
 
 /** A socket as a `ByteStream`: for upstreams dialled directly and for whatever else already is a Node stream. */
 export class SocketStream implements ByteStream {
   sink: StreamSink = silentSink
   readonly #socket: Duplex
   /** Small pieces that wait until the socket has taken what it was given: Node would keep a list of them. */
-  readonly #packed = new ByteQueue()
-  #unwritten = 0
+  readonly #packedWrites = new ByteQueue()
+  #pendingWrites = 0
   #isBlocked = false
-  #unread = 0
+  #uncredited = 0
   #paused = false
   #ended = false
   #reset = false
@@ -39,10 +39,10 @@ export class SocketStream implements ByteStream {
 
   write(chunk: Buffer): boolean {
     if (this.#ended) return true
-    if (this.#unwritten > 0 && chunk.length < LARGE) {
-      this.#packed.push(chunk)
+    if (this.#pendingWrites > 0 && chunk.length < MIN_UNPACKED_BYTES) {
+      this.#packedWrites.push(chunk)
       const { writableLength, writableHighWaterMark } = this.#socket
-      this.#isBlocked = this.#packed.length + writableLength >= writableHighWaterMark
+      this.#isBlocked = this.#packedWrites.length + writableLength >= writableHighWaterMark
       return !this.#isBlocked
     }
     this.#flush()
@@ -65,39 +65,39 @@ export class SocketStream implements ByteStream {
     this.#error ??= error
     this.#ended = true
     this.#reset = true
-    this.#packed.clear()
+    this.#packedWrites.clear()
     if (this.#socket instanceof Socket) resetSocket(this.#socket)
     else this.#socket.destroy()
   }
 
   consumed(bytes: number): void {
-    this.#unread -= bytes
-    if (!this.#paused || this.#unread > WINDOW / 2) return
+    this.#uncredited -= bytes
+    if (!this.#paused || this.#uncredited > WINDOW_BYTES / 2) return
     this.#paused = false
     this.#socket.resume()
   }
 
   #send(bytes: Buffer): boolean {
-    this.#unwritten++
+    this.#pendingWrites++
     return this.#socket.write(bytes, this.#onWritten)
   }
 
   #flush(): void {
-    if (this.#packed.length > 0) this.#send(this.#packed.take())
+    if (this.#packedWrites.length > 0) this.#send(this.#packedWrites.take())
   }
 
   readonly #onWritten = (error?: Error | null): void => {
-    this.#unwritten--
-    if (error) this.#packed.clear()
-    else if (this.#unwritten === 0) this.#flush()
-    if (error || !this.#isBlocked || this.#socket.writableNeedDrain || this.#packed.length > 0) return
+    this.#pendingWrites--
+    if (error) this.#packedWrites.clear()
+    else if (this.#pendingWrites === 0) this.#flush()
+    if (error || !this.#isBlocked || this.#socket.writableNeedDrain || this.#packedWrites.length > 0) return
     this.#isBlocked = false
     this.sink.onDrain()
   }
 
   #onData(chunk: Buffer): void {
-    this.#unread += chunk.length
-    if (this.#unread >= WINDOW && !this.#paused) {
+    this.#uncredited += chunk.length
+    if (this.#uncredited >= WINDOW_BYTES && !this.#paused) {
       this.#paused = true
       this.#socket.pause()
     }

@@ -5,12 +5,12 @@ import type { ByteStream, StreamSink } from './stream.ts'
 /** A `ByteStream` as a Node stream, for libraries that want one. Costs more than a sink; not for the hot path. */
 export class StreamDuplex extends Duplex implements StreamSink {
   readonly #stream: ByteStream
-  #owed = 0
+  #uncredited = 0
   /** What came while the reader was behind: a list of small pieces would cost many times their size. */
-  readonly #held = new ByteQueue()
-  #behind = false
-  #written: (() => void) | undefined
-  #over = false
+  readonly #buffered = new ByteQueue()
+  #readerBlocked = false
+  #writeCallback: (() => void) | undefined
+  #streamClosed = false
 
   constructor(stream: ByteStream) {
     // A reader that keeps up is handed each piece at once, whatever the mark; one that does not is behind right away.
@@ -20,10 +20,10 @@ export class StreamDuplex extends Duplex implements StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    this.#owed += chunk.length
-    if (this.#behind) this.#held.push(chunk)
-    else if (this.push(Buffer.from(chunk))) this.#grant()
-    else this.#behind = true
+    this.#uncredited += chunk.length
+    if (this.#readerBlocked) this.#buffered.push(chunk)
+    else if (this.push(Buffer.from(chunk))) this.#credit()
+    else this.#readerBlocked = true
   }
 
   onEnd(): void {
@@ -32,13 +32,13 @@ export class StreamDuplex extends Duplex implements StreamSink {
   }
 
   onDrain(): void {
-    const written = this.#written
-    this.#written = undefined
-    written?.()
+    const callback = this.#writeCallback
+    this.#writeCallback = undefined
+    callback?.()
   }
 
   onClose(error?: Error): void {
-    this.#over = true
+    this.#streamClosed = true
     if (error !== undefined) this.destroy(error)
     else {
       this.onEnd()
@@ -47,13 +47,13 @@ export class StreamDuplex extends Duplex implements StreamSink {
   }
 
   override _read(): void {
-    this.#behind = !this.#flush()
-    if (!this.#behind) this.#grant()
+    this.#readerBlocked = !this.#flush()
+    if (!this.#readerBlocked) this.#credit()
   }
 
-  override _write(chunk: Buffer, _encoding: string, written: () => void): void {
-    if (this.#over || this.#stream.write(chunk)) written()
-    else this.#written = written
+  override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    if (this.#streamClosed || this.#stream.write(chunk)) callback()
+    else this.#writeCallback = callback
   }
 
   override _final(done: () => void): void {
@@ -62,7 +62,7 @@ export class StreamDuplex extends Duplex implements StreamSink {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (!this.#over) {
+    if (!this.#streamClosed) {
       this.#stream.end()
       this.#stream.reset(error ?? undefined)
     }
@@ -71,12 +71,12 @@ export class StreamDuplex extends Duplex implements StreamSink {
 
   /** Hands over what was held; false when the reader is behind again. */
   #flush(): boolean {
-    return this.#held.length === 0 || this.push(this.#held.take())
+    return this.#buffered.length === 0 || this.push(this.#buffered.take())
   }
 
-  #grant(): void {
-    const owed = this.#owed
-    this.#owed = 0
-    if (owed > 0 && !this.#over) this.#stream.consumed(owed)
+  #credit(): void {
+    const uncredited = this.#uncredited
+    this.#uncredited = 0
+    if (uncredited > 0 && !this.#streamClosed) this.#stream.consumed(uncredited)
   }
 }

@@ -6,71 +6,71 @@ export class Joined {
   pieces = 0
   /** True when the last piece went from the first to the second, who may be about to answer. */
   asked = false
-  #open = 2
-  readonly #onOver: (joined: Joined) => void
+  #openStreams = 2
+  readonly #onClose: (joined: Joined) => void
 
-  constructor(one: ByteStream, other: ByteStream, onOver: (joined: Joined) => void) {
-    this.#onOver = onOver
-    const there = new Way(one, other, this, true)
-    const back = new Way(other, one, this, false)
-    there.opposite = back
-    back.opposite = there
-    one.sink = there
-    other.sink = back
+  constructor(first: ByteStream, second: ByteStream, onClose: (joined: Joined) => void) {
+    this.#onClose = onClose
+    const forward = new Direction(first, second, this, true)
+    const backward = new Direction(second, first, this, false)
+    forward.opposite = backward
+    backward.opposite = forward
+    first.sink = forward
+    second.sink = backward
   }
 
   /** One of the two is over. */
-  closed(): void {
-    this.#open -= 1
-    if (this.#open === 0) this.#onOver(this)
+  onStreamClose(): void {
+    this.#openStreams -= 1
+    if (this.#openStreams === 0) this.#onClose(this)
   }
 }
 
 /** One direction: what comes out of a stream goes into the other. */
-class Way implements StreamSink {
-  opposite!: Way
-  readonly #from: ByteStream
-  readonly #to: ByteStream
-  readonly #joined: Joined
-  readonly #asks: boolean
-  #owed = 0
-  #over = false
+class Direction implements StreamSink {
+  opposite!: Direction
+  readonly #source: ByteStream
+  readonly #destination: ByteStream
+  readonly #relay: Joined
+  readonly #isForward: boolean
+  #uncredited = 0
+  #destinationClosed = false
 
-  constructor(from: ByteStream, to: ByteStream, joined: Joined, asks: boolean) {
-    this.#from = from
-    this.#to = to
-    this.#joined = joined
-    this.#asks = asks
+  constructor(source: ByteStream, destination: ByteStream, relay: Joined, isForward: boolean) {
+    this.#source = source
+    this.#destination = destination
+    this.#relay = relay
+    this.#isForward = isForward
   }
 
   onData(chunk: Buffer): void {
-    this.#joined.pieces += 1
-    this.#joined.asked = this.#asks
-    if (this.#over || this.#to.write(chunk)) this.#from.consumed(chunk.length)
-    else this.#owed += chunk.length
+    this.#relay.pieces += 1
+    this.#relay.asked = this.#isForward
+    if (this.#destinationClosed || this.#destination.write(chunk)) this.#source.consumed(chunk.length)
+    else this.#uncredited += chunk.length
   }
 
   onEnd(): void {
-    this.#to.end()
+    this.#destination.end()
   }
 
   onDrain(): void {
-    this.opposite.#settle()
+    this.opposite.#credit()
   }
 
   onClose(error?: Error): void {
     // Whatever the other stream still brings has nobody to go to.
-    this.opposite.#over = true
-    this.opposite.#settle()
-    if (error === undefined) this.#to.end()
-    else this.#to.reset(error)
-    this.#joined.closed()
+    this.opposite.#destinationClosed = true
+    this.opposite.#credit()
+    if (error === undefined) this.#destination.end()
+    else this.#destination.reset(error)
+    this.#relay.onStreamClose()
   }
 
   /** What waited has been taken. */
-  #settle(): void {
-    const owed = this.#owed
-    this.#owed = 0
-    if (owed > 0) this.#from.consumed(owed)
+  #credit(): void {
+    const uncredited = this.#uncredited
+    this.#uncredited = 0
+    if (uncredited > 0) this.#source.consumed(uncredited)
   }
 }

@@ -6,7 +6,7 @@ export abstract class Timed {
   /** The tick at which `onDeadline` is due; 0 means none. Kept by `Deadlines`. */
   dueAt = 0
   /** The tick in whose slot this item stands, 0 for none. Kept by `Deadlines`. */
-  slotAt = 0
+  slotTick = 0
   abstract onDeadline(): void
 }
 
@@ -21,7 +21,7 @@ export class Deadlines {
   readonly #clock: Clock
   readonly #slots: (Set<Timed> | undefined)[] = new Array(SLOTS)
   #tick = 1
-  #lastAt: number
+  #lastAdvance: number
   readonly #onError: OnReceiverError
   #timer: NodeJS.Timeout | undefined
 
@@ -29,7 +29,7 @@ export class Deadlines {
     this.#onError = onError
     this.#clock = clock
     this.#tickMs = tickMs
-    this.#lastAt = clock.monotonic()
+    this.#lastAdvance = clock.monotonic()
   }
 
   /** How many ticks have passed; a cheap, coarse clock. */
@@ -44,7 +44,7 @@ export class Deadlines {
 
   start(): void {
     if (this.#timer !== undefined) return
-    this.#lastAt = this.#clock.monotonic()
+    this.#lastAdvance = this.#clock.monotonic()
     this.#timer = setInterval(() => this.advance(), this.#tickMs)
     this.#timer.unref()
   }
@@ -55,29 +55,29 @@ export class Deadlines {
   }
 
   /** Calls `onDeadline` after this many ticks, replacing what was set for the item before. */
-  set(item: Timed, ticks: number): void {
+  set(entry: Timed, ticks: number): void {
     const due = this.#tick + (ticks < SLOTS ? ticks : SLOTS - 1)
-    item.dueAt = due
-    if (item.slotAt === 0) this.#place(item, due)
-    else if (due < item.slotAt) {
-      this.#slots[item.slotAt % SLOTS]?.delete(item)
-      this.#place(item, due)
+    entry.dueAt = due
+    if (entry.slotTick === 0) this.#insert(entry, due)
+    else if (due < entry.slotTick) {
+      this.#slots[entry.slotTick % SLOTS]?.delete(entry)
+      this.#insert(entry, due)
     }
   }
 
   /** Forgets the item altogether. */
-  clear(item: Timed): void {
-    item.dueAt = 0
-    if (item.slotAt === 0) return
-    this.#slots[item.slotAt % SLOTS]?.delete(item)
-    item.slotAt = 0
+  clear(entry: Timed): void {
+    entry.dueAt = 0
+    if (entry.slotTick === 0) return
+    this.#slots[entry.slotTick % SLOTS]?.delete(entry)
+    entry.slotTick = 0
   }
 
   /** Called by the timer. After a pause of the process time goes on gently, so that nobody is cut for our absence. */
   advance(): void {
     const now = this.#clock.monotonic()
-    const elapsed = Math.floor((now - this.#lastAt) / this.#tickMs)
-    this.#lastAt = elapsed > 2 ? now : this.#lastAt + Math.max(1, elapsed) * this.#tickMs
+    const elapsed = Math.floor((now - this.#lastAdvance) / this.#tickMs)
+    this.#lastAdvance = elapsed > 2 ? now : this.#lastAdvance + Math.max(1, elapsed) * this.#tickMs
     for (let n = Math.max(1, Math.min(elapsed, 2)); n > 0; n--) this.#step()
   }
 
@@ -86,23 +86,23 @@ export class Deadlines {
     const slot = this.#slots[tick % SLOTS]
     if (slot === undefined || slot.size === 0) return
     this.#slots[tick % SLOTS] = undefined
-    fanOut(slot, (item) => this.#look(item, tick), this.#onError)
+    fanOut(slot, (entry) => this.#expire(entry, tick), this.#onError)
   }
 
-  #look(item: Timed, tick: number): void {
-    item.slotAt = 0
-    if (item.dueAt === 0) return
-    if (item.dueAt > tick) this.#place(item, item.dueAt)
+  #expire(entry: Timed, tick: number): void {
+    entry.slotTick = 0
+    if (entry.dueAt === 0) return
+    if (entry.dueAt > tick) this.#insert(entry, entry.dueAt)
     else {
-      item.dueAt = 0
-      item.onDeadline()
+      entry.dueAt = 0
+      entry.onDeadline()
     }
   }
 
-  #place(item: Timed, due: number): void {
-    item.slotAt = due
+  #insert(entry: Timed, due: number): void {
+    entry.slotTick = due
     const slot = this.#slots[due % SLOTS]
-    if (slot === undefined) this.#slots[due % SLOTS] = new Set([item])
-    else slot.add(item)
+    if (slot === undefined) this.#slots[due % SLOTS] = new Set([entry])
+    else slot.add(entry)
   }
 }

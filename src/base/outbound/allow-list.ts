@@ -2,12 +2,12 @@ import { isIP } from 'node:net'
 import { type Cidr, parseAddress, parseCidr } from '../cidr.ts'
 import { covers } from '../domain.ts'
 import { parseHostPort } from '../hostport.ts'
-import { contains } from './public-address.ts'
+import { containsAddress } from './public-address.ts'
 
 /** What the operator lets outbound calls reach beside the public Internet. */
 export interface AllowList {
-  host(name: string, port: number): boolean
-  address(address: string, port: number): boolean
+  allowsHost(name: string, port: number): boolean
+  allowsAddress(address: string, port: number): boolean
 }
 
 /** Compiles ranges, addresses and host names, each of the last two with an optional port. Throws a sentence for a bad entry. */
@@ -20,22 +20,24 @@ export function compileAllowList(entries: string[]): AllowList {
       continue
     }
     const wildcard = entry.startsWith('*.')
-    const whole = parseAddress(entry) && entry.includes(':') ? `[${entry}]` : entry
-    const read = parseHostPort(wildcard ? whole.slice(2) : whole)
-    if (read === undefined)
+    const bracketed = parseAddress(entry) && entry.includes(':') ? `[${entry}]` : entry
+    const hostPort = parseHostPort(wildcard ? bracketed.slice(2) : bracketed)
+    if (hostPort === undefined)
       throw new Error(
         `"${entry}" in the outbound allow-list is neither a range such as 10.0.0.0/8, nor an address, nor a host name with an optional port.`,
       )
-    const address = read.host.replace(/^\[(.*)\]$/, '$1')
+    const address = hostPort.host.replace(/^\[(.*)\]$/, '$1')
     const family = parseAddress(address)?.family
     if (family === undefined)
-      names.push({ pattern: wildcard ? `*.${read.host}` : read.host, port: read.port })
-    else ranges.push({ range: parseCidr(`${address}/${isIP(address) === 4 ? 32 : 128}`), port: read.port })
+      names.push({ pattern: wildcard ? `*.${hostPort.host}` : hostPort.host, port: hostPort.port })
+    else
+      ranges.push({ range: parseCidr(`${address}/${isIP(address) === 4 ? 32 : 128}`), port: hostPort.port })
   }
-  const fits = (wanted: number | undefined, port: number) => wanted === undefined || wanted === port
+  const portMatches = (allowed: number | undefined, port: number) => allowed === undefined || allowed === port
   return {
-    host: (name, port) => names.some((entry) => covers(entry.pattern, name) && fits(entry.port, port)),
-    address: (address, port) =>
-      ranges.some((entry) => contains(entry.range, address) && fits(entry.port, port)),
+    allowsHost: (name, port) =>
+      names.some((entry) => covers(entry.pattern, name) && portMatches(entry.port, port)),
+    allowsAddress: (address, port) =>
+      ranges.some((entry) => containsAddress(entry.range, address) && portMatches(entry.port, port)),
   }
 }

@@ -2,7 +2,7 @@ import { lookup as systemLookup } from 'node:dns'
 import { connect, isIP, type LookupFunction, Socket } from 'node:net'
 import { parseAddress } from '../cidr.ts'
 import { compileAllowList } from './allow-list.ts'
-import { isOwnAddress, notPublic } from './outbound.ts'
+import { isOwnAddress, notPublicMessage } from './outbound.ts'
 import { isPublicAddress } from './public-address.ts'
 
 /** Opens a socket to an address that somebody configured; it fails as a socket does when the address is not allowed. */
@@ -22,25 +22,28 @@ export function createDial({
   own?: readonly string[]
   lookup?: typeof systemLookup
 } = {}): Dial {
-  const listed = compileAllowList(allow)
-  const mayDial = (address: string, port: number) =>
-    listed.address(address, port) ||
-    (isPublicAddress(address) && !isOwnAddress(address) && !own.some((known) => sameAddress(known, address)))
+  const allowList = compileAllowList(allow)
+  const canDial = (address: string, port: number) =>
+    allowList.allowsAddress(address, port) ||
+    (isPublicAddress(address) &&
+      !isOwnAddress(address) &&
+      !own.some((ownAddress) => sameAddress(ownAddress, address)))
 
   return ({ host, port }) => {
     const options = { host, port, allowHalfOpen: true, noDelay: true }
-    const byName = listed.host(host, port)
-    if (isIP(host) > 0) return mayDial(host, port) ? connect(options) : failing(new Error(notPublic(host)))
-    const guarded: LookupFunction = (name, lookupOptions, done) => {
+    const hostAllowed = allowList.allowsHost(host, port)
+    if (isIP(host) > 0)
+      return canDial(host, port) ? connect(options) : createFailedSocket(new Error(notPublicMessage(host)))
+    const guardedLookup: LookupFunction = (name, lookupOptions, done) => {
       lookup(name, { ...lookupOptions, all: true }, (error, addresses) => {
-        const inside = !byName && addresses?.some(({ address }) => !mayDial(address, port))
+        const hasForbiddenAddress = !hostAllowed && addresses?.some(({ address }) => !canDial(address, port))
         if (error !== null) done(error, '')
-        else if (inside) done(new Error(notPublic(name)), '')
+        else if (hasForbiddenAddress) done(new Error(notPublicMessage(name)), '')
         else if (lookupOptions.all) done(null, addresses)
         else done(null, addresses[0]!.address, addresses[0]!.family)
       })
     }
-    return connect({ ...options, lookup: guarded })
+    return connect({ ...options, lookup: guardedLookup })
   }
 }
 
@@ -49,9 +52,9 @@ function sameAddress(one: string, other: string): boolean {
 }
 
 /** A socket that never gets anywhere, for reasons it tells as any other would. */
-function failing(why: Error): Socket {
+function createFailedSocket(error: Error): Socket {
   const socket = new Socket()
   // Not at once: whoever dials is about to listen.
-  setImmediate(() => socket.destroy(why))
+  setImmediate(() => socket.destroy(error))
   return socket
 }

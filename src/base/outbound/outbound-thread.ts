@@ -1,19 +1,19 @@
 import { Worker } from 'node:worker_threads'
 import {
-  answerOf,
-  contentOf,
+  encodeRequest,
   type Outbound,
-  type OutboundAnswer,
   type OutboundOptions,
   OutboundProblem,
   type OutboundProblemCode,
+  type OutboundResponse,
+  toResponse,
 } from './outbound.ts'
 
 /** What a client in another thread can be told. */
 export type ThreadOptions = Omit<OutboundOptions, 'lookup'>
 
 /** What the thread is asked. */
-export type ThreadCall =
+export type ThreadRequest =
   | {
       readonly id: number
       readonly url: string
@@ -24,15 +24,15 @@ export type ThreadCall =
   | { readonly abort: number }
 
 /** What it answers. */
-export interface ThreadAnswer {
+export interface ThreadResponse {
   readonly id: number
-  readonly response?: OutboundAnswer
+  readonly response?: OutboundResponse
   readonly problem?: { readonly code: OutboundProblemCode; readonly message: string }
 }
 
-interface Waiting {
-  done(response: Response): void
-  failed(error: unknown): void
+interface PendingCall {
+  resolve(response: Response): void
+  reject(error: unknown): void
 }
 
 /**
@@ -41,31 +41,31 @@ interface Waiting {
  * between the requests of visitors.
  */
 export function createOutboundThread(options: ThreadOptions): Pick<Outbound, 'fetch' | 'close'> {
-  const waiting = new Map<number, Waiting>()
+  const pending = new Map<number, PendingCall>()
   let worker: Worker | undefined
-  let count = 0
+  let lastId = 0
 
   /** Made with the first call: not every node has somebody to call. */
   function start(): Worker {
-    const started = new Worker(new URL('./outbound-worker.ts', import.meta.url), { workerData: options })
+    const thread = new Worker(new URL('./outbound-worker.ts', import.meta.url), { workerData: options })
     // Whoever waits for an answer keeps the process alive, not the thread.
-    started.unref()
-    started.on('message', settle)
-    started.on('error', () => {})
-    started.on('exit', () => {
-      if (worker === started) worker = undefined
+    thread.unref()
+    thread.on('message', onResponse)
+    thread.on('error', () => {})
+    thread.on('exit', () => {
+      if (worker === thread) worker = undefined
       const problem = new OutboundProblem('unreachable', 'The thread for outbound calls ended.')
-      for (const { failed } of waiting.values()) failed(problem)
-      waiting.clear()
+      for (const { reject } of pending.values()) reject(problem)
+      pending.clear()
     })
-    return started
+    return thread
   }
 
-  function settle({ id, response, problem }: ThreadAnswer): void {
-    const call = waiting.get(id)
-    waiting.delete(id)
-    if (response !== undefined) call?.done(answerOf(response))
-    else call?.failed(new OutboundProblem(problem!.code, problem!.message))
+  function onResponse({ id, response, problem }: ThreadResponse): void {
+    const call = pending.get(id)
+    pending.delete(id)
+    if (response !== undefined) call?.resolve(toResponse(response))
+    else call?.reject(new OutboundProblem(problem!.code, problem!.message))
   }
 
   return {
@@ -74,30 +74,30 @@ export function createOutboundThread(options: ThreadOptions): Pick<Outbound, 'fe
       signal?.throwIfAborted()
       worker ??= start()
       const thread = worker
-      const id = ++count
-      const { headers, body } = contentOf(init)
+      const id = ++lastId
+      const { headers, body } = encodeRequest(init)
       // A copy of exactly what is sent, which changes hands: the caller may use its memory again.
-      const sent = body instanceof Uint8Array ? new Uint8Array(body) : body
-      const call: ThreadCall = { id, url: String(url), method, headers: [...headers], body: sent }
-      thread.postMessage(call, sent instanceof Uint8Array ? [sent.buffer] : [])
+      const bodyCopy = body instanceof Uint8Array ? new Uint8Array(body) : body
+      const call: ThreadRequest = { id, url: String(url), method, headers: [...headers], body: bodyCopy }
+      thread.postMessage(call, bodyCopy instanceof Uint8Array ? [bodyCopy.buffer] : [])
       return new Promise<Response>((done, failed) => {
-        const aborted = () => {
-          waiting.delete(id)
-          thread.postMessage({ abort: id } satisfies ThreadCall)
+        const onAbort = () => {
+          pending.delete(id)
+          thread.postMessage({ abort: id } satisfies ThreadRequest)
           failed(signal!.reason)
         }
-        const over = () => signal?.removeEventListener('abort', aborted)
-        waiting.set(id, {
-          done(response) {
-            over()
+        const cleanUp = () => signal?.removeEventListener('abort', onAbort)
+        pending.set(id, {
+          resolve(response) {
+            cleanUp()
             done(response)
           },
-          failed(error) {
-            over()
+          reject(error) {
+            cleanUp()
             failed(error)
           },
         })
-        signal?.addEventListener('abort', aborted)
+        signal?.addEventListener('abort', onAbort)
       })
     },
     async close() {

@@ -35,7 +35,7 @@ export class OutboundProblem extends Error {
 }
 
 /** All addresses of a name. */
-export type Lookup = (host: string) => Promise<string[]>
+export type AddressLookup = (host: string) => Promise<string[]>
 
 /** What an outbound client may do; the defaults are those of P45. */
 export interface OutboundOptions {
@@ -44,7 +44,7 @@ export interface OutboundOptions {
    * names below), each of the last three with `:port` if wanted. Plain HTTP and other ports are for these alone.
    */
   allow?: string[]
-  lookup?: Lookup
+  lookup?: AddressLookup
   /** PEM certificates trusted in addition to the well-known ones. */
   extraCa?: string[]
   /** The ports that calls to the public Internet may use. */
@@ -63,7 +63,7 @@ export interface OutboundRequest {
 }
 
 /** An answer that has been read. */
-export interface OutboundAnswer {
+export interface OutboundResponse {
   readonly status: number
   readonly statusText: string
   readonly headers: readonly [string, string][]
@@ -81,7 +81,7 @@ export interface Outbound {
   close(): Promise<void>
 }
 
-interface Target {
+interface DialTarget {
   host: string
   port: number
   secure: boolean
@@ -90,46 +90,47 @@ interface Target {
 /** Makes the guarded client. Throws a sentence for an allow-list entry that cannot be read. */
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const { ports = [443], maxBytes = 1024 * 1024, dnsTimeoutMs = 5000, totalTimeoutMs = 10_000 } = options
-  const { lookup = lookupAll, extraCa = [] } = options
-  const listed = compileAllowList(options.allow ?? [])
+  const { lookup = lookupAddresses, extraCa = [] } = options
+  const allowList = compileAllowList(options.allow ?? [])
   const secureContext = createSecureContext({ ca: [...getCACertificates('default'), ...extraCa] })
 
   /** Resolves a name once and answers its addresses if, and only if, every one of them may be dialled. */
-  async function admit({ host, port, secure }: Target): Promise<string[]> {
-    const byName = listed.host(host, port)
+  async function resolveAllowed({ host, port, secure }: DialTarget): Promise<string[]> {
+    const hostAllowed = allowList.allowsHost(host, port)
     const addresses =
       isIP(host) > 0
         ? [host]
-        : await within(dnsTimeoutMs, resolve(lookup, host), () => dnsProblem(host, 'timeout'))
-    const byAddress = addresses.every((address) => listed.address(address, port))
-    if (byName || byAddress) return addresses
+        : await withTimeout(dnsTimeoutMs, resolve(lookup, host), () => dnsProblem(host, 'timeout'))
+    const addressesAllowed = addresses.every((address) => allowList.allowsAddress(address, port))
+    if (hostAllowed || addressesAllowed) return addresses
     if (!secure) throw new OutboundProblem('scheme', `${host} may be called over https only.`)
     if (!ports.includes(port))
       throw new OutboundProblem(
         'port',
         `${host} may not be called on port ${port}, only on ${ports.join(', ')}.`,
       )
-    const inside = addresses.find(
-      (address) => !listed.address(address, port) && (!isPublicAddress(address) || isOwnAddress(address)),
+    const forbidden = addresses.find(
+      (address) =>
+        !allowList.allowsAddress(address, port) && (!isPublicAddress(address) || isOwnAddress(address)),
     )
-    if (inside !== undefined) throw new OutboundProblem('address', notPublic(host))
+    if (forbidden !== undefined) throw new OutboundProblem('address', notPublicMessage(host))
     return addresses
   }
 
-  async function dial(target: Target): Promise<Socket> {
-    const addresses = await admit(target)
+  async function dial(target: DialTarget): Promise<Socket> {
+    const addresses = await resolveAllowed(target)
     // What was checked is what is dialled: nothing asks the resolver a second time.
-    const checked: LookupFunction = (_host, { all }, done) => {
-      const answers = addresses.map((address) => ({ address, family: isIP(address) }))
-      if (all) done(null, answers)
-      else done(null, answers[0]!.address, answers[0]!.family)
+    const checkedLookup: LookupFunction = (_host, { all }, done) => {
+      const results = addresses.map((address) => ({ address, family: isIP(address) }))
+      if (all) done(null, results)
+      else done(null, results[0]!.address, results[0]!.family)
     }
     const { host, port, secure } = target
     const name = isIP(host) > 0 ? {} : { servername: host }
     const socket = secure
-      ? tlsConnect({ host, port, lookup: checked, secureContext, ALPNProtocols: ['http/1.1'], ...name })
-      : netConnect({ host, port, lookup: checked })
-    await connected(socket, secure ? 'secureConnect' : 'connect', totalTimeoutMs, host)
+      ? tlsConnect({ host, port, lookup: checkedLookup, secureContext, ALPNProtocols: ['http/1.1'], ...name })
+      : netConnect({ host, port, lookup: checkedLookup })
+    await waitForConnect(socket, secure ? 'secureConnect' : 'connect', totalTimeoutMs, host)
     socket.setNoDelay(true)
     return socket
   }
@@ -137,22 +138,22 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   const dispatcher = new Agent({
     connect: ({ hostname, port, protocol }, callback) => {
       const secure = protocol === 'https:'
-      dial({ host: bare(hostname), port: Number(port) || (secure ? 443 : 80), secure }).then(
+      dial({ host: normalizeHost(hostname), port: Number(port) || (secure ? 443 : 80), secure }).then(
         (socket) => callback(null, socket),
         (error) => callback(error, null),
       )
     },
   })
   const agents = {
-    http: guarded(new HttpAgent({ keepAlive: true }), false),
-    https: guarded(new HttpsAgent({ keepAlive: true }), true),
+    http: guardAgent(new HttpAgent({ keepAlive: true }), false),
+    https: guardAgent(new HttpsAgent({ keepAlive: true }), true),
   }
 
   /** Replaces how a node agent opens sockets; pooling and keep-alive stay its own. */
-  function guarded<A extends HttpAgent>(agent: A, secure: boolean): A {
+  function guardAgent<A extends HttpAgent>(agent: A, secure: boolean): A {
     agent.createConnection = (to, callback) => {
       const port = Number(to.port) || (secure ? 443 : 80)
-      dial({ host: bare(to.host ?? 'localhost'), port, secure }).then(
+      dial({ host: normalizeHost(to.host ?? 'localhost'), port, secure }).then(
         (socket) => callback?.(null, socket),
         (error) => callback?.(error, undefined as unknown as Duplex),
       )
@@ -165,23 +166,23 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     dispatcher,
     agents,
     async fetch(input, init = {}) {
-      const url = readUrl(input)
+      const url = parseUrl(input)
       const deadline = AbortSignal.timeout(totalTimeoutMs)
       const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline
       try {
         const { method = 'GET' } = init
         // Not the library's own fetch, which copies what is sent through several streams.
-        const answer = await request(url, { method, ...contentOf(init), signal, dispatcher })
-        const body = await readBody(answer.body, maxBytes, url)
-        const { statusCode: status, statusText } = answer
-        return answerOf({ status, statusText, headers: pairsOf(answer.headers), body })
+        const response = await request(url, { method, ...encodeRequest(init), signal, dispatcher })
+        const body = await readBody(response.body, maxBytes, url)
+        const { statusCode: status, statusText } = response
+        return toResponse({ status, statusText, headers: toHeaderPairs(response.headers), body })
       } catch (error) {
         if (deadline.aborted)
           throw new OutboundProblem(
             'timeout',
             `${url.host} did not answer within ${totalTimeoutMs / 1000} s.`,
           )
-        throw asProblem(error, url, init.signal)
+        throw toProblem(error, url, init.signal)
       }
     },
     async close() {
@@ -192,11 +193,11 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
   }
 }
 
-async function lookupAll(host: string): Promise<string[]> {
+async function lookupAddresses(host: string): Promise<string[]> {
   return (await systemLookup(host, { all: true })).map(({ address }) => address)
 }
 
-async function resolve(lookup: Lookup, host: string): Promise<string[]> {
+async function resolve(lookup: AddressLookup, host: string): Promise<string[]> {
   const addresses = await lookup(host).catch((error) => {
     throw dnsProblem(host, (error as NodeJS.ErrnoException).code ?? 'failed', error)
   })
@@ -205,7 +206,7 @@ async function resolve(lookup: Lookup, host: string): Promise<string[]> {
 }
 
 /** Does not say where a name leads: whoever configured it would learn the addresses of names that are known only here. */
-export function notPublic(host: string): string {
+export function notPublicMessage(host: string): string {
   return `${host} is not on the public Internet. The operator can allow it with --outbound-allow.`
 }
 
@@ -213,14 +214,14 @@ function dnsProblem(host: string, reason: string, cause?: unknown): OutboundProb
   return new OutboundProblem('dns', `The name ${host} could not be resolved (${reason}).`, { cause })
 }
 
-function within<T>(milliseconds: number, work: Promise<T>, problem: () => Error): Promise<T> {
+function withTimeout<T>(milliseconds: number, work: Promise<T>, problem: () => Error): Promise<T> {
   return new Promise((done, fail) => {
     const timer = setTimeout(() => fail(problem()), milliseconds)
     work.then(done, fail).finally(() => clearTimeout(timer))
   })
 }
 
-function connected(socket: Socket, event: string, milliseconds: number, host: string): Promise<void> {
+function waitForConnect(socket: Socket, event: string, milliseconds: number, host: string): Promise<void> {
   return new Promise((done, fail) => {
     const timer = setTimeout(
       () => socket.destroy(new OutboundProblem('timeout', `${host} took too long to connect.`)),
@@ -236,7 +237,7 @@ function connected(socket: Socket, event: string, milliseconds: number, host: st
   })
 }
 
-function readUrl(input: string | URL): URL {
+function parseUrl(input: string | URL): URL {
   const url = URL.parse(input)
   if (url === null)
     throw new OutboundProblem('url', 'This is not a URL. Give one such as https://example.com/path.')
@@ -248,17 +249,17 @@ function readUrl(input: string | URL): URL {
 }
 
 /** What came back, as `fetch` would tell it. */
-export function answerOf({ body, headers, ...init }: OutboundAnswer): Response {
+export function toResponse({ body, headers, ...init }: OutboundResponse): Response {
   const bodyless = [101, 204, 205, 304].includes(init.status)
   return new Response(bodyless ? null : body, { ...init, headers: [...headers] })
 }
 
 /** What is sent, with what a receiver may expect to be told of it. */
-export function contentOf({ headers: given, body: content }: OutboundRequest): {
+export function encodeRequest({ headers: headersInit, body: content }: OutboundRequest): {
   headers: Headers
   body: string | Uint8Array | null
 } {
-  const headers = new Headers(given)
+  const headers = new Headers(headersInit)
   const isForm = content instanceof URLSearchParams
   if (isForm && !headers.has('content-type'))
     headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
@@ -269,7 +270,7 @@ export function contentOf({ headers: given, body: content }: OutboundRequest): {
   return { headers, body: isForm ? content.toString() : (content ?? null) }
 }
 
-function pairsOf(headers: Readonly<Record<string, string | string[] | undefined>>): [string, string][] {
+function toHeaderPairs(headers: Readonly<Record<string, string | string[] | undefined>>): [string, string][] {
   return Object.entries(headers).flatMap(([name, values]) =>
     [values ?? []].flat().map((value): [string, string] => [name, value]),
   )
@@ -281,16 +282,16 @@ export async function readBody(
   limit: number,
   url: URL,
 ): Promise<Uint8Array<ArrayBuffer>> {
-  const held = new ByteQueue(limit)
-  for await (const piece of body) {
+  const queue = new ByteQueue(limit)
+  for await (const chunk of body) {
     // Leaving the loop cancels the body, which ends the connection.
-    if (!held.push(piece))
+    if (!queue.push(chunk))
       throw new OutboundProblem('too_big', `${url.host} answered with more than ${limit} bytes.`)
   }
-  return held.take() as Buffer<ArrayBuffer>
+  return queue.take() as Buffer<ArrayBuffer>
 }
 
-function asProblem(error: unknown, url: URL, signal?: AbortSignal | null): unknown {
+function toProblem(error: unknown, url: URL, signal?: AbortSignal | null): unknown {
   if (signal?.aborted) return signal.reason
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof OutboundProblem) return cause
@@ -300,7 +301,7 @@ function asProblem(error: unknown, url: URL, signal?: AbortSignal | null): unkno
 }
 
 /** A host as it is looked up: no brackets, no final dot, so that one host has one name. */
-function bare(host: string): string {
+function normalizeHost(host: string): string {
   return host
     .replace(/^\[(.*)\]$/, '$1')
     .replace(/\.$/, '')
@@ -310,7 +311,7 @@ function bare(host: string): string {
 /** An address of this machine is public at times, but a call to it is a call to ourselves. */
 export function isOwnAddress(address: string): boolean {
   const value = parseAddress(address)?.value
-  return Object.values(networkInterfaces()).some((all) =>
-    all?.some((own) => parseAddress(own.address)?.value === value),
+  return Object.values(networkInterfaces()).some((addresses) =>
+    addresses?.some((entry) => parseAddress(entry.address)?.value === value),
   )
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseCidr } from '../cidr.ts'
-import { contains, isPublicAddress } from './public-address.ts'
+import { containsAddress, isPublicAddress } from './public-address.ts'
 
 const isPublic = [
   '1.1.1.1',
@@ -93,10 +93,10 @@ test('a range holds its own addresses, in either spelling of IPv4', () => {
   const range = parseCidr('10.1.0.0/16')
 
   const held = ['10.1.0.0', '10.1.255.255', '::ffff:10.1.2.3', '10.2.0.0', '10.0.255.255', '::1', 'x'].map(
-    (address) => contains(range, address),
+    (address) => containsAddress(range, address),
   )
 
   assert.deepEqual(held, [true, true, true, false, false, false, false])
-  assert.equal(contains(parseCidr('0.0.0.0/0'), '255.1.2.3'), true)
-  assert.equal(contains(parseCidr('::/0'), 'ffff::'), true)
+  assert.equal(containsAddress(parseCidr('0.0.0.0/0'), '255.1.2.3'), true)
+  assert.equal(containsAddress(parseCidr('::/0'), 'ffff::'), true)
 })

@@ -3,7 +3,7 @@ import { type Cidr, parseAddress, parseCidr } from '../cidr.ts'
 
 // The IANA registry of special-purpose IPv4 addresses, the relays of 6to4, and the one public address behind which a cloud
 // (Azure) keeps the services of its virtual machines; those of other clouds are link-local or private.
-const specialV4 = [
+const SPECIAL_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
   '100.64.0.0/10',
@@ -24,13 +24,13 @@ const specialV4 = [
 
 // Only this block of IPv6 is given out for public use: loopback, private, link-local, multicast, mapped IPv4 and
 // the NAT64 prefixes all lie outside it.
-const globalV6 = parseCidr('2000::/3')
+const GLOBAL_V6 = parseCidr('2000::/3')
 
 // Inside it: Teredo and other protocol assignments, documentation twice, 6to4 (which carries an IPv4 address).
-const specialV6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map(parseCidr)
+const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map(parseCidr)
 
 /** Whether an address lies in a range; addresses that are no plain addresses lie in none. */
-export function contains(range: Cidr, address: string): boolean {
+export function containsAddress(range: Cidr, address: string): boolean {
   const parsed = parseAddress(address)
   if (parsed === undefined || parsed.family !== range.family) return false
   const hostBits = BigInt((range.family === 4 ? 32 : 128) - range.bits)
@@ -43,7 +43,8 @@ export function contains(range: Cidr, address: string): boolean {
  */
 export function isPublicAddress(address: string): boolean {
   const family = parseAddress(address)?.family
-  if (family === 4) return !isIPv6(address) && !specialV4.some((range) => contains(range, address))
-  if (family === 6) return contains(globalV6, address) && !specialV6.some((range) => contains(range, address))
+  if (family === 4) return !isIPv6(address) && !SPECIAL_V4.some((range) => containsAddress(range, address))
+  if (family === 6)
+    return containsAddress(GLOBAL_V6, address) && !SPECIAL_V6.some((range) => containsAddress(range, address))
   return false
 }

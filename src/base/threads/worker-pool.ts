@@ -27,7 +27,7 @@ export interface WorkerPoolOptions {
   /** Milliseconds a job may run. */
   readonly deadline: number
   /** Milliseconds a thread may take to load its module. */
-  readonly startDeadline?: number
+  readonly startTimeoutMs?: number
   readonly resourceLimits?: ResourceLimits
 }
 
@@ -82,13 +82,13 @@ export class WorkerPool<Job, Result> {
   #hasRoom(owner: string): boolean {
     const { maxQueued, maxQueuedPerOwner } = this.#options
     if (this.#queue.length >= maxQueued) return false
-    let own = 0
-    for (const queued of this.#queue) if (queued.owner === owner) own++
-    return own < maxQueuedPerOwner
+    let queuedByOwner = 0
+    for (const queued of this.#queue) if (queued.owner === owner) queuedByOwner++
+    return queuedByOwner < maxQueuedPerOwner
   }
 
   #start(): void {
-    const { module, resourceLimits = {}, startDeadline = 60_000 } = this.#options
+    const { module, resourceLimits = {}, startTimeoutMs = 60_000 } = this.#options
     const worker = new Worker(module, { resourceLimits })
     const thread: Thread<Job, Result> = { worker, current: undefined, idle: false, timer: undefined }
     this.#threads.add(thread)
@@ -97,21 +97,21 @@ export class WorkerPool<Job, Result> {
     worker.on('message', (reply: WorkerReply<Result>) => this.#onReply(thread, reply))
     worker.on('error', () => {}) // 'exit' follows.
     worker.on('exit', () => this.#onExit(thread))
-    this.#expectWithin(thread, startDeadline)
+    this.#armTimeout(thread, startTimeoutMs)
   }
 
   #assign(thread: Thread<Job, Result>, pending: PendingJob<Job, Result>): void {
     thread.idle = false
     thread.current = pending
     thread.worker.postMessage(pending.job)
-    this.#expectWithin(thread, this.#options.deadline)
+    this.#armTimeout(thread, this.#options.deadline)
   }
 
-  #expectWithin(thread: Thread<Job, Result>, deadline: number): void {
+  #armTimeout(thread: Thread<Job, Result>, timeoutMs: number): void {
     thread.timer = setTimeout(() => {
       this.#fail(thread, 'deadline_exceeded')
       void thread.worker.terminate()
-    }, deadline)
+    }, timeoutMs)
     thread.timer.unref()
   }
 
