@@ -4,14 +4,14 @@ import { Admission } from './admission.ts'
 import { sourceOf } from './client-key.ts'
 import { compileRules } from './ip-rules.ts'
 
-/** Takes places for a source until there is none; how many it got. */
-function takeAll(admission: Admission, ip: string): number {
+/** Acquires slots for a client until none is left. Returns their number. */
+function acquireAll(admission: Admission, ip: string): number {
   let count = 0
   while (admission.takeSource(ip) !== undefined) count++
   return count
 }
 
-test('a source gets its places and no more, and gets them back', () => {
+test('a client gets its slots and no more, and a released slot is free again', () => {
   const admission = new Admission({ total: 10, perHolder: 2 })
   const first = admission.takeSource('192.0.2.1')
   admission.takeSource('192.0.2.1')
@@ -25,35 +25,35 @@ test('a source gets its places and no more, and gets them back', () => {
   assert.equal(third, undefined)
   assert.notEqual(other, undefined)
   assert.deepEqual(
-    again.map((place) => place !== undefined),
+    again.map((release) => release !== undefined),
     [true, false],
   )
 })
 
-for (const sources of [1, 2, 8, 50]) {
-  test(`${sources} greedy sources leave a fair part free, and a newcomer gets in`, () => {
+for (const clients of [1, 2, 8, 50]) {
+  test(`${clients} greedy clients leave a fair share free, and a new client is admitted`, () => {
     const admission = new Admission({ total: 1020 })
-    let taken = 0
-    // In turn, as they would come.
+    let acquired = 0
+    // Round-robin, as they would arrive.
     for (let any = true; any; ) {
       any = false
-      for (let source = 1; source <= sources; source++) {
-        if (admission.takeSource(`192.0.2.${source}`) === undefined) continue
+      for (let client = 1; client <= clients; client++) {
+        if (admission.takeSource(`192.0.2.${client}`) === undefined) continue
         any = true
-        taken++
+        acquired++
       }
     }
-    const fair = Math.floor(1020 / (sources + 1))
+    const fairShare = Math.floor(1020 / (clients + 1))
 
-    assert.ok(1020 - taken >= fair - 1, `${taken} of 1020 are taken`)
-    assert.ok(takeAll(admission, '198.51.100.1') >= Math.floor(fair / 2) - 1)
+    assert.ok(1020 - acquired >= fairShare - 1, `${acquired} of 1020 are in use`)
+    assert.ok(acquireAll(admission, '198.51.100.1') >= Math.floor(fairShare / 2) - 1)
   })
 }
 
-test('a source that came first gets no more than half, also of what others give back', () => {
+test('the first client gets at most half of the slots, also of those that others release', () => {
   const admission = new Admission({ total: 100 })
-  const first = takeAll(admission, '192.0.2.1')
-  const second = takeAll(admission, '192.0.2.2')
+  const first = acquireAll(admission, '192.0.2.1')
+  const second = acquireAll(admission, '192.0.2.2')
 
   assert.equal(first, 50)
   assert.equal(second, 25)
@@ -61,21 +61,21 @@ test('a source that came first gets no more than half, also of what others give 
   assert.notEqual(admission.takeSource('192.0.2.3'), undefined)
 })
 
-test('an address that many share takes nearly all, and others still get in', () => {
+test('a shared address gets nearly all slots, and other clients are still admitted', () => {
   const isShared = compileRules([{ cidr: '10.0.0.0/8', action: 'allow' }])
   const admission = new Admission({ total: 160, perHolder: 2, isShared })
 
-  const shared = takeAll(admission, '10.1.2.3')
+  const shared = acquireAll(admission, '10.1.2.3')
 
   assert.equal(shared, 150)
   assert.notEqual(admission.takeSource('192.0.2.1'), undefined)
 })
 
-test('accounts share places as sources do, each under its own id', () => {
+test('accounts share slots as clients do, each under its own id', () => {
   const admission = new Admission({ total: 4 })
-  const taken = ['ac_1', 'ac_1', 'ac_1', 'ac_2', 'ac_2'].map((id) => admission.take(id) !== undefined)
+  const acquired = ['ac_1', 'ac_1', 'ac_1', 'ac_2', 'ac_2'].map((id) => admission.take(id) !== undefined)
 
-  assert.deepEqual(taken, [true, true, false, true, false])
+  assert.deepEqual(acquired, [true, true, false, true, false])
   assert.deepEqual([admission.has('ac_2'), admission.has('ac_3')], [true, false])
 })
 
@@ -89,7 +89,7 @@ const same: [one: string, other: string, expected: boolean][] = [
 ]
 
 for (const [one, other, expected] of same) {
-  test(`${one} and ${other} are ${expected ? 'one source' : 'two sources'}`, () => {
+  test(`${one} and ${other} are ${expected ? 'one client' : 'two clients'}`, () => {
     assert.equal(sourceOf(one) === sourceOf(other), expected)
   })
 }

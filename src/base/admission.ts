@@ -2,22 +2,22 @@ import type { Socket } from 'node:net'
 import { sourceOf } from './client-key.ts'
 import { readEnds, type SocketEnds } from './io/socket-ends.ts'
 
-/** Shared sources leave this part of the places to those that are not. */
+/** The fraction of the slots that shared addresses leave to all others. */
 const RESERVED_FRACTION = 1 / 16
 
 export interface AdmissionLimits {
   /** Connections at once. */
   readonly total: number
-  /** Connections of one holder, however few others there are. */
+  /** Connections of one holder, however many slots are free. */
   readonly perHolder?: number
-  /** Addresses that many clients come from, as those of a load balancer: they have no share, only the total. */
+  /** Addresses many clients share, such as a load balancer's: only the total limits them. */
   readonly isShared?: ((ip: string) => boolean) | undefined
 }
 
 /**
- * Decides which connections are admitted, so that no holder keeps others out (P22): it may hold as many as are still free.
- * One holder alone gets half of the places, two get a third each, N one of N + 1 parts each, and as much is always free
- * for the next. A holder is whatever the caller counts by: a source (`sourceOf`) before a login, an account after it.
+ * Admission control with fair shares (P22, decision 118): a holder may hold as many slots as are still free, so one
+ * holder gets half of them, two get a third each, N get 1/(N + 1) each, and the same share stays free for the next. A
+ * holder is the key the caller counts by: a client (`clientKey`) before authentication, an account after it.
  */
 export class Admission {
   readonly #limits: AdmissionLimits
@@ -28,12 +28,12 @@ export class Admission {
     this.#limits = limits
   }
 
-  /** Whether the holder has a place. */
+  /** Whether the holder has at least one slot. */
   has(holder: string): boolean {
     return this.#counts.has(holder)
   }
 
-  /** Gives a connection a place until it is closed and copies its ends; closes it when there is no place for it. */
+  /** Acquires a slot until the connection closes, and copies its addresses. Closes the connection when none is free. */
   admit(socket: Socket): SocketEnds | undefined {
     const ends = readEnds(socket)
     const release = ends && this.takeSource(ends.remoteAddress)
@@ -45,12 +45,12 @@ export class Admission {
     return ends
   }
 
-  /** Takes a place for the source of this address, as `take` does. */
+  /** Acquires a slot for the client at this address, as `acquire` does. */
   takeSource(ip: string): (() => void) | undefined {
     return this.take(sourceOf(ip), this.#limits.isShared?.(ip))
   }
 
-  /** Takes a place; undefined when there is none. Call the answer once to give it back. */
+  /** Acquires a slot and returns its release function, or undefined when the limit is reached. Releasing twice is safe. */
   take(holder: string, isShared = false): (() => void) | undefined {
     const count = this.#counts.get(holder) ?? 0
     if (!this.#canAcquire(count, isShared)) return undefined

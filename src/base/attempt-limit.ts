@@ -3,17 +3,18 @@ import type { Clock } from './clock.ts'
 
 const BUCKETS = 65_536
 
-/** How often something may be tried in vain, for each of any number of keys. */
+/** Limits failed attempts per key. */
 export interface Attempts {
-  /** Takes an attempt before it is made; answers with the seconds to wait when there is none left, and 0 otherwise. */
+  /** Charges an attempt before it runs. Returns 0, or the seconds to wait when the limit is reached. */
   take(key: string): number
-  /** Gives back an attempt that was not in vain. */
+  /** Returns the attempt after a success. */
   giveBack(key: string): void
 }
 
 /**
- * Keys share a fixed number of buckets by a secret digest. So no flood of made-up keys can fill the memory or push out
- * what is known of another key, and nobody can choose a key that shares a bucket with somebody else's.
+ * Creates an attempt limit of leaky buckets (decision 79). Keys map to a fixed number of buckets through a secret digest:
+ * a flood of invented keys can neither fill the memory nor evict another key's count, and an attacker cannot choose a key
+ * that shares a bucket with a victim's.
  */
 export function createAttempts({
   burst,

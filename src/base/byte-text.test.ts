@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ByteText } from './byte-text.ts'
 
-test('many strings become one text, whatever was expected of its size', () => {
+test('many strings become one text, whatever the expected size', () => {
   const words = Array.from({ length: 20_000 }, (_, index) => `${index} héllo ☃ 🜂\n`)
   for (const expected of [0, 10, 10_000_000]) {
     const text = new ByteText(expected)
@@ -14,6 +14,6 @@ test('many strings become one text, whatever was expected of its size', () => {
   }
 })
 
-test('nothing added is no bytes', () => {
+test('an empty text has no bytes', () => {
   assert.equal(new ByteText(100).bytes.length, 0)
 })

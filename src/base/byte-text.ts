@@ -1,7 +1,7 @@
-// Strings are encoded a few at a time: all of them at once would be one more copy, and each by itself one more call.
+// Encoding in batches avoids both a second copy of the whole text and a call per string.
 const ENCODE_BATCH_CHARS = 8 * 1024
 
-/** A long text that is put together from many strings, as UTF-8. */
+/** Builds a long UTF-8 text from many strings. */
 export class ByteText {
   #bytes: Buffer
   #length = 0
@@ -16,13 +16,13 @@ export class ByteText {
     if (this.#pending.length >= ENCODE_BATCH_CHARS) this.#encode()
   }
 
-  /** All that was added so far, until it is cleared. */
+  /** Everything appended since the last `clear`. The view is valid until the next call. */
   get bytes(): Uint8Array {
     this.#encode()
     return this.#bytes.subarray(0, this.#length)
   }
 
-  /** Begins anew, in the same memory. */
+  /** Starts over and reuses the memory. */
   clear(): void {
     this.#length = 0
     this.#pending = ''

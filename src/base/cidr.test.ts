@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { nameOfRange, parseCidr } from './cidr.ts'
 
 test('a range is an address with its mask, or an address alone', () => {
-  for (const [written, text, bits] of [
+  for (const [input, text, bits] of [
     ['10.0.0.0/8', '10.0.0.0/8', 8],
     [' 192.0.2.1 ', '192.0.2.1/32', 32],
     ['0.0.0.0/0', '0.0.0.0/0', 0],
@@ -12,13 +12,13 @@ test('a range is an address with its mask, or an address alone', () => {
     ['::ffff:10.0.0.0/104', '::ffff:10.0.0.0/104', 8],
     ['::ffff:10.0.0.1', '::ffff:10.0.0.1/128', 32],
   ] as const) {
-    const range = parseCidr(written)
+    const range = parseCidr(input)
     assert.deepEqual([range.text, range.bits], [text, bits])
     assert.deepEqual(parseCidr(range.text), range)
   }
 })
 
-test('what is no range is refused', () => {
+test('anything else is rejected', () => {
   for (const text of [
     ...[
       '',
@@ -44,7 +44,7 @@ test('what is no range is refused', () => {
     assert.throws(() => parseCidr(text), Error, text)
 })
 
-test('every spelling of a range has the same name', () => {
+test('every spelling of a range has the same canonical form', () => {
   for (const [name, ...spellings] of [
     ['2001:db8::/64', '2001:db8::/64', '2001:DB8:0:0::/64', '2001:0db8:0000:0000:0:0:0:0/64'],
     ['::/0', '::/0', '0::/0', '0:0:0:0:0:0:0:0/0'],

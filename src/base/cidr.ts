@@ -1,22 +1,22 @@
 import { isIPv4, isIPv6 } from 'node:net'
 
-/** A range of addresses. IPv4-mapped IPv6 is IPv4, so that one client has one form. */
+/** A range of addresses. IPv4-mapped IPv6 counts as IPv4, so that a client has one form. */
 export interface Cidr {
   readonly family: 4 | 6
   /** The lowest address of the range as a number. */
   readonly base: bigint
   readonly bits: number
-  /** As it is stored and shown: what was written, in lower case and with its mask. */
+  /** The stored and displayed form: the input in lower case, with its prefix length. */
   readonly text: string
 }
 
-/** An address without the zone that a link-local one may carry. */
+/** The address without the zone of a link-local address. */
 export function withoutZone(ip: string): string {
   const zone = ip.indexOf('%')
   return zone === -1 ? ip : ip.slice(0, zone)
 }
 
-/** The address as a number; undefined for anything but a plain IPv4 or IPv6 address. */
+/** The address as a number; undefined unless it is a plain IPv4 or IPv6 address. */
 export function parseAddress(text: string): { family: 4 | 6; value: bigint } | undefined {
   if (isIPv4(text))
     return { family: 4, value: text.split('.').reduce((sum, part) => sum * 256n + BigInt(part), 0n) }
@@ -41,8 +41,8 @@ function parseIpv6(text: string): bigint {
 }
 
 /**
- * Reads `address/bits`, or an address alone as the range of nothing but itself. The address must be the lowest of its
- * range; says what is wrong otherwise.
+ * Parses `address/bits`, or a single address as a range of one. Throws a sentence for anything else, also when the
+ * address is not the lowest of its range.
  */
 export function parseCidr(text: string): Cidr {
   const match = /^([^/]+)(?:\/(0|[1-9][0-9]{0,2}))?$/.exec(text.trim())
@@ -65,7 +65,7 @@ export function parseCidr(text: string): Cidr {
   return { family: parsed.family, base: parsed.value, bits, text: `${address.toLowerCase()}/${mask}` }
 }
 
-/** The one name of a range, however it was written: RFC 5952 for IPv6. */
+/** The canonical form of a range, whatever its spelling: RFC 5952 for IPv6. */
 export function nameOfRange({ family, base, bits }: Cidr): string {
   if (family === 4) return `${[24n, 16n, 8n, 0n].map((shift) => (base >> shift) & 0xffn).join('.')}/${bits}`
   const groups = Array.from({ length: 8 }, (_, group) =>

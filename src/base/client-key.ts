@@ -1,6 +1,6 @@
 import { parseAddress, withoutZone } from './cidr.ts'
 
-/** The key of a source for whatever counts by it: an IPv4 address, or the /64 of an IPv6 address. */
+/** The key that per-client limits count by: an IPv4 address, or the /64 of an IPv6 address. */
 export function sourceOf(ip: string): string {
   const address = parseAddress(withoutZone(ip))
   if (address === undefined) return ip

@@ -1,8 +1,8 @@
-/** The time, given to whatever decides by it so that tests can move it. */
+/** A source of time; injected, so that tests can move it. */
 export interface Clock {
-  /** Wall-clock milliseconds: for what people and certificates read. */
+  /** Wall-clock milliseconds: for timestamps and certificates. */
   now(): number
-  /** Monotonic milliseconds: for every duration, time-out and lease (P54). */
+  /** Monotonic milliseconds: for every duration, timeout and lease (P54). */
   monotonic(): number
 }
 
@@ -16,7 +16,10 @@ const TWO_DIGITS = Array.from({ length: 60 }, (_, number) => String(number).padS
 let lastDay = Number.NaN
 let lastDate = ''
 
-/** RFC 3339 in UTC with whole seconds, the form of every timestamp in the API. Lists hold many, mostly of few days. */
+/**
+ * Formats RFC 3339 in UTC with whole seconds, as every timestamp of the API. Caches the last date: a list has many
+ * timestamps of few days.
+ */
 export function timestamp(milliseconds: number): string {
   const day = Math.floor(milliseconds / DAY_MS)
   if (day !== lastDay) {

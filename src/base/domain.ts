@@ -1,8 +1,8 @@
 const LABEL = /^[a-z0-9]([a-z0-9-]*[a-z0-9])?$/
 
 /**
- * Brings a DNS name into its one normal form (lower case, no final dot) or says what is wrong with it. A `*` may be
- * the whole first label and nothing else.
+ * Normalizes a DNS name (lower case, no final dot), or throws a sentence that says what is wrong with it. A `*` is
+ * allowed only as the complete first label.
  */
 export function parseDomain(text: string): string {
   const name = text.trim().toLowerCase().replace(/\.$/, '')
@@ -27,19 +27,19 @@ export function parseDomain(text: string): string {
   return name
 }
 
-/** Whether a name is the domain itself or lies below it, by whole labels. */
+/** Whether a name is the domain itself or a subdomain of it. */
 export function isWithin(name: string, domain: string): boolean {
   return name === domain || name.endsWith(`.${domain}`)
 }
 
-/** Whether `pattern`, which may start with `*.`, covers the name at any depth; a wildcard covers itself but not its base. */
+/** Whether `pattern` covers the name. A `*.` wildcard covers names at any depth and itself, but not its base. */
 export function covers(pattern: string, name: string): boolean {
   return pattern.startsWith('*.')
     ? name.endsWith(pattern.slice(1)) && name !== pattern.slice(2)
     : pattern === name
 }
 
-/** Reads `domain:port`, both required, as public entries are named in configuration. */
+/** Parses `domain:port`, both required, as configuration names public entries. */
 export function parseDomainPort(text: string): { host: string; port: number } {
   const match = /^(.+):([0-9]{1,5})$/.exec(text.trim())
   const port = Number(match?.[2])
@@ -48,7 +48,7 @@ export function parseDomainPort(text: string): { host: string; port: number } {
   return { host: parseDomain(match[1]!), port }
 }
 
-/** The labels in reverse order, so that all names below a domain stand together in an index. */
+/** Reverses the labels, so that an index sorts all subdomains of a domain together. */
 export function reversed(name: string): string {
   return name.split('.').reverse().join('.')
 }

@@ -1,10 +1,10 @@
 /**
- * A named place where a test lets the process fail. `TEST_FAILPOINT` is `name:nth:action`; the nth time the place is
- * passed, `throw` throws there and `exit` ends the process as a kill would. Honoured only with `NODE_ENV=test`.
+ * A named point where a test makes the process fail. `TEST_FAILPOINT` is `name:nth:action`: on the nth call with that
+ * name, `throw` throws and `exit` ends the process with SIGKILL. Ignored unless `NODE_ENV=test`.
  */
 export const failpoint: (name: string) => void = createFailpoint(process.env) ?? (() => {})
 
-/** What the environment asks for; undefined outside tests. */
+/** Creates the failpoint that the environment names; undefined outside tests. */
 export function createFailpoint(
   { NODE_ENV, TEST_FAILPOINT = '' }: Readonly<Record<string, string | undefined>>,
   exit: () => void = () => process.kill(process.pid, 'SIGKILL'),
@@ -19,7 +19,7 @@ export function createFailpoint(
   }
 }
 
-/** The failure a test asked for. */
+/** The error of a failpoint. */
 export class Failpoint extends Error {
   override name = 'Failpoint'
 

@@ -1,14 +1,14 @@
-/** Receives what one of several receivers threw. */
+/** Handles the error of one receiver. */
 export type OnReceiverError = (error: unknown) => void
 
-/** Makes the error an uncaught one, after every other receiver was called. */
+/** Rethrows the error as an uncaught one, after all other receivers were called. */
 export const throwLater: OnReceiverError = (error) => {
   setImmediate(() => {
     throw error
   })
 }
 
-/** Calls `tell` for each receiver. A receiver that throws keeps none of the others from being told. */
+/** Calls `notify` for each receiver. An error of one receiver does not affect the others. */
 export function fanOut<R>(
   receivers: Iterable<R>,
   notify: (receiver: R) => void,

@@ -31,7 +31,7 @@ test('ports are plain numbers from 1 to 65535', () => {
     assert.equal(parsePort(text), undefined, text)
 })
 
-test('addresses and URLs are written as people expect', () => {
+test('addresses and URLs are formatted with brackets and without default ports', () => {
   assert.equal(joinHostPort('::1', 80), '[::1]:80')
   assert.equal(joinHostPort('10.0.0.1', 80), '10.0.0.1:80')
   assert.equal(publicUrl('https', 'a.example', 443), 'https://a.example')

@@ -1,4 +1,4 @@
-/** A host name or address with the port that was written beside it, if any. */
+/** A host name or address with an optional port. */
 export interface HostPort {
   /** Lower case, without a final dot; an IPv6 address keeps its brackets. */
   host: string
@@ -10,8 +10,8 @@ const NAME =
 const IPV6 = /^\[[0-9a-f:.]{2,45}\]$/
 
 /**
- * Reads `host`, `host:` or `host:port` the one way everything that decides by a host uses (P25): lower case, one final
- * dot removed, labels of valid characters only. Undefined for anything else.
+ * Parses `host`, `host:` or `host:port`. Every decision by host uses this one reading (P25): lower case, one final dot
+ * removed, labels of valid characters only. Undefined for anything else.
  */
 export function parseHostPort(text: string): HostPort | undefined {
   const bracket = text.lastIndexOf(']')
@@ -27,24 +27,24 @@ export function parseHostPort(text: string): HostPort | undefined {
   return isHostName(host) ? { host, port } : undefined
 }
 
-/** A port from 1 to 65535 in plain digits. */
+/** Parses a port from 1 to 65535 in plain digits. */
 export function parsePort(text: string): number | undefined {
   if (!/^[0-9]{1,5}$/.test(text)) return undefined
   const port = Number(text)
   return port >= 1 && port <= 65535 ? port : undefined
 }
 
-/** True for a lower-case name whose labels are valid; underscores are let through because such names exist. */
+/** Whether a lower-case name has valid labels. Underscores are allowed because such names exist. */
 export function isHostName(host: string): boolean {
   return NAME.test(host)
 }
 
-/** `address:port`, with brackets around an IPv6 address. */
+/** Formats `address:port`, with brackets around an IPv6 address. */
 export function joinHostPort(address: string, port: number): string {
   return address.includes(':') && !address.startsWith('[') ? `[${address}]:${port}` : `${address}:${port}`
 }
 
-/** The URL of a host, its port left out when it is the scheme's own. */
+/** Formats the URL of a host without the scheme's default port. */
 export function publicUrl(scheme: 'http' | 'https', host: string, port: number): string {
   return port === (scheme === 'http' ? 80 : 443) ? `${scheme}://${host}` : `${scheme}://${host}:${port}`
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ksuid, newId, prefixOf } from './id.ts'
 
-test('ids of one process sort by the order they were made in', () => {
+test('ids of one process sort in the order of their creation', () => {
   const ids = Array.from({ length: 5000 }, () => ksuid(1_800_000_000_000))
 
   assert.deepEqual(ids, ids.toSorted())
@@ -16,7 +16,7 @@ test('ids of a later second sort after those of an earlier one', () => {
   assert.ok(earlier < later)
 })
 
-test('the second it was made in stands in the first four bytes', () => {
+test('the first four bytes are the second of creation', () => {
   const digits = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
   const decode = (text: string) =>
     [...text].reduce((sum, digit) => sum * 62n + BigInt(digits.indexOf(digit)), 0n)
@@ -30,7 +30,7 @@ test('the second it was made in stands in the first four bytes', () => {
   }
 })
 
-test('a clock from before the first KSUID still makes ids of the usual form', () => {
+test('a clock before the KSUID epoch still yields well-formed ids', () => {
   for (const now of [0, 5_000, 1_399_999_999_000]) assert.match(ksuid(now), /^[0-9A-Za-z]{27}$/)
 })
 

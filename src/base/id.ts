@@ -1,14 +1,14 @@
 import { getRandomValues } from 'node:crypto'
 
 const ALPHABET = '0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz'
-const EPOCH = 1_400_000_000 // KSUID counts seconds from 2014-05-13.
+const EPOCH = 1_400_000_000 // KSUIDs count seconds from 2014-05-13.
 const ENCODED_LENGTH = 27
 
 const STEP_LENGTH = 11 // digits of the step from one id to the next, about 65 bits
 
 const ALPHABET_CODES = Buffer.from(ALPHABET)
 
-// Random numbers are taken from a supply: asking for a few at a time would cost more than all the rest of an id.
+// Random bytes are drawn in bulk: a call for each id would cost more than the rest of the id.
 const randomPool = new Uint8Array(8192)
 let randomPoolOffset = randomPool.length
 
@@ -21,9 +21,9 @@ function randomDigit(): number {
 }
 
 /**
- * Makes KSUIDs: four bytes of seconds, sixteen random bytes, base 62. Those that one of these makes within one second keep
- * their order (the payload counts up from a random start in random steps), so that "newest first" is exact for a single
- * writer.
+ * Generates KSUIDs: four bytes of seconds, sixteen random bytes, base 62. The ids of one generator are in order even
+ * within a second (the payload counts up from a random start in random steps), so that "newest first" is exact for a
+ * single writer.
  */
 export class KsuidGenerator {
   readonly #digits = new Uint8Array(ENCODED_LENGTH)
@@ -42,7 +42,7 @@ export class KsuidGenerator {
     return characters.toString('latin1')
   }
 
-  /** Seconds and a random payload, whose top bit is left clear so that counting up never overflows into the seconds. */
+  /** Seconds and a random payload. Its top bit stays clear, so that counting up never overflows into the seconds. */
   #start(second: number): void {
     const payload = getRandomValues(new BigUint64Array(2))
     let value = (BigInt((second - EPOCH) >>> 0) << 128n) | ((payload[0]! >> 1n) << 64n) | payload[1]!
@@ -54,7 +54,7 @@ export class KsuidGenerator {
 
   #countUp(): void {
     const digits = this.#digits
-    let carry = 1 // at least one step, should all the digits be zero
+    let carry = 1 // At least one step, should all random digits be zero.
     for (let index = ENCODED_LENGTH - 1; index >= 0; index--) {
       const step = index >= ENCODED_LENGTH - STEP_LENGTH ? randomDigit() : 0
       if (step === 0 && carry === 0 && index < ENCODED_LENGTH - STEP_LENGTH) return
@@ -67,19 +67,19 @@ export class KsuidGenerator {
 
 const ksuids = new KsuidGenerator()
 
-/** A KSUID of this process, in order with all the others made by this. */
+/** A new KSUID, in order with all others of this process. */
 export function ksuid(now = Date.now()): string {
   return ksuids.next(now)
 }
 
-/** A fresh id such as `ak_2cFz…`. */
+/** A new id such as `ak_2cFz…`. */
 export function newId(prefix: string, now?: number): string {
   return `${prefix}_${ksuid(now)}`
 }
 
 const ID = /^([a-z0-9]+)_[0-9A-Za-z]{27}$/
 
-/** The prefix of a well-formed id, undefined for anything else. */
+/** The prefix of a well-formed id; undefined for anything else. */
 export function prefixOf(id: string): string | undefined {
   return ID.exec(id)?.[1]
 }

@@ -3,7 +3,7 @@ import { randomInt } from 'node:crypto'
 import { test } from 'node:test'
 import { compileRules, type IpRule, plainAddress } from './ip-rules.ts'
 
-test('a rule that cannot be read is an error, not an open door', () => {
+test('an invalid rule is an error, not an open door', () => {
   const broken = [
     '10.0.0.1/8',
     '2001:db8::1/32',
@@ -25,7 +25,7 @@ test('a rule that cannot be read is an error, not an open door', () => {
   for (const cidr of broken) assert.throws(() => compileRules([{ cidr, action: 'deny' }]), Error, cidr)
 })
 
-test('the widest and the narrowest ranges hold what they name and nothing else', () => {
+test('the widest and the narrowest ranges match exactly their addresses', () => {
   const admits = (cidr: string, address: string) => compileRules([{ cidr, action: 'allow' }])(address)
 
   assert.equal(admits('0.0.0.0/0', '255.255.255.255'), true)
@@ -50,7 +50,7 @@ test('an IPv4-mapped address is the IPv4 address', () => {
   assert.equal(plainAddress('::ffff:10.1.2.3'), '10.1.2.3')
 })
 
-test('a deny wins wherever it stands, and what no rule names is denied', () => {
+test('a deny wins in any position, and an address without a match is denied', () => {
   const rules: IpRule[] = [
     { cidr: '10.0.0.0/8', action: 'allow' },
     { cidr: '10.1.0.0/16', action: 'deny' },

@@ -1,12 +1,12 @@
 import { type Cidr, parseAddress, parseCidr } from './cidr.ts'
 
-/** One line of an IP policy as it decides. */
+/** One rule of an IP policy. */
 export interface IpRule {
   readonly cidr: string
   readonly action: 'allow' | 'deny'
 }
 
-/** Says whether an address may pass. */
+/** Returns whether an address is admitted. */
 export type Admits = (address: string) => boolean
 
 interface Range {
@@ -14,13 +14,13 @@ interface Range {
   last: bigint
 }
 
-/** The most answers remembered; a visitor usually comes back. */
+/** Decisions are cached because clients usually return. */
 const MAX_CACHED_DECISIONS = 4096
 
 /**
- * One pure function of all rules (P37): any deny wins, no match denies, no rules deny. Ranges are merged and the denied
- * ones cut out once, so that a check is one binary search, whatever the number of rules. IPv6 ranges never speak for
- * IPv4, so `::/0` opens nothing to IPv4. A rule that cannot be read throws: a broken policy must not become an open one.
+ * Compiles all rules into one pure function (P37): any deny wins, no match denies, no rules deny. Allowed ranges are
+ * merged and denied ranges subtracted once, so that a check is one binary search. IPv6 ranges never match IPv4: `::/0`
+ * admits no IPv4 address. An invalid rule throws, so that a broken policy never becomes an open one.
  */
 export function compileRules(rules: readonly IpRule[]): Admits {
   const parsed = rules.map(({ cidr, action }) => ({ ...parseCidr(cidr), action }))
@@ -31,7 +31,7 @@ export function compileRules(rules: readonly IpRule[]): Admits {
     if (cached !== undefined) return cached
     const key = parseAddress(address)
     const admitted = key !== undefined && search[key.family](key.value)
-    // Emptied when full: bounded, and no cheaper to fill by force than to compute.
+    // Cleared when full: bounded, and filling it on purpose costs as much as the lookups it saves.
     if (cache.size >= MAX_CACHED_DECISIONS) cache.clear()
     cache.set(address, admitted)
     return admitted
@@ -74,7 +74,7 @@ function merge(ranges: Range[]): Range[] {
   return merged
 }
 
-/** Both lists are sorted and free of overlaps; so is what is left. */
+/** Both lists are sorted and free of overlaps; so is the result. */
 function subtract(allowed: readonly Range[], denied: readonly Range[]): Range[] {
   const remaining: Range[] = []
   let firstDenied = 0
@@ -93,7 +93,7 @@ function subtract(allowed: readonly Range[], denied: readonly Range[]): Range[] 
 
 const MAPPED = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i
 
-/** An address as people write it: `::ffff:10.0.0.1`, which a socket open for both families reports, is `10.0.0.1`. */
+/** Unmaps the form a dual-stack socket reports: `::ffff:10.0.0.1` becomes `10.0.0.1`. */
 export function plainAddress(address: string): string {
   return address.startsWith('::') ? (MAPPED.exec(address)?.[1] ?? address) : address
 }

@@ -32,7 +32,7 @@ const isWordBoundary = (text: string, position: number): boolean =>
   (position > 0 && isWord(text.charCodeAt(position - 1))) !==
   (position < text.length && isWord(text.charCodeAt(position)))
 
-/** Reads a pattern; throws a sentence for what is wrong with it or cannot be matched in linear time. */
+/** Parses a pattern. Throws a sentence when it is invalid or cannot be matched in linear time. */
 export function parsePattern(source: string): Node {
   return new Parser(source).parse()
 }
@@ -76,7 +76,7 @@ class Parser {
     const of = this.#atom()
     const range = this.#range()
     if (range === undefined) return of
-    // Whether a repetition is greedy changes what is captured, never whether something matches.
+    // Laziness changes what is captured, never whether the pattern matches.
     this.#take('?')
     if (this.#range() !== undefined) throw this.#error('a repetition is repeated')
     return { kind: 'repeat', of, ...range }
@@ -131,7 +131,7 @@ class Parser {
     if (flags !== null) {
       this.#position += flags[0].length
       if (flags[1] !== undefined) this.#ignoreCase = flags[1] === 'i'
-      // (?i) holds until the end of the group it stands in.
+      // (?i) applies until the end of its enclosing group.
       if (flags[2] === ')') return { kind: 'empty' }
     } else if (this.#peek() === '?') {
       const namedGroup = /^\?P?<[A-Za-z_]\w*>/.exec(this.#source.slice(this.#position))
@@ -157,7 +157,7 @@ class Parser {
       : { kind: 'char', accepts: charClass }
   }
 
-  /** The character an escape outside the classes stands for. */
+  /** The character code of an escape that is not a class. */
   #escapedCode(character: string): number {
     const control = CONTROLS[character]
     if (control !== undefined) return control

@@ -1,9 +1,9 @@
 import { type Node, parsePattern } from './linear-pattern-parse.ts'
 
-/** The most steps a pattern may compile to; with the length of what is searched it bounds the work of one match. */
+/** Bounds the program of a pattern; together with the length of the text it bounds the work of one search. */
 const MAX_STEPS = 2000
 
-/** The most steps one search may follow, about 10 ms of work: patterns that are not made to be slow need a tenth of it. */
+/** Bounds one search, at about 10 ms of work: patterns that are not built to be slow need a tenth of it. */
 const MAX_WORK = 400_000
 
 /** One step of a compiled pattern: consume a character, assert a position, fork, or succeed. */
@@ -13,18 +13,18 @@ type Step =
   | { readonly kind: 'fork'; first: number; second: number }
   | { readonly kind: 'match' }
 
-/** A search that would take too long, so that nothing is known. */
+/** The search exceeded its budget; whether the pattern matches is unknown. */
 export class SearchTooLong extends Error {
   override name = 'SearchTooLong'
 }
 
-/** Says whether the pattern occurs anywhere in the text; throws `SearchTooLong`. */
+/** Returns whether the pattern occurs anywhere in the text. Throws `SearchTooLong`. */
 export type LinearPattern = (text: string) => boolean
 
 /**
- * Compiles a regular expression of the RE2 kind (no back-references, no look-around) into a search whose time grows with
- * the length of the text and never explodes. Patterns come from one tenant and run for all of them, which rules out an
- * engine that backtracks. Throws a sentence for what it cannot compile.
+ * Compiles a regular expression with RE2 semantics (no back-references, no look-around) into a search in linear time.
+ * Tenants write patterns that run in a process shared by all, which rules out a backtracking engine. Throws a sentence
+ * for a pattern it cannot compile.
  */
 export function compileLinearPattern(source: string): LinearPattern {
   const steps: Step[] = []
@@ -37,15 +37,15 @@ export function compileLinearPattern(source: string): LinearPattern {
   return (text) => search(steps, start, text)
 }
 
-/** Compiles patterns into one search for any of them, so that their size is bounded together. Throws as for one. */
+/** Compiles several patterns into one search for any of them, which bounds their total size. Throws as for one. */
 export function compileAnyOf(patterns: readonly string[]): LinearPattern {
   if (patterns.length === 0) return () => false
-  // Each by itself first: joined, two broken ones could make a whole one.
+  // Each by itself first: joined, two invalid patterns could form a valid one.
   for (const pattern of patterns) compileLinearPattern(pattern)
   return compileLinearPattern(patterns.map((pattern) => `(?:${pattern})`).join('|'))
 }
 
-/** Adds the steps of a node, which go on at `next`; answers with the first of them. */
+/** Adds the steps of a node, which continue at `next`, and returns the index of the first. */
 function emit(node: Node, next: number, add: (step: Step) => number, steps: Step[]): number {
   switch (node.kind) {
     case 'empty':
@@ -77,9 +77,9 @@ function emit(node: Node, next: number, add: (step: Step) => number, steps: Step
   }
 }
 
-/** Follows all ways through the pattern at once, one character after the other. */
+/** Simulates the NFA: follows all threads at once, one character after the other. */
 function search(steps: readonly Step[], start: number, text: string): boolean {
-  // The last position at which a step was reached, so that none is followed twice at one position.
+  // The last position at which each step was visited, so that none is followed twice at one position.
   const lastVisit = new Int32Array(steps.length).fill(-1)
   let current: number[] = []
   let following: number[] = []

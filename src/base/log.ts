@@ -1,7 +1,7 @@
 import { writeSync } from 'node:fs'
 import { type Logger as PinoLogger, pino } from 'pino'
 
-/** A structured log. Secrets are kept out by type (see `Secret`) and by these paths as a second line of defence. */
+/** A structured log. The type `Secret` keeps secrets out of it; redaction of these paths is a second line of defence. */
 export type Logger = PinoLogger
 
 const SECRET_KEYS = [
@@ -14,7 +14,7 @@ const SECRET_KEYS = [
   'password',
 ]
 
-/** A log of one part, written to stderr so that stdout stays for people and pipes. */
+/** Creates the log of one part. It writes to stderr; stdout is for command output. */
 export function createLog(part: string, level: string): Logger {
   const options = {
     name: part,
@@ -27,16 +27,16 @@ export function createLog(part: string, level: string): Logger {
   return pino(options, stderr)
 }
 
-/** What cannot be written is lost: a full disk or a reader that has gone must not stop what the log tells of. */
+/** Drops lines that cannot be written: a full disk or a closed pipe must not stop the server. */
 const stderr = {
   write(line: string): void {
     try {
       writeSync(2, line)
     } catch {
-      // There is nowhere left to say so.
+      // There is nowhere left to report it.
     }
   },
 }
 
-/** A log that says nothing. */
+/** A log that discards everything. */
 export const silentLog: Logger = pino({ level: 'silent' })

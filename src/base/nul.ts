@@ -1,6 +1,6 @@
 /**
- * Where U+0000 stands in parsed JSON: the dotted path of the text or of the object whose key holds it, empty for the
- * value itself, undefined when there is none. PostgreSQL cannot store it, and other programs end text at it.
+ * Finds U+0000 in parsed JSON: the dotted path of the string, or of the object whose key contains it; empty for the
+ * value itself, undefined when there is none. PostgreSQL cannot store it, and other programs end strings at it.
  */
 export function pathOfNul(value: unknown, path = ''): string | undefined {
   if (typeof value === 'string') return value.includes('\0') ? path : undefined

@@ -2,8 +2,8 @@ const TAB = 9
 const SPACE = 32
 
 /**
- * The text without the optional white space around it: SP and HTAB alone (RFC 9110 section 5.6.3). `String.trim` also
- * takes away a no-break space, which other readers of the same field keep (P24).
+ * Trims optional white space: SP and HTAB alone (RFC 9110 section 5.6.3). `String.trim` also removes a no-break space,
+ * which other readers of the same field keep (P24).
  */
 export function trimOws(text: string): string {
   let start = 0

@@ -4,7 +4,7 @@ import { pemBlocks } from './pem-blocks.ts'
 
 const block = (label: string, body: string) => `-----BEGIN ${label}-----\n${body}\n-----END ${label}-----`
 
-test('blocks are found between whatever else is written', () => {
+test('blocks are found between other text', () => {
   const [one, two, key] = [block('CERTIFICATE', 'AA'), block('CERTIFICATE', 'BB'), block('PRIVATE KEY', 'CC')]
   const text = `first - one\n${one}\n${key}\ntext${two}\n`
 
@@ -13,7 +13,7 @@ test('blocks are found between whatever else is written', () => {
   assert.deepEqual(pemBlocks('none'), [])
 })
 
-test('a block without an end is there all the same', () => {
+test('a block without an END line is still returned', () => {
   const open = '-----BEGIN CERTIFICATE-----\nAA\n'
 
   assert.deepEqual(pemBlocks(open + block('CERTIFICATE', 'BB'), 'CERTIFICATE'), [

@@ -1,6 +1,6 @@
 /**
- * The blocks of a PEM text, in linear time. One that has no end reaches to the next, so that whoever reads it finds out.
- * With a label only blocks of that kind, such as `CERTIFICATE`.
+ * Splits a PEM text into its blocks, in linear time. A block without an END line extends to the next one, so that its
+ * parser rejects it. With a label, only blocks of that type, such as `CERTIFICATE`.
  */
 export function pemBlocks(text: string, label?: string): string[] {
   const begin = label === undefined ? '-----BEGIN ' : `-----BEGIN ${label}-----`

@@ -11,19 +11,19 @@ function run(command: string) {
   return { status, stderr }
 }
 
-test('a command that waits for what never comes ends with a sentence and exit code 1', () => {
+test('a command that never settles prints an error and exits with 1', () => {
   const { status, stderr } = run('() => new Promise(() => {})')
 
   assert.equal(status, 1)
   assert.match(stderr, /^ERROR: {2}The command ended before it was done/)
 })
 
-test('a command that ends has its own exit code and nothing is added', () => {
+test('a command that completes keeps its exit code and prints nothing else', () => {
   assert.deepEqual(run('async () => 0'), { status: 0, stderr: '' })
   assert.deepEqual(run('async () => 3'), { status: 3, stderr: '' })
 })
 
-test('a command that throws is shown whole', () => {
+test('a command that throws prints the complete error', () => {
   const { status, stderr } = run('async () => { throw new Error("broken") }')
 
   assert.equal(status, 1)

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util'
 
-/** A value that prints as hidden wherever it is logged, inspected, put in a string or serialised. */
+/** A value that prints as `[hidden]` wherever it is logged, inspected, interpolated or serialised. */
 export class Secret<T = string> {
   readonly #value: T
 
@@ -8,7 +8,7 @@ export class Secret<T = string> {
     this.#value = value
   }
 
-  /** The value itself; the only way to it, so that every use can be found by name. */
+  /** The value. This is the only access, so that every use can be found by name. */
   reveal(): T {
     return this.#value
   }

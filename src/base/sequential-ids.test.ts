@@ -7,23 +7,27 @@ test('ids are well-formed, differ and sort by time, over blocks and seconds', ()
   const ids = new RunningIds('ev')
   const now = Date.UTC(2026, 0, 2)
 
-  const made = Array.from({ length: 500_000 }, (_, index) => ids.next(now + index / 100))
+  const created = Array.from({ length: 500_000 }, (_, index) => ids.next(now + index / 100))
 
-  assert.equal(new Set(made).size, made.length)
-  assert.ok(made.every((id) => prefixOf(id) === 'ev'))
-  assert.deepEqual([made[0], made[100_000], made[400_000]].sort(), [made[0], made[100_000], made[400_000]])
+  assert.equal(new Set(created).size, created.length)
+  assert.ok(created.every((id) => prefixOf(id) === 'ev'))
+  assert.deepEqual([created[0], created[100_000], created[400_000]].sort(), [
+    created[0],
+    created[100_000],
+    created[400_000],
+  ])
 })
 
-test('two processes make different ids in the same second', () => {
+test('two processes create different ids in the same second', () => {
   const [one, two] = [new RunningIds('ev'), new RunningIds('ev')]
   const now = Date.UTC(2026, 0, 2)
 
-  const made = Array.from({ length: 1000 }, () => [one.next(now), two.next(now)]).flat()
+  const created = Array.from({ length: 1000 }, () => [one.next(now), two.next(now)]).flat()
 
-  assert.equal(new Set(made).size, made.length)
+  assert.equal(new Set(created).size, created.length)
 })
 
-test('ids for a time that has passed do not disturb the order of others', () => {
+test('ids for an earlier time do not disturb the order of other ids', () => {
   const ids = new RunningIds('ev')
   const now = Date.UTC(2026, 0, 2)
 

@@ -5,12 +5,12 @@ const COUNTER_LENGTH = 3
 const BLOCK_SIZE = DIGITS.length ** COUNTER_LENGTH
 
 /**
- * Ids for what comes with every request, such as its event or the number of its call. A fresh id serves for a block of
- * them, told apart by counting in its last characters: they name things and keep nothing secret.
+ * Ids for per-request objects such as events and operations. One KSUID serves a block of ids, which differ by a counter
+ * in the last characters: cheap, but guessable, so never use them as secrets.
  */
 export class RunningIds {
   readonly #prefix: string
-  // Of its own: these may be made later than the time they tell, and must not disturb the order of others.
+  // A separate generator: these ids may carry an earlier time and must not disturb the order of others.
   readonly #ksuids = new KsuidGenerator()
   #head = ''
   #second = -1

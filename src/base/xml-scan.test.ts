@@ -13,9 +13,9 @@ const LIMITS: XmlLimits = {
 
 const scan = (xml: string, limits: Partial<XmlLimits> = {}) => scanXml(xml, { ...LIMITS, ...limits })
 const nested = (depth: number) => '<a>'.repeat(depth) + '</a>'.repeat(depth)
-const attributes = (count: number) => Array.from({ length: count }, (_, at) => ` x${at}=""`).join('')
+const attributes = (count: number) => Array.from({ length: count }, (_, index) => ` x${index}=""`).join('')
 
-test('ordinary XML passes, and its elements are told as written', () => {
+test('ordinary XML passes, and its elements are returned as written', () => {
   const xml = `\ufeff<?xml version="1.0"?>\n<a x="1" y='&gt;>"'><!-- <b> & --><c:d e = "f"/><![CDATA[<g>&]]>text &#10;</a >\n<!-- -->`
 
   const elements = scan(xml)
@@ -52,7 +52,7 @@ test('each limit holds exactly', () => {
   assert.throws(() => scan('<a><![CDATA[]]></a>', { maxSections: 0 }), /a comment/)
 })
 
-test('what is not one whole tree is refused', () => {
+test('anything but one complete tree is rejected', () => {
   for (const xml of ['<a/><b/>', '<a></a><a></a>']) assert.throws(() => scan(xml), /several roots/, xml)
   for (const xml of [
     '',
@@ -83,7 +83,7 @@ test('what is not one whole tree is refused', () => {
     assert.throws(() => scan(xml), /well-formed/, xml)
 })
 
-test('document types, entities and processing instructions are refused', () => {
+test('document types, entities and processing instructions are rejected', () => {
   for (const xml of ['<a>&b;</a>', '<a>&</a>', '<a b="&c;"/>', '<a>&LT;</a>', '<a>&#12345678;</a>'])
     assert.throws(() => scan(xml), /entity/, xml)
   for (const xml of [
@@ -102,7 +102,7 @@ test('document types, entities and processing instructions are refused', () => {
     assert.throws(() => scan(xml), /processing instruction/, xml)
 })
 
-test('the declared encoding is found where a declaration can stand', () => {
+test('the encoding is read from a declaration at the start only', () => {
   assert.equal(declaredEncoding('<?xml version="1.0" encoding="UTF-16"?><a/>'), 'utf-16')
   assert.equal(declaredEncoding("\ufeff<?xml version='1.0' encoding = 'x'?><a/>"), 'x')
   assert.equal(declaredEncoding('<?xml version="1.0"?><a encoding="utf-7"/>'), undefined)

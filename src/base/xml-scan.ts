@@ -1,4 +1,4 @@
-/** An element as it is written: names with their prefix, attribute values inside their quotes. */
+/** An element as written in the source: names include their prefix, attribute values are raw. */
 export interface XmlElement {
   readonly name: string
   /** The name without its prefix. */
@@ -8,20 +8,20 @@ export interface XmlElement {
   readonly parent: XmlElement | undefined
 }
 
-/** How much XML is read before it is refused. */
+/** Limits beyond which a document is rejected. */
 export interface XmlLimits {
   readonly maxBytes: number
   readonly maxDepth: number
   readonly maxElements: number
-  /** In the whole document. */
+  /** In the complete document. */
   readonly maxAttributes: number
   readonly maxAttributesPerElement: number
-  /** Comments and CDATA sections; none where two readers must not differ about what a text says. */
+  /** Comments and CDATA sections; 0 where two parsers must not disagree about a text. */
   readonly maxSections: number
 }
 
 const MALFORMED = 'it is not well-formed XML'
-// Sticky, so that each looks at one place only: together they go through the text once, whatever it is.
+// Sticky, so that each matches at one offset only: together they pass over any text once.
 const NAME = /[^\s<>/!?'"=&]+/y
 const ATTRIBUTE = /[ \t\r\n]+([^\s<>/'"=&]+)[ \t\r\n]*=[ \t\r\n]*("[^"<]*"|'[^'<]*')/y
 const TAG_END = /[ \t\r\n]*(\/?)>/y
@@ -30,9 +30,8 @@ const DECLARATION = /<\?xml[ \t\r\n][^?<>]*\?>/y
 const ENCODING = /[ \t\r\n]encoding[ \t\r\n]*=[ \t\r\n]*["']([^"']*)/
 
 /**
- * Goes through XML once, in linear time, and refuses what could make a parser do more than read, or work for long, before
- * one sees it (P46): document types, entities, processing instructions, and more of anything than the limits say.
- * Answers with all elements in document order; throws a reason.
+ * Scans XML once, in linear time, before a parser sees it (P46). Rejects document types, entities, processing
+ * instructions and documents beyond the limits. Returns all elements in document order; throws the reason.
  */
 export function scanXml(xml: string, limits: XmlLimits): readonly XmlElement[] {
   if (Buffer.byteLength(xml) > limits.maxBytes) throw new Error(`it is larger than ${limits.maxBytes} bytes`)
@@ -85,7 +84,7 @@ function skipDeclaration(xml: string): number {
   return start + (matchAt(DECLARATION, xml, start)?.[0].length ?? 0)
 }
 
-/** The encoding that XML says it is written in, in small letters. */
+/** The encoding named in the XML declaration, in lower case. */
 export function declaredEncoding(xml: string): string | undefined {
   const declaration = matchAt(DECLARATION, xml, xml.startsWith('\ufeff') ? 1 : 0)?.[0] ?? ''
   return ENCODING.exec(declaration)?.[1]?.toLowerCase()
@@ -136,7 +135,7 @@ function endOfClosingTag(xml: string, from: number, current: XmlElement | undefi
   return offset + end.length
 }
 
-/** The place behind a comment or CDATA section; everything else of that shape is refused. */
+/** The offset after a comment or CDATA section. Rejects all other markup of that form. */
 function endOfSection(xml: string, from: number, inside: boolean): number {
   const end = xml.startsWith('<!--', from)
     ? endOf(xml, '-->', from + 4)

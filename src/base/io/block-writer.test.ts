@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { BlockWriter } from './block-writer.ts'
 import { BufferPool } from './buffer-pool.ts'
 
-/** A socket that completes one write each time it is told to. */
+/** A socket that completes a write only when the test calls `done`. */
 function startSocket() {
   const writes: { text: string; done: (error?: Error) => void }[] = []
   const socket = new Writable({
@@ -29,7 +29,7 @@ function startWriter() {
     writer.write(block, block.write(text))
     return block
   }
-  /** Lets the socket complete its write. */
+  /** Completes the write in flight. */
   const complete = async (error?: Error) => {
     writes.at(-1)!.done(error)
     await new Promise((resolve) => setImmediate(resolve))
@@ -39,7 +39,7 @@ function startWriter() {
 
 const textsOf = (writes: readonly { text: string }[]) => writes.map(({ text }) => text)
 
-test('blocks leave one at a time, each in a write of its own, and come back to the pool', async () => {
+test('blocks are written one at a time and return to the pool', async () => {
   const { writes, writer, pool, written, write, complete } = startWriter()
 
   const first = write('one')
@@ -58,7 +58,7 @@ test('blocks leave one at a time, each in a write of its own, and come back to t
   assert.deepEqual([writer.busy, writer.queuedBytes], [false, 0])
 })
 
-test('before the end everything is handed over, in order', async () => {
+test('finish writes everything that is queued, in order', async () => {
   const { socket, writes, writer, write, complete } = startWriter()
 
   write('one')
@@ -74,11 +74,11 @@ test('before the end everything is handed over, in order', async () => {
   assert.ok(socket.writableFinished)
 })
 
-test('a block whose write failed is not used again', async () => {
+test('a block whose write failed is not reused', async () => {
   const { pool, written, write, complete } = startWriter()
 
   const block = write('one')
-  await complete(new Error('gone'))
+  await complete(new Error('broken'))
 
   assert.notEqual(pool.take(), block)
   assert.deepEqual(written, [])

@@ -2,8 +2,8 @@ import type { Writable } from 'node:stream'
 import type { BufferPool } from './buffer-pool.ts'
 
 /**
- * Writes blocks of a pool to a socket and gives them back, one write at a time: when several wait, Node's TLS copies
- * them into memory of its own, which the collector then has to find.
+ * Writes pooled blocks to a socket and returns them to the pool. One write is in flight at a time: with several queued,
+ * Node's TLS copies them into memory that the garbage collector has to find (decision 96).
  */
 export class BlockWriter {
   readonly #writable: Writable
@@ -15,31 +15,31 @@ export class BlockWriter {
   #finished = false
   readonly #onDone = (error?: Error | null): void => this.#onWriteDone(error)
 
-  /** `onWritten` is told of every block that has left; after an error of the socket of none. */
+  /** `onWritten` reports the size of each block the socket has taken; nothing after an error. */
   constructor(writable: Writable, pool: BufferPool, onWritten: (bytes: number) => void) {
     this.#writable = writable
     this.#pool = pool
     this.#onWritten = onWritten
   }
 
-  /** True while a block is being written. */
+  /** True while a write is in flight. */
   get busy(): boolean {
     return this.#blocks.length > 0
   }
 
-  /** Bytes that wait for their turn; those being written are counted by the socket. */
+  /** Bytes of queued blocks. The socket counts those being written. */
   get queuedBytes(): number {
     return this.#queuedBytes
   }
 
-  /** Writes the first `size` bytes of a block, after those given before. */
+  /** Writes the first `size` bytes of a block, in order. */
   write(block: Buffer, size: number): void {
     this.#sizes.push(size)
     if (this.#blocks.push(block) === 1 || this.#finished) this.#writeBlock(this.#blocks.length - 1)
     else this.#queuedBytes += size
   }
 
-  /** Hands over what waits, and whatever else comes, at once: the socket is about to be ended. */
+  /** Writes all queued and later blocks immediately, because the socket is about to end. */
   finish(): void {
     this.#finished = true
     this.#queuedBytes = 0
@@ -53,7 +53,7 @@ export class BlockWriter {
   #onWriteDone(error?: Error | null): void {
     const block = this.#blocks.shift()!
     const size = this.#sizes.shift()!
-    // After an error the block may still be in the hands of the socket, so it is not used again.
+    // After an error the socket may still use the block, so it is not reused.
     if (error) return
     this.#pool.release(block)
     if (this.#blocks.length > 0 && !this.#finished) {

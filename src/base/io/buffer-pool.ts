@@ -1,8 +1,8 @@
 import { releasePiece } from './detach-buffer.ts'
 
 /**
- * Output blocks shared by the connections of one process, so that an idle connection owns none and a busy one allocates
- * none. Kept small: what comes back beyond `keep` is given back to the system at once.
+ * Output blocks shared by the connections of a process: an idle connection owns none, a busy one allocates none. Holds at
+ * most `maxFree` free blocks; releasing one more frees its memory immediately.
  */
 export class BufferPool {
   /** The size of a block. */

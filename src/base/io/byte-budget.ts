@@ -1,8 +1,8 @@
 import { sourceOf } from '../client-key.ts'
 
-/** Memory that may be charged up to some limit. */
+/** A memory budget of one connection. */
 export interface ByteBudget {
-  /** Charges so many bytes; false when that exceeds a limit, and then nothing is charged. A negative number gives back. */
+  /** Charges bytes. Returns false, and charges nothing, when that exceeds a limit. A negative number refunds. */
   charge(bytes: number): boolean
   refund(bytes: number): void
 }
@@ -11,11 +11,11 @@ export interface ByteLimits {
   readonly perConnection: number
   readonly perSource: number
   readonly total: number
-  /** Addresses that many clients come from: only the total limits them. */
+  /** Addresses many clients share: only the total limits them. */
   readonly isShared?: ((ip: string) => boolean) | undefined
 }
 
-/** Bounds the bytes of unfinished messages: of each connection, of all connections of a source, and of all sources. */
+/** Bounds the bytes of unfinished messages per connection, per client and in total (decision 120). */
 export class ByteBudgets {
   readonly #limits: ByteLimits
   readonly #clients = new Map<string, number>()
@@ -30,7 +30,7 @@ export class ByteBudgets {
     return this.#total
   }
 
-  /** The budget of one connection. */
+  /** The budget of one connection from this address. */
   of(ip: string): ByteBudget {
     const client = sourceOf(ip)
     const isShared = this.#limits.isShared?.(ip) === true

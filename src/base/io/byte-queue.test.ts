@@ -3,45 +3,49 @@ import { test } from 'node:test'
 import { ByteBudgets } from './byte-budget.ts'
 import { ByteQueue } from './byte-queue.ts'
 
-test('what was pushed comes out in order, whatever the sizes of pushes and drops', () => {
+test('bytes come out in order, whatever the sizes of pushes and drops', () => {
   const queue = new ByteQueue()
   let pushed = 0
   let dropped = 0
   for (let step = 0; step < 2000; step++) {
     const size = (step * 7919) % 300
-    queue.push(Buffer.from(Array.from({ length: size }, (_, at) => (pushed + at) & 255)))
+    queue.push(Buffer.from(Array.from({ length: size }, (_, index) => (pushed + index) & 255)))
     pushed += size
     const count = Math.min((step * 104_729) % 310, queue.length)
     const front = queue.bytes.subarray(0, count)
-    for (let at = 0; at < count; at++) assert.equal(front[at], (dropped + at) & 255)
+    for (let index = 0; index < count; index++) assert.equal(front[index], (dropped + index) & 255)
     queue.drop(count)
     dropped += count
     assert.equal(queue.length, pushed - dropped)
   }
 })
 
-test('a piece beyond the limit is refused and changes nothing', () => {
+test('a chunk beyond the limit is rejected and changes nothing', () => {
   const queue = new ByteQueue(4)
 
-  const taken = [queue.push(Buffer.from('abc')), queue.push(Buffer.from('de')), queue.push(Buffer.from('d'))]
+  const accepted = [
+    queue.push(Buffer.from('abc')),
+    queue.push(Buffer.from('de')),
+    queue.push(Buffer.from('d')),
+  ]
 
-  assert.deepEqual(taken, [true, false, true])
+  assert.deepEqual(accepted, [true, false, true])
   assert.equal(queue.bytes.toString(), 'abcd')
 })
 
-test('a whole message in one piece is not copied, and one in several is joined', () => {
+test('a message in one chunk is not copied, and one in several chunks is joined', () => {
   const queue = new ByteQueue()
-  const whole = Buffer.from('whole')
+  const message = Buffer.from('whole')
 
-  const first = queue.join(whole)
+  const first = queue.join(message)
   queue.keep(queue.join(Buffer.from('in ')))
   queue.keep(queue.join(Buffer.from('two ')))
 
-  assert.equal(first, whole)
+  assert.equal(first, message)
   assert.equal(queue.join(Buffer.from('pieces')).toString(), 'in two pieces')
 })
 
-test('memory that was handed over outlives the queue', () => {
+test('taken memory outlives the queue', () => {
   const queue = new ByteQueue()
   queue.push(Buffer.alloc(20_000, 'x'))
   const taken = queue.take()
@@ -52,23 +56,23 @@ test('memory that was handed over outlives the queue', () => {
   assert.equal(taken[19_999], 0x78)
 })
 
-test('a budget is charged for the memory of a queue, and gets all of it back', () => {
+test('a budget is charged for the memory of a queue and refunded completely', () => {
   const budgets = new ByteBudgets({ perConnection: 1000, perSource: 1500, total: 2000 })
   const queues = ['192.0.2.1', '192.0.2.1', '192.0.2.2'].map((ip) => new ByteQueue(5000, budgets.of(ip)))
 
-  const overConnection = queues[0]!.push(Buffer.alloc(1001))
-  const taken = queues.map((queue) => queue.push(Buffer.alloc(900)))
-  const held = budgets.total
+  const overConnectionLimit = queues[0]!.push(Buffer.alloc(1001))
+  const accepted = queues.map((queue) => queue.push(Buffer.alloc(900)))
+  const charged = budgets.total
   for (const queue of queues) queue.clear()
 
-  assert.equal(overConnection, false)
-  // The second would exceed what its source may hold.
-  assert.deepEqual(taken, [true, false, true])
-  assert.ok(held >= 1800 && held <= 2000)
+  assert.equal(overConnectionLimit, false)
+  // The second exceeds the limit of its client.
+  assert.deepEqual(accepted, [true, false, true])
+  assert.ok(charged >= 1800 && charged <= 2000)
   assert.equal(budgets.total, 0)
 })
 
-test('what is taken out of a queue is not charged any more', () => {
+test('bytes taken out of a queue are no longer charged', () => {
   const budgets = new ByteBudgets({ perConnection: 1000, perSource: 1000, total: 1000 })
   const queue = new ByteQueue(1000, budgets.of('2001:db8::1'))
   queue.push(Buffer.alloc(800))

@@ -1,15 +1,15 @@
 import type { ByteBudget } from './byte-budget.ts'
 import { releasePiece } from './detach-buffer.ts'
 
-/** The first allocation for small pieces. */
+/** The first allocation for small chunks. */
 const MIN_CAPACITY = 64
-/** With half as much again at a time, memory stays below twice the content, and each byte is copied three times at most. */
+/** With this factor memory stays below twice the content, and each byte is copied at most three times. */
 const GROWTH = 1.5
 const EMPTY = Buffer.alloc(0)
 
 /**
- * Bytes that arrive in pieces of any size and are held until they can be used: one buffer that grows, never a list of
- * pieces. A list costs some 100 bytes for each piece, so that a peer that sends single bytes would take a hundredfold.
+ * Buffers chunks of any size until they can be used, in one growing buffer instead of a list of chunks: a list costs
+ * about 100 bytes per chunk, so a peer that sends single bytes would take a hundredfold (decision 119).
  */
 export class ByteQueue {
   readonly #limit: number
@@ -18,7 +18,7 @@ export class ByteQueue {
   #start = 0
   #end = 0
 
-  /** `limit` bounds the length; `budget` is charged for the memory and may refuse it. */
+  /** `limit` bounds the length. `budget` is charged for the memory and may reject it. */
   constructor(limit = Number.POSITIVE_INFINITY, budget?: ByteBudget) {
     this.#limit = limit
     this.#budget = budget
@@ -28,12 +28,12 @@ export class ByteQueue {
     return this.#end - this.#start
   }
 
-  /** The bytes held. The view is valid until the next call that changes the queue. */
+  /** The buffered bytes. The view is valid until the next call that changes the queue. */
   get bytes(): Buffer {
     return this.#buffer?.subarray(this.#start, this.#end) ?? EMPTY
   }
 
-  /** Copies a piece to the end. False when the limit or the budget is exceeded, and then nothing is added. */
+  /** Copies a chunk to the end. Returns false, and adds nothing, when the limit or the budget is exceeded. */
   push(chunk: Uint8Array): boolean {
     const length = this.length + chunk.length
     if (length > this.#limit || !this.#reserve(length, chunk.length)) return false
@@ -42,14 +42,14 @@ export class ByteQueue {
     return true
   }
 
-  /** Everything held with a piece behind it; the piece itself, not copied, while nothing is held. */
+  /** The buffered bytes followed by the chunk; the chunk itself, not copied, while the queue is empty. */
   join(chunk: Buffer): Buffer {
     if (this.length === 0) return chunk
     this.push(chunk)
     return this.bytes
   }
 
-  /** Keeps what `join` answered with until the next piece. */
+  /** Buffers the result of `join` until the next chunk. */
   keep(joined: Buffer): void {
     if (this.length === 0) this.push(joined)
   }
@@ -60,7 +60,7 @@ export class ByteQueue {
     if (this.#start === this.#end) this.clear()
   }
 
-  /** Removes everything and gives the memory back; the view handed out before must not be used any more. */
+  /** Removes everything and frees the memory. Views returned before become invalid. */
   clear(): void {
     const buffer = this.#buffer
     this.#start = 0
@@ -71,7 +71,7 @@ export class ByteQueue {
     releasePiece(buffer)
   }
 
-  /** Hands the bytes over: the queue is empty afterwards, and the memory is the caller's. */
+  /** Empties the queue and transfers the bytes to the caller, who owns their memory. */
   take(): Buffer {
     const { bytes } = this
     if (this.#buffer !== undefined) this.#budget?.refund(this.#buffer.length)
@@ -81,18 +81,18 @@ export class ByteQueue {
     return bytes
   }
 
-  /** Makes room for `more` bytes at the end, `length` in all. */
+  /** Makes room for `added` bytes at the end, `length` in total. */
   #reserve(length: number, added: number): boolean {
     const buffer = this.#buffer
     const capacity = buffer?.length ?? 0
     if (this.#end + added <= capacity) return true
-    // Moved to the front only when that frees half of the buffer, so that moving costs each byte a constant.
+    // Compacts only when that frees half of the buffer, so that moving costs a constant per byte.
     if (buffer !== undefined && length <= capacity / 2) {
       buffer.copyWithin(0, this.#start, this.#end)
     } else {
       const size = Math.max(length, Math.min(Math.ceil(capacity * GROWTH), this.#limit), MIN_CAPACITY)
       if (this.#budget?.charge(size - capacity) === false) return false
-      // Memory of its own: of a block that is shared, bytes that wait for long would keep all.
+      // Unpooled: a long wait would otherwise keep a whole shared block alive.
       const grown = Buffer.allocUnsafeSlow(size)
       if (buffer !== undefined) {
         buffer.copy(grown, 0, this.#start, this.#end)

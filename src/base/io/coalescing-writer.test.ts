@@ -5,8 +5,8 @@ import { test } from 'node:test'
 import { Out } from './coalescing-writer.ts'
 import { Turn } from './flush-scheduler.ts'
 
-/** A socket whose kernel takes bytes only when told to. */
-class Slow extends Writable {
+/** A socket that completes writes only when the test calls `take`. */
+class SlowSocket extends Writable {
   taken: Buffer[] = []
   #next: (() => void)[] = []
 
@@ -19,96 +19,96 @@ class Slow extends Writable {
     this.#next.push(done)
   }
 
-  /** Lets the writes so far complete. */
+  /** Completes all writes so far. */
   take(): void {
     for (const done of this.#next.splice(0)) done()
   }
 }
 
-test('what is written in one turn leaves in one piece, in order', async () => {
-  const socket = new Slow()
-  const out = new Out(socket, new Turn())
+test('writes of one event loop iteration leave as one write, in order', async () => {
+  const socket = new SlowSocket()
+  const writer = new Out(socket, new Turn())
 
-  out.text('HEAD\r\n')
-  out.write(Buffer.from('body'))
-  out.text('tail')
+  writer.text('HEAD\r\n')
+  writer.write(Buffer.from('body'))
+  writer.text('tail')
   assert.equal(socket.taken.length, 0)
   await new Promise((resolve) => setImmediate(resolve))
 
   assert.deepEqual(socket.taken.map(String), ['HEAD\r\nbodytail'])
 })
 
-test('the source is granted what has left and not a byte more', async () => {
-  const socket = new Slow()
-  const out = new Out(socket, new Turn())
-  let granted = 0
-  out.source = {
+test('the source is credited with what has left, and not a byte more', async () => {
+  const socket = new SlowSocket()
+  const writer = new Out(socket, new Turn())
+  let credited = 0
+  writer.source = {
     consumed(bytes) {
-      granted += bytes
+      credited += bytes
     },
   }
 
   for (let n = 0; n < 3; n++) {
-    out.owe(800)
-    out.write(Buffer.alloc(800))
+    writer.owe(800)
+    writer.write(Buffer.alloc(800))
   }
-  out.flush()
-  assert.equal(granted, 0)
-  assert.equal(out.congested, true)
-  const room = new Promise<void>((resolve) => {
-    out.onRoom = resolve
+  writer.flush()
+  assert.equal(credited, 0)
+  assert.equal(writer.congested, true)
+  const drained = new Promise<void>((resolve) => {
+    writer.onRoom = resolve
   })
   socket.take()
   socket.take()
   socket.take()
-  await room
+  await drained
 
-  assert.equal(granted, 2400)
-  assert.equal(out.pending, 0)
+  assert.equal(credited, 2400)
+  assert.equal(writer.pending, 0)
 })
 
-test('letting go of a source settles with it', () => {
-  const out = new Out(new Slow(), new Turn())
-  let granted = 0
-  out.source = {
+test('detaching a source credits everything outstanding', () => {
+  const writer = new Out(new SlowSocket(), new Turn())
+  let credited = 0
+  writer.source = {
     consumed(bytes) {
-      granted += bytes
+      credited += bytes
     },
   }
 
-  out.owe(500)
-  out.write(Buffer.alloc(500))
-  out.release()
-  out.flush()
+  writer.owe(500)
+  writer.write(Buffer.alloc(500))
+  writer.release()
+  writer.flush()
 
-  assert.equal(granted, 500)
+  assert.equal(credited, 500)
 })
 
-test('the end comes after everything written, and nothing after it', async () => {
-  const socket = new Slow()
-  const out = new Out(socket, new Turn())
+test('the end follows everything written, and nothing follows it', async () => {
+  const socket = new SlowSocket()
+  const writer = new Out(socket, new Turn())
   const finished = once(socket, 'finish')
 
-  out.write(Buffer.from('last'))
-  out.end()
-  out.end()
-  out.write(Buffer.from('too late'))
+  writer.write(Buffer.from('last'))
+  writer.end()
+  writer.end()
+  writer.write(Buffer.from('too late'))
   socket.take()
   await finished
 
   assert.deepEqual(socket.taken.map(String), ['last'])
 })
 
-test('a piece is copied as it comes: whoever brought it may use its memory again at once', async () => {
-  const socket = new Slow()
-  const out = new Out(socket, new Turn())
+test('a chunk is copied, so the caller may reuse its memory at once', async () => {
+  const socket = new SlowSocket()
+  const writer = new Out(socket, new Turn())
   const [small, large] = [Buffer.from('small'), Buffer.alloc(200_000, 'x')]
 
-  out.write(small)
+  writer.write(small)
   small.fill('!')
-  out.write(large)
+  writer.write(large)
   large.fill('!')
-  out.end()
+  writer.end()
   while (!socket.writableFinished) {
     socket.take()
     await new Promise((resolve) => setImmediate(resolve))
@@ -117,22 +117,22 @@ test('a piece is copied as it comes: whoever brought it may use its memory again
   assert.equal(Buffer.concat(socket.taken).toString(), `small${'x'.repeat(200_000)}`)
 })
 
-test('what comes while the socket is behind waits in blocks, however small the pieces are', async () => {
-  const socket = new Slow()
-  const out = new Out(socket, new Turn())
-  const pieces = Array.from({ length: 1000 }, (_, at) => `${at},`)
+test('output for a slow socket is packed into blocks, however small the chunks are', async () => {
+  const socket = new SlowSocket()
+  const writer = new Out(socket, new Turn())
+  const chunks = Array.from({ length: 1000 }, (_, index) => `${index},`)
 
-  for (const piece of pieces) {
-    out.text(piece)
-    out.flush()
+  for (const chunk of chunks) {
+    writer.text(chunk)
+    writer.flush()
   }
-  assert.equal(out.pending, pieces.join('').length)
-  out.end()
+  assert.equal(writer.pending, chunks.join('').length)
+  writer.end()
   while (!socket.writableFinished) {
     socket.take()
     await new Promise((resolve) => setImmediate(resolve))
   }
 
-  assert.equal(Buffer.concat(socket.taken).toString(), pieces.join(''))
+  assert.equal(Buffer.concat(socket.taken).toString(), chunks.join(''))
   assert.ok(socket.taken.length <= 3, `${socket.taken.length} writes`)
 })

@@ -2,31 +2,32 @@ import type { Writable } from 'node:stream'
 import { BlockWriter } from './block-writer.ts'
 import type { Flushable, Turn } from './flush-scheduler.ts'
 
-/** Where the bytes written to an `Out` came from: it is told when they have left our memory. */
+/** The origin of the bytes written to a `CoalescingWriter`; it is credited when they have left our memory. */
 export interface Source {
   consumed(bytes: number): void
 }
 
-/** Up to this much is collected as text, which costs no block and leaves in the cheapest kind of write. */
+/** Up to this size output is collected as text, which needs no block and leaves in the cheapest kind of write. */
 const MAX_TEXT_BYTES = 4096
-/** So much may wait before whoever writes should pause. */
+/** Above this the writer is congested and producers should pause. */
 const MAX_BUFFERED_BYTES = 128 * 1024
 
 /**
- * The deferred, gathered writes of one socket, with exact accounts: what the kernel took is granted to the source, so
- * that one window is the most a slow reader can make us hold. Everything is copied as it comes, into blocks that are
- * used again, so that whoever brings a piece may reuse its memory at once and nothing is left to the collector.
+ * Coalesces the writes of one socket until the end of the event loop iteration and accounts for them exactly: the source
+ * is credited with what the kernel has taken, so that a slow reader makes us buffer at most one window. Every chunk is
+ * copied into reused blocks, so that the caller may reuse its memory at once and the garbage collector has nothing to
+ * find (decision 96).
  */
 export class Out implements Flushable {
-  /** Whoever is granted what has been written; set for as long as its bytes pass through. */
+  /** The source to credit; set while its bytes pass through. */
   source: Source | undefined
-  /** Called when a congested socket has room again. */
+  /** Called when the writer is no longer congested. */
   onRoom: (() => void) | undefined
   readonly #writable: Writable
   readonly #scheduler: Turn
-  /** Made with the first block: most connections never need one. */
+  /** Created with the first block; most connections never need one. */
   #blockWriter: BlockWriter | undefined
-  /** What was collected: first the text, whose characters are bytes, then the block. */
+  /** Collected output: first the text, whose characters are bytes, then the block. */
   #pendingText = ''
   #block: Buffer | undefined
   #filled = 0
@@ -40,17 +41,17 @@ export class Out implements Flushable {
     writable.on('drain', () => this.#handleDrain())
   }
 
-  /** Bytes in our memory that the socket has not taken yet. */
+  /** Bytes in our memory that the kernel has not taken yet. */
   get pending(): number {
     return this.#buffered + this.#writable.writableLength
   }
 
-  /** True when more should not be added before `onRoom`. */
+  /** True when producers should wait for `onDrain`. */
   get congested(): boolean {
     return this.#writable.writableNeedDrain || this.#buffered > MAX_BUFFERED_BYTES
   }
 
-  /** Adds text whose characters are bytes. */
+  /** Writes text whose characters are bytes. */
   text(text: string): void {
     if (this.#ended || text.length === 0) return
     if (this.#block === undefined && this.#pendingText.length + text.length <= MAX_TEXT_BYTES)
@@ -67,12 +68,12 @@ export class Out implements Flushable {
     this.#scheduleFlush()
   }
 
-  /** Notes bytes received from the source, to be granted as the socket takes what was made of them. */
+  /** Accounts for bytes received from the source; they are credited as the kernel takes the output. */
   owe(bytes: number): void {
     this.#uncredited += bytes
   }
 
-  /** Grants the source everything it is still owed and lets go of it; what is pending stays bounded by the caller. */
+  /** Credits the source with everything outstanding and detaches it. The caller bounds what is still pending. */
   release(): void {
     const uncredited = this.#uncredited
     const source = this.source
@@ -90,12 +91,12 @@ export class Out implements Flushable {
 
   flush(): void {
     this.#flushScheduled = false
-    // While a block is being written, the next one may as well fill up.
+    // While a block is in flight, the next one can fill up.
     if (!this.#blockWriter?.busy) this.#writeBuffered()
     if (this.#uncredited > 0) this.credit()
   }
 
-  /** Writes what is held and half-closes. Later calls do nothing: a second `end` would build an error each time. */
+  /** Writes what is buffered and half-closes. Later calls do nothing: a second `end` of the socket allocates an error. */
   end(): void {
     if (this.#ended) return
     this.#ended = true
@@ -135,7 +136,7 @@ export class Out implements Flushable {
   }
 
   #writeBuffered(): void {
-    // A socket that is behind gets blocks, which fill up while they wait, instead of many small texts.
+    // A slow socket gets blocks, which fill up while they wait, instead of many small strings.
     if (this.#pendingText !== '' && this.#writable.writableLength > 0) this.#startBlock()
     const block = this.#block
     if (block === undefined) {

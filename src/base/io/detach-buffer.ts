@@ -3,8 +3,8 @@ import { litter, noteRecycled } from './gc-pressure.ts'
 const MIN_DETACH_BYTES = 16 * 1024
 
 /**
- * Gives the memory of a piece back at once when the piece is all there is in it, as with bulk reads, which take a fresh
- * block each; otherwise it is left to the collector. The piece must not be used again.
+ * Frees the memory of a chunk at once when the chunk spans its whole backing store, as bulk reads do (decision 96).
+ * Otherwise the garbage collector frees it. The chunk must not be used again.
  */
 export function releasePiece(chunk: Buffer): void {
   const { buffer, byteLength } = chunk
@@ -15,8 +15,8 @@ export function releasePiece(chunk: Buffer): void {
 }
 
 /**
- * Gives the block back that a piece was cut from, though the piece is not all of it. Only for blocks that hold no other
- * piece; those Node shares among many small ones are left alone.
+ * Frees the backing store of a chunk that does not span it. Only for backing stores without another live chunk; skips
+ * those that Node's pool shares among many small buffers.
  */
 export function releaseBlock(chunk: Buffer): void {
   const { buffer } = chunk

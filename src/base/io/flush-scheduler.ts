@@ -1,27 +1,27 @@
 import { fanOut, type OnReceiverError, throwLater } from '../fan-out.ts'
 import { BufferPool } from './buffer-pool.ts'
 
-/** Large enough that a system call for each costs little, small enough that a slow reader's last one wastes little. */
+/** Large enough to amortise a system call, small enough that a slow reader's last block wastes little. */
 const BLOCK_BYTES = 64 * 1024
 
-/** Something that has writes to issue once everything of this turn has been read. */
+/** Something with writes to issue at the end of the event loop iteration. */
 export interface Flushable {
   flush(): void
 }
 
 /**
- * Two phases per turn of the event loop: all sockets are read first, then all that was collected is written.
- * Writing in one tight loop costs about half of writing as the reads come in.
+ * Splits each event loop iteration into two phases: all sockets are read, then all collected output is written. Writing
+ * in one tight loop costs about half as much as writing between the reads.
  */
 export class Turn {
-  /** The blocks that everything of this turn is collected in. */
+  /** The blocks that output is collected in. */
   readonly pool = new BufferPool(64, BLOCK_BYTES)
   #dirty: Flushable[] = []
   #spare: Flushable[] = []
   readonly #onError: OnReceiverError
   readonly #flushAll = (): void => {
     const list = this.#dirty
-    // What a flush dirties again belongs to the next turn.
+    // What a flush schedules again belongs to the next iteration.
     this.#dirty = this.#spare
     this.#spare = list
     fanOut(list, flush, this.#onError)
@@ -32,7 +32,7 @@ export class Turn {
     this.#onError = onError
   }
 
-  /** Asks for one `flush` at the end of this turn; the caller remembers that it has asked. */
+  /** Schedules one `flush` at the end of this iteration. The caller makes sure not to schedule twice. */
   add(writer: Flushable): void {
     if (this.#dirty.push(writer) === 1) setImmediate(this.#flushAll)
   }

@@ -5,7 +5,7 @@ import { litter } from './gc-pressure.ts'
 
 const MIB = 1024 * 1024
 
-test('blocks that died young are collected without going through the whole heap', async () => {
+test('buffers that die young are freed without major collections', async () => {
   const kinds: (number | undefined)[] = []
   const observer = new PerformanceObserver((list) => {
     for (const entry of list.getEntries()) kinds.push((entry as { detail?: { kind?: number } }).detail?.kind)
@@ -18,12 +18,12 @@ test('blocks that died young are collected without going through the whole heap'
     litter(block.subarray(100))
     if (count % 10 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
-  const left = process.memoryUsage().arrayBuffers
+  const remaining = process.memoryUsage().arrayBuffers
   await new Promise((resolve) => setImmediate(resolve))
   observer.disconnect()
 
-  assert.ok(left < 64 * MIB, `${left} bytes are left`)
+  assert.ok(remaining < 64 * MIB, `${remaining} bytes remain`)
   const major = kinds.filter((kind) => kind === constants.NODE_PERFORMANCE_GC_MAJOR)
-  // Not none: the heap of a young process is looked through once or twice before V8 knows its size.
-  assert.ok(major.length <= 3, `the whole heap was gone through ${major.length} times`)
+  // Not zero: V8 runs one or two major collections in a new process before it knows the heap size.
+  assert.ok(major.length <= 3, `${major.length} major collections`)
 })

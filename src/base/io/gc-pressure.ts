@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 
-/** So much litter is worth a short collection; with twice as much V8 goes through its heap before, after a busy time. */
+/** Garbage that is worth a minor collection. With twice as much, V8 starts a major collection first after a busy time. */
 const COLLECT_THRESHOLD_BYTES = 4 * 1024 * 1024
 
 let garbageBytes = 0
@@ -10,20 +10,20 @@ let lastBlock: ArrayBufferLike | undefined
 let collectYoungGeneration: (() => void) | undefined
 
 /**
- * Notes that the block of a piece is left to the collector. Blocks that Node's TLS reads into die young, but V8 counts
- * them as memory outside its heap and looks for them by going through the whole heap, several times a second while much
- * is carried: that took more than half of the edge's time. A collection of what is young finds them as well, for a
- * hundredth of the cost.
+ * Notes that the backing store of a chunk is garbage, and starts a minor collection when enough has accumulated. The
+ * buffers that Node's TLS reads into die young, but V8 counts them as external memory and runs major collections to find
+ * them, several times a second during bulk transfers: more than half of the edge's CPU time. A minor collection finds
+ * them at a hundredth of the cost (decision 96).
  */
 export function litter(chunk: Buffer): void {
   transferredBytes += chunk.length
   const { buffer } = chunk
-  // Several pieces may have been cut from one block.
+  // Several chunks may share one backing store.
   if (buffer === lastBlock) return
   lastBlock = buffer
   garbageBytes += buffer.byteLength
   if (garbageBytes < COLLECT_THRESHOLD_BYTES) return
-  // Small messages come with enough young objects that V8 looks for those, and finds the blocks, by itself.
+  // Small messages allocate enough young objects that V8 runs minor collections by itself.
   if (transferredBytes > garbageBytes / 2) {
     collectYoungGeneration ??= createYoungCollector()
     collectYoungGeneration()
@@ -32,7 +32,7 @@ export function litter(chunk: Buffer): void {
   transferredBytes = 0
 }
 
-/** Notes bytes that were carried in memory that has been given back. */
+/** Notes bytes whose memory was freed without the garbage collector. */
 export function noteRecycled(bytes: number): void {
   transferredBytes += bytes
 }

@@ -4,32 +4,32 @@ import { Readable } from 'node:stream'
 import { test } from 'node:test'
 import { packReads } from './packed-reads.ts'
 
-function packed(): Readable {
+function createPackedStream(): Readable {
   const stream = new Readable({ read() {}, highWaterMark: 16 })
   packReads(stream)
   return stream
 }
 
-test('small pieces that wait for their reader come out as one', async () => {
-  const stream = packed()
+test('small chunks that wait for their reader come out as one', async () => {
+  const stream = createPackedStream()
   for (const letter of 'waiting') stream.push(Buffer.from(letter))
-  const pieces: string[] = []
-  stream.on('data', (piece: Buffer) => pieces.push(piece.toString()))
+  const chunks: string[] = []
+  stream.on('data', (chunk: Buffer) => chunks.push(chunk.toString()))
   await once(stream, 'data')
 
   stream.push(Buffer.from('then'))
   stream.push(null)
   await once(stream, 'end')
 
-  assert.deepEqual(pieces, ['waiting', 'then'])
+  assert.deepEqual(chunks, ['waiting', 'then'])
 })
 
-test('a stream says that it is full as it did before, and a pause holds everything back', async () => {
-  const stream = packed()
-  const room = Array.from({ length: 20 }, () => stream.push(Buffer.from('x')))
+test('a packed stream still signals back-pressure, and a pause holds everything back', async () => {
+  const stream = createPackedStream()
+  const hasRoom = Array.from({ length: 20 }, () => stream.push(Buffer.from('x')))
   let read = 0
-  stream.on('data', (piece: Buffer) => {
-    read += piece.length
+  stream.on('data', (chunk: Buffer) => {
+    read += chunk.length
   })
   await once(stream, 'resume')
   await new Promise((resolve) => setImmediate(resolve))
@@ -42,7 +42,7 @@ test('a stream says that it is full as it did before, and a pause holds everythi
   stream.resume()
   await once(stream, 'end')
 
-  assert.deepEqual([room[0], room[14], room[15], room[19]], [true, true, false, false])
+  assert.deepEqual([hasRoom[0], hasRoom[14], hasRoom[15], hasRoom[19]], [true, true, false, false])
   assert.equal(first, 20)
   assert.equal(paused, 20)
   assert.equal(read, 20 + 4 + 5000)

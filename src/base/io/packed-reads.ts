@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 import { ByteQueue } from './byte-queue.ts'
 
-/** Pieces of this size are worth an object of their own. */
+/** Chunks of this size are worth an object of their own. */
 const MIN_UNPACKED_BYTES = 4096
 
 /**
- * Makes a stream of Node's hold what waits for its reader in one buffer. Node keeps a list of what it received while
- * nobody reads: a peer that sends single bytes (TLS records, HTTP/2 DATA frames, chunks) would take more than 100 bytes
- * of memory for each. Nothing changes for a reader that keeps up.
+ * Makes a paused Node stream buffer unread bytes in one block. Node queues a Buffer object per read: a peer that sends
+ * single bytes (TLS records, HTTP/2 DATA frames, chunks) would take more than 100 bytes of memory for each
+ * (decision 119). Nothing changes for a reader that keeps up.
  */
 export function packReads(stream: Readable): void {
   const queue = new ByteQueue()

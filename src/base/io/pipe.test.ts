@@ -25,18 +25,18 @@ async function listen(t: TestContext, onConnection: (socket: Socket) => void): P
 
 const dial = (port: number) => connect({ port, host: '127.0.0.1', allowHalfOpen: true })
 
-/** A relay made of one pipe, to the service; the result of the first connection is promised. */
-async function relay(t: TestContext, service: (socket: Socket) => void) {
-  const turn = new Turn()
+/** A proxy made of one pipe to the service. `result` resolves when the first connection ends. */
+async function startProxy(t: TestContext, service: (socket: Socket) => void) {
+  const scheduler = new Turn()
   const port = await listen(t, service)
   const pipes: Pipe[] = []
-  let settle: (result: PipeResult) => void = () => {}
+  let onClose: (result: PipeResult) => void = () => {}
   const result = new Promise<PipeResult>((resolve) => {
-    settle = resolve
+    onClose = resolve
   })
   const entry = await listen(t, (socket) => {
     const stream = new SocketStream(dial(port))
-    pipes.push(new Pipe({ socket, abort: () => resetSocket(socket) }, stream, turn, undefined, settle))
+    pipes.push(new Pipe({ socket, abort: () => resetSocket(socket) }, stream, scheduler, undefined, onClose))
   })
   const client = dial(entry)
   client.on('error', () => {})
@@ -46,19 +46,19 @@ async function relay(t: TestContext, service: (socket: Socket) => void) {
 
 /** All bytes until the end; iterating over a socket would destroy it there. */
 function readAll(socket: Socket): Promise<Buffer> {
-  const pieces: Buffer[] = []
+  const chunks: Buffer[] = []
   return new Promise((resolve, reject) => {
-    socket.on('data', (piece: Buffer) => pieces.push(piece))
-    socket.on('end', () => resolve(Buffer.concat(pieces)))
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.on('end', () => resolve(Buffer.concat(chunks)))
     socket.on('error', reject)
   })
 }
 
-test('bytes pass whole in both directions at once, and are counted', async (t) => {
+test('all bytes pass in both directions at once and are counted', async (t) => {
   const [up, down] = [randomBytes(5_000_000), randomBytes(6_000_000)]
-  let got: Promise<Buffer> = Promise.resolve(Buffer.alloc(0))
-  const { client, result } = await relay(t, (socket) => {
-    got = readAll(socket)
+  let serviceReceived: Promise<Buffer> = Promise.resolve(Buffer.alloc(0))
+  const { client, result } = await startProxy(t, (socket) => {
+    serviceReceived = readAll(socket)
     socket.end(down)
   })
 
@@ -66,23 +66,23 @@ test('bytes pass whole in both directions at once, and are counted', async (t) =
   const received = await readAll(client)
 
   assert.ok(received.equals(down))
-  assert.ok((await got).equals(up))
+  assert.ok((await serviceReceived).equals(up))
   const { bytesIn, bytesOut, error } = await result
   assert.deepEqual([bytesIn, bytesOut, error], [up.length, down.length, undefined])
 })
 
-test('a half-close passes and the other direction goes on', async (t) => {
-  const { client } = await relay(t, (socket) => {
-    void readAll(socket).then((bytes) => socket.end(`heard ${bytes}`))
+test('a half-close passes and the other direction stays open', async (t) => {
+  const { client } = await startProxy(t, (socket) => {
+    void readAll(socket).then((bytes) => socket.end(`received ${bytes}`))
   })
 
-  client.end('question')
+  client.end('request')
 
-  assert.equal(String(await readAll(client)), 'heard question')
+  assert.equal(String(await readAll(client)), 'received request')
 })
 
 test('a reset on one side is an error on the other, never a clean end', async (t) => {
-  const { client, result } = await relay(t, (socket) => {
+  const { client, result } = await startProxy(t, (socket) => {
     socket.once('data', () => {
       socket.write('partial')
       setTimeout(() => socket.resetAndDestroy(), 20)
@@ -97,7 +97,7 @@ test('a reset on one side is an error on the other, never a clean end', async (t
 
 test('a client that vanishes resets the service', async (t) => {
   let broken: Promise<Buffer> = Promise.resolve(Buffer.alloc(0))
-  const { client, result } = await relay(t, (socket) => {
+  const { client, result } = await startProxy(t, (socket) => {
     broken = readAll(socket)
     broken.catch(() => {})
     socket.write('hello')
@@ -110,10 +110,10 @@ test('a client that vanishes resets the service', async (t) => {
   await assert.rejects(broken, { code: 'ECONNRESET' })
 })
 
-test('a reader that stops holds a bounded amount', async (t) => {
+test('a stalled reader buffers a bounded amount', async (t) => {
   let sent = 0
   const block = Buffer.alloc(64 * 1024)
-  const { client, pipes } = await relay(t, (socket) => {
+  const { client, pipes } = await startProxy(t, (socket) => {
     const pump = () => {
       while (sent < 400_000_000 && socket.write(block)) sent += block.length
     }
@@ -130,5 +130,5 @@ test('a reader that stops holds a bounded amount', async (t) => {
 
   assert.ok(sent < 400_000_000)
   assert.ok(pipes[0]!.waiting)
-  assert.ok(pipes[0]!.pending <= 512 * 1024, `${pipes[0]!.pending} bytes held`)
+  assert.ok(pipes[0]!.pending <= 512 * 1024, `${pipes[0]!.pending} bytes buffered`)
 })

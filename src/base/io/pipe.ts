@@ -5,7 +5,7 @@ import type { Turn } from './flush-scheduler.ts'
 import { packReads } from './packed-reads.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
 
-/** What a finished pipe has carried. */
+/** The result of a finished pipe. */
 export interface PipeResult {
   /** Bytes from the socket to the stream. */
   bytesIn: number
@@ -14,17 +14,17 @@ export interface PipeResult {
   error: Error | undefined
 }
 
-/** A socket that can be ended so that its peer sees an error instead of a clean end. */
+/** The socket side of a pipe. */
 export interface PipeEnd {
-  /** The socket whose bytes are carried, a TLS socket as well as a plain one. */
+  /** The socket to forward, plain or TLS. */
   socket: Duplex
-  /** Ends the connection visibly broken. */
+  /** Closes the connection so that the peer sees an error instead of a clean end. */
   abort(): void
 }
 
 /**
- * Joins a socket and a stream until both directions are over. Back-pressure and half-close pass through; when one side
- * breaks, the other one is ended so that its peer can see it.
+ * Forwards bytes between a socket and a stream until both directions are closed. Back-pressure and half-close propagate;
+ * an error on one side aborts the other, so that its peer sees an error too.
  */
 export class Pipe implements StreamSink {
   bytesIn = 0
@@ -38,7 +38,7 @@ export class Pipe implements StreamSink {
   #socketClosed = false
   #error: Error | undefined
 
-  /** `first` are bytes already taken from the socket. The socket must allow half-open use. */
+  /** `initialBytes` were already read from the socket. The socket must allow half-open use. */
   constructor(
     end: PipeEnd,
     stream: ByteStream,
@@ -63,17 +63,17 @@ export class Pipe implements StreamSink {
     if (initialBytes !== undefined && initialBytes.length > 0) this.#onSocketData(initialBytes)
   }
 
-  /** Bytes waiting in our memory for a slow peer on the socket's side. */
+  /** Bytes buffered for a slow peer on the socket's side. */
   get pending(): number {
     return this.#writer.pending
   }
 
-  /** True while one side has bytes for the other that it does not take. */
+  /** True while one side does not take the bytes of the other. */
   get waiting(): boolean {
     return this.#blocked || this.#writer.pending > 0
   }
 
-  /** Ends both sides as broken. */
+  /** Aborts both sides. */
   abort(error: Error): void {
     this.#error ??= error
     this.#abortStream()
@@ -101,7 +101,7 @@ export class Pipe implements StreamSink {
     if (this.#socketClosed) this.#finish()
     else if (error !== undefined) this.#end.abort()
     else {
-      // The peer has nobody to talk to any more, but is still owed what we hold for it.
+      // The stream is closed; the socket's peer still gets what is buffered for it.
       this.#writer.end()
       this.#blocked = false
       this.#end.socket.resume()
@@ -128,7 +128,7 @@ export class Pipe implements StreamSink {
 
   #abortStream(): void {
     if (this.#streamClosed) return
-    // First the end, then the reset: an agent that only sees a reset may wait for ever for its reader.
+    // End before reset: an agent that sees only a reset may wait for its reader forever.
     this.#stream.end()
     this.#stream.reset(this.#error)
   }

@@ -9,67 +9,67 @@ import { connect as connectTls } from 'node:tls'
 import { resetSocket } from './reset.ts'
 
 /** Both ends of a connection. */
-async function pair(t: TestContext, path?: string) {
+async function connectPair(t: TestContext, path?: string) {
   const server = createServer()
   if (path === undefined) server.listen(0, '127.0.0.1')
   else server.listen(path)
   await once(server, 'listening')
-  const place = path === undefined ? { port: (server.address() as AddressInfo).port } : { path }
-  const near = connect(place)
-  const [[far]] = (await Promise.all([once(server, 'connection'), once(near, 'connect')])) as [
+  const address = path === undefined ? { port: (server.address() as AddressInfo).port } : { path }
+  const local = connect(address)
+  const [[remote]] = (await Promise.all([once(server, 'connection'), once(local, 'connect')])) as [
     [Socket],
     unknown,
   ]
-  const seen = { error: '', closed: false }
-  far.on('error', (error: NodeJS.ErrnoException) => {
-    seen.error = error.code ?? ''
+  const state = { error: '', isClosed: false }
+  remote.on('error', (error: NodeJS.ErrnoException) => {
+    state.error = error.code ?? ''
   })
-  const over = new Promise<void>((resolve) => {
-    far.resume().on('close', () => {
-      seen.closed = true
+  const closed = new Promise<void>((resolve) => {
+    remote.resume().on('close', () => {
+      state.isClosed = true
       resolve()
     })
   })
-  near.on('error', () => {})
+  local.on('error', () => {})
   t.after(() => {
-    near.destroy()
-    far.destroy()
+    local.destroy()
+    remote.destroy()
     server.close()
   })
-  return { near, seen, over }
+  return { local, state, closed }
 }
 
 test('the peer of a TCP connection sees an error', async (t) => {
-  const { near, seen, over } = await pair(t)
+  const { local, state, closed } = await connectPair(t)
 
-  resetSocket(near)
+  resetSocket(local)
 
-  await over
-  assert.deepEqual([seen.error, near.destroyed], ['ECONNRESET', true])
+  await closed
+  assert.deepEqual([state.error, local.destroyed], ['ECONNRESET', true])
 })
 
-test('what cannot be reset is ended: TLS around a connection, and a local pipe', async (t) => {
-  const tcp = await pair(t)
-  const secure = connectTls({ socket: tcp.near })
+test('connections without resets are destroyed: TLS and a Unix socket', async (t) => {
+  const tcp = await connectPair(t)
+  const secure = connectTls({ socket: tcp.local })
   secure.on('error', () => {})
   const dir = mkdtempSync(join(tmpdir(), 'adit-reset-'))
   t.after(() => rmSync(dir, { recursive: true }))
-  const pipe = await pair(t, join(dir, 'socket'))
+  const pipe = await connectPair(t, join(dir, 'socket'))
 
   resetSocket(secure)
-  resetSocket(pipe.near)
+  resetSocket(pipe.local)
 
-  await Promise.all([tcp.over, pipe.over])
-  assert.deepEqual([secure.destroyed, pipe.near.destroyed], [true, true])
+  await Promise.all([tcp.closed, pipe.closed])
+  assert.deepEqual([secure.destroyed, pipe.local.destroyed], [true, true])
 })
 
-test('with the stream around it both are over', async (t) => {
-  const { near, seen, over } = await pair(t)
-  const secure = connectTls({ socket: near })
+test('a reset with the stream around the transport closes both', async (t) => {
+  const { local, state, closed } = await connectPair(t)
+  const secure = connectTls({ socket: local })
   secure.on('error', () => {})
 
-  resetSocket(near, secure)
+  resetSocket(local, secure)
 
-  await over
-  assert.deepEqual([seen.error, near.destroyed, secure.destroyed], ['ECONNRESET', true, true])
+  await closed
+  assert.deepEqual([state.error, local.destroyed, secure.destroyed], ['ECONNRESET', true, true])
 })

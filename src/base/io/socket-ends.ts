@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { plainAddress } from '../ip-rules.ts'
 
-/** Both ends of a TCP connection. IPv4 addresses are in their plain form. */
+/** The addresses of both ends of a TCP connection. IPv4-mapped addresses are unmapped. */
 export interface SocketEnds {
   readonly remoteAddress: string
   readonly remotePort: number
@@ -10,8 +10,8 @@ export interface SocketEnds {
 }
 
 /**
- * Copies both ends of a socket. Call it when the socket is accepted: a closed socket does not know them any more.
- * Undefined when the peer reset the connection before it was accepted, so that there is nobody to serve.
+ * Copies the addresses of both ends of a socket. Call it when the socket is accepted: a closed socket has lost them.
+ * Undefined when the peer reset the connection before it was accepted (decision 113).
  */
 export function readEnds(socket: Socket): SocketEnds | undefined {
   const { remoteAddress, remotePort, localAddress, localPort } = socket

@@ -6,7 +6,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { SocketStream } from './socket-stream.ts'
 import { silentSink } from './stream.ts'
 
-/** A stream to a peer that reads nothing yet; it is written to while it is still being connected. */
+/** A stream to a peer that does not read yet. The tests write while it is still connecting. */
 async function openStream(t: TestContext) {
   const server = createServer({ allowHalfOpen: true, pauseOnConnect: true }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -20,27 +20,27 @@ async function openStream(t: TestContext) {
   return { stream: new SocketStream(socket), accepted }
 }
 
-test('small and large pieces arrive in order and whole, and the end behind them', async (t) => {
+test('small and large chunks arrive complete and in order, followed by the end', async (t) => {
   const { stream, accepted } = await openStream(t)
-  const pieces = Array.from({ length: 3000 }, (_, index) => Buffer.from(`${index},`))
-  pieces.splice(1000, 0, Buffer.alloc(100_000, 'x'))
+  const chunks = Array.from({ length: 3000 }, (_, index) => Buffer.from(`${index},`))
+  chunks.splice(1000, 0, Buffer.alloc(100_000, 'x'))
 
-  for (const piece of pieces) stream.write(piece)
+  for (const chunk of chunks) stream.write(chunk)
   stream.end()
   const received: Buffer[] = []
-  for await (const piece of (await accepted) as AsyncIterable<Buffer>) received.push(piece)
+  for await (const chunk of (await accepted) as AsyncIterable<Buffer>) received.push(chunk)
 
-  assert.ok(Buffer.concat(received).equals(Buffer.concat(pieces)))
+  assert.ok(Buffer.concat(received).equals(Buffer.concat(chunks)))
 })
 
-test('a writer of small pieces is asked to wait, and told when there is room', async (t) => {
+test('a writer of small chunks gets back-pressure and a drain', async (t) => {
   const { stream, accepted } = await openStream(t)
   let drains = 0
   stream.sink = { ...silentSink, onDrain: () => void drains++ }
-  const piece = Buffer.alloc(100, 'x')
+  const chunk = Buffer.alloc(100, 'x')
   let sent = 0
-  do sent += piece.length
-  while (stream.write(piece))
+  do sent += chunk.length
+  while (stream.write(chunk))
 
   const peer = await accepted
   let received = 0

@@ -7,14 +7,14 @@ import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 
 const WINDOW_BYTES = 256 * 1024
-/** Pieces of this size are worth an object of their own. */
+/** Chunks of this size are worth an object of their own. */
 const MIN_UNPACKED_BYTES = 4096
 
-/** A socket as a `ByteStream`: for upstreams dialled directly and for whatever else already is a Node stream. */
+/** Adapts a socket to `ByteStream`: for upstreams dialled directly and other Node streams. */
 export class SocketStream implements ByteStream {
   sink: StreamSink = silentSink
   readonly #socket: Duplex
-  /** Small pieces that wait until the socket has taken what it was given: Node would keep a list of them. */
+  /** Small chunks that wait for the write in flight. Node would queue each of them as an object. */
   readonly #packedWrites = new ByteQueue()
   #pendingWrites = 0
   #isBlocked = false
@@ -52,7 +52,7 @@ export class SocketStream implements ByteStream {
   end(): void {
     if (this.#ended) return
     this.#ended = true
-    // In the next moment, so that a reset that follows at once is still one.
+    // Deferred, so that a reset that follows at once is still sent as a reset.
     process.nextTick(() => {
       if (this.#reset) return
       this.#flush()

@@ -6,11 +6,11 @@ import { test } from 'node:test'
 import { SocketStream } from './socket-stream.ts'
 import { StreamDuplex } from './stream-duplex.ts'
 
-test('a stream made a Node stream carries bytes whole, with half-close', async (t) => {
+test('the adapter passes all bytes, with half-close', async (t) => {
   const server = createServer({ allowHalfOpen: true }, (socket) => {
-    const pieces: Buffer[] = []
-    socket.on('data', (piece: Buffer) => pieces.push(piece))
-    socket.on('end', () => socket.end(Buffer.concat(pieces)))
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
+    socket.on('end', () => socket.end(Buffer.concat(chunks)))
   })
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.after(() => server.close())
@@ -19,13 +19,13 @@ test('a stream made a Node stream carries bytes whole, with half-close', async (
 
   const duplex = new StreamDuplex(new SocketStream(connect({ port, host: '127.0.0.1', allowHalfOpen: true })))
   duplex.end(payload)
-  const pieces: Buffer[] = []
-  for await (const piece of duplex) pieces.push(piece as Buffer)
+  const chunks: Buffer[] = []
+  for await (const chunk of duplex) chunks.push(chunk as Buffer)
 
-  assert.ok(Buffer.concat(pieces).equals(payload))
+  assert.ok(Buffer.concat(chunks).equals(payload))
 })
 
-test('a reset arrives as an error', async (t) => {
+test('a reset is an error of the Node stream', async (t) => {
   const server = createServer((socket) => socket.once('data', () => socket.resetAndDestroy()))
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.after(() => server.close())

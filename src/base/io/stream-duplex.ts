@@ -2,18 +2,18 @@ import { Duplex } from 'node:stream'
 import { ByteQueue } from './byte-queue.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
 
-/** A `ByteStream` as a Node stream, for libraries that want one. Costs more than a sink; not for the hot path. */
+/** Adapts a `ByteStream` to a Node stream, for libraries that need one. Costs more than a sink; not for the hot path. */
 export class StreamDuplex extends Duplex implements StreamSink {
   readonly #stream: ByteStream
   #uncredited = 0
-  /** What came while the reader was behind: a list of small pieces would cost many times their size. */
+  /** Bytes received while the reader was blocked: a list of small chunks would cost many times their size. */
   readonly #buffered = new ByteQueue()
   #readerBlocked = false
   #writeCallback: (() => void) | undefined
   #streamClosed = false
 
   constructor(stream: ByteStream) {
-    // A reader that keeps up is handed each piece at once, whatever the mark; one that does not is behind right away.
+    // A reader that keeps up gets each chunk at once, whatever the mark; any other is blocked right away.
     super({ allowHalfOpen: true, readableHighWaterMark: 1024 })
     this.#stream = stream
     stream.sink = this
@@ -69,7 +69,7 @@ export class StreamDuplex extends Duplex implements StreamSink {
     done(error)
   }
 
-  /** Hands over what was held; false when the reader is behind again. */
+  /** Delivers the buffered bytes. Returns false when the reader is blocked again. */
   #flush(): boolean {
     return this.#buffered.length === 0 || this.push(this.#buffered.take())
   }

@@ -1,6 +1,6 @@
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 
-/** A stream laid over another one; layers override what they change. */
+/** A stream that wraps another one; subclasses override what they change. */
 export class StreamLayer implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
   protected readonly inner: ByteStream

@@ -3,13 +3,13 @@ import { test } from 'node:test'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 import { Joined } from './stream-relay.ts'
 
-/** A stream that notes what is done to it. */
-class Noted implements ByteStream {
+/** A stream that records the calls made to it. */
+class RecordingStream implements ByteStream {
   sink: StreamSink = silentSink
   written: string[] = []
-  taken = 0
+  credited = 0
   ended = false
-  broken: Error | undefined
+  resetError: Error | undefined
   hasRoom = true
 
   write(chunk: Buffer): boolean {
@@ -22,83 +22,83 @@ class Noted implements ByteStream {
   }
 
   reset(error?: Error): void {
-    this.broken = error
+    this.resetError = error
   }
 
   consumed(bytes: number): void {
-    this.taken += bytes
+    this.credited += bytes
   }
 }
 
-function joined() {
-  const [one, other] = [new Noted(), new Noted()]
-  const state = { over: false }
-  const streams = new Joined(one, other, () => {
-    state.over = true
+function createRelay() {
+  const [first, second] = [new RecordingStream(), new RecordingStream()]
+  const state = { closed: false }
+  const relay = new Joined(first, second, () => {
+    state.closed = true
   })
-  return { one, other, state, streams }
+  return { first, second, state, relay }
 }
 
-test('what comes out of one stream goes into the other, both ways, with its end', () => {
-  const { one, other } = joined()
+test('chunks and ends pass in both directions', () => {
+  const { first, second } = createRelay()
 
-  one.sink.onData(Buffer.from('there'))
-  other.sink.onData(Buffer.from('back'))
-  one.sink.onEnd()
+  first.sink.onData(Buffer.from('forward'))
+  second.sink.onData(Buffer.from('backward'))
+  first.sink.onEnd()
 
-  assert.deepEqual([one.written, other.written], [['back'], ['there']])
-  assert.deepEqual([one.taken, other.taken], [5, 4])
-  assert.deepEqual([one.ended, other.ended], [false, true])
+  assert.deepEqual([first.written, second.written], [['backward'], ['forward']])
+  assert.deepEqual([first.credited, second.credited], [7, 8])
+  assert.deepEqual([first.ended, second.ended], [false, true])
 })
 
-test('bytes that the other side has no room for are not counted as taken until it has', () => {
-  const { one, other } = joined()
-  other.hasRoom = false
+test('the source is not credited until the destination has room', () => {
+  const { first, second } = createRelay()
+  second.hasRoom = false
 
-  one.sink.onData(Buffer.from('waits'))
-  const before = one.taken
-  other.sink.onDrain()
+  first.sink.onData(Buffer.from('waits'))
+  const before = first.credited
+  second.sink.onDrain()
 
-  assert.deepEqual([before, one.taken], [0, 5])
+  assert.deepEqual([before, first.credited], [0, 5])
 })
 
-test('it is known who spoke last', () => {
-  const { one, other, streams } = joined()
+test('the relay knows which side spoke last', () => {
+  const { first, second, relay } = createRelay()
 
-  one.sink.onData(Buffer.from('question'))
-  const between = streams.asked
-  other.sink.onData(Buffer.from('answer'))
+  first.sink.onData(Buffer.from('request'))
+  const between = relay.asked
+  second.sink.onData(Buffer.from('reply'))
 
-  assert.deepEqual([between, streams.asked, streams.pieces], [true, false, 2])
+  assert.deepEqual([between, relay.asked, relay.pieces], [true, false, 2])
 })
 
-test('it is over when both are', () => {
-  const { one, other, state } = joined()
+test('the relay closes when both streams have closed', () => {
+  const { first, second, state } = createRelay()
 
-  one.sink.onClose()
-  const between = state.over
-  other.sink.onClose()
+  first.sink.onClose()
+  const between = state.closed
+  second.sink.onClose()
 
-  assert.deepEqual([between, state.over], [false, true])
+  assert.deepEqual([between, state.closed], [false, true])
 })
 
-test('a break on one side breaks the other', () => {
-  const { one, other } = joined()
-  const error = new Error('gone')
+test('an error on one side resets the other', () => {
+  const { first, second } = createRelay()
+  const error = new Error('broken')
 
-  one.sink.onClose(error)
+  first.sink.onClose(error)
 
-  assert.equal(other.broken, error)
+  assert.equal(second.resetError, error)
 })
 
-test('what still comes for a side that is over is dropped, and holds up nobody', () => {
-  const { one, other } = joined()
-  other.hasRoom = false
-  one.sink.onData(Buffer.from('first'))
+test('bytes for a closed side are dropped and credited', () => {
+  const { first, second } = createRelay()
+  second.hasRoom = false
+  first.sink.onData(Buffer.from('first'))
 
-  other.sink.onClose()
-  one.sink.onData(Buffer.from('second'))
+  second.sink.onClose()
+  first.sink.onData(Buffer.from('second'))
 
-  assert.equal(one.taken, 11)
-  assert.deepEqual(other.written, ['first'])
+  assert.equal(first.credited, 11)
+  assert.deepEqual(second.written, ['first'])
 })

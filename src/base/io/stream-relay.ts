@@ -1,10 +1,10 @@
 import type { ByteStream, StreamSink } from './stream.ts'
 
-/** Two streams joined until both are over: back-pressure, half-close and breaks pass through. */
+/** Forwards bytes between two streams until both are closed. Back-pressure, half-close and resets propagate. */
 export class Joined {
-  /** Pieces carried so far, both ways. */
+  /** Chunks relayed so far, in both directions. */
   pieces = 0
-  /** True when the last piece went from the first to the second, who may be about to answer. */
+  /** True when the last chunk went from the first stream to the second, which may be about to reply. */
   asked = false
   #openStreams = 2
   readonly #onClose: (joined: Joined) => void
@@ -19,14 +19,14 @@ export class Joined {
     second.sink = backward
   }
 
-  /** One of the two is over. */
+  /** One of the two streams has closed. */
   onStreamClose(): void {
     this.#openStreams -= 1
     if (this.#openStreams === 0) this.#onClose(this)
   }
 }
 
-/** One direction: what comes out of a stream goes into the other. */
+/** One direction of a relay. */
 class Direction implements StreamSink {
   opposite!: Direction
   readonly #source: ByteStream
@@ -59,7 +59,7 @@ class Direction implements StreamSink {
   }
 
   onClose(error?: Error): void {
-    // Whatever the other stream still brings has nobody to go to.
+    // What the other stream still sends has no receiver.
     this.opposite.#destinationClosed = true
     this.opposite.#credit()
     if (error === undefined) this.#destination.end()
@@ -67,7 +67,7 @@ class Direction implements StreamSink {
     this.#relay.onStreamClose()
   }
 
-  /** What waited has been taken. */
+  /** Credits the source once the destination has taken everything. */
   #credit(): void {
     const uncredited = this.#uncredited
     this.#uncredited = 0

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Deadlines, Timed } from './timer-wheel.ts'
 
-class Item extends Timed {
+class Entry extends Timed {
   fired = 0
 
   onDeadline(): void {
@@ -10,16 +10,16 @@ class Item extends Timed {
   }
 }
 
-/** A timer that is moved by hand, 100 ms at a time. */
+/** A wheel that the test advances by hand, 100 ms at a time. */
 function start() {
   let now = 0
-  const deadlines = new Deadlines({ now: () => now, monotonic: () => now }, 100)
+  const wheel = new Deadlines({ now: () => now, monotonic: () => now }, 100)
   return {
-    deadlines,
+    wheel,
     pass(ticks: number) {
       for (let n = 0; n < ticks; n++) {
         now += 100
-        deadlines.advance()
+        wheel.advance()
       }
     },
     /** Time passes while the process sleeps. */
@@ -29,28 +29,28 @@ function start() {
   }
 }
 
-test('an item is due once, after its time and not before', () => {
-  const { deadlines, pass } = start()
-  const item = new Item()
+test('an entry fires once, after its time and not before', () => {
+  const { wheel, pass } = start()
+  const entry = new Entry()
 
-  deadlines.set(item, deadlines.ticks(1000))
+  wheel.set(entry, wheel.ticks(1000))
   pass(10)
-  assert.equal(item.fired, 0)
+  assert.equal(entry.fired, 0)
   pass(1)
-  assert.equal(item.fired, 1)
+  assert.equal(entry.fired, 1)
   pass(2000)
-  assert.equal(item.fired, 1)
+  assert.equal(entry.fired, 1)
 })
 
-test('a deadline can be moved both ways and cleared', () => {
-  const { deadlines, pass } = start()
-  const [later, sooner, cleared] = [new Item(), new Item(), new Item()]
+test('a deadline can be extended, shortened and cleared', () => {
+  const { wheel, pass } = start()
+  const [later, sooner, cleared] = [new Entry(), new Entry(), new Entry()]
 
-  for (const item of [later, sooner, cleared]) deadlines.set(item, 10)
+  for (const entry of [later, sooner, cleared]) wheel.set(entry, 10)
   pass(5)
-  deadlines.set(later, 10)
-  deadlines.set(sooner, 2)
-  deadlines.clear(cleared)
+  wheel.set(later, 10)
+  wheel.set(sooner, 2)
+  wheel.clear(cleared)
   pass(2)
   assert.deepEqual([later.fired, sooner.fired], [0, 1])
   pass(7)
@@ -60,40 +60,40 @@ test('a deadline can be moved both ways and cleared', () => {
   assert.equal(cleared.fired, 0)
 })
 
-test('an item may set itself again from its own deadline', () => {
-  const { deadlines, pass } = start()
-  class Again extends Item {
+test('an entry may set itself again in onDeadline', () => {
+  const { wheel, pass } = start()
+  class Again extends Entry {
     override onDeadline(): void {
       super.onDeadline()
-      deadlines.set(this, 3)
+      wheel.set(this, 3)
     }
   }
-  const item = new Again()
+  const entry = new Again()
 
-  deadlines.set(item, 3)
+  wheel.set(entry, 3)
   pass(12)
 
-  assert.equal(item.fired, 4)
+  assert.equal(entry.fired, 4)
 })
 
-test('a deadline beyond the wheel comes at its end, none is lost', () => {
-  const { deadlines, pass } = start()
-  const item = new Item()
+test('a deadline beyond the wheel fires at its end', () => {
+  const { wheel, pass } = start()
+  const entry = new Entry()
 
-  deadlines.set(item, 5000)
+  wheel.set(entry, 5000)
   pass(1024)
 
-  assert.equal(item.fired, 1)
+  assert.equal(entry.fired, 1)
 })
 
-test('a long pause of the process does not end everything at once', () => {
-  const { deadlines, pass, sleep } = start()
-  const item = new Item()
+test('a long pause of the process does not fire all deadlines', () => {
+  const { wheel, pass, sleep } = start()
+  const entry = new Entry()
 
-  deadlines.set(item, 20)
+  wheel.set(entry, 20)
   sleep(60_000)
   pass(1)
-  assert.equal(item.fired, 0)
+  assert.equal(entry.fired, 0)
   pass(20)
-  assert.equal(item.fired, 1)
+  assert.equal(entry.fired, 1)
 })

@@ -1,11 +1,11 @@
 import type { Clock } from '../clock.ts'
 import { fanOut, type OnReceiverError, throwLater } from '../fan-out.ts'
 
-/** Something that must have happened by a certain time. */
+/** A deadline in a `TimerWheel`. */
 export abstract class Timed {
-  /** The tick at which `onDeadline` is due; 0 means none. Kept by `Deadlines`. */
+  /** The tick at which `onDeadline` is due; 0 means none. Maintained by `TimerWheel`. */
   dueAt = 0
-  /** The tick in whose slot this item stands, 0 for none. Kept by `Deadlines`. */
+  /** The tick whose slot holds this entry; 0 means none. Maintained by `TimerWheel`. */
   slotTick = 0
   abstract onDeadline(): void
 }
@@ -13,8 +13,8 @@ export abstract class Timed {
 const SLOTS = 1024
 
 /**
- * One coarse timer for any number of connections. Moving a deadline further away, which happens at every request, is a
- * plain assignment: the item is looked at when its old time comes and put off again.
+ * One coarse timer for any number of connections. Extending a deadline, which happens at every request, is a plain
+ * assignment: the wheel moves the entry only when its old slot expires.
  */
 export class Deadlines {
   readonly #tickMs: number
@@ -32,12 +32,12 @@ export class Deadlines {
     this.#lastAdvance = clock.monotonic()
   }
 
-  /** How many ticks have passed; a cheap, coarse clock. */
+  /** The number of ticks so far: a cheap, coarse clock. */
   get tick(): number {
     return this.#tick
   }
 
-  /** A span of time in ticks, rounded up, so that nothing is cut early. */
+  /** Converts a duration to ticks, rounded up so that no deadline fires early. */
   ticks(milliseconds: number): number {
     return Math.ceil(milliseconds / this.#tickMs) + 1
   }
@@ -54,7 +54,7 @@ export class Deadlines {
     this.#timer = undefined
   }
 
-  /** Calls `onDeadline` after this many ticks, replacing what was set for the item before. */
+  /** Sets the deadline of an entry to this many ticks from now, replacing the previous one. */
   set(entry: Timed, ticks: number): void {
     const due = this.#tick + (ticks < SLOTS ? ticks : SLOTS - 1)
     entry.dueAt = due
@@ -65,7 +65,7 @@ export class Deadlines {
     }
   }
 
-  /** Forgets the item altogether. */
+  /** Removes the entry. */
   clear(entry: Timed): void {
     entry.dueAt = 0
     if (entry.slotTick === 0) return
@@ -73,7 +73,7 @@ export class Deadlines {
     entry.slotTick = 0
   }
 
-  /** Called by the timer. After a pause of the process time goes on gently, so that nobody is cut for our absence. */
+  /** Called by the timer. After a pause of the process it advances by two ticks at most, so that deadlines do not all fire. */
   advance(): void {
     const now = this.#clock.monotonic()
     const elapsed = Math.floor((now - this.#lastAdvance) / this.#tickMs)

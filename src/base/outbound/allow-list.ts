@@ -4,13 +4,13 @@ import { covers } from '../domain.ts'
 import { parseHostPort } from '../hostport.ts'
 import { containsAddress } from './public-address.ts'
 
-/** What the operator lets outbound calls reach beside the public Internet. */
+/** Destinations the operator allows in addition to the public Internet. */
 export interface AllowList {
   allowsHost(name: string, port: number): boolean
   allowsAddress(address: string, port: number): boolean
 }
 
-/** Compiles ranges, addresses and host names, each of the last two with an optional port. Throws a sentence for a bad entry. */
+/** Compiles ranges, addresses and host names; the last two may have a port. Throws a sentence for an invalid entry. */
 export function compileAllowList(entries: string[]): AllowList {
   const names: { pattern: string; port: number | undefined }[] = []
   const ranges: { range: Cidr; port: number | undefined }[] = []

@@ -5,13 +5,13 @@ import { compileAllowList } from './allow-list.ts'
 import { isOwnAddress, notPublicMessage } from './outbound.ts'
 import { isPublicAddress } from './public-address.ts'
 
-/** Opens a socket to an address that somebody configured; it fails as a socket does when the address is not allowed. */
+/** Opens a socket to a configured address. When the address is not allowed, the socket fails like any other. */
 export type Dial = (to: { host: string; port: number }) => Socket
 
 /**
- * Dials public addresses, and what the operator lists beside them. A name is resolved once and every address it has must
- * be allowed, so that a name cannot lead inside (P45). The platform's own addresses are not dialled even when they belong
- * to a translator before it: traffic would go in circles. Throws a sentence for a list that cannot be read.
+ * Creates a dialler for public addresses and those the operator allows. It resolves a name once and requires every
+ * address to be allowed, so that a name cannot lead inside (P45). It never dials the platform's own addresses, even those
+ * of a NAT in front of it: traffic would loop. Throws a sentence for an invalid allow-list.
  */
 export function createDial({
   allow = [],
@@ -51,10 +51,10 @@ function sameAddress(one: string, other: string): boolean {
   return parseAddress(one)?.value === parseAddress(other)?.value
 }
 
-/** A socket that never gets anywhere, for reasons it tells as any other would. */
+/** A socket that reports the error the way a failed connection does. */
 function createFailedSocket(error: Error): Socket {
   const socket = new Socket()
-  // Not at once: whoever dials is about to listen.
+  // Deferred, so that the caller can add its listeners first.
   setImmediate(() => socket.destroy(error))
   return socket
 }

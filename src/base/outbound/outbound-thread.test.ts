@@ -13,13 +13,13 @@ interface Seen {
   body: Buffer
 }
 
-/** A receiver that answers with what it was sent, except where its path says otherwise. */
+/** A server that echoes the request, except where the path says otherwise. */
 async function startReceiver(t: TestContext) {
   const seen: Seen[] = []
   const server = createServer(async (request, response) => {
-    const pieces: Buffer[] = []
-    for await (const piece of request) pieces.push(piece as Buffer)
-    const body = Buffer.concat(pieces)
+    const chunks: Buffer[] = []
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+    const body = Buffer.concat(chunks)
     seen.push({ method: request.method, headers: request.headers, body })
     if (request.url === '/silent') return
     if (request.url === '/nothing') response.writeHead(204, { 'x-told': 'yes' }).end()
@@ -45,7 +45,7 @@ const codeOf = (call: Promise<unknown>) =>
     (error) => (error instanceof OutboundProblem ? error.code : String(error)),
   )
 
-test('what is sent arrives whole, and so does the answer', async (t) => {
+test('request and response bodies arrive complete', async (t) => {
   const { seen, url } = await startReceiver(t)
   const outbound = start(t)
   const block = Buffer.alloc(500_000, 'ä')
@@ -54,11 +54,11 @@ test('what is sent arrives whole, and so does the answer', async (t) => {
 
   const calling = outbound.fetch(url, { method: 'PUT', headers: { 'x-one': '1' }, body: sent })
   block.fill(0)
-  const answer = await calling
+  const response = await calling
   const empty = await outbound.fetch(`${url}/nothing`)
 
-  assert.ok(Buffer.from(await answer.arrayBuffer()).equals(before))
-  assert.deepEqual([answer.status, answer.headers.get('content-type')], [207, 'text/plain'])
+  assert.ok(Buffer.from(await response.arrayBuffer()).equals(before))
+  assert.deepEqual([response.status, response.headers.get('content-type')], [207, 'text/plain'])
   assert.deepEqual([seen[0]?.method, seen[0]?.headers['x-one']], ['PUT', '1'])
   assert.deepEqual([empty.status, empty.headers.get('x-told'), await empty.text()], [204, 'yes', ''])
 })
@@ -77,7 +77,7 @@ test('text and forms are sent as such', async (t) => {
   assert.match(seen[1]?.headers['content-type'] ?? '', /^application\/x-www-form-urlencoded/)
 })
 
-test('the guard stands in the thread as well, and its refusals come back as they are (P45)', async (t) => {
+test('the guard applies in the thread too, and its errors come back unchanged (P45)', async (t) => {
   const { seen, url } = await startReceiver(t)
   const outbound = start(t, {})
 
@@ -88,7 +88,7 @@ test('the guard stands in the thread as well, and its refusals come back as they
   assert.deepEqual(seen, [])
 })
 
-test('limits of size and time hold', async (t) => {
+test('size and time limits apply', async (t) => {
   const { url } = await startReceiver(t)
   const outbound = start(t, { allow: ['127.0.0.1'], maxBytes: 1000, totalTimeoutMs: 300 })
 
@@ -96,7 +96,7 @@ test('limits of size and time hold', async (t) => {
   assert.equal(await codeOf(outbound.fetch(`${url}/silent`)), 'timeout')
 })
 
-test('a caller can give up and gets its own reason back, before the call and during it', async (t) => {
+test('a caller can abort before and during the call and gets its own reason back', async (t) => {
   const { url } = await startReceiver(t)
   const outbound = start(t)
   const abort = new AbortController()
@@ -109,7 +109,7 @@ test('a caller can give up and gets its own reason back, before the call and dur
   assert.equal((await outbound.fetch(url)).status, 207)
 })
 
-test('calls under way fail when the thread ends, and the next one starts another', async (t) => {
+test('calls in flight fail when the thread exits, and the next one starts a new thread', async (t) => {
   const { seen, url } = await startReceiver(t)
   const outbound = start(t)
 

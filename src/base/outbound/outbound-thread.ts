@@ -9,10 +9,10 @@ import {
   toResponse,
 } from './outbound.ts'
 
-/** What a client in another thread can be told. */
+/** The options that can be passed to a client in another thread. */
 export type ThreadOptions = Omit<OutboundOptions, 'lookup'>
 
-/** What the thread is asked. */
+/** A message to the thread. */
 export type ThreadRequest =
   | {
       readonly id: number
@@ -23,7 +23,7 @@ export type ThreadRequest =
     }
   | { readonly abort: number }
 
-/** What it answers. */
+/** A message from the thread. */
 export interface ThreadResponse {
   readonly id: number
   readonly response?: OutboundResponse
@@ -36,19 +36,19 @@ interface PendingCall {
 }
 
 /**
- * The guarded client in a thread of its own, for calls that go out as often as visitors come in. Its sockets are of
- * another kind than theirs: in one thread with them they make Node's code for both slower, and what they send is written
- * between the requests of visitors.
+ * Runs the guarded client in its own thread, for calls as frequent as client requests (decision 97). In the thread of the
+ * edge, its sockets of another class would slow down Node's stream code for both, and its writes would delay client
+ * requests.
  */
 export function createOutboundThread(options: ThreadOptions): Pick<Outbound, 'fetch' | 'close'> {
   const pending = new Map<number, PendingCall>()
   let worker: Worker | undefined
   let lastId = 0
 
-  /** Made with the first call: not every node has somebody to call. */
+  /** Starts the thread with the first call: not every node makes calls. */
   function start(): Worker {
     const thread = new Worker(new URL('./outbound-worker.ts', import.meta.url), { workerData: options })
-    // Whoever waits for an answer keeps the process alive, not the thread.
+    // Pending calls keep the process alive, not the thread.
     thread.unref()
     thread.on('message', onResponse)
     thread.on('error', () => {})
@@ -76,7 +76,7 @@ export function createOutboundThread(options: ThreadOptions): Pick<Outbound, 'fe
       const thread = worker
       const id = ++lastId
       const { headers, body } = encodeRequest(init)
-      // A copy of exactly what is sent, which changes hands: the caller may use its memory again.
+      // A copy that is transferred to the thread: the caller may reuse its memory.
       const bodyCopy = body instanceof Uint8Array ? new Uint8Array(body) : body
       const call: ThreadRequest = { id, url: String(url), method, headers: [...headers], body: bodyCopy }
       thread.postMessage(call, bodyCopy instanceof Uint8Array ? [bodyCopy.buffer] : [])

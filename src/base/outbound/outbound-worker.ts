@@ -2,7 +2,7 @@ import { parentPort, workerData } from 'node:worker_threads'
 import { createOutbound, OutboundProblem } from './outbound.ts'
 import type { ThreadOptions, ThreadRequest, ThreadResponse } from './outbound-thread.ts'
 
-// What runs in the thread of `outbound-thread.ts`.
+// The worker of `outbound-thread.ts`.
 const port = parentPort!
 const outbound = createOutbound(workerData as ThreadOptions)
 const running = new Map<number, AbortController>()

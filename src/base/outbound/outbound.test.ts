@@ -18,7 +18,7 @@ import { createOutbound, type Outbound, type OutboundOptions, OutboundProblem } 
 const { ca, cert, key } = await makeTls(['localhost', 'inside.test'])
 const hello: RequestListener = (_request, response) => response.end('hello')
 
-/** A listener on this machine that counts every connection made to it. */
+/** A listener on this machine that counts its connections. */
 async function startInternal(t: TestContext, handler = hello, secure = true, host = '127.0.0.1') {
   const server: Server = secure ? createHttpsServer({ cert, key }, handler) : createHttpServer(handler)
   const internal = { port: 0, hits: 0 }
@@ -48,7 +48,7 @@ async function codeOf(call: Promise<unknown>): Promise<string> {
   }
 }
 
-// Every one of these leads to this machine for some reader of URLs; PORT is where the listener is.
+// Some URL parser resolves each of these to this machine. PORT is the listener's port.
 const loopbackSpellings = [
   '127.0.0.1',
   '127.0.0.2',
@@ -143,7 +143,7 @@ const internalSpellings = [
   '255.255.255.255',
 ]
 
-// Not about the address: ways around the reading of the URL itself.
+// Attacks on URL parsing, not on the address.
 const trickUrls = [
   'https://user:pass@127.0.0.1:PORT/',
   'https://127.0.0.1:PORT@example.com/',
@@ -180,7 +180,7 @@ const hostile = [
 test(`none of ${hostile.length} hostile URLs reaches a listener on this machine`, async (t) => {
   const internal = await startInternal(t)
   const internal6 = await startInternal(t, hello, true, '::')
-  // The ports of the listeners are allowed here, so that nothing but the address stands in the way.
+  // The listeners' ports are allowed, so that only the address check can reject the call.
   const outbound = start(t, { ports: [internal.port, internal6.port] })
   assert.ok(hostile.length >= 80)
 
@@ -188,14 +188,14 @@ test(`none of ${hostile.length} hostile URLs reaches a listener on this machine`
     for (const url of hostile) {
       const code = await codeOf(outbound.fetch(url.replace('PORT', String(port))))
 
-      const refusals = ['url', 'scheme', 'credentials', 'address', 'dns']
-      assert.ok(refusals.includes(code), `${url} ended with "${code}"`)
+      const expectedCodes = ['url', 'scheme', 'credentials', 'address', 'dns']
+      assert.ok(expectedCodes.includes(code), `${url} ended with "${code}"`)
     }
   }
   assert.equal(internal.hits + internal6.hits, 0)
 })
 
-test('the same spellings do reach it once the operator allows this machine', async (t) => {
+test('the same spellings reach it once the operator allows this machine', async (t) => {
   const internal = await startInternal(t, hello, true, '::')
   const outbound = start(t, { allow: ['127.0.0.0/8', '::1', '0.0.0.0', '::'] })
   const reachable = loopbackSpellings.filter((host) => !/^\[::(127|7f00|ffff:0:)/.test(host))
@@ -208,21 +208,21 @@ test('the same spellings do reach it once the operator allows this machine', asy
   }
 })
 
-test('a name is resolved once, and what was checked is what is dialled', async (t) => {
+test('a name is resolved once, and only checked addresses are dialled', async (t) => {
   const internal = await startInternal(t)
-  let asked = 0
-  // Answers a public address first and this machine ever after, as a rebinding attacker does.
-  const lookup = async () => (asked++ === 0 ? ['192.0.2.1'] : ['127.0.0.1'])
+  let lookups = 0
+  // Returns a public address first and this machine afterwards: DNS rebinding.
+  const lookup = async () => (lookups++ === 0 ? ['192.0.2.1'] : ['127.0.0.1'])
   const outbound = start(t, { lookup, allow: ['192.0.2.1'], totalTimeoutMs: 300 })
 
   const code = await codeOf(outbound.fetch(`https://rebinding.test:${internal.port}/`))
 
   assert.ok(['timeout', 'unreachable'].includes(code), code)
-  assert.equal(asked, 1)
+  assert.equal(lookups, 1)
   assert.equal(internal.hits, 0)
 })
 
-test('one internal address among the answers refuses the name', async (t) => {
+test('one internal address rejects the name', async (t) => {
   const internal = await startInternal(t)
   const lookup = async () => ['1.1.1.1', '127.0.0.1']
   const outbound = start(t, { lookup, ports: [internal.port] })
@@ -231,7 +231,7 @@ test('one internal address among the answers refuses the name', async (t) => {
   assert.equal(internal.hits, 0)
 })
 
-test('an address of this machine is refused even when it is a public one', async (t) => {
+test('an address of this machine is rejected even when it is public', async (t) => {
   t.mock.method(os, 'networkInterfaces', () => ({ eth0: [{ address: '1.1.1.1' }] }))
   syncBuiltinESMExports()
   t.after(() => {
@@ -243,7 +243,7 @@ test('an address of this machine is refused even when it is a public one', async
   assert.equal(await codeOf(outbound.fetch('https://ourselves.test/')), 'address')
 })
 
-test('without the operator there is neither plain HTTP nor another port', async (t) => {
+test('plain HTTP and other ports need the permission of the operator', async (t) => {
   const outbound = start(t, { lookup: async () => ['1.1.1.1'] })
 
   assert.equal(await codeOf(outbound.fetch('http://public.test/')), 'scheme')
@@ -286,7 +286,7 @@ test('an entry for another port, name or range allows nothing', async (t) => {
   assert.equal(internal.hits, 0)
 })
 
-test('an allow-list entry that cannot be read stops the start with a sentence', () => {
+test('an invalid allow-list entry throws a sentence', () => {
   for (const entry of ['10.0.0.1/8', 'a b', 'https://x', 'host:99999', '*', '10.0.0.0/40'])
     assert.throws(() => createOutbound({ allow: [entry] }), /"|mask|CIDR/, entry)
 })
@@ -298,10 +298,10 @@ test('the certificate of an allowed host is still checked', async (t) => {
   assert.equal(await codeOf(outbound.fetch(`https://127.0.0.1:${internal.port}/`)), 'unreachable')
 })
 
-test('a receiver is told who calls and what is sent, and asked for an answer that needs no unpacking', async (t) => {
-  let heard: IncomingHttpHeaders = {}
+test('requests carry default headers and ask for an uncompressed response', async (t) => {
+  let headers: IncomingHttpHeaders = {}
   const internal = await startInternal(t, (request, response) => {
-    heard = request.headers
+    headers = request.headers
     response.end()
   })
   const outbound = start(t, { allow: ['127.0.0.1'] })
@@ -311,12 +311,15 @@ test('a receiver is told who calls and what is sent, and asked for an answer tha
     body: new URLSearchParams({ a: 'b' }),
   })
 
-  assert.equal(heard['content-type'], 'application/x-www-form-urlencoded;charset=UTF-8')
-  assert.equal(heard['content-length'], '3')
-  assert.deepEqual([heard.accept, heard['accept-encoding'], heard['user-agent']], ['*/*', 'identity', 'adit'])
+  assert.equal(headers['content-type'], 'application/x-www-form-urlencoded;charset=UTF-8')
+  assert.equal(headers['content-length'], '3')
+  assert.deepEqual(
+    [headers.accept, headers['accept-encoding'], headers['user-agent']],
+    ['*/*', 'identity', 'adit'],
+  )
 })
 
-test('a redirect is handed back and never followed', async (t) => {
+test('a redirect is returned and never followed', async (t) => {
   const target = await startInternal(t)
   const internal = await startInternal(t, (_request, response) => {
     response.writeHead(302, { location: `https://127.0.0.1:${target.port}/` }).end()
@@ -330,20 +333,20 @@ test('a redirect is handed back and never followed', async (t) => {
   assert.equal(target.hits, 0)
 })
 
-test('an answer that is too big, in one piece or drop by drop, is cut off', async (t) => {
+test('a response over the limit is cut off, in one chunk or in many', async (t) => {
   const internal = await startInternal(t, (_request, response) => {
-    const more = () => {
+    const writeMore = () => {
       while (response.write('x'.repeat(16_384)));
     }
-    response.on('drain', more)
-    more()
+    response.on('drain', writeMore)
+    writeMore()
   })
   const outbound = start(t, { allow: ['127.0.0.1'] })
 
   assert.equal(await codeOf(outbound.fetch(`https://127.0.0.1:${internal.port}/`)), 'too_big')
 })
 
-test('an answer of exactly the limit is taken', async (t) => {
+test('a response of exactly the limit is accepted', async (t) => {
   const internal = await startInternal(t, (_request, response) => response.end('x'.repeat(1024 * 1024)))
   const outbound = start(t, { allow: ['127.0.0.1'] })
 
@@ -352,7 +355,7 @@ test('an answer of exactly the limit is taken', async (t) => {
   assert.equal((await response.text()).length, 1024 * 1024)
 })
 
-test('slow names, slow answers and slow bodies end in time', async (t) => {
+test('slow lookups, slow responses and slow bodies time out', async (t) => {
   const silent = await startInternal(t, () => {})
   const dripping = await startInternal(t, (_request, response) => {
     const timer = setInterval(() => response.write('x'), 20)
@@ -366,17 +369,17 @@ test('slow names, slow answers and slow bodies end in time', async (t) => {
   assert.equal(await codeOf(outbound.fetch(`https://127.0.0.1:${dripping.port}/`)), 'timeout')
 })
 
-test('a caller can give up earlier and gets its own reason back', async (t) => {
+test('a caller can abort earlier and gets its own reason back', async (t) => {
   const silent = await startInternal(t, () => {})
   const outbound = start(t, { allow: ['127.0.0.1'] })
-  const reason = new Error('no longer wanted')
+  const reason = new Error('not needed any more')
 
   const call = outbound.fetch(`https://127.0.0.1:${silent.port}/`, { signal: AbortSignal.abort(reason) })
 
   await assert.rejects(call, reason)
 })
 
-test('methods, headers and bodies arrive as given', async (t) => {
+test('methods, headers and bodies arrive unchanged', async (t) => {
   const internal = await startInternal(t, async (request, response) => {
     const body = (await request.toArray()).join('')
     response.writeHead(201, { 'x-seen': `${request.method} ${request.headers['x-own']} ${body}` }).end()
@@ -393,22 +396,22 @@ test('methods, headers and bodies arrive as given', async (t) => {
   assert.equal(response.headers.get('x-seen'), 'POST yes a=1')
 })
 
-test('answers without a body are answers', async (t) => {
+test('a response without a body is valid', async (t) => {
   const internal = await startInternal(t, (_request, response) => response.writeHead(204).end())
   const outbound = start(t, { allow: ['127.0.0.1'] })
 
   assert.equal((await outbound.fetch(`https://127.0.0.1:${internal.port}/`)).status, 204)
 })
 
-test('libraries that bring their own client stand behind the same guard', async (t) => {
+test('libraries with their own client use the same guard', async (t) => {
   const secure = await startInternal(t)
   const plain = await startInternal(t, hello, false)
   const closed = start(t, { ports: [secure.port, plain.port] })
   const open = start(t, { allow: ['127.0.0.1'] })
   const viaHttps = (outbound: Outbound) =>
-    answered(httpsGet({ host: '127.0.0.1', port: secure.port, agent: outbound.agents.https }))
+    readResponse(httpsGet({ host: '127.0.0.1', port: secure.port, agent: outbound.agents.https }))
   const viaHttp = (outbound: Outbound) =>
-    answered(httpRequest({ host: 'localhost', port: plain.port, agent: outbound.agents.http }).end())
+    readResponse(httpRequest({ host: 'localhost', port: plain.port, agent: outbound.agents.http }).end())
   const viaUndici = async (outbound: Outbound) => {
     const { body } = await undiciRequest(`https://127.0.0.1:${secure.port}/`, {
       dispatcher: outbound.dispatcher,
@@ -425,12 +428,12 @@ test('libraries that bring their own client stand behind the same guard', async 
   assert.equal(await viaHttp(start(t, { allow: ['localhost'], lookup: async () => ['127.0.0.1'] })), 'hello')
 })
 
-async function answered(request: ReturnType<typeof httpRequest>): Promise<string> {
+async function readResponse(request: ReturnType<typeof httpRequest>): Promise<string> {
   const [response] = await once(request, 'response')
   return (await response.toArray()).join('')
 }
 
-test('a listener that breaks the connection is a problem of the call, not of the process', async (t) => {
+test('a broken connection fails the call, not the process', async (t) => {
   const internal = await startInternal(t, (request) => void request.socket.destroy())
   const outbound = start(t, { allow: ['127.0.0.1'] })
 

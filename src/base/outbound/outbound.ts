@@ -11,7 +11,7 @@ import { ByteQueue } from '../io/byte-queue.ts'
 import { compileAllowList } from './allow-list.ts'
 import { isPublicAddress } from './public-address.ts'
 
-/** Why an outbound call was refused or failed. */
+/** Why an outbound call was rejected or failed. */
 export type OutboundProblemCode =
   | 'url'
   | 'scheme'
@@ -23,7 +23,7 @@ export type OutboundProblemCode =
   | 'timeout'
   | 'too_big'
 
-/** An outbound call that was not made or did not end well; the message may be shown to whoever configured the URL. */
+/** A rejected or failed outbound call. The message may be shown to the person who configured the URL. */
 export class OutboundProblem extends Error {
   readonly code: OutboundProblemCode
 
@@ -34,27 +34,27 @@ export class OutboundProblem extends Error {
   }
 }
 
-/** All addresses of a name. */
+/** Resolves all addresses of a name. */
 export type AddressLookup = (host: string) => Promise<string[]>
 
-/** What an outbound client may do; the defaults are those of P45. */
+/** Limits of an outbound client; the defaults are those of P45. */
 export interface OutboundOptions {
   /**
-   * What the operator lets calls reach beside the public Internet: ranges, addresses, host names (`*.` covers all
-   * names below), each of the last three with `:port` if wanted. Plain HTTP and other ports are for these alone.
+   * Destinations the operator allows in addition to the public Internet: ranges, addresses and host names (`*.` covers
+   * all subdomains); the last two may have a `:port`. Plain HTTP and other ports are allowed for these only.
    */
   allow?: string[]
   lookup?: AddressLookup
-  /** PEM certificates trusted in addition to the well-known ones. */
+  /** PEM certificates trusted in addition to the default roots. */
   extraCa?: string[]
-  /** The ports that calls to the public Internet may use. */
+  /** The ports allowed for calls to the public Internet. */
   ports?: number[]
   maxBytes?: number
   dnsTimeoutMs?: number
   totalTimeoutMs?: number
 }
 
-/** What `fetch` is given beside the URL, as far as it is understood here. */
+/** The options of `fetch` that are supported here. */
 export interface OutboundRequest {
   readonly method?: string
   readonly headers?: ConstructorParameters<typeof Headers>[0]
@@ -62,7 +62,7 @@ export interface OutboundRequest {
   readonly signal?: AbortSignal | null
 }
 
-/** An answer that has been read. */
+/** A response with its body read. */
 export interface OutboundResponse {
   readonly status: number
   readonly statusText: string
@@ -70,13 +70,13 @@ export interface OutboundResponse {
   readonly body: Uint8Array<ArrayBuffer>
 }
 
-/** The one way out of the platform: every call to a URL that somebody configured goes through it. */
+/** The platform's only outbound HTTP client: every call to a user-configured URL goes through it. */
 export interface Outbound {
-  /** Like `fetch`, but never follows a redirect, and answers with the whole body already read. */
+  /** Like `fetch`, but never follows redirects, and resolves after the complete body was read. */
   fetch(url: string | URL, init?: OutboundRequest): Promise<Response>
-  /** The same guard for libraries built on undici. Size and total time are then theirs to limit. */
+  /** The same guard for libraries built on undici. They limit size and total time themselves. */
   readonly dispatcher: Dispatcher
-  /** The same guard for libraries built on node:http and node:https. Size and total time are theirs to limit. */
+  /** The same guard for libraries built on node:http and node:https. They limit size and total time themselves. */
   readonly agents: { readonly http: HttpAgent; readonly https: HttpsAgent }
   close(): Promise<void>
 }
@@ -87,14 +87,14 @@ interface DialTarget {
   secure: boolean
 }
 
-/** Makes the guarded client. Throws a sentence for an allow-list entry that cannot be read. */
+/** Creates the guarded client. Throws a sentence for an invalid allow-list entry. */
 export function createOutbound(options: OutboundOptions = {}): Outbound {
   const { ports = [443], maxBytes = 1024 * 1024, dnsTimeoutMs = 5000, totalTimeoutMs = 10_000 } = options
   const { lookup = lookupAddresses, extraCa = [] } = options
   const allowList = compileAllowList(options.allow ?? [])
   const secureContext = createSecureContext({ ca: [...getCACertificates('default'), ...extraCa] })
 
-  /** Resolves a name once and answers its addresses if, and only if, every one of them may be dialled. */
+  /** Resolves a name once. Returns its addresses if every one of them may be dialled, and throws otherwise. */
   async function resolveAllowed({ host, port, secure }: DialTarget): Promise<string[]> {
     const hostAllowed = allowList.allowsHost(host, port)
     const addresses =
@@ -119,7 +119,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
 
   async function dial(target: DialTarget): Promise<Socket> {
     const addresses = await resolveAllowed(target)
-    // What was checked is what is dialled: nothing asks the resolver a second time.
+    // Dials the addresses that were checked: a second lookup could return others (DNS rebinding).
     const checkedLookup: LookupFunction = (_host, { all }, done) => {
       const results = addresses.map((address) => ({ address, family: isIP(address) }))
       if (all) done(null, results)
@@ -149,7 +149,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
     https: guardAgent(new HttpsAgent({ keepAlive: true }), true),
   }
 
-  /** Replaces how a node agent opens sockets; pooling and keep-alive stay its own. */
+  /** Replaces how a Node agent opens sockets; it keeps its own pooling and keep-alive. */
   function guardAgent<A extends HttpAgent>(agent: A, secure: boolean): A {
     agent.createConnection = (to, callback) => {
       const port = Number(to.port) || (secure ? 443 : 80)
@@ -171,7 +171,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       const signal = init.signal ? AbortSignal.any([init.signal, deadline]) : deadline
       try {
         const { method = 'GET' } = init
-        // Not the library's own fetch, which copies what is sent through several streams.
+        // Not undici's `fetch`, which copies the body through several streams.
         const response = await request(url, { method, ...encodeRequest(init), signal, dispatcher })
         const body = await readBody(response.body, maxBytes, url)
         const { statusCode: status, statusText } = response
@@ -205,7 +205,7 @@ async function resolve(lookup: AddressLookup, host: string): Promise<string[]> {
   return addresses
 }
 
-/** Does not say where a name leads: whoever configured it would learn the addresses of names that are known only here. */
+/** Does not name the address: that would disclose what internal names resolve to. */
 export function notPublicMessage(host: string): string {
   return `${host} is not on the public Internet. The operator can allow it with --outbound-allow.`
 }
@@ -227,7 +227,7 @@ function waitForConnect(socket: Socket, event: string, milliseconds: number, hos
       () => socket.destroy(new OutboundProblem('timeout', `${host} took too long to connect.`)),
       milliseconds,
     )
-    // Stays for good: an error in the moment before the next owner listens must not end the process.
+    // Never removed: an error before the next owner listens must not end the process.
     socket.on('error', fail)
     socket.once(event, () => {
       clearTimeout(timer)
@@ -248,13 +248,13 @@ function parseUrl(input: string | URL): URL {
   return url
 }
 
-/** What came back, as `fetch` would tell it. */
+/** Converts to the `Response` that `fetch` would return. */
 export function toResponse({ body, headers, ...init }: OutboundResponse): Response {
   const bodyless = [101, 204, 205, 304].includes(init.status)
   return new Response(bodyless ? null : body, { ...init, headers: [...headers] })
 }
 
-/** What is sent, with what a receiver may expect to be told of it. */
+/** The headers, with defaults, and the body to send. */
 export function encodeRequest({ headers: headersInit, body: content }: OutboundRequest): {
   headers: Headers
   body: string | Uint8Array | null
@@ -264,7 +264,7 @@ export function encodeRequest({ headers: headersInit, body: content }: OutboundR
   if (isForm && !headers.has('content-type'))
     headers.set('content-type', 'application/x-www-form-urlencoded;charset=UTF-8')
   if (!headers.has('accept')) headers.set('accept', '*/*')
-  // Nothing here unpacks an answer, and its size is limited as it comes.
+  // Nothing here decompresses a response, and the size limit applies to the bytes received.
   if (!headers.has('accept-encoding')) headers.set('accept-encoding', 'identity')
   if (!headers.has('user-agent')) headers.set('user-agent', 'adit')
   return { headers, body: isForm ? content.toString() : (content ?? null) }
@@ -276,7 +276,7 @@ function toHeaderPairs(headers: Readonly<Record<string, string | string[] | unde
   )
 }
 
-/** Reads an answer, up to the limit. */
+/** Reads a response body, up to the limit. */
 export async function readBody(
   body: AsyncIterable<Uint8Array>,
   limit: number,
@@ -284,7 +284,7 @@ export async function readBody(
 ): Promise<Uint8Array<ArrayBuffer>> {
   const queue = new ByteQueue(limit)
   for await (const chunk of body) {
-    // Leaving the loop cancels the body, which ends the connection.
+    // Leaving the loop cancels the body, which closes the connection.
     if (!queue.push(chunk))
       throw new OutboundProblem('too_big', `${url.host} answered with more than ${limit} bytes.`)
   }
@@ -300,7 +300,7 @@ function toProblem(error: unknown, url: URL, signal?: AbortSignal | null): unkno
   return new OutboundProblem('unreachable', `${url.host} could not be called (${reason}).`, { cause: error })
 }
 
-/** A host as it is looked up: no brackets, no final dot, so that one host has one name. */
+/** A host as it is looked up: lower case, no brackets, no final dot. */
 function normalizeHost(host: string): string {
   return host
     .replace(/^\[(.*)\]$/, '$1')
@@ -308,7 +308,7 @@ function normalizeHost(host: string): string {
     .toLowerCase()
 }
 
-/** An address of this machine is public at times, but a call to it is a call to ourselves. */
+/** Whether the address belongs to this machine: it may be public, but calling it would be calling ourselves. */
 export function isOwnAddress(address: string): boolean {
   const value = parseAddress(address)?.value
   return Object.values(networkInterfaces()).some((addresses) =>

@@ -1,8 +1,8 @@
 import { isIPv6 } from 'node:net'
 import { type Cidr, parseAddress, parseCidr } from '../cidr.ts'
 
-// The IANA registry of special-purpose IPv4 addresses, the relays of 6to4, and the one public address behind which a cloud
-// (Azure) keeps the services of its virtual machines; those of other clouds are link-local or private.
+// The IANA registry of special-purpose IPv4 addresses, the 6to4 relays, and the one public address of a cloud's (Azure's)
+// metadata services; those of other clouds are link-local or private.
 const SPECIAL_V4 = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -22,14 +22,14 @@ const SPECIAL_V4 = [
   '240.0.0.0/4',
 ].map(parseCidr)
 
-// Only this block of IPv6 is given out for public use: loopback, private, link-local, multicast, mapped IPv4 and
-// the NAT64 prefixes all lie outside it.
+// Only this block of IPv6 is allocated for public use: loopback, private, link-local, multicast, mapped IPv4 and the
+// NAT64 prefixes all lie outside it.
 const GLOBAL_V6 = parseCidr('2000::/3')
 
-// Inside it: Teredo and other protocol assignments, documentation twice, 6to4 (which carries an IPv4 address).
+// Special-purpose ranges inside it: Teredo and other protocol assignments, two for documentation, 6to4.
 const SPECIAL_V6 = ['2001::/23', '2001:db8::/32', '2002::/16', '3fff::/20'].map(parseCidr)
 
-/** Whether an address lies in a range; addresses that are no plain addresses lie in none. */
+/** Whether an address lies in a range; false for anything but a plain address. */
 export function containsAddress(range: Cidr, address: string): boolean {
   const parsed = parseAddress(address)
   if (parsed === undefined || parsed.family !== range.family) return false
@@ -38,8 +38,8 @@ export function containsAddress(range: Cidr, address: string): boolean {
 }
 
 /**
- * Whether an address belongs to the public Internet. Spellings that carry an IPv4 address inside an IPv6 one do not
- * count, whatever they carry: nobody needs them, and a translator on the way might lead them inside (P45).
+ * Whether an address belongs to the public Internet. IPv6 forms that embed an IPv4 address never do: no service needs
+ * them, and a translator on the path might route them inside (P45).
  */
 export function isPublicAddress(address: string): boolean {
   const family = parseAddress(address)?.family

@@ -1,2 +1,2 @@
-// A module that cannot be loaded.
+// A worker module that fails to load.
 throw new Error('cannot start')

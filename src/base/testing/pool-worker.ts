@@ -1,6 +1,6 @@
 import { serveJobs } from '../threads/worker-jobs.ts'
 
-// What the tests of the worker pool ask a thread to do.
+// The jobs that the worker pool's tests run.
 serveJobs<{ kind: string; gate?: Int32Array; text?: string }, unknown>(({ kind, gate, text }) => {
   switch (kind) {
     case 'echo':
@@ -21,8 +21,8 @@ serveJobs<{ kind: string; gate?: Int32Array; text?: string }, unknown>(({ kind, 
       })
       return new Promise(() => {})
     case 'memory': {
-      const kept: string[] = []
-      for (;;) kept.push('x'.repeat(1000) + kept.length)
+      const chunks: string[] = []
+      for (;;) chunks.push('x'.repeat(1000) + chunks.length)
     }
   }
   return undefined

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import type { WorkerReply } from './worker-pool.ts'
 
-/** The other side of a `WorkerPool`: runs each job it is sent and tells the result, or why there is none. */
+/** The worker side of a `WorkerPool`: runs each job and replies with its result or error. */
 export function serveJobs<Job, Result>(run: (job: Job) => Result | Promise<Result>): void {
   const port = parentPort!
   const reply = (value: WorkerReply<Result>) => port.postMessage(value)

@@ -35,7 +35,7 @@ function open(closed: Int32Array): void {
   Atomics.notify(closed, 0)
 }
 
-test('each job has its own result or its own reason', async (t) => {
+test('each job gets its own result or error', async (t) => {
   const pool = start(t, { maxThreads: 2 })
 
   const outcomes = await Promise.all([
@@ -47,7 +47,7 @@ test('each job has its own result or its own reason', async (t) => {
   assert.deepEqual(outcomes, ['one', 'not this one', 'two'])
 })
 
-test('a job that hangs or brings its worker down fails alone', async (t) => {
+test('a job that hangs or crashes its worker fails alone', async (t) => {
   for (const [kind, code, deadline] of [
     ['hang', 'deadline_exceeded', 2000],
     ['exit', 'crashed', 60_000],
@@ -66,7 +66,7 @@ test('a job that hangs or brings its worker down fails alone', async (t) => {
   }
 })
 
-test('a full queue refuses at once, and one owner cannot fill it', async (t) => {
+test('a full queue rejects at once, and one owner cannot fill it', async (t) => {
   const pool = start(t, { maxQueued: 3, maxQueuedPerOwner: 2 })
   const closed = gate()
   await pool.run('a', { kind: 'echo' })
@@ -82,7 +82,7 @@ test('a full queue refuses at once, and one owner cannot fill it', async (t) => 
   assert.deepEqual(await Promise.all(queued), ['1', '2', '3'])
 })
 
-test('two threads work at once', async (t) => {
+test('two threads run at once', async (t) => {
   const pool = start(t, { maxThreads: 2 })
   const closed = gate()
   const first = pool.run('a', { kind: 'wait', gate: closed })
@@ -104,7 +104,7 @@ test('a worker that cannot be started fails the jobs that wait for it', async (t
   assert.deepEqual(outcomes, ['crashed', 'crashed', 'crashed'])
 })
 
-test('a closed pool fails what it has, and takes nothing more', async (t) => {
+test('a closed pool fails its jobs and accepts no more', async (t) => {
   const pool = start(t)
   await pool.run('a', { kind: 'echo' })
   const running = outcomeOf(pool.run('a', { kind: 'hang' }))

@@ -1,9 +1,9 @@
 import { type ResourceLimits, Worker } from 'node:worker_threads'
 
-/** Why a job has no result although nothing was wrong with what it was given, or nothing that it could tell. */
+/** Why the pool itself failed a job. */
 export type PoolFailureCode = 'busy' | 'deadline_exceeded' | 'crashed' | 'closed'
 
-/** The pool could not do a job: its queue is full, or the worker did not live to finish it. */
+/** The pool could not run a job: the queue is full, the pool is closed, or the worker died or timed out. */
 export class PoolFailure extends Error {
   override name = 'PoolFailure'
   readonly code: PoolFailureCode
@@ -14,14 +14,14 @@ export class PoolFailure extends Error {
   }
 }
 
-/** What a worker answers; `undefined` stands for "ready for the first job". */
+/** The reply of a worker; `undefined` means that it is ready for its first job. */
 export type WorkerReply<Result> = { readonly result: Result } | { readonly error: string } | undefined
 
 export interface WorkerPoolOptions {
-  /** The module that runs in each thread; it calls `serveJobs`. */
+  /** The module that each thread runs; it calls `serveJobs`. */
   readonly module: URL
   readonly maxThreads: number
-  /** Jobs that may wait for a thread, in total and for each owner, so that none keeps the others out. */
+  /** Jobs that may wait for a thread, in total and per owner, so that no owner fills the queue. */
   readonly maxQueued: number
   readonly maxQueuedPerOwner: number
   /** Milliseconds a job may run. */
@@ -40,15 +40,15 @@ interface PendingJob<Job, Result> {
 
 interface Thread<Job, Result> {
   readonly worker: Worker
-  /** The job it runs; undefined while it is idle or starts. */
+  /** The running job; undefined while the thread is idle or starting. */
   current: PendingJob<Job, Result> | undefined
   idle: boolean
   timer: NodeJS.Timeout | undefined
 }
 
 /**
- * Runs jobs in a few worker threads, one at a time in each. A job that passes its deadline, or brings its worker down,
- * fails alone: the worker is replaced and the queue goes on. Threads start with the first jobs that need them.
+ * Runs jobs in a few worker threads, one at a time in each. A job that times out or crashes its worker fails alone: the
+ * pool replaces the worker and continues with the queue. Threads start on demand.
  */
 export class WorkerPool<Job, Result> {
   readonly #options: WorkerPoolOptions
@@ -60,7 +60,7 @@ export class WorkerPool<Job, Result> {
     this.#options = options
   }
 
-  /** Rejects with a `PoolFailure`, or with an error whose message the job gave. */
+  /** Rejects with a `PoolFailure`, or with an error that carries the job's own message. */
   run(owner: string, job: Job): Promise<Result> {
     return new Promise((resolve, reject) => {
       if (this.#closed) return reject(new PoolFailure('closed'))
@@ -72,7 +72,7 @@ export class WorkerPool<Job, Result> {
     })
   }
 
-  /** Ends all threads; jobs under way and in the queue fail. */
+  /** Terminates all threads; running and queued jobs fail. */
   async close(): Promise<void> {
     this.#closed = true
     for (const { reject } of this.#queue.splice(0)) reject(new PoolFailure('closed'))
@@ -92,7 +92,7 @@ export class WorkerPool<Job, Result> {
     const worker = new Worker(module, { resourceLimits })
     const thread: Thread<Job, Result> = { worker, current: undefined, idle: false, timer: undefined }
     this.#threads.add(thread)
-    // Open requests keep the process alive, not the threads.
+    // Pending requests keep the process alive, not the threads.
     worker.unref()
     worker.on('message', (reply: WorkerReply<Result>) => this.#onReply(thread, reply))
     worker.on('error', () => {}) // 'exit' follows.
@@ -116,7 +116,7 @@ export class WorkerPool<Job, Result> {
   }
 
   #onReply(thread: Thread<Job, Result>, reply: WorkerReply<Result>): void {
-    // A reply that crossed with the end of its deadline comes too late.
+    // The reply crossed with the timeout; the job has already failed.
     if (!this.#threads.has(thread)) return
     clearTimeout(thread.timer)
     const { current } = thread
@@ -133,7 +133,7 @@ export class WorkerPool<Job, Result> {
     if (this.#threads.has(thread)) this.#fail(thread, this.#closed ? 'closed' : 'crashed')
   }
 
-  /** Takes a thread out and fails what it ran; one that never became ready fails the job it was started for. */
+  /** Removes a thread and fails its job. A thread that never became ready fails the job it was started for. */
   #fail(thread: Thread<Job, Result>, code: PoolFailureCode): void {
     clearTimeout(thread.timer)
     this.#threads.delete(thread)
