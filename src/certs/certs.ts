@@ -1,22 +1,23 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
 import type { Store } from '../store/index.ts'
 import { announceAuthority, announceRegion } from './acme/announce.ts'
-import { Acme, type AcmeSettings } from './acme/client.ts'
+import { AcmeClient, type AcmeSettings } from './acme/client.ts'
 import { INVENTORY_KINDS, Inventory } from './acme/inventory.ts'
-import { defaultTimings, type IssueTools, type Timings } from './acme/issue.ts'
-import { Jobs } from './acme/jobs.ts'
-import { Tidy } from './acme/reconciler.ts'
-import { RenewalWatch } from './acme/renewal-watch.ts'
+import { defaultTimings, type IssueContext, type Timings } from './acme/issue.ts'
+import { JobRunner } from './acme/jobs.ts'
+import { Reconciler } from './acme/reconciler.ts'
+import { RenewalPoller } from './acme/renewal-watch.ts'
 import type { NameResolver } from './acme/resolver.ts'
-import type { Chance } from './acme/schedule.ts'
-import { Lookup } from './lookup.ts'
+import type { Random } from './acme/schedule.ts'
+import { CertificateLookup } from './lookup.ts'
 import type { Authority } from './x509/authority.ts'
-import { KeyMaker } from './x509/keys.ts'
-import { Leaves } from './x509/leaves.ts'
-import type { MaybeLater, ServedCertificate } from './x509/served-certificate.ts'
+import { KeyGenerator } from './x509/keys.ts'
+import { LeafCache } from './x509/leaves.ts'
+import type { ServedCertificate } from './x509/served-certificate.ts'
 
 /** What the certificates of a platform need. */
 export interface CertsOptions {
@@ -43,7 +44,7 @@ export interface CertsOptions {
   readonly jobs?: boolean
   readonly leaseMs?: number
   readonly timings?: Partial<Timings>
-  readonly chance?: Chance
+  readonly random?: Random
 }
 
 /** Certificates by name, and the work of getting them. */
@@ -51,9 +52,9 @@ export interface Certs {
   start(): Promise<void>
   stop(): Promise<void>
   /** The certificate a visitor gets for a name; undefined for a name that is nobody's here. */
-  lookup(serverName: string): MaybeLater<ServedCertificate | undefined>
+  lookup(serverName: string): MaybePromise<ServedCertificate | undefined>
   /** The certificate an agent gets for a name; undefined when the name is neither the platform's nor an ingress's. */
-  agentCertificate(serverName: string): MaybeLater<ServedCertificate | undefined>
+  agentCertificate(serverName: string): MaybePromise<ServedCertificate | undefined>
   /** The agent ingress a name belongs to, whose account alone may connect through it. */
   ingressOf(serverName: string): { readonly id: string; readonly account: string } | undefined
   /** The answer to an ACME validation over HTTP (RFC 8555 section 8.3). */
@@ -73,32 +74,34 @@ const LEASE_MS = 30_000
 
 /** Makes the part that serves certificates, and on nodes that run jobs also gets and renews them. */
 export function createCerts(options: CertsOptions): Certs {
-  const { store, base, outbound, log, clock = systemClock, chance = Math.random } = options
+  const { store, base, outbound, log, clock = systemClock, random = Math.random } = options
   const holder = randomUUID()
-  const keys = new KeyMaker()
+  const keys = new KeyGenerator()
   const inventory = new Inventory(base, options.log)
-  const leaves = new Leaves(options.authority, clock)
-  const lookup = new Lookup({ inventory, leaves, clock, bound: options.bound ?? (() => false) })
-  const acme = options.acme && new Acme({ settings: options.acme, outbound, store, keys, holder })
-  const tools: IssueTools | undefined = acme && {
-    ...{ store, acme, inventory, keys, clock, chance, log },
+  const leaves = new LeafCache(options.authority, clock)
+  const lookup = new CertificateLookup({ inventory, leaves, clock, isBound: options.bound ?? (() => false) })
+  const acme = options.acme && new AcmeClient({ settings: options.acme, outbound, store, keys, holder })
+  const issueContext: IssueContext | undefined = acme && {
+    ...{ store, acme, inventory, keys, clock, random, log },
     resolver: options.resolver,
     nameServers: options.nameServers,
     timings: { ...defaultTimings, ...options.timings },
   }
   const lease = { holder, leaseMs: options.leaseMs ?? LEASE_MS }
-  const works = options.jobs ?? true
-  const jobs = works && tools ? new Jobs(tools, lease) : undefined
-  const renewals = works && tools ? new RenewalWatch(tools, lease) : undefined
-  const tidy = works ? new Tidy({ store, inventory, clock, log, automatic: acme !== undefined }) : undefined
-  let following: { stop(): void } | undefined
+  const runsJobs = options.jobs ?? true
+  const jobs = runsJobs && issueContext ? new JobRunner(issueContext, lease) : undefined
+  const renewals = runsJobs && issueContext ? new RenewalPoller(issueContext, lease) : undefined
+  const reconciler = runsJobs
+    ? new Reconciler({ store, inventory, clock, log, acmeEnabled: acme !== undefined })
+    : undefined
+  let subscription: { stop(): void } | undefined
 
   return {
     async start() {
       const { region, addresses } = options
       await announceRegion({ store, clock, region, addresses })
-      following = await store.follow(INVENTORY_KINDS, inventory)
-      tidy?.start()
+      subscription = await store.follow(INVENTORY_KINDS, inventory)
+      reconciler?.start()
       jobs?.start()
       renewals?.start()
       if (jobs && acme)
@@ -107,19 +110,19 @@ export function createCerts(options: CertsOptions): Certs {
         )
     },
     async stop() {
-      await Promise.all([jobs?.stop(), renewals?.stop(), tidy?.stop()])
-      following?.stop()
+      await Promise.all([jobs?.stop(), renewals?.stop(), reconciler?.stop()])
+      subscription?.stop()
     },
-    lookup: (serverName) => lookup.forVisitor(serverName),
+    lookup: (serverName) => lookup.forClient(serverName),
     agentCertificate: (serverName) => lookup.forAgent(serverName),
-    ingressOf: (serverName) => inventory.ingressNamed(serverName.toLowerCase()),
+    ingressOf: (serverName) => inventory.ingressByName(serverName.toLowerCase()),
     challenge(token, host) {
       const name = host.toLowerCase()
-      const job = inventory.jobs.get(inventory.domainNamed(name)?.id ?? '')
-      const found = job?.challenges.find(
-        (each) => each.type === 'http-01' && each.token === token && each.host === name,
+      const job = inventory.jobs.get(inventory.domainByName(name)?.id ?? '')
+      const match = job?.challenges.find(
+        (challenge) => challenge.type === 'http-01' && challenge.token === token && challenge.host === name,
       )
-      return found?.value
+      return match?.value
     },
     dnsChallenges: () => inventory.challenges().filter((challenge) => challenge.type === 'dns-01'),
     regions: () => inventory.regions(),

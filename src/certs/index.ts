@@ -1,7 +1,7 @@
 export type { AcmeSettings } from './acme/client.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
 export { type CertificateReport, describeCertificates, reportCertificates } from './acme/report.ts'
-export { createResolver, type NameResolver, ResolverFailed } from './acme/resolver.ts'
+export { createResolver, type NameResolver, ResolverError } from './acme/resolver.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'
 export {
   CertificateProblem,
@@ -11,8 +11,8 @@ export {
 } from './problem.ts'
 export { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './ssh/authority.ts'
 export {
+  DEFAULT_USER_EXTENSIONS,
   defaultSshValidity,
-  defaultUserExtensions,
   newSshSerial,
   type SshCertificateRequest,
   signSshCertificate,
@@ -28,11 +28,11 @@ export {
   renewAuthority,
   renewSelfSigned,
 } from './x509/authority.ts'
-export type { MaybeLater, ServedCertificate } from './x509/served-certificate.ts'
+export type { ServedCertificate } from './x509/served-certificate.ts'
 export {
-  type CertificateAuthorityFacts,
+  type CertificateAuthorityDetails,
   type PrivateKeyType,
   readCertificateAuthority,
   readTlsCertificate,
-  type TlsCertificateFacts,
+  type TlsCertificateDetails,
 } from './x509/x509.ts'

@@ -5,9 +5,9 @@ import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import type { Row } from '../store/index.ts'
 import { Inventory } from './acme/inventory.ts'
-import { Lookup } from './lookup.ts'
+import { CertificateLookup } from './lookup.ts'
 import { createAuthority, loadAuthority } from './x509/authority.ts'
-import { Leaves } from './x509/leaves.ts'
+import { LeafCache } from './x509/leaves.ts'
 import type { ServedCertificate } from './x509/served-certificate.ts'
 
 const base = 'adit.test'
@@ -34,12 +34,12 @@ function certificate(id: string, managed: boolean, notAfter = Date.now() + DAY):
   return row('tls_certificates', id, data, { private_key_pem: `key of ${id}` })
 }
 
-function make(rows: Row[], bound: (name: string) => boolean = () => false) {
+function make(rows: Row[], isBound: (name: string) => boolean = () => false) {
   const inventory = new Inventory(base, silentLog)
   inventory.reset(rows, 1)
   const clock = { ...systemClock, now: () => Date.now() }
-  const leaves = new Leaves(authority, clock)
-  return { lookup: new Lookup({ inventory, leaves, clock, bound }), inventory, leaves }
+  const leaves = new LeafCache(authority, clock)
+  return { lookup: new CertificateLookup({ inventory, leaves, clock, isBound }), inventory, leaves }
 }
 
 const names = (served: ServedCertificate | undefined) =>
@@ -56,7 +56,7 @@ test('a name that is nobody’s gets nothing, and nothing is signed for it', () 
     '..',
     '*.example.com',
   ])
-    assert.equal(lookup.forVisitor(stranger), undefined, stranger)
+    assert.equal(lookup.forClient(stranger), undefined, stranger)
 })
 
 test('an uploaded certificate is served with its key, also after its end', () => {
@@ -65,7 +65,7 @@ test('an uploaded certificate is served with its key, also after its end', () =>
     certificate('cert_1', false, Date.now() - DAY),
   ])
 
-  const served = lookup.forVisitor('SHOP.example.com.') as ServedCertificate
+  const served = lookup.forClient('SHOP.example.com.') as ServedCertificate
 
   assert.deepEqual(
     [served.certPem, served.keyPem, served.version],
@@ -80,7 +80,7 @@ test('the exact name comes before a wildcard, and a close wildcard before a far 
     domain('rd_3', 'one.apps.example.com', 'cert_exact'),
     ...['cert_far', 'cert_close', 'cert_exact'].map((id) => certificate(id, false)),
   ])
-  const version = (name: string) => (lookup.forVisitor(name) as ServedCertificate).version
+  const version = (name: string) => (lookup.forClient(name) as ServedCertificate).version
 
   assert.equal(version('one.apps.example.com'), 'cert_exact')
   assert.equal(version('two.apps.example.com'), 'cert_close')
@@ -95,14 +95,14 @@ test('a name without a certificate of its own may use that of a wildcard that co
     certificate('cert_1', true),
   ])
 
-  assert.equal((lookup.forVisitor('shop.example.com') as ServedCertificate).version, 'cert_1')
+  assert.equal((lookup.forClient('shop.example.com') as ServedCertificate).version, 'cert_1')
 })
 
 test('a managed wildcard stands for one label; below that the private root signs', async () => {
   const { lookup } = make([domain('rd_1', '*.example.com', 'cert_1', true), certificate('cert_1', true)])
 
-  assert.equal((lookup.forVisitor('a.example.com') as ServedCertificate).version, 'cert_1')
-  assert.equal(names(await lookup.forVisitor('a.b.example.com')), 'DNS:a.b.example.com')
+  assert.equal((lookup.forClient('a.example.com') as ServedCertificate).version, 'cert_1')
+  assert.equal(names(await lookup.forClient('a.b.example.com')), 'DNS:a.b.example.com')
 })
 
 test('a managed certificate is not served after its end', async () => {
@@ -111,34 +111,34 @@ test('a managed certificate is not served after its end', async () => {
     certificate('cert_1', true, Date.now() - 1000),
   ])
 
-  assert.equal(names(await lookup.forVisitor('shop.example.com')), 'DNS:shop.example.com')
+  assert.equal(names(await lookup.forClient('shop.example.com')), 'DNS:shop.example.com')
 })
 
 test('names under the base domain share one certificate of the private root', async () => {
   const { lookup } = make([])
 
-  const first = await lookup.forVisitor('one.adit.test')
+  const first = await lookup.forClient('one.adit.test')
 
   assert.equal(names(first), 'DNS:adit.test, DNS:*.adit.test')
-  assert.equal(await lookup.forVisitor('two.adit.test'), first)
-  assert.equal(await lookup.forVisitor('adit.test'), first)
+  assert.equal(await lookup.forClient('two.adit.test'), first)
+  assert.equal(await lookup.forClient('adit.test'), first)
 })
 
 test('below the base domain only reserved and bound names get one of their own', async () => {
   const { lookup } = make([domain('rd_1', 'api.team.adit.test')], (name) => name === 'x.y.adit.test')
 
-  assert.equal(names(await lookup.forVisitor('api.team.adit.test')), 'DNS:api.team.adit.test')
-  assert.equal(names(await lookup.forVisitor('x.y.adit.test')), 'DNS:x.y.adit.test')
-  assert.equal(names(await lookup.forVisitor('a.stranger.adit.test')), 'DNS:adit.test, DNS:*.adit.test')
+  assert.equal(names(await lookup.forClient('api.team.adit.test')), 'DNS:api.team.adit.test')
+  assert.equal(names(await lookup.forClient('x.y.adit.test')), 'DNS:x.y.adit.test')
+  assert.equal(names(await lookup.forClient('a.stranger.adit.test')), 'DNS:adit.test, DNS:*.adit.test')
 })
 
 test('names under a reserved wildcard share one certificate of the private root', async () => {
   const { lookup } = make([domain('rd_1', '*.apps.example.com', null, true)])
 
-  const first = await lookup.forVisitor('one.apps.example.com')
+  const first = await lookup.forClient('one.apps.example.com')
 
   assert.equal(names(first), 'DNS:*.apps.example.com')
-  assert.equal(await lookup.forVisitor('two.apps.example.com'), first)
+  assert.equal(await lookup.forClient('two.apps.example.com'), first)
 })
 
 test('an agent gets the certificate of its ingress, or that of the platform from the private root', async () => {
@@ -173,7 +173,7 @@ test('many names at once make few signatures at a time, and one for each name', 
       return leaf
     },
   }
-  const leaves = new Leaves(counting, systemClock)
+  const leaves = new LeafCache(counting, systemClock)
 
   const all = await Promise.all(Array.from({ length: 100 }, (_, n) => leaves.get([`n${n % 50}.example.com`])))
 
@@ -186,7 +186,7 @@ test('a certificate that was signed while the clock was wrong is signed anew', a
   const authority = await loadAuthority(await createAuthority({ now: right, years: 30 }))
   for (const wrong of [Date.parse('2038-01-01T00:00:00Z'), Date.parse('1999-12-31T00:00:00Z')]) {
     let now = wrong
-    const leaves = new Leaves(authority, { now: () => now, monotonic: () => 0 })
+    const leaves = new LeafCache(authority, { now: () => now, monotonic: () => 0 })
     const before = await leaves.get(['a.example.com'])
 
     now = right

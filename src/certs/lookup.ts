@@ -1,47 +1,49 @@
 import type { Clock } from '../base/clock.ts'
 import { isWithin } from '../base/domain.ts'
 import { isHostName } from '../base/hostport.ts'
-import type { Inventory, KnownCertificate, KnownDomain } from './acme/inventory.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
+import type { CertificateRecord, DomainRecord, Inventory } from './acme/inventory.ts'
 import { PLATFORM } from './acme/subject.ts'
-import type { Leaves } from './x509/leaves.ts'
-import type { MaybeLater, ServedCertificate } from './x509/served-certificate.ts'
+import type { LeafCache } from './x509/leaves.ts'
+import type { ServedCertificate } from './x509/served-certificate.ts'
 
 /**
  * Finds the certificate for a name that a visitor asks for. Nothing is ever signed for a stranger's name: only for
  * what is reserved, bound by a tunnel, or the platform's own.
  */
-export class Lookup {
+export class CertificateLookup {
   readonly #inventory: Inventory
-  readonly #leaves: Leaves
+  readonly #leaves: LeafCache
   readonly #clock: Clock
-  readonly #bound: (name: string) => boolean
+  readonly #isBound: (name: string) => boolean
 
   constructor(options: {
     inventory: Inventory
-    leaves: Leaves
+    leaves: LeafCache
     clock: Clock
     /** Whether a tunnel answers for this name now. */
-    bound: (name: string) => boolean
+    isBound: (name: string) => boolean
   }) {
     this.#inventory = options.inventory
     this.#leaves = options.leaves
     this.#clock = options.clock
-    this.#bound = options.bound
+    this.#isBound = options.isBound
   }
 
   /** The certificate a visitor gets; undefined for a name that is nobody's here. */
-  forVisitor(serverName: string): MaybeLater<ServedCertificate | undefined> {
-    const name = normal(serverName)
+  forClient(serverName: string): MaybePromise<ServedCertificate | undefined> {
+    const name = normalizeName(serverName)
     const { base } = this.#inventory
-    const reserved = this.#reserved(name)
-    for (const domain of reserved) {
+    const domains = this.#coveringDomains(name)
+    for (const domain of domains) {
       const certificate = this.#certificateOf(domain, name)
       if (certificate !== undefined) return certificate
     }
     if (name === base || parentOf(name) === base)
-      return this.#issued(PLATFORM) ?? this.#leaves.get([base, `*.${base}`])
-    const known = reserved.length > 0 || (isHostName(name) && this.#bound(name))
-    if (known) return this.#leaf(reserved[0]?.domain === name ? name : (wildcardOver(name, reserved) ?? name))
+      return this.#issuedCertificate(PLATFORM) ?? this.#leaves.get([base, `*.${base}`])
+    const isServed = domains.length > 0 || (isHostName(name) && this.#isBound(name))
+    if (isServed)
+      return this.#privateLeaf(domains[0]?.domain === name ? name : (parentWildcard(name, domains) ?? name))
     return isWithin(name, base) ? this.#leaves.get([base, `*.${base}`]) : undefined
   }
 
@@ -50,62 +52,65 @@ export class Lookup {
    * the domain itself always show the private root, for agents that were given it to trust; other names below the domain
    * show the public certificate once there is one. Undefined for a name that leads to none of these.
    */
-  forAgent(serverName: string): MaybeLater<ServedCertificate | undefined> {
-    const name = normal(serverName)
+  forAgent(serverName: string): MaybePromise<ServedCertificate | undefined> {
+    const name = normalizeName(serverName)
     const { base } = this.#inventory
-    const ingress = this.#inventory.ingressNamed(name)
+    const ingress = this.#inventory.ingressByName(name)
     if (ingress !== undefined)
-      return this.#issued(ingress.id, name) ?? this.#leaves.get([ingress.domain, ...ingress.regionDomains])
-    const own = () => this.#leaves.get([base, `*.${base}`])
-    if (name === base || name === `connect.${base}`) return own()
-    return parentOf(name) === base ? (this.#issued(PLATFORM) ?? own()) : undefined
+      return (
+        this.#issuedCertificate(ingress.id, name) ??
+        this.#leaves.get([ingress.domain, ...ingress.regionDomains])
+      )
+    const platformLeaf = () => this.#leaves.get([base, `*.${base}`])
+    if (name === base || name === `connect.${base}`) return platformLeaf()
+    return parentOf(name) === base ? (this.#issuedCertificate(PLATFORM) ?? platformLeaf()) : undefined
   }
 
   /** The reserved domains that cover a name, the closest first. */
-  #reserved(name: string): KnownDomain[] {
-    const found: KnownDomain[] = []
-    const own = this.#inventory.domainNamed(name)
-    if (own !== undefined) found.push(own)
-    for (let at = parentOf(name); at !== ''; at = parentOf(at)) {
-      const wildcard = this.#inventory.domainNamed(`*.${at}`)
-      if (wildcard !== undefined) found.push(wildcard)
+  #coveringDomains(name: string): DomainRecord[] {
+    const matches: DomainRecord[] = []
+    const exact = this.#inventory.domainByName(name)
+    if (exact !== undefined) matches.push(exact)
+    for (let parent = parentOf(name); parent !== ''; parent = parentOf(parent)) {
+      const wildcard = this.#inventory.domainByName(`*.${parent}`)
+      if (wildcard !== undefined) matches.push(wildcard)
     }
-    return found
+    return matches
   }
 
   /** What a reserved domain has to serve for a name below or at it. */
-  #certificateOf({ id, domain, certificateId }: KnownDomain, name: string): KnownCertificate | undefined {
+  #certificateOf({ id, domain, certificateId }: DomainRecord, name: string): CertificateRecord | undefined {
     const uploaded = certificateId === undefined ? undefined : this.#inventory.certificates.get(certificateId)
     if (uploaded !== undefined && !uploaded.managed) return uploaded
     // A wildcard in a certificate stands for one label, a reserved one for any number.
-    const covered = domain === name || (domain.startsWith('*.') && parentOf(name) === domain.slice(2))
-    if (!covered) return undefined
-    return uploaded !== undefined && this.#lives(uploaded) ? uploaded : this.#issued(id)
+    const isCovered = domain === name || (domain.startsWith('*.') && parentOf(name) === domain.slice(2))
+    if (!isCovered) return undefined
+    return uploaded !== undefined && this.#isValid(uploaded) ? uploaded : this.#issuedCertificate(id)
   }
 
   /** The certificate that a job has got, while it is valid. */
-  #issued(id: string, name?: string): KnownCertificate | undefined {
+  #issuedCertificate(id: string, name?: string): CertificateRecord | undefined {
     const issued = this.#inventory.jobs.get(id)?.certificate
     if (!issued || (name !== undefined && !issued.names.includes(name))) return undefined
     const certificate = this.#inventory.certificates.get(issued.id)
-    return certificate !== undefined && this.#lives(certificate) ? certificate : undefined
+    return certificate !== undefined && this.#isValid(certificate) ? certificate : undefined
   }
 
-  #lives({ notAfter }: KnownCertificate): boolean {
+  #isValid({ notAfter }: CertificateRecord): boolean {
     return this.#clock.now() < notAfter
   }
 
   /** One of the private root; while too many are being signed, one that is at hand and wrong beats none. */
-  #leaf(name: string): MaybeLater<ServedCertificate | undefined> {
+  #privateLeaf(name: string): MaybePromise<ServedCertificate | undefined> {
     const { base } = this.#inventory
     return this.#leaves.get([name]) ?? this.#leaves.get([base, `*.${base}`])
   }
 }
 
 /** A wildcard that is reserved right over the name gets one certificate for all names it covers. */
-function wildcardOver(name: string, reserved: readonly KnownDomain[]): string | undefined {
-  const over = `*.${parentOf(name)}`
-  return reserved.some(({ domain }) => domain === over) ? over : undefined
+function parentWildcard(name: string, reserved: readonly DomainRecord[]): string | undefined {
+  const wildcard = `*.${parentOf(name)}`
+  return reserved.some(({ domain }) => domain === wildcard) ? wildcard : undefined
 }
 
 function parentOf(name: string): string {
@@ -113,6 +118,6 @@ function parentOf(name: string): string {
   return dot < 0 ? '' : name.slice(dot + 1)
 }
 
-function normal(serverName: string): string {
+function normalizeName(serverName: string): string {
   return serverName.toLowerCase().replace(/\.$/, '')
 }

@@ -1,5 +1,5 @@
 /** Every way in which certificate or key material can be refused: a code for programs, a sentence for people. */
-const sentences = {
+const MESSAGES = {
   empty: (what: string) => `The ${what} is empty. Paste its whole text.`,
   too_big: (what: string, limit: string) => `The ${what} is larger than ${limit}.`,
   not_pem: (what: string) =>
@@ -61,13 +61,13 @@ const sentences = {
   host_options: () => 'Host certificates carry neither critical options nor extensions.',
 } satisfies Record<string, (...facts: never[]) => string>
 
-type Sentences = typeof sentences
+type Messages = typeof MESSAGES
 
 /** The machine-readable names of all refusals. */
-export type CertificateProblemCode = keyof Sentences
+export type CertificateProblemCode = keyof Messages
 
 /** All codes, so that tests and documents can hold that none is forgotten. */
-export const certificateProblemCodes = Object.keys(sentences) as CertificateProblemCode[]
+export const certificateProblemCodes = Object.keys(MESSAGES) as CertificateProblemCode[]
 
 /** The request fields that such material arrives in. */
 export type MaterialField =
@@ -101,8 +101,8 @@ export class CertificateProblem extends Error {
 export function problem<Code extends CertificateProblemCode>(
   field: MaterialField,
   code: Code,
-  ...facts: Parameters<Sentences[Code]>
+  ...facts: Parameters<Messages[Code]>
 ): CertificateProblem {
-  const sentence = sentences[code] as (...facts: unknown[]) => string
-  return new CertificateProblem(code, field, sentence(...facts))
+  const format = MESSAGES[code] as (...facts: unknown[]) => string
+  return new CertificateProblem(code, field, format(...facts))
 }

@@ -1,8 +1,8 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
-import type { Acme } from './client.ts'
+import type { AcmeClient } from './client.ts'
 import { AUTHORITY_KIND, REGIONS_KIND } from './inventory.ts'
-import { ownDeed } from './job-store.ts'
+import { systemAuditEntry } from './job-store.ts'
 import { PLATFORM } from './subject.ts'
 
 /** Tells all nodes that this region exists, and where. */
@@ -17,7 +17,11 @@ export async function announceRegion(options: {
 }
 
 /** Tells all nodes how CAA records name the authority in use. */
-export async function announceAuthority(options: { store: Store; clock: Clock; acme: Acme }): Promise<void> {
+export async function announceAuthority(options: {
+  store: Store
+  clock: Clock
+  acme: AcmeClient
+}): Promise<void> {
   const caa = await options.acme.caaIdentities()
   await announce(options, AUTHORITY_KIND, 'platform_authority', { caa: [...caa] })
 }
@@ -28,15 +32,15 @@ async function announce(
   id: string,
   data: Record<string, unknown>,
 ): Promise<void> {
-  const said = (row: Row | undefined) => JSON.stringify(row?.data) === JSON.stringify(data)
+  const isCurrent = (row: Row | undefined) => JSON.stringify(row?.data) === JSON.stringify(data)
   // Most starts have nothing new to say, and so need nobody who can be told.
-  if (said(await store.lastKnown.get(kind, PLATFORM, id))) return
+  if (isCurrent(await store.lastKnown.get(kind, PLATFORM, id))) return
   await store.write({}, async (tx) => {
     const row = await tx.get(kind, PLATFORM, id)
-    if (said(row)) return
+    if (isCurrent(row)) return
     const draft = { kind, account: PLATFORM, id, data, claims: [], references: [] }
     if (row === undefined) await tx.insert(draft)
     else await tx.update(draft)
-    await tx.audit(ownDeed(clock, { account: PLATFORM, action: 'announce', kind, object: id }))
+    await tx.audit(systemAuditEntry(clock, { account: PLATFORM, action: 'announce', kind, object: id }))
   })
 }

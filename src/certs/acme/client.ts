@@ -3,9 +3,9 @@ import type { Authorization, Client, Order } from 'acme-client'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
 import type { Store } from '../../store/index.ts'
-import type { KeyMaker } from '../x509/keys.ts'
+import type { KeyGenerator } from '../x509/keys.ts'
 import { renewalId } from './renewal-info.ts'
-import { AcmeRefused, AcmeUnavailable, guardClient } from './transport.ts'
+import { AcmeRejected, AcmeUnavailable, guardClient } from './transport.ts'
 
 /** Which authority to ask, and whom it may write to. */
 export interface AcmeSettings {
@@ -22,20 +22,20 @@ interface Directory {
 
 const PREDECESSOR_PROBLEMS = ['alreadyReplaced', 'malformed', 'conflict']
 const ACCOUNT_LEASE_MS = 30_000
-const TRIES = 4
-const FIRST_WAIT_MS = 500
-const LONGEST_WAIT_MS = 10_000
+const MAX_ATTEMPTS = 4
+const MIN_RETRY_MS = 500
+const MAX_RETRY_MS = 10_000
 
 /** Loaded when it is first needed: it takes longer to load than all other parts of a server together. */
-const library = () => import('acme-client')
+const loadAcmeClient = () => import('acme-client')
 
 /** One account at one ACME server. Its key is made once and kept sealed, so that all nodes are the same customer. */
-export class Acme {
+export class AcmeClient {
   readonly directoryUrl: string
   readonly #settings: AcmeSettings
   readonly #outbound: Outbound
   readonly #store: Store
-  readonly #keys: KeyMaker
+  readonly #keys: KeyGenerator
   readonly #holder: string
   #client: Promise<Client> | undefined
 
@@ -43,7 +43,7 @@ export class Acme {
     settings: AcmeSettings
     outbound: Outbound
     store: Store
-    keys: KeyMaker
+    keys: KeyGenerator
     /** Who this process is when it holds a lease. */
     holder: string
   }) {
@@ -57,31 +57,31 @@ export class Acme {
 
   /** The order itself is never asked for twice: one that was made although no answer came would then exist twice. */
   newOrder(names: readonly string[], replaces: string | undefined): Promise<Order> {
-    let place: string | undefined
-    return this.#patiently(
+    let newOrderUrl: string | undefined
+    return this.#withRetry(
       async (client) => {
         const directory = await this.#directory(client)
-        place = directory.newOrder
+        newOrderUrl = directory.newOrder
         const identifiers = names.map((value) => ({ type: 'dns', value }))
         if (replaces === undefined || directory.renewalInfo === undefined)
           return this.#createOrder(client, { identifiers })
         return this.#createOrder(client, { identifiers, replaces }).catch((error) => {
           // RFC 9773 section 5: a predecessor that is not accepted is no reason to go without a certificate.
-          const accepted = !(error instanceof AcmeRefused) || !PREDECESSOR_PROBLEMS.includes(error.type)
-          if (accepted) throw error
+          const isOtherError = !(error instanceof AcmeRejected) || !PREDECESSOR_PROBLEMS.includes(error.type)
+          if (isOtherError) throw error
           return this.#createOrder(client, { identifiers })
         })
       },
-      (error) => error.url === place,
+      (error) => error.url === newOrderUrl,
     )
   }
 
   order(url: string): Promise<Order> {
-    return this.#patiently((client) => client.getOrder({ url } as Order))
+    return this.#withRetry((client) => client.getOrder({ url } as Order))
   }
 
   authorizations(order: Order): Promise<Authorization[]> {
-    return this.#patiently((client) => client.getAuthorizations(order))
+    return this.#withRetry((client) => client.getAuthorizations(order))
   }
 
   /** What has to be found at the place of the challenge: the body of a page, or the text of a record. */
@@ -89,23 +89,23 @@ export class Acme {
     return (await this.#account()).getChallengeKeyAuthorization(challenge)
   }
 
-  async answer(challenge: Authorization['challenges'][number]): Promise<void> {
-    await this.#patiently((client) => client.completeChallenge(challenge))
+  async respondToChallenge(challenge: Authorization['challenges'][number]): Promise<void> {
+    await this.#withRetry((client) => client.completeChallenge(challenge))
   }
 
   async finalize(order: Order, names: readonly string[], key: Secret): Promise<Order> {
-    const { crypto } = await library()
-    const [, request] = await crypto.createCsr({ altNames: [...names] }, key.reveal())
-    return this.#patiently((client) => client.finalizeOrder(order, request))
+    const { crypto } = await loadAcmeClient()
+    const [, csr] = await crypto.createCsr({ altNames: [...names] }, key.reveal())
+    return this.#withRetry((client) => client.finalizeOrder(order, csr))
   }
 
   certificate(order: Order): Promise<string> {
-    return this.#patiently((client) => client.getCertificate(order))
+    return this.#withRetry((client) => client.getCertificate(order))
   }
 
   /** When the authority would like this certificate to be renewed; undefined when it has no opinion. */
   async renewalWindow(certificatePem: string): Promise<{ start: number; end: number } | undefined> {
-    return this.#patiently(async (client) => {
+    return this.#withRetry(async (client) => {
       const { renewalInfo } = await this.#directory(client)
       const id = renewalId(certificatePem)
       if (renewalInfo === undefined || id === undefined) return undefined
@@ -122,7 +122,7 @@ export class Acme {
 
   /** How CAA records name this authority. */
   async caaIdentities(): Promise<readonly string[]> {
-    const { meta } = await this.#patiently((client) => this.#directory(client))
+    const { meta } = await this.#withRetry((client) => this.#directory(client))
     return meta?.caaIdentities?.filter((name) => typeof name === 'string') ?? []
   }
 
@@ -130,23 +130,23 @@ export class Acme {
     try {
       return await client.createOrder(order)
     } catch (error) {
-      if (error instanceof AcmeRefused && error.type === 'accountDoesNotExist') await this.#forgetAccount()
+      if (error instanceof AcmeRejected && error.type === 'accountDoesNotExist') await this.#forgetAccount()
       throw error
     }
   }
 
   /** A server that stumbles is given a few moments; a longer trouble is for the job to wait out. */
-  async #patiently<T>(
+  async #withRetry<T>(
     work: (client: Client) => Promise<T>,
     isFinal: (error: AcmeUnavailable) => boolean = () => false,
   ): Promise<T> {
-    for (let tries = 1; ; tries += 1) {
+    for (let attempt = 1; ; attempt += 1) {
       try {
         return await work(await this.#account())
       } catch (error) {
-        if (!(error instanceof AcmeUnavailable) || tries === TRIES || isFinal(error)) throw error
-        const wait = error.retryAfterMs ?? FIRST_WAIT_MS * 2 ** (tries - 1)
-        if (wait > LONGEST_WAIT_MS) throw error
+        if (!(error instanceof AcmeUnavailable) || attempt === MAX_ATTEMPTS || isFinal(error)) throw error
+        const wait = error.retryAfterMs ?? MIN_RETRY_MS * 2 ** (attempt - 1)
+        if (wait > MAX_RETRY_MS) throw error
         await delay(wait)
       }
     }
@@ -165,19 +165,19 @@ export class Acme {
   }
 
   async #openAccount(): Promise<Client> {
-    const known = await this.#knownAccount()
-    if (known !== undefined) return known
-    for (let tries = 0; tries < 50; tries += 1) {
+    const stored = await this.#storedAccount()
+    if (stored !== undefined) return stored
+    for (let attempt = 0; attempt < 50; attempt += 1) {
       const lease = await this.#store.lease('certificates account', this.#holder, ACCOUNT_LEASE_MS)
       if (lease === undefined) {
         // Another node is at it.
         await delay(200)
-        const made = await this.#knownAccount()
-        if (made !== undefined) return made
+        const registered = await this.#storedAccount()
+        if (registered !== undefined) return registered
         continue
       }
       try {
-        return (await this.#knownAccount()) ?? (await this.#register())
+        return (await this.#storedAccount()) ?? (await this.#register())
       } finally {
         await lease.release()
       }
@@ -185,40 +185,40 @@ export class Acme {
     throw new AcmeUnavailable('The account at the certificate authority is still being made by another node.')
   }
 
-  async #knownAccount(): Promise<Client | undefined> {
-    const key = await this.#store.setting(this.#setting('key'))
-    const url = await this.#store.setting(this.#setting('url'))
+  async #storedAccount(): Promise<Client | undefined> {
+    const key = await this.#store.setting(this.#settingName('key'))
+    const url = await this.#store.setting(this.#settingName('url'))
     return key === undefined || !url ? undefined : this.#newClient(new Secret(key), url)
   }
 
   async #register(): Promise<Client> {
-    const name = this.#setting('key')
-    const kept = await this.#store.setting(name)
-    const key = kept === undefined ? await this.#keys.make('ecdsa') : new Secret(kept)
+    const name = this.#settingName('key')
+    const storedKey = await this.#store.setting(name)
+    const key = storedKey === undefined ? await this.#keys.generate('ecdsa') : new Secret(storedKey)
     // Kept before it is used, so that an account made in the last moment before a crash is found again.
-    if (kept === undefined) await this.#store.putSetting(name, key.reveal(), { secret: true })
+    if (storedKey === undefined) await this.#store.putSetting(name, key.reveal(), { secret: true })
     const client = await this.#newClient(key)
     const { email } = this.#settings
     await client.createAccount({
       termsOfServiceAgreed: true,
       ...(email === undefined ? {} : { contact: [`mailto:${email}`] }),
     })
-    await this.#store.putSetting(this.#setting('url'), client.getAccountUrl())
+    await this.#store.putSetting(this.#settingName('url'), client.getAccountUrl())
     return client
   }
 
   /** The server has lost us, as a test server does on every start. */
   async #forgetAccount(): Promise<void> {
-    await this.#store.putSetting(this.#setting('url'), '')
+    await this.#store.putSetting(this.#settingName('url'), '')
     this.#client = undefined
   }
 
-  #setting(part: 'key' | 'url'): string {
+  #settingName(part: 'key' | 'url'): string {
     return `acme.account_${part} ${this.directoryUrl}`
   }
 
   async #newClient(key: Secret, accountUrl?: string): Promise<Client> {
-    const { Client } = await library()
+    const { Client } = await loadAcmeClient()
     const client = new Client({
       directoryUrl: this.directoryUrl,
       accountKey: key.reveal(),

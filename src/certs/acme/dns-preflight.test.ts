@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { findTrouble } from './dns-preflight.ts'
-import { type NameResolver, ResolverFailed } from './resolver.ts'
+import { checkDns } from './dns-preflight.ts'
+import { type NameResolver, ResolverError } from './resolver.ts'
 import type { Subject } from './subject.ts'
 
 const base = 'adit.test'
@@ -46,7 +46,7 @@ type Records = Record<string, { a?: string[]; cname?: string; ns?: string[]; fai
 function world(records: Records): NameResolver {
   const at = (name: string) => {
     const { fails } = records[name] ?? {}
-    if (fails !== undefined) throw new ResolverFailed(fails, `The name ${name} could not be looked up.`)
+    if (fails !== undefined) throw new ResolverError(fails, `The name ${name} could not be looked up.`)
     return records[name] ?? {}
   }
   const addresses = async (name: string): Promise<string[]> => {
@@ -86,7 +86,7 @@ const fine: [string, Subject, Records][] = [
 
 for (const [name, subject, records] of fine)
   test(`nothing is wrong with ${name}`, async () => {
-    assert.equal(await findTrouble(subject, { resolver: world(records), base, nameServers }), undefined)
+    assert.equal(await checkDns(subject, { resolver: world(records), base, nameServers }), undefined)
   })
 
 const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][] = [
@@ -174,7 +174,7 @@ const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][
 
 for (const [name, subject, records, code, sentence] of wrong)
   test(`${name}: ${code}`, async () => {
-    const trouble = await findTrouble(subject, { resolver: world(records), base, nameServers })
+    const trouble = await checkDns(subject, { resolver: world(records), base, nameServers })
 
     assert.equal(trouble?.code, code)
     assert.match(trouble.msg, sentence)

@@ -3,7 +3,7 @@ import { fanOut } from '../../base/fan-out.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Follower, Row } from '../../store/index.ts'
 import type { ServedCertificate } from '../x509/served-certificate.ts'
-import { type Challenge, JOBS, type Job, jobOf } from './job.ts'
+import { type Challenge, JOBS, type Job, readJob } from './job.ts'
 import { domainSubject, ingressSubject, PLATFORM, platformSubject, type Subject } from './subject.ts'
 
 /** The kinds under which the platform keeps what its nodes tell each other. */
@@ -21,7 +21,7 @@ export const INVENTORY_KINDS = [
 ]
 
 /** A reserved domain as far as certificates are concerned. */
-export interface KnownDomain {
+export interface DomainRecord {
   readonly id: string
   readonly account: string
   readonly domain: string
@@ -32,7 +32,7 @@ export interface KnownDomain {
 }
 
 /** An agent ingress as far as certificates are concerned. */
-export interface KnownIngress {
+export interface IngressRecord {
   readonly id: string
   readonly account: string
   readonly domain: string
@@ -43,7 +43,7 @@ export interface KnownIngress {
 }
 
 /** A certificate with its key, and whether it was issued by us. */
-export interface KnownCertificate extends ServedCertificate {
+export interface CertificateRecord extends ServedCertificate {
   readonly id: string
   readonly account: string
   readonly managed: boolean
@@ -53,17 +53,17 @@ export interface KnownCertificate extends ServedCertificate {
 /** Everything about names and certificates in memory, followed from the store: no connection waits for a database. */
 export class Inventory implements Follower {
   readonly base: string
-  readonly domains = new Map<string, KnownDomain>()
-  readonly ingresses = new Map<string, KnownIngress>()
-  readonly certificates = new Map<string, KnownCertificate>()
+  readonly domains = new Map<string, DomainRecord>()
+  readonly ingresses = new Map<string, IngressRecord>()
+  readonly certificates = new Map<string, CertificateRecord>()
   readonly subjects = new Map<string, Subject>()
   /** By the id of the subject. */
   readonly jobs = new Map<string, Job>()
   /** The jobs that wait for somebody to look at their challenges. */
-  readonly #challenging = new Map<string, readonly Challenge[]>()
+  readonly #challengesBySubject = new Map<string, readonly Challenge[]>()
   /** Domains by name; a wildcard stands under its name with the star. */
-  readonly #byName = new Map<string, KnownDomain>()
-  readonly #ingressByName = new Map<string, KnownIngress>()
+  readonly #domainsByName = new Map<string, DomainRecord>()
+  readonly #ingressesByName = new Map<string, IngressRecord>()
   readonly #regions = new Map<string, readonly string[]>()
   #caa: readonly string[] = []
   readonly #changeListeners = new Set<(ids: readonly string[] | undefined) => void>()
@@ -91,23 +91,23 @@ export class Inventory implements Follower {
       this.certificates,
       this.subjects,
       this.jobs,
-      this.#challenging,
-      this.#byName,
-      this.#ingressByName,
+      this.#challengesBySubject,
+      this.#domainsByName,
+      this.#ingressesByName,
       this.#regions,
     ])
       map.clear()
     this.#caa = []
     this.#addPlatform()
-    for (const row of rows) this.#take(row.kind, row.id, row)
-    this.#moveTo(revision)
-    this.#tell(undefined, true)
+    for (const row of rows) this.#apply(row.kind, row.id, row)
+    this.#advanceTo(revision)
+    this.#notify(undefined, true)
   }
 
   change(changes: readonly { kind: string; id: string; row: Row | undefined; revision: number }[]): void {
-    const ids = changes.flatMap(({ kind, id, row }) => this.#take(kind, id, row))
-    this.#moveTo(changes.at(-1)?.revision ?? this.#revision)
-    this.#tell(ids, this.#recordsChanged)
+    const ids = changes.flatMap(({ kind, id, row }) => this.#apply(kind, id, row))
+    this.#advanceTo(changes.at(-1)?.revision ?? this.#revision)
+    this.#notify(ids, this.#recordsChanged)
     this.#recordsChanged = false
   }
 
@@ -124,20 +124,20 @@ export class Inventory implements Follower {
   }
 
   /** Resolves once everything up to a revision is known here. */
-  async reached(revision: number, signal: AbortSignal): Promise<void> {
+  async waitForRevision(revision: number, signal: AbortSignal): Promise<void> {
     while (this.#revision < revision) await once(this.#events, 'revision', { signal })
   }
 
-  domainNamed(name: string): KnownDomain | undefined {
-    return this.#byName.get(name)
+  domainByName(name: string): DomainRecord | undefined {
+    return this.#domainsByName.get(name)
   }
 
-  ingressNamed(name: string): KnownIngress | undefined {
-    return this.#ingressByName.get(name)
+  ingressByName(name: string): IngressRecord | undefined {
+    return this.#ingressesByName.get(name)
   }
 
   challenges(): Challenge[] {
-    return [...this.#challenging.values()].flat()
+    return [...this.#challengesBySubject.values()].flat()
   }
 
   regions(): { region: string; addresses: readonly string[] }[] {
@@ -148,7 +148,7 @@ export class Inventory implements Follower {
     return this.#caa
   }
 
-  #tell(ids: readonly string[] | undefined, recordsChanged: boolean): void {
+  #notify(ids: readonly string[] | undefined, recordsChanged: boolean): void {
     const onError = (err: unknown) => this.#log.error({ err }, 'certificate inventory listener failed')
     fanOut(this.#changeListeners, (listener) => listener(ids), onError)
     if (recordsChanged) fanOut(this.#recordsListeners, (listener) => listener(), onError)
@@ -159,30 +159,30 @@ export class Inventory implements Follower {
     if (platform !== undefined) this.subjects.set(platform.id, platform)
   }
 
-  #moveTo(revision: number): void {
+  #advanceTo(revision: number): void {
     this.#revision = Math.max(this.#revision, revision)
     this.#events.emit('revision')
   }
 
   /** Answers with the ids that are touched by a row: its own, or that of the subject it is about. */
-  #take(kind: string, id: string, row: Row | undefined): string[] {
+  #apply(kind: string, id: string, row: Row | undefined): string[] {
     switch (kind) {
       case 'reserved_domains':
-        this.#takeDomain(id, row)
+        this.#applyDomain(id, row)
         return [id]
       case 'agent_ingresses':
-        this.#takeIngress(id, row)
+        this.#applyIngress(id, row)
         return [id]
       case 'tls_certificates':
         if (row === undefined) this.certificates.delete(id)
-        else this.certificates.set(id, certificateOf(row))
+        else this.certificates.set(id, toCertificateRecord(row))
         return [id]
       case JOBS: {
         const subject = id.replace('certificate_job_', '')
-        const job = row && jobOf(row).job
+        const job = row && readJob(row).job
         if (job === undefined) this.jobs.delete(subject)
         else this.jobs.set(subject, job)
-        this.#takeChallenges(subject, job?.challenges ?? [])
+        this.#applyChallenges(subject, job?.challenges ?? [])
         return [subject]
       }
       case REGIONS_KIND:
@@ -197,22 +197,23 @@ export class Inventory implements Follower {
     }
   }
 
-  #takeChallenges(subject: string, challenges: readonly Challenge[]): void {
-    const before = this.#challenging.get(subject) ?? []
-    if (before.length === 0 && challenges.length === 0) return
-    if (challenges.length === 0) this.#challenging.delete(subject)
-    else this.#challenging.set(subject, challenges)
+  #applyChallenges(subject: string, challenges: readonly Challenge[]): void {
+    const previous = this.#challengesBySubject.get(subject) ?? []
+    if (previous.length === 0 && challenges.length === 0) return
+    if (challenges.length === 0) this.#challengesBySubject.delete(subject)
+    else this.#challengesBySubject.set(subject, challenges)
     this.#recordsChanged = true
   }
 
-  #takeDomain(id: string, row: Row | undefined): void {
-    const before = this.domains.get(id)
-    if (before !== undefined && this.#byName.get(before.domain)?.id === id) this.#byName.delete(before.domain)
+  #applyDomain(id: string, row: Row | undefined): void {
+    const previous = this.domains.get(id)
+    if (previous !== undefined && this.#domainsByName.get(previous.domain)?.id === id)
+      this.#domainsByName.delete(previous.domain)
     this.domains.delete(id)
     this.subjects.delete(id)
     if (row === undefined) return
     const { domain, certificate_id, certificate_management_policy: policy } = row.data
-    const known = {
+    const record = {
       id,
       account: row.account,
       domain: domain as string,
@@ -221,20 +222,20 @@ export class Inventory implements Follower {
       statusMessage: statusMessage(row),
       revision: row.revision,
     }
-    this.domains.set(id, known)
-    this.#byName.set(known.domain, known)
+    this.domains.set(id, record)
+    this.#domainsByName.set(record.domain, record)
     const subject = domainSubject(row, this.base)
     if (subject !== undefined) this.subjects.set(id, subject)
   }
 
-  #takeIngress(id: string, row: Row | undefined): void {
-    const before = this.ingresses.get(id)
-    for (const name of before === undefined ? [] : [before.domain, ...before.regionDomains])
-      if (this.#ingressByName.get(name)?.id === id) this.#ingressByName.delete(name)
+  #applyIngress(id: string, row: Row | undefined): void {
+    const previous = this.ingresses.get(id)
+    for (const name of previous === undefined ? [] : [previous.domain, ...previous.regionDomains])
+      if (this.#ingressesByName.get(name)?.id === id) this.#ingressesByName.delete(name)
     this.ingresses.delete(id)
     this.subjects.delete(id)
     if (row === undefined) return
-    const known = {
+    const record = {
       id,
       account: row.account,
       domain: row.data.domain as string,
@@ -243,8 +244,8 @@ export class Inventory implements Follower {
       statusMessage: statusMessage(row),
       revision: row.revision,
     }
-    this.ingresses.set(id, known)
-    for (const name of [known.domain, ...known.regionDomains]) this.#ingressByName.set(name, known)
+    this.ingresses.set(id, record)
+    for (const name of [record.domain, ...record.regionDomains]) this.#ingressesByName.set(name, record)
     const subject = ingressSubject(row)
     if (subject !== undefined) this.subjects.set(id, subject)
   }
@@ -257,7 +258,7 @@ function statusMessage(row: Row): string | undefined {
   return status?.provisioning_job?.msg
 }
 
-function certificateOf(row: Row): KnownCertificate {
+function toCertificateRecord(row: Row): CertificateRecord {
   return {
     id: row.id,
     account: row.account,

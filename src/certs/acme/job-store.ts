@@ -10,20 +10,20 @@ import {
   type Store,
   type Transaction,
 } from '../../store/index.ts'
-import { jobDraft, jobOf, jobPlace, newJob, type StoredJob, sameNames, statusOf } from './job.ts'
+import { jobKey, newJob, readJob, type StoredJob, sameNames, statusOf, toJobDraft } from './job.ts'
 import { recentFailures } from './schedule.ts'
 import { domainSubject, ingressSubject, PLATFORM, type Subject } from './subject.ts'
 
 /** What was being worked for is not wanted any more, or not in this way. */
-export class Superseded extends Error {
+export class SupersededError extends Error {
   override name = 'Superseded'
 }
 
 /** The kind under which failed validations of a name are kept; it outlives the reservation of the name. */
-export const FAILURES = 'certificate_failures'
+export const FAILURES_KIND = 'certificate_failures'
 
 /** The audit record of something that the platform did by itself. */
-export function ownDeed(
+export function systemAuditEntry(
   clock: Clock,
   entry: Pick<AuditEntry, 'account' | 'action' | 'kind' | 'object'>,
 ): AuditEntry {
@@ -47,7 +47,7 @@ export function resourceOf(subject: Pick<Subject, 'kind'>): Resource | undefined
  * Reads and writes the state of one job. Every write is refused once the lease is lost or the subject has changed, so
  * that a worker that slept can do no harm when it wakes.
  */
-export class Ledger {
+export class JobStore {
   readonly #store: Store
   readonly #clock: Clock
   readonly #base: string
@@ -63,12 +63,12 @@ export class Ledger {
   }
 
   /** The job and the subject's revision as they are now. */
-  async read(): Promise<StoredJob & { subjectRevision: number; began: boolean }> {
-    const { kind, account, id } = jobPlace(this.#subject)
+  async read(): Promise<StoredJob & { subjectRevision: number; exists: boolean }> {
+    const { kind, account, id } = jobKey(this.#subject)
     const subject = await this.#requireSubject(this.#store)
     const row = await this.#store.get(kind, account, id)
-    const stored = row === undefined ? { job: newJob(this.#subject), key: undefined } : jobOf(row)
-    return { ...stored, subjectRevision: subject?.revision ?? 0, began: row !== undefined }
+    const stored = row === undefined ? { job: newJob(this.#subject), key: undefined } : readJob(row)
+    return { ...stored, subjectRevision: subject?.revision ?? 0, exists: row !== undefined }
   }
 
   /** Writes the job, and what the API shows of it if that has changed. Answers with the store's revision. */
@@ -86,16 +86,16 @@ export class Ledger {
       await tx.requireLease(this.#lease)
       const row = await this.#requireSubject(tx)
       await issued?.work(tx)
-      const shown = await this.#show(tx, row, stored, issued?.certificateId)
-      const draft = jobDraft(subject, {
+      const subjectRow = await this.#updateStatus(tx, row, stored, issued?.certificateId)
+      const draft = toJobDraft(subject, {
         ...stored,
-        job: { ...stored.job, subjectRevision: shown?.revision ?? 0 },
+        job: { ...stored.job, subjectRevision: subjectRow?.revision ?? 0 },
       })
       const exists = await tx.get(draft.kind, draft.account, draft.id)
-      const written = exists === undefined ? await tx.insert(draft) : await tx.update(draft)
+      const saved = exists === undefined ? await tx.insert(draft) : await tx.update(draft)
       const deed = { action: issued === undefined ? 'certificate_progress' : 'issue_certificate' }
       await tx.audit(
-        ownDeed(this.#clock, {
+        systemAuditEntry(this.#clock, {
           ...deed,
           // Progress is the platform's business; a new certificate is the account's.
           account: issued === undefined ? PLATFORM : subject.account,
@@ -103,32 +103,37 @@ export class Ledger {
           object: subject.id,
         }),
       )
-      return written.revision
+      return saved.revision
     })
   }
 
   /** When validations of this name have failed lately, whichever reservation of it they were for. */
   async failures(): Promise<number[]> {
-    const row = await this.#store.get(FAILURES, PLATFORM, this.#failuresId())
+    const row = await this.#store.get(FAILURES_KIND, PLATFORM, this.#failuresId())
     return recentFailures((row?.data.at as number[] | undefined) ?? [], this.#clock.now())
   }
 
-  async noteFailure(): Promise<void> {
+  async recordFailure(): Promise<void> {
     const at = [...(await this.failures()), this.#clock.now()]
     await this.#store.write({}, async (tx) => {
       await tx.requireLease(this.#lease)
       const id = this.#failuresId()
-      const draft = { kind: FAILURES, account: PLATFORM, id, data: { at }, claims: [], references: [] }
-      if ((await tx.get(FAILURES, PLATFORM, id)) === undefined) await tx.insert(draft)
+      const draft = { kind: FAILURES_KIND, account: PLATFORM, id, data: { at }, claims: [], references: [] }
+      if ((await tx.get(FAILURES_KIND, PLATFORM, id)) === undefined) await tx.insert(draft)
       else await tx.update(draft)
       await tx.audit(
-        ownDeed(this.#clock, { account: PLATFORM, action: 'note_failure', kind: FAILURES, object: id }),
+        systemAuditEntry(this.#clock, {
+          account: PLATFORM,
+          action: 'note_failure',
+          kind: FAILURES_KIND,
+          object: id,
+        }),
       )
     })
   }
 
   #failuresId(): string {
-    return `${FAILURES}_${this.#subject.domain.replace(/^\*\./, '')}`
+    return `${FAILURES_KIND}_${this.#subject.domain.replace(/^\*\./, '')}`
   }
 
   /** The subject's row, if it has one; throws when it asks for something else by now. */
@@ -137,12 +142,13 @@ export class Ledger {
     if (resource === undefined) return undefined
     const { account, id, kind, keyType, names } = this.#subject
     const row = await reader.get(resource.kind, account, id)
-    const now = row && (kind === 'ingress' ? ingressSubject(row) : domainSubject(row, this.#base))
-    if (now?.kind !== kind || now.keyType !== keyType || !sameNames(now.names, names)) throw new Superseded()
+    const current = row && (kind === 'ingress' ? ingressSubject(row) : domainSubject(row, this.#base))
+    if (current?.kind !== kind || current.keyType !== keyType || !sameNames(current.names, names))
+      throw new SupersededError()
     return row
   }
 
-  async #show(
+  async #updateStatus(
     tx: Transaction,
     row: Row | undefined,
     { job }: StoredJob,

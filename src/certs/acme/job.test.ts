@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { dueAt, IN_PROGRESS, type Job, newJob, statusOf } from './job.ts'
+import { IN_PROGRESS, type Job, jobDueAt, newJob, statusOf } from './job.ts'
 import type { Subject } from './subject.ts'
 
 const subject: Subject = {
@@ -73,24 +73,24 @@ test('what is shown follows from the job alone', () => {
 })
 
 test('a job is due at once when there is none, and when something else is wanted', () => {
-  assert.equal(dueAt(subject, undefined, facts), 0)
-  assert.equal(dueAt(subject, resting, facts), 60_000)
-  assert.equal(dueAt({ ...subject, keyType: 'rsa' }, resting, facts), 0)
-  assert.equal(dueAt({ ...subject, names: ['shop.example.com', 'more.example.com'] }, resting, facts), 0)
-  assert.equal(dueAt(subject, resting, { ...facts, directory: 'https://other.example/dir' }), 0)
+  assert.equal(jobDueAt(subject, undefined, facts), 0)
+  assert.equal(jobDueAt(subject, resting, facts), 60_000)
+  assert.equal(jobDueAt({ ...subject, keyType: 'rsa' }, resting, facts), 0)
+  assert.equal(jobDueAt({ ...subject, names: ['shop.example.com', 'more.example.com'] }, resting, facts), 0)
+  assert.equal(jobDueAt(subject, resting, { ...facts, directory: 'https://other.example/dir' }), 0)
 })
 
 test('a job that waits for its next try is left alone until then', () => {
   const waiting = { ...resting, startedAt: 1, dueAt: 500, error }
 
-  assert.equal(dueAt({ ...subject, keyType: 'rsa' }, waiting, facts), 500)
+  assert.equal(jobDueAt({ ...subject, keyType: 'rsa' }, waiting, facts), 500)
 })
 
 test('a job that was given up wakes when its owner touches the resource', () => {
   const over = { ...resting, startedAt: 1, dueAt: null, error, subjectRevision: 5 }
 
-  assert.equal(dueAt(subject, over, { ...facts, subjectRevision: 5 }), undefined)
-  assert.equal(dueAt(subject, over, { ...facts, subjectRevision: 6 }), 0)
+  assert.equal(jobDueAt(subject, over, { ...facts, subjectRevision: 5 }), undefined)
+  assert.equal(jobDueAt(subject, over, { ...facts, subjectRevision: 6 }), 0)
 })
 
 test('times that a clock far ahead has written are not waited for once the clock is right', () => {
@@ -100,8 +100,8 @@ test('times that a clock far ahead has written are not waited for once the clock
   const failed = { ...newJob(subject), startedAt: ahead, dueAt: ahead + 60_000, error }
   const begunBefore = { ...failed, startedAt: 1000 }
 
-  for (const job of [renewsLate, failed, begunBefore]) assert.equal(dueAt(subject, job, facts), 0)
+  for (const job of [renewsLate, failed, begunBefore]) assert.equal(jobDueAt(subject, job, facts), 0)
   // Under the clock that wrote them they hold, so that the authority is not asked again and again.
-  assert.equal(dueAt(subject, renewsLate, { ...facts, now: ahead }), ahead)
-  assert.equal(dueAt(subject, failed, { ...facts, now: ahead }), ahead + 60_000)
+  assert.equal(jobDueAt(subject, renewsLate, { ...facts, now: ahead }), ahead)
+  assert.equal(jobDueAt(subject, failed, { ...facts, now: ahead }), ahead + 60_000)
 })

@@ -2,7 +2,7 @@ import { timestamp } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
 import type { Draft, Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
-import type { Trouble } from './dns-preflight.ts'
+import type { DnsProblem } from './dns-preflight.ts'
 import { PLATFORM, type Subject } from './subject.ts'
 
 /** The kind under which the store keeps what is being done for a subject. */
@@ -14,7 +14,7 @@ export type Challenge =
   | { readonly type: 'dns-01'; readonly name: string; readonly value: string }
 
 /** The certificate that a job has got. */
-export interface Issued {
+export interface IssuedCertificate {
   readonly id: string
   readonly directory: string
   readonly keyType: ManagedKeyType
@@ -34,7 +34,7 @@ export interface Job {
   readonly startedAt: number | null
   /** When to look at it again; null after giving up. */
   readonly dueAt: number | null
-  readonly error: Trouble | null
+  readonly error: DnsProblem | null
   /** Attempts that failed since the last success. */
   readonly attempts: number
   readonly failedSince: number | null
@@ -46,7 +46,7 @@ export interface Job {
     readonly names: readonly string[]
   } | null
   readonly challenges: readonly Challenge[]
-  readonly certificate: Issued | null
+  readonly certificate: IssuedCertificate | null
   /** The subject's revision at the last write, to notice that its owner has touched it since. */
   readonly subjectRevision: number
 }
@@ -77,18 +77,18 @@ export function newJob(subject: Subject): Job {
 }
 
 /** Where the row of a subject's job is kept. Jobs that no account asked for belong to the platform. */
-export function jobPlace({ kind, id, account }: Pick<Subject, 'kind' | 'id' | 'account'>) {
+export function jobKey({ kind, id, account }: Pick<Subject, 'kind' | 'id' | 'account'>) {
   return { kind: JOBS, account: kind === 'own' ? PLATFORM : account, id: `certificate_job_${id}` }
 }
 
-export function jobOf(row: Row): StoredJob {
+export function readJob(row: Row): StoredJob {
   const key = row.secrets?.key
   return { job: row.data as unknown as Job, key: key === undefined ? undefined : new Secret(key) }
 }
 
-export function jobDraft(subject: Subject, { job, key }: StoredJob): Draft {
+export function toJobDraft(subject: Subject, { job, key }: StoredJob): Draft {
   return {
-    ...jobPlace(subject),
+    ...jobKey(subject),
     data: { ...job },
     secrets: key === undefined ? undefined : { key: key.reveal() },
     claims: [],
@@ -104,7 +104,7 @@ export function jobDraft(subject: Subject, { job, key }: StoredJob): Draft {
 export interface CertificateStatus {
   readonly renews_at: string | null
   readonly provisioning_job: {
-    readonly error_code: Trouble['code'] | null
+    readonly error_code: DnsProblem['code'] | null
     readonly msg: string
     readonly started_at: string
     readonly retries_at: string | null
@@ -119,15 +119,15 @@ export const AUTOMATIC_OFF =
 
 /** What is shown of a job; all of it follows from what is stored, so it cannot say anything else. */
 export function statusOf({ startedAt, dueAt, error, certificate }: Job): CertificateStatus {
-  const moment = (at: number | null) => (at === null ? null : timestamp(at))
-  if (startedAt === null) return { renews_at: moment(certificate?.renewsAt ?? null), provisioning_job: null }
+  const format = (time: number | null) => (time === null ? null : timestamp(time))
+  if (startedAt === null) return { renews_at: format(certificate?.renewsAt ?? null), provisioning_job: null }
   return {
-    renews_at: certificate === null ? null : moment(dueAt),
+    renews_at: certificate === null ? null : format(dueAt),
     provisioning_job: {
       error_code: error?.code ?? null,
       msg: error?.msg ?? IN_PROGRESS,
       started_at: timestamp(startedAt),
-      retries_at: error === null ? null : moment(dueAt),
+      retries_at: error === null ? null : format(dueAt),
     },
   }
 }
@@ -146,23 +146,23 @@ export function offStatus(since: number): CertificateStatus {
 }
 
 /** When a subject's job is to be worked on; undefined when only its owner can bring it back to life. */
-export function dueAt(
+export function jobDueAt(
   subject: Subject,
   job: Job | undefined,
-  facts: { directory: string; subjectRevision: number; now: number },
+  context: { directory: string; subjectRevision: number; now: number },
 ): number | undefined {
   if (job === undefined) return 0
-  if (isOfWrongClock(job, facts.now)) return 0
-  if (job.dueAt === null) return facts.subjectRevision > job.subjectRevision ? 0 : undefined
+  if (hasFutureTimes(job, context.now)) return 0
+  if (job.dueAt === null) return context.subjectRevision > job.subjectRevision ? 0 : undefined
   // While an attempt is under way or waits for its next try, that time counts, whatever is wanted by now.
   if (job.startedAt !== null) return job.dueAt
   const { certificate } = job
-  const wanted =
+  const isCurrent =
     certificate !== null &&
-    certificate.directory === facts.directory &&
+    certificate.directory === context.directory &&
     certificate.keyType === subject.keyType &&
     sameNames(certificate.names, subject.names)
-  return wanted ? certificate.renewsAt : 0
+  return isCurrent ? certificate.renewsAt : 0
 }
 
 /** The longest that an authority asks to wait, and some more. */
@@ -170,13 +170,13 @@ const MAX_WAIT_MS = 8 * 24 * 60 * 60 * 1000
 const CLOCK_TOLERANCE_MS = 60_000
 
 /** Whether the times of a job were written under a clock that was ahead: waiting for them could take years (P54). */
-function isOfWrongClock({ startedAt, dueAt: next, certificate }: Job, now: number): boolean {
+function hasFutureTimes({ startedAt, dueAt: next, certificate }: Job, now: number): boolean {
   if (startedAt !== null)
     return startedAt > now + CLOCK_TOLERANCE_MS || (next !== null && next > now + MAX_WAIT_MS)
   // Whatever the authority suggests lies within the life of the certificate.
   return certificate !== null && certificate.renewsAt >= certificate.notAfter && now < certificate.notAfter
 }
 
-export function sameNames(some: readonly string[], others: readonly string[]): boolean {
-  return some.length === others.length && some.every((name) => others.includes(name))
+export function sameNames(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((name) => b.includes(name))
 }

@@ -2,27 +2,27 @@ import { setMaxListeners } from 'node:events'
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Store } from '../../store/index.ts'
-import type { Acme } from './client.ts'
+import type { AcmeClient } from './client.ts'
 import type { Inventory } from './inventory.ts'
-import { type IssueTools, IssueTurn } from './issue.ts'
-import { dueAt } from './job.ts'
-import type { Chance } from './schedule.ts'
+import { IssueAttempt, type IssueContext } from './issue.ts'
+import { jobDueAt } from './job.ts'
+import type { Random } from './schedule.ts'
 
-const AT_ONCE = 8
+const MAX_RUNNING = 8
 // The wall clock may be set, so no timer is trusted for longer than this (P54).
-const LONGEST_SLEEP_MS = 15_000
+const MAX_SLEEP_MS = 15_000
 const STORE_RETRY_MS = 10_000
-const NEWS_MS = 1000
+const FEED_DELAY_MS = 1000
 const CLOCK_JUMP_MS = 60_000
 
 /** Sees to it that every certificate is worked on when it is due, on one node at a time. */
-export class Jobs {
-  readonly #tools: IssueTools
+export class JobRunner {
+  readonly #context: IssueContext
   readonly #inventory: Inventory
-  readonly #acme: Acme
+  readonly #acme: AcmeClient
   readonly #store: Store
   readonly #clock: Clock
-  readonly #chance: Chance
+  readonly #random: Random
   readonly #log: Logger
   readonly #holder: string
   readonly #leaseMs: number
@@ -31,36 +31,36 @@ export class Jobs {
   readonly #running = new Map<string, Promise<void>>()
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
-  #watch: { stop(): void } | undefined
+  #subscription: { stop(): void } | undefined
   /** By how much the wall clock is ahead of the monotonic one; it changes only when the wall clock is set. */
-  #ahead: number
+  #clockOffset: number
 
-  constructor(tools: IssueTools, options: { holder: string; leaseMs: number }) {
-    this.#tools = tools
-    this.#inventory = tools.inventory
-    this.#acme = tools.acme
-    this.#store = tools.store
-    this.#clock = tools.clock
-    this.#ahead = tools.clock.now() - tools.clock.monotonic()
-    this.#chance = tools.chance
-    this.#log = tools.log
+  constructor(context: IssueContext, options: { holder: string; leaseMs: number }) {
+    this.#context = context
+    this.#inventory = context.inventory
+    this.#acme = context.acme
+    this.#store = context.store
+    this.#clock = context.clock
+    this.#clockOffset = context.clock.now() - context.clock.monotonic()
+    this.#random = context.random
+    this.#log = context.log
     this.#holder = options.holder
     this.#leaseMs = options.leaseMs
     setMaxListeners(0, this.#stopping.signal)
   }
 
   start(): void {
-    this.#watch = this.#inventory.onChange((ids) => {
+    this.#subscription = this.#inventory.onChange((ids) => {
       this.#plan(ids)
-      this.#arm()
+      this.#armTimer()
     })
     this.#plan(undefined)
-    this.#arm()
+    this.#armTimer()
   }
 
   /** Leaves what is under way where it is; whoever comes next goes on from there. */
   async stop(): Promise<void> {
-    this.#watch?.stop()
+    this.#subscription?.stop()
     clearTimeout(this.#timer)
     this.#stopping.abort()
     await Promise.allSettled(this.#running.values())
@@ -81,7 +81,7 @@ export class Jobs {
       const subject = this.#inventory.subjects.get(id)
       const due =
         subject &&
-        dueAt(subject, this.#inventory.jobs.get(id), {
+        jobDueAt(subject, this.#inventory.jobs.get(id), {
           directory: this.#acme.directoryUrl,
           subjectRevision:
             (this.#inventory.domains.get(id) ?? this.#inventory.ingresses.get(id))?.revision ?? 0,
@@ -92,42 +92,42 @@ export class Jobs {
     }
   }
 
-  #arm(): void {
+  #armTimer(): void {
     if (this.#stopping.signal.aborted) return
     clearTimeout(this.#timer)
-    let next = this.#clock.now() + LONGEST_SLEEP_MS
+    let next = this.#clock.now() + MAX_SLEEP_MS
     for (const [id, due] of this.#due) if (due < next && !this.#running.has(id)) next = due
-    const wait = this.#running.size >= AT_ONCE ? LONGEST_SLEEP_MS : Math.max(0, next - this.#clock.now())
+    const wait = this.#running.size >= MAX_RUNNING ? MAX_SLEEP_MS : Math.max(0, next - this.#clock.now())
     this.#timer = setTimeout(() => {
       this.#startDue()
-      this.#arm()
+      this.#armTimer()
     }, wait)
     this.#timer.unref()
   }
 
   /** Plans everything anew once the wall clock was set: times from before mean nothing now. */
-  #noticeClock(): void {
-    const ahead = this.#clock.now() - this.#clock.monotonic()
-    if (Math.abs(ahead - this.#ahead) > CLOCK_JUMP_MS) this.#plan(undefined)
-    this.#ahead = ahead
+  #replanAfterClockJump(): void {
+    const offset = this.#clock.now() - this.#clock.monotonic()
+    if (Math.abs(offset - this.#clockOffset) > CLOCK_JUMP_MS) this.#plan(undefined)
+    this.#clockOffset = offset
   }
 
   #startDue(): void {
-    this.#noticeClock()
+    this.#replanAfterClockJump()
     const now = this.#clock.now()
     for (const [id, due] of this.#due) {
-      if (this.#running.size >= AT_ONCE || this.#stopping.signal.aborted) return
+      if (this.#running.size >= MAX_RUNNING || this.#stopping.signal.aborted) return
       if (due > now || this.#running.has(id)) continue
-      const turn = this.#run(id)
+      const run = this.#run(id)
         .catch((error) => {
           this.#log.error({ err: error }, 'a certificate job could not be worked on')
           this.#due.set(id, this.#clock.now() + STORE_RETRY_MS)
         })
         .finally(() => {
           this.#running.delete(id)
-          this.#arm()
+          this.#armTimer()
         })
-      this.#running.set(id, turn)
+      this.#running.set(id, run)
     }
   }
 
@@ -142,23 +142,23 @@ export class Jobs {
     const lease = await this.#store.lease(`certificates ${subject.domain}`, holder, this.#leaseMs)
     if (lease === undefined) {
       // Whoever has it is at work, or gone; a look after a while tells which.
-      this.#due.set(id, this.#clock.now() + (this.#leaseMs / 2) * (1 + this.#chance()))
+      this.#due.set(id, this.#clock.now() + (this.#leaseMs / 2) * (1 + this.#random()))
       return
     }
-    const lost = new AbortController()
-    const keeping = setInterval(() => {
+    const leaseLost = new AbortController()
+    const renewTimer = setInterval(() => {
       lease.renew().then(
-        (held) => held || lost.abort(),
+        (isHeld) => isHeld || leaseLost.abort(),
         () => {},
       )
     }, this.#leaseMs / 3)
-    keeping.unref()
+    renewTimer.unref()
     try {
-      const signal = AbortSignal.any([this.#stopping.signal, lost.signal])
-      const revision = await new IssueTurn(this.#tools, subject, lease, signal).run()
+      const signal = AbortSignal.any([this.#stopping.signal, leaseLost.signal])
+      const revision = await new IssueAttempt(this.#context, subject, lease, signal).run()
       await this.#planAfter(id, revision, signal)
     } finally {
-      clearInterval(keeping)
+      clearInterval(renewTimer)
       await lease.release().catch(() => {})
     }
   }
@@ -167,11 +167,11 @@ export class Jobs {
   async #planAfter(id: string, revision: number, signal: AbortSignal): Promise<void> {
     if (revision === 0) {
       // There was nothing to do, and the news of why is still on its way.
-      this.#due.set(id, this.#clock.now() + NEWS_MS)
+      this.#due.set(id, this.#clock.now() + FEED_DELAY_MS)
       return
     }
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(NEWS_MS * 10)])
-    await this.#inventory.reached(revision, patience).catch(() => {})
+    const timeout = AbortSignal.any([signal, AbortSignal.timeout(FEED_DELAY_MS * 10)])
+    await this.#inventory.waitForRevision(revision, timeout).catch(() => {})
     this.#plan([id])
   }
 }

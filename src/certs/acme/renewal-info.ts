@@ -3,7 +3,7 @@ import { AuthorityKeyIdentifierExtension, X509Certificate } from '../x509/asn1.t
 
 /** How renewal information names a certificate (RFC 9773 section 4.1); undefined when it does not say who signed it. */
 export function renewalId(certificatePem: string): string | undefined {
-  const keyId = new X509Certificate(firstOf(certificatePem)).getExtension(
+  const keyId = new X509Certificate(firstBlock(certificatePem)).getExtension(
     AuthorityKeyIdentifierExtension,
   )?.keyId
   if (keyId === undefined) return undefined
@@ -11,13 +11,13 @@ export function renewalId(certificatePem: string): string | undefined {
   const hex = serialNumber.length % 2 === 0 ? serialNumber : `0${serialNumber}`
   // As in DER: a leading zero byte keeps a serial with its top bit set from being negative.
   const serial = Number.parseInt(hex[0]!, 16) >= 8 ? `00${hex}` : hex
-  return `${encode(keyId)}.${encode(serial)}`
+  return `${hexToBase64Url(keyId)}.${hexToBase64Url(serial)}`
 }
 
-function firstOf(chainPem: string): string {
+function firstBlock(chainPem: string): string {
   return chainPem.slice(0, chainPem.indexOf('-----END') + '-----END CERTIFICATE-----'.length)
 }
 
-function encode(hex: string): string {
+function hexToBase64Url(hex: string): string {
   return Buffer.from(hex, 'hex').toString('base64url')
 }

@@ -7,13 +7,13 @@ import { systemClock } from '../../base/clock.ts'
 import { silentLog } from '../../base/log.ts'
 import { openStore } from '../../store/index.ts'
 import { createAuthority, loadAuthority } from '../x509/authority.ts'
-import { KeyMaker } from '../x509/keys.ts'
-import type { Acme } from './client.ts'
+import { KeyGenerator } from '../x509/keys.ts'
+import type { AcmeClient } from './client.ts'
 import { INVENTORY_KINDS, Inventory } from './inventory.ts'
-import { defaultTimings, type IssueTools } from './issue.ts'
-import { type Job, jobDraft, newJob } from './job.ts'
-import { ownDeed } from './job-store.ts'
-import { RenewalWatch } from './renewal-watch.ts'
+import { defaultTimings, type IssueContext } from './issue.ts'
+import { type Job, newJob, toJobDraft } from './job.ts'
+import { systemAuditEntry } from './job-store.ts'
+import { RenewalPoller } from './renewal-watch.ts'
 import { PLATFORM, platformSubject } from './subject.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -47,8 +47,10 @@ async function startWatch(t: TestContext, window: { start: number; end: number }
       references: [],
     })
     const job = { ...newJob(subject), dueAt: certificate.renewsAt, certificate }
-    await tx.insert(jobDraft(subject, { job, key: undefined }))
-    await tx.audit(ownDeed(clock, { account: PLATFORM, action: 'test', kind: 'test', object: undefined }))
+    await tx.insert(toJobDraft(subject, { job, key: undefined }))
+    await tx.audit(
+      systemAuditEntry(clock, { account: PLATFORM, action: 'test', kind: 'test', object: undefined }),
+    )
   })
   const inventory = new Inventory('adit.test', silentLog)
   const following = await store.follow(INVENTORY_KINDS, inventory)
@@ -60,14 +62,14 @@ async function startWatch(t: TestContext, window: { start: number; end: number }
       asked += 1
       return window
     },
-  } as unknown as Acme
-  const tools: IssueTools = {
+  } as unknown as AcmeClient
+  const tools: IssueContext = {
     ...{ store, acme, inventory, clock, timings: defaultTimings, nameServers: [], log: silentLog },
     resolver: { addresses: async () => [], cname: async () => [], ns: async () => [], txt: async () => [] },
-    keys: new KeyMaker(),
-    chance: () => 0,
+    keys: new KeyGenerator(),
+    random: () => 0,
   }
-  const watch = new RenewalWatch(tools, { holder: 'test', leaseMs: 5000 })
+  const watch = new RenewalPoller(tools, { holder: 'test', leaseMs: 5000 })
   const renewsAt = () => inventory.jobs.get(PLATFORM)!.certificate!.renewsAt
   return { watch, renewsAt, planned: certificate.renewsAt, asked: () => asked }
 }

@@ -1,33 +1,33 @@
 import { LeaseLost } from '../../store/index.ts'
-import type { IssueTools } from './issue.ts'
-import { Ledger, Superseded } from './job-store.ts'
+import type { IssueContext } from './issue.ts'
+import { JobStore, SupersededError } from './job-store.ts'
 import { suggestedAt } from './schedule.ts'
 import type { Subject } from './subject.ts'
 
 const HOUR = 60 * 60 * 1000
 // RFC 9773 section 4.3: a few times a day, so that a revocation in the making is noticed in time.
-const ASK_EVERY = 6 * HOUR
-const LOOK_EVERY_MS = 60_000
-const AT_ONCE = 20
+const POLL_INTERVAL_MS = 6 * HOUR
+const CHECK_INTERVAL_MS = 60_000
+const BATCH_SIZE = 20
 
 /** Asks the authority from time to time whether certificates should be renewed earlier or later than planned. */
-export class RenewalWatch {
-  readonly #tools: IssueTools
+export class RenewalPoller {
+  readonly #context: IssueContext
   readonly #lease: { holder: string; leaseMs: number }
   /** When to ask about each subject next; spread over the first hours after the start. */
-  readonly #askAt = new Map<string, number>()
+  readonly #nextPoll = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   #working: Promise<void> = Promise.resolve()
 
-  constructor(tools: IssueTools, lease: { holder: string; leaseMs: number }) {
-    this.#tools = tools
+  constructor(context: IssueContext, lease: { holder: string; leaseMs: number }) {
+    this.#context = context
     this.#lease = lease
   }
 
   start(): void {
     this.#timer = setInterval(() => {
       this.#working = this.#working.then(() => this.run())
-    }, LOOK_EVERY_MS)
+    }, CHECK_INTERVAL_MS)
     this.#timer.unref()
   }
 
@@ -38,26 +38,26 @@ export class RenewalWatch {
 
   /** Asks about some certificates whose turn it is. */
   async run(): Promise<void> {
-    const { clock, chance, inventory, log } = this.#tools
+    const { clock, random, inventory, log } = this.#context
     const now = clock.monotonic()
-    let asked = 0
+    let polled = 0
     for (const [id, job] of inventory.jobs) {
-      if (asked >= AT_ONCE) return
+      if (polled >= BATCH_SIZE) return
       const subject = inventory.subjects.get(id)
       if (subject === undefined || job.certificate === null || job.startedAt !== null) continue
-      const at = this.#askAt.get(id) ?? now + chance() * ASK_EVERY
-      this.#askAt.set(id, at > now ? at : now + ASK_EVERY)
-      if (at > now) continue
-      asked += 1
-      await this.#ask(subject).catch((error) => {
-        if (error instanceof LeaseLost || error instanceof Superseded) return
+      const pollAt = this.#nextPoll.get(id) ?? now + random() * POLL_INTERVAL_MS
+      this.#nextPoll.set(id, pollAt > now ? pollAt : now + POLL_INTERVAL_MS)
+      if (pollAt > now) continue
+      polled += 1
+      await this.#poll(subject).catch((error) => {
+        if (error instanceof LeaseLost || error instanceof SupersededError) return
         log.debug({ err: error, domain: subject.domain }, 'no renewal information')
       })
     }
   }
 
-  async #ask(subject: Subject): Promise<void> {
-    const { acme, clock, chance, inventory, store, log } = this.#tools
+  async #poll(subject: Subject): Promise<void> {
+    const { acme, clock, random, inventory, store, log } = this.#context
     const issued = inventory.jobs.get(subject.id)?.certificate
     const pem = inventory.certificates.get(issued?.id ?? '')?.certPem
     if (!issued || pem === undefined) return
@@ -70,11 +70,11 @@ export class RenewalWatch {
     )
     if (lease === undefined) return
     try {
-      const ledger = new Ledger({ store, clock, base: inventory.base, subject, lease })
-      const { job, key } = await ledger.read()
+      const jobStore = new JobStore({ store, clock, base: inventory.base, subject, lease })
+      const { job, key } = await jobStore.read()
       if (job.certificate?.id !== issued.id || job.startedAt !== null) return
-      const renewsAt = suggestedAt(window, clock.now(), chance)
-      await ledger.save({
+      const renewsAt = suggestedAt(window, clock.now(), random)
+      await jobStore.save({
         job: { ...job, dueAt: renewsAt, certificate: { ...job.certificate, renewsAt } },
         key,
       })

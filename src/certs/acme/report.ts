@@ -12,7 +12,7 @@ export interface CertificateReport {
   readonly says: string
 }
 
-const PAGE = 500
+const PAGE_SIZE = 500
 
 /** Reads how every managed certificate of the platform stands, straight from the store. */
 export async function reportCertificates(
@@ -20,13 +20,13 @@ export async function reportCertificates(
   { now, automatic }: { now: number; automatic: boolean },
 ): Promise<CertificateReport[]> {
   const jobs = new Map<string, Job>()
-  for await (const row of all(store, JOBS)) {
+  for await (const row of scanAll(store, JOBS)) {
     const job = row.data as unknown as Job
     jobs.set(job.subject, job)
   }
-  const reports = [...jobs.values()].map((job) => reportOf(job, now))
+  const reports = [...jobs.values()].map((job) => describeJob(job, now))
   for (const kind of ['reserved_domains', 'agent_ingresses'])
-    for await (const row of all(store, kind)) {
+    for await (const row of scanAll(store, kind)) {
       if (row.data.certificate_management_policy === null || jobs.has(row.id)) continue
       reports.push({
         domain: row.data.domain as string,
@@ -48,10 +48,10 @@ export function describeCertificates(reports: readonly CertificateReport[]): str
     .join('')
 }
 
-function reportOf(job: Job, now: number): CertificateReport {
+function describeJob(job: Job, now: number): CertificateReport {
   const { domain, subject: id, account, startedAt, dueAt, error, certificate, order, attempts } = job
   const common = { domain, id, account }
-  const served =
+  const certificateState =
     certificate === null
       ? 'There is no certificate yet.'
       : `The present one is valid until ${timestamp(certificate.notAfter)}.`
@@ -59,22 +59,26 @@ function reportOf(job: Job, now: number): CertificateReport {
     return {
       ...common,
       state: 'valid',
-      says: `${served} It is renewed ${when(certificate?.renewsAt ?? now, now)}.`,
+      says: `${certificateState} It is renewed ${formatRelative(certificate?.renewsAt ?? now, now)}.`,
     }
   if (error === null) {
     const step = order === null ? 'An order is being placed' : 'An order is open at the authority'
-    return { ...common, state: 'in progress', says: `${step}, begun ${when(startedAt, now)}. ${served}` }
+    return {
+      ...common,
+      state: 'in progress',
+      says: `${step}, begun ${formatRelative(startedAt, now)}. ${certificateState}`,
+    }
   }
-  if (dueAt === null) return { ...common, state: 'given up', says: `${error.msg} ${served}` }
-  const tried = attempts === 1 ? 'Tried once' : `Tried ${attempts} times`
+  if (dueAt === null) return { ...common, state: 'given up', says: `${error.msg} ${certificateState}` }
+  const attemptCount = attempts === 1 ? 'Tried once' : `Tried ${attempts} times`
   return {
     ...common,
     state: 'waiting',
-    says: `${error.msg} ${tried} since ${timestamp(startedAt)}, next try ${when(dueAt, now)}. ${served}`,
+    says: `${error.msg} ${attemptCount} since ${timestamp(startedAt)}, next try ${formatRelative(dueAt, now)}. ${certificateState}`,
   }
 }
 
-const STEPS: readonly [number, string][] = [
+const UNITS: readonly [number, string][] = [
   [86_400_000, 'day'],
   [3_600_000, 'hour'],
   [60_000, 'minute'],
@@ -82,21 +86,21 @@ const STEPS: readonly [number, string][] = [
 ]
 
 /** A moment as people say it: `in 3 days`, `2 minutes ago`. */
-function when(at: number, now: number): string {
-  const away = Math.abs(at - now)
-  const [unit, name] = STEPS.find(([length]) => away >= length) ?? STEPS.at(-1)!
-  const count = Math.round(away / unit)
+function formatRelative(time: number, now: number): string {
+  const distance = Math.abs(time - now)
+  const [unit, name] = UNITS.find(([length]) => distance >= length) ?? UNITS.at(-1)!
+  const count = Math.round(distance / unit)
   if (count === 0) return 'now'
-  const span = `${count} ${name}${count === 1 ? '' : 's'}`
-  return at > now ? `in ${span}` : `${span} ago`
+  const duration = `${count} ${name}${count === 1 ? '' : 's'}`
+  return time > now ? `in ${duration}` : `${duration} ago`
 }
 
-async function* all(store: Pick<Store, 'scan'>, kind: string): AsyncGenerator<Row> {
+async function* scanAll(store: Pick<Store, 'scan'>, kind: string): AsyncGenerator<Row> {
   let after: string | undefined
   for (;;) {
-    const page = await store.scan(kind, { limit: PAGE, after })
+    const page = await store.scan(kind, { limit: PAGE_SIZE, after })
     yield* page
-    if (page.length < PAGE) return
+    if (page.length < PAGE_SIZE) return
     after = page.at(-1)!.id
   }
 }

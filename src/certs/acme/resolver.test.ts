@@ -3,7 +3,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { type Answer, decode, encode } from 'dns-packet'
-import { createResolver, ResolverFailed } from './resolver.ts'
+import { createResolver, ResolverError } from './resolver.ts'
 
 const NXDOMAIN = 3
 const SERVFAIL = 2
@@ -51,7 +51,7 @@ test('answers come as plain lists, absence as an empty one', async (t) => {
 test('servers of the name that fail are told from a resolver that is not there', async (t) => {
   const failing = await startDns(t, { 'x.example NS': SERVFAIL })
 
-  const broken = (at: string) => (error: unknown) => error instanceof ResolverFailed && error.at === at
+  const broken = (at: string) => (error: unknown) => error instanceof ResolverError && error.source === at
   await assert.rejects(createResolver([failing]).ns('x.example'), broken('domain'))
   await assert.rejects(createResolver(['127.0.0.1:1']).ns('x.example'), broken('resolver'))
 })

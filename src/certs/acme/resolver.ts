@@ -2,14 +2,14 @@ import { Resolver as NodeResolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 
 /** A look-up that came to no answer at all, which is something else than the answer that there is nothing. */
-export class ResolverFailed extends Error {
+export class ResolverError extends Error {
   override name = 'ResolverFailed'
   /** `domain`: the servers of the name itself fail. `resolver`: our own way to DNS does not work. */
-  readonly at: 'domain' | 'resolver'
+  readonly source: 'domain' | 'resolver'
 
-  constructor(at: 'domain' | 'resolver', message: string, options?: ErrorOptions) {
+  constructor(source: 'domain' | 'resolver', message: string, options?: ErrorOptions) {
     super(message, options)
-    this.at = at
+    this.source = source
   }
 }
 
@@ -21,25 +21,25 @@ export interface NameResolver {
   txt(name: string): Promise<string[]>
 }
 
-const ABSENT = ['ENODATA', 'ENOTFOUND']
-const DOMAIN_FAILS = ['ESERVFAIL', 'EREFUSED', 'EFORMERR', 'ENOTIMP', 'EBADRESP']
+const ABSENT_CODES = ['ENODATA', 'ENOTFOUND']
+const DOMAIN_ERROR_CODES = ['ESERVFAIL', 'EREFUSED', 'EFORMERR', 'ENOTIMP', 'EBADRESP']
 
 /** Looks names up through these servers (`address` or `address:port`), or those of the machine when none are given. */
 export function createResolver(servers: readonly string[] = []): NameResolver {
   const resolver = new NodeResolver({ timeout: 3000, tries: 2 })
-  if (servers.length > 0) resolver.setServers(servers.map(serverAddress))
+  if (servers.length > 0) resolver.setServers(servers.map(formatServer))
 
-  async function ask<T>(name: string, question: Promise<T[]>): Promise<T[]> {
+  async function query<T>(name: string, lookup: Promise<T[]>): Promise<T[]> {
     try {
-      return await question
+      return await lookup
     } catch (error) {
       const { code = '' } = error as NodeJS.ErrnoException
-      if (ABSENT.includes(code)) return []
-      if (DOMAIN_FAILS.includes(code))
-        throw new ResolverFailed('domain', `The name servers of ${name} do not answer properly (${code}).`, {
+      if (ABSENT_CODES.includes(code)) return []
+      if (DOMAIN_ERROR_CODES.includes(code))
+        throw new ResolverError('domain', `The name servers of ${name} do not answer properly (${code}).`, {
           cause: error,
         })
-      throw new ResolverFailed('resolver', `The name ${name} could not be looked up (${code}).`, {
+      throw new ResolverError('resolver', `The name ${name} could not be looked up (${code}).`, {
         cause: error,
       })
     }
@@ -48,22 +48,22 @@ export function createResolver(servers: readonly string[] = []): NameResolver {
   return {
     async addresses(name) {
       const [v4, v6] = await Promise.all([
-        ask(name, resolver.resolve4(name)),
-        ask(name, resolver.resolve6(name)),
+        query(name, resolver.resolve4(name)),
+        query(name, resolver.resolve6(name)),
       ])
       return [...v4, ...v6]
     },
-    cname: async (name) => (await ask(name, resolver.resolveCname(name))).map(bare),
-    ns: async (name) => (await ask(name, resolver.resolveNs(name))).map(bare),
-    txt: async (name) => (await ask(name, resolver.resolveTxt(name))).map((pieces) => pieces.join('')),
+    cname: async (name) => (await query(name, resolver.resolveCname(name))).map(normalizeName),
+    ns: async (name) => (await query(name, resolver.resolveNs(name))).map(normalizeName),
+    txt: async (name) => (await query(name, resolver.resolveTxt(name))).map((chunks) => chunks.join('')),
   }
 }
 
 /** `setServers` wants brackets around an IPv6 address as soon as there is a port. */
-function serverAddress(text: string): string {
+function formatServer(text: string): string {
   return isIP(text) === 6 ? `[${text}]` : text
 }
 
-function bare(name: string): string {
+function normalizeName(name: string): string {
   return name.toLowerCase().replace(/\.$/, '')
 }

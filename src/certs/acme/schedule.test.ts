@@ -10,24 +10,24 @@ const always = () => 0.999
 
 test('retries come after 1, 2, 4 … minutes and never later than 6 hours', () => {
   const waits = [1, 2, 3, 4, 9, 10, 50].map(
-    (attempts) => retryAt({ now: 0, attempts, failedSince: 0, onlyLooked: false }, never)! / MINUTE,
+    (attempts) => retryAt({ now: 0, attempts, failedSince: 0, preflightOnly: false }, never)! / MINUTE,
   )
 
   assert.deepEqual(waits, [1, 2, 4, 8, 256, 360, 360])
 })
 
 test('retries are spread by up to a tenth', () => {
-  const at = retryAt({ now: 0, attempts: 10, failedSince: 0, onlyLooked: false }, always)!
+  const at = retryAt({ now: 0, attempts: 10, failedSince: 0, preflightOnly: false }, always)!
 
   assert.ok(at > 6 * HOUR && at <= 6.6 * HOUR)
 })
 
 test('while nothing but our own look at DNS fails, it is repeated every quarter of an hour', () => {
-  assert.equal(retryAt({ now: 0, attempts: 30, failedSince: 0, onlyLooked: true }, never), 15 * MINUTE)
+  assert.equal(retryAt({ now: 0, attempts: 30, failedSince: 0, preflightOnly: true }, never), 15 * MINUTE)
 })
 
 test('after thirty days a job is given up', () => {
-  const job = { attempts: 100, failedSince: 0, onlyLooked: false }
+  const job = { attempts: 100, failedSince: 0, preflightOnly: false }
 
   assert.ok(retryAt({ ...job, now: 30 * DAY - 1 }, never))
   assert.equal(retryAt({ ...job, now: 30 * DAY }, never), undefined)

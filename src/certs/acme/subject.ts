@@ -45,8 +45,8 @@ export function domainSubject(row: Row, base: string): Subject | undefined {
     cnameTarget: (row.data.cname_target as string | null) ?? undefined,
   } as const
   if (policy !== null) return { ...common, kind: 'domain', keyType: policy.private_key_type }
-  const covered = !domain.slice(0, -base.length - 1).includes('.') && !wildcard
-  if (!isWithin(domain, base) || covered) return undefined
+  const coveredByPlatform = !domain.slice(0, -base.length - 1).includes('.') && !wildcard
+  if (!isWithin(domain, base) || coveredByPlatform) return undefined
   return { ...common, kind: 'own', keyType: 'ecdsa' }
 }
 

@@ -2,7 +2,7 @@ import type { Client } from 'acme-client'
 import { type Outbound, OutboundProblem } from '../../base/outbound/outbound.ts'
 
 /** The authority said no, for the reason it names. */
-export class AcmeRefused extends Error {
+export class AcmeRejected extends Error {
   override name = 'AcmeRefused'
   /** Such as `rateLimited`, from `urn:ietf:params:acme:error:`. */
   readonly type: string
@@ -24,12 +24,12 @@ export class AcmeUnavailable extends Error {
 
   constructor(
     message: string,
-    facts: { url?: string; retryAfterMs?: number | undefined } = {},
+    request: { url?: string; retryAfterMs?: number | undefined } = {},
     options?: ErrorOptions,
   ) {
     super(message, options)
-    this.retryAfterMs = facts.retryAfterMs
-    this.url = facts.url
+    this.retryAfterMs = request.retryAfterMs
+    this.url = request.url
   }
 }
 
@@ -41,22 +41,22 @@ export interface AcmeProblem {
 
 const URN = 'urn:ietf:params:acme:error:'
 const BAD_NONCE = 'badNonce'
-const NONCE_RETRIES = 30
+const MAX_NONCE_RETRIES = 30
 
 /** The name of a problem without its prefix. */
 export function problemType(problem: AcmeProblem | undefined): string {
   return (problem?.type ?? '').replace(URN, '')
 }
 
-interface WireAnswer {
+interface HttpResponse {
   status: number
   headers: Record<string, string>
   data: unknown
 }
 
 /** What the library sends its requests through; it declares no type for it. */
-interface Wire {
-  request(url: string, method: string, options?: { data?: unknown }): Promise<WireAnswer>
+interface HttpTransport {
+  request(url: string, method: string, options?: { data?: unknown }): Promise<HttpResponse>
   maxBadNonceRetries: number
 }
 
@@ -65,14 +65,14 @@ interface Wire {
  * that waits for minutes on a dead server and forgets why a request was refused.
  */
 export function guardClient(client: Client, outbound: Outbound): Client {
-  const wire = (client as unknown as { http: Wire }).http
-  wire.maxBadNonceRetries = NONCE_RETRIES
-  wire.request = (url, method, { data } = {}) => send(outbound, url, method, data)
+  const transport = (client as unknown as { http: HttpTransport }).http
+  transport.maxBadNonceRetries = MAX_NONCE_RETRIES
+  transport.request = (url, method, { data } = {}) => send(outbound, url, method, data)
   return client
 }
 
 /** One request to an ACME server. Everything but success, and the stale nonce that the client handles, is thrown. */
-async function send(outbound: Outbound, url: string, method: string, data: unknown): Promise<WireAnswer> {
+async function send(outbound: Outbound, url: string, method: string, data: unknown): Promise<HttpResponse> {
   const response = await outbound
     .fetch(url, {
       method: method.toUpperCase(),
@@ -86,8 +86,8 @@ async function send(outbound: Outbound, url: string, method: string, data: unkno
         { cause: error },
       )
     })
-  const body = readBody(url, await response.text(), response.headers.get('content-type') ?? '')
-  const retryAfterMs = readRetryAfter(response.headers.get('retry-after'))
+  const body = parseBody(url, await response.text(), response.headers.get('content-type') ?? '')
+  const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'))
   const problem = body as AcmeProblem
   const type = problemType(problem)
   if (response.status >= 500)
@@ -96,7 +96,7 @@ async function send(outbound: Outbound, url: string, method: string, data: unkno
       { url, retryAfterMs },
     )
   if (response.status >= 400 && type !== BAD_NONCE)
-    throw new AcmeRefused(
+    throw new AcmeRejected(
       type,
       typeof problem?.detail === 'string' ? problem.detail : `It answered with ${response.status}.`,
       retryAfterMs,
@@ -104,7 +104,7 @@ async function send(outbound: Outbound, url: string, method: string, data: unkno
   return { status: response.status, headers: Object.fromEntries(response.headers), data: body }
 }
 
-function readBody(url: string, text: string, contentType: string): unknown {
+function parseBody(url: string, text: string, contentType: string): unknown {
   if (!contentType.includes('json')) return text
   try {
     return JSON.parse(text)
@@ -113,7 +113,7 @@ function readBody(url: string, text: string, contentType: string): unknown {
   }
 }
 
-function readRetryAfter(header: string | null): number | undefined {
+function parseRetryAfter(header: string | null): number | undefined {
   if (header === null) return undefined
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
   return Number.isFinite(wait) && wait > 0 ? wait : undefined

@@ -2,9 +2,9 @@ import { createPrivateKey, createPublicKey, generateKeyPair, type KeyObject, sig
 import { promisify } from 'node:util'
 import { Secret } from '../../base/secret.ts'
 import { problem } from '../problem.ts'
-import { makeRsaPair } from '../x509/keys.ts'
+import { generateRsaPair } from '../x509/keys.ts'
 import type { PrivateKeyType } from '../x509/x509.ts'
-import { sshBlobOf } from './public-key.ts'
+import { toSshBlob } from './public-key.ts'
 import { WireReader, wireInteger, wireString } from './wire.ts'
 
 const generate = promisify(generateKeyPair)
@@ -26,7 +26,7 @@ export interface SshAuthorityKeys {
   privateKeyPem: Secret
 }
 
-const nodeCurves: Record<string, string> = { p256: 'P-256', p384: 'P-384', p521: 'P-521' }
+const NODE_CURVES: Record<string, string> = { p256: 'P-256', p384: 'P-384', p521: 'P-521' }
 
 /** Makes the key pair of an SSH certificate authority. Off the main thread: 4096 bits take a second. */
 export async function createSshAuthority(request: SshAuthorityRequest = {}): Promise<SshAuthorityKeys> {
@@ -36,21 +36,21 @@ export async function createSshAuthority(request: SshAuthorityRequest = {}): Pro
   if (type !== 'ecdsa' && curve !== undefined) throw problem('elliptic_curve', 'authority_curve_misplaced')
   if (type !== 'rsa' && size !== undefined) throw problem('key_size', 'authority_key_size_misplaced')
 
-  const { publicKey, privateKey } = await makePair(type, curve ?? 'p256', size ?? 2048)
+  const { publicKey, privateKey } = await generatePair(type, curve ?? 'p256', size ?? 2048)
   return {
     keyType: type,
-    publicKey: sshPublicKeyText(sshBlobOf(publicKey)),
+    publicKey: formatSshPublicKey(toSshBlob(publicKey)),
     privateKeyPem: new Secret(privateKey.export({ type: 'pkcs8', format: 'pem' }) as string),
   }
 }
 
-async function makePair(type: PrivateKeyType, curve: string, size: number) {
+async function generatePair(type: PrivateKeyType, curve: string, size: number) {
   switch (type) {
     case 'rsa':
       if (size !== 2048 && size !== 4096) throw problem('key_size', 'authority_key_size', size)
-      return makeRsaPair(size)
+      return generateRsaPair(size)
     case 'ecdsa': {
-      const namedCurve = Object.hasOwn(nodeCurves, curve) ? nodeCurves[curve] : undefined
+      const namedCurve = Object.hasOwn(NODE_CURVES, curve) ? NODE_CURVES[curve] : undefined
       if (namedCurve === undefined) throw problem('elliptic_curve', 'authority_curve', curve)
       return generate('ec', { namedCurve })
     }
@@ -60,7 +60,7 @@ async function makePair(type: PrivateKeyType, curve: string, size: number) {
 }
 
 /** The text form of a key's wire form. */
-export function sshPublicKeyText(blob: Buffer): string {
+export function formatSshPublicKey(blob: Buffer): string {
   return `${new WireReader(blob).text()} ${blob.toString('base64')}`
 }
 
@@ -71,7 +71,7 @@ export interface SshSigner {
 }
 
 // RFC 5656 section 6.2.1: the hash follows the size of the curve.
-const curveHashes: Record<string, string> = {
+const CURVE_HASHES: Record<string, string> = {
   prime256v1: 'sha256',
   secp384r1: 'sha384',
   secp521r1: 'sha512',
@@ -80,11 +80,11 @@ const curveHashes: Record<string, string> = {
 /** Readies an authority's stored key. Signing runs in the crypto library's thread pool, so four at a time at most. */
 export function openSshSigner(privateKeyPem: Secret): SshSigner {
   const key = createPrivateKey(privateKeyPem.reveal())
-  const blob = sshBlobOf(createPublicKey(key))
-  return { blob, sign: (message) => signatureBy(key, blob, message) }
+  const blob = toSshBlob(createPublicKey(key))
+  return { blob, sign: (message) => signWith(key, blob, message) }
 }
 
-async function signatureBy(key: KeyObject, blob: Buffer, message: Buffer): Promise<Buffer> {
+async function signWith(key: KeyObject, blob: Buffer, message: Buffer): Promise<Buffer> {
   if (key.asymmetricKeyType === 'rsa') {
     // RFC 8332: the plain "ssh-rsa" signature means SHA-1, which current servers refuse.
     return Buffer.concat([wireString('rsa-sha2-512'), wireString(await signAsync('sha512', message, key))])
@@ -92,7 +92,7 @@ async function signatureBy(key: KeyObject, blob: Buffer, message: Buffer): Promi
   const algorithm = new WireReader(blob).text()
   if (key.asymmetricKeyType === 'ed25519')
     return Buffer.concat([wireString(algorithm), wireString(await signAsync(null, message, key))])
-  const hash = curveHashes[key.asymmetricKeyDetails?.namedCurve ?? '']
+  const hash = CURVE_HASHES[key.asymmetricKeyDetails?.namedCurve ?? '']
   const raw = await signAsync(hash, message, { key, dsaEncoding: 'ieee-p1363' })
   const half = raw.length / 2
   const pair = Buffer.concat([wireInteger(raw.subarray(0, half)), wireInteger(raw.subarray(half))])

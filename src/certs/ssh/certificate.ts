@@ -25,7 +25,7 @@ export interface SshCertificateRequest {
 }
 
 /** What a user certificate allows when the request names no extensions. */
-export const defaultUserExtensions: Readonly<Record<string, string>> = {
+export const DEFAULT_USER_EXTENSIONS: Readonly<Record<string, string>> = {
   'permit-pty': '',
   'permit-user-rc': '',
 }
@@ -33,8 +33,8 @@ export const defaultUserExtensions: Readonly<Record<string, string>> = {
 /** How long a certificate lives when the request names no end. */
 export const defaultSshValidity = { user: 24 * 60 * 60 * 1000, host: 365 * 24 * 60 * 60 * 1000 } as const
 
-const kinds = { user: 1, host: 2 } as const
-const LATEST = Date.UTC(9999, 11, 31, 23, 59, 59)
+const KIND_CODES = { user: 1, host: 2 } as const
+const MAX_TIME = Date.UTC(9999, 11, 31, 23, 59, 59)
 
 /** A serial number that no other certificate will have: 64 random bits. */
 export function newSshSerial(): bigint {
@@ -63,7 +63,7 @@ export async function signSshCertificate(request: SshCertificateRequest): Promis
     wireString(randomBytes(32)),
     key.rest,
     uint64(request.serial),
-    uint32(kinds[request.kind]),
+    uint32(KIND_CODES[request.kind]),
     wireString(request.id),
     wireString(Buffer.concat(request.principals.map(wireString))),
     uint64(after),
@@ -78,7 +78,7 @@ export async function signSshCertificate(request: SshCertificateRequest): Promis
 }
 
 function checkValidity(validAfter: number, validUntil: number): [bigint, bigint] {
-  const inRange = (time: number) => time >= 0 && time <= LATEST
+  const inRange = (time: number) => time >= 0 && time <= MAX_TIME
   if (!inRange(validAfter) || !inRange(validUntil)) throw problem('valid_until', 'validity_range')
   const [after, until] = [Math.floor(validAfter / 1000), Math.floor(validUntil / 1000)]
   if (until <= after) throw problem('valid_until', 'validity')

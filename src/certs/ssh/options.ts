@@ -1,15 +1,15 @@
 import { parseAddress, parseCidr } from '../../base/cidr.ts'
 import { type MaterialField, problem } from '../problem.ts'
 
-const PRINCIPAL_LIMIT = 256 // OpenSSH refuses to read a certificate with more.
-const CONTROL = /[\u0000-\u001f\u007f]/
+const MAX_PRINCIPALS = 256 // OpenSSH refuses to read a certificate with more.
+const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
 
 /** Holds that every principal is a name a server can compare. */
 export function checkPrincipals(principals: string[]): void {
-  if (principals.length > PRINCIPAL_LIMIT) throw problem('principals', 'principals', PRINCIPAL_LIMIT)
+  if (principals.length > MAX_PRINCIPALS) throw problem('principals', 'principals', MAX_PRINCIPALS)
   for (const principal of principals) {
     const bytes = Buffer.byteLength(principal)
-    if (bytes < 1 || bytes > 255 || CONTROL.test(principal))
+    if (bytes < 1 || bytes > 255 || CONTROL_CHARACTER.test(principal))
       throw problem('principals', 'principal', principal)
   }
 }
@@ -19,13 +19,13 @@ export function checkCriticalOptions(options: Record<string, string>): void {
   for (const [name, value] of Object.entries(options)) {
     if (name === 'source-address') checkSourceAddress(value)
     else if (name !== 'force-command') throw problem('critical_options', 'critical_option', name)
-    else if (value === '' || Buffer.byteLength(value) > 4096 || CONTROL.test(value))
+    else if (value === '' || Buffer.byteLength(value) > 4096 || CONTROL_CHARACTER.test(value))
       throw problem('critical_options', 'force_command')
   }
 }
 
 // sshd rejects the whole certificate when one of these carries a value.
-const flags = [
+const FLAG_EXTENSIONS = [
   'no-touch-required',
   'permit-X11-forwarding',
   'permit-agent-forwarding',
@@ -39,17 +39,18 @@ export function checkExtensions(extensions: Record<string, string>): void {
   const field: MaterialField = 'extensions'
   for (const [name, value] of Object.entries(extensions)) {
     if (!/^[A-Za-z0-9][A-Za-z0-9._@-]{0,99}$/.test(name)) throw problem(field, 'extension', name)
-    if (flags.includes(name) && value !== '') throw problem(field, 'extension_value', name, 'must be empty')
-    if (Buffer.byteLength(value) > 4096 || CONTROL.test(value))
+    if (FLAG_EXTENSIONS.includes(name) && value !== '')
+      throw problem(field, 'extension_value', name, 'must be empty')
+    if (Buffer.byteLength(value) > 4096 || CONTROL_CHARACTER.test(value))
       throw problem(field, 'extension_value', name, 'must have at most 4096 bytes and no control characters')
   }
 }
 
 function checkSourceAddress(list: string): void {
   const entries = list.split(',')
-  const bad = entries.find((entry) => !isNetwork(entry))
-  if (bad !== undefined || entries.length > 256)
-    throw problem('critical_options', 'source_address', bad ?? list.slice(0, 60))
+  const invalid = entries.find((entry) => !isNetwork(entry))
+  if (invalid !== undefined || entries.length > 256)
+    throw problem('critical_options', 'source_address', invalid ?? list.slice(0, 60))
 }
 
 /** An address or a range with no bits set behind its prefix, which is the only form that OpenSSH matches. */

@@ -7,8 +7,8 @@ import { join } from 'node:path'
 import { after, test } from 'node:test'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
 import { CertificateProblem, type CertificateProblemCode } from '../problem.ts'
-import { createSshAuthority, sshPublicKeyText } from './authority.ts'
-import { parseSshPublicKey, sshBlobOf } from './public-key.ts'
+import { createSshAuthority, formatSshPublicKey } from './authority.ts'
+import { parseSshPublicKey, toSshBlob } from './public-key.ts'
 import { wireInteger, wireString } from './wire.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'adit-sshkey-'))
@@ -87,9 +87,9 @@ test('an authority that cannot be made says which field is wrong', async () => {
   }
 })
 
-const good = sshPublicKeyText(sshBlobOf(generateKeyPairSync('ed25519').publicKey))
+const good = formatSshPublicKey(toSshBlob(generateKeyPairSync('ed25519').publicKey))
 const rsa = (bits: number) =>
-  sshPublicKeyText(sshBlobOf(generateKeyPairSync('rsa', { modulusLength: bits }).publicKey))
+  formatSshPublicKey(toSshBlob(generateKeyPairSync('rsa', { modulusLength: bits }).publicKey))
 const text = (type: string, ...fields: Buffer[]) =>
   `${type} ${Buffer.concat([wireString(type), ...fields]).toString('base64')}`
 const dsa = text('ssh-dss', ...Array.from({ length: 4 }, () => wireInteger(Buffer.alloc(20, 5))))
@@ -178,7 +178,7 @@ for (const [what, line, code] of refusals) {
 test('2,000 damaged keys are refused or read, and nothing else happens', (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
-  const ec = sshPublicKeyText(sshBlobOf(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey))
+  const ec = formatSshPublicKey(toSshBlob(generateKeyPairSync('ec', { namedCurve: 'P-256' }).publicKey))
   const lines = [good, rsa(2048), ec]
   let refused = 0
 

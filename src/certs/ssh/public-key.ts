@@ -19,25 +19,25 @@ export interface SshPublicKey {
   fingerprint: string
 }
 
-const TEXT_LIMIT = 16 * 1024
+const MAX_LINE_BYTES = 16 * 1024
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** The NIST curves by the name SSH gives them, with the name and coordinate size that JSON keys use. */
-export const sshCurves: Record<string, { jwk: string; bytes: number; bits: number }> = {
+export const SSH_CURVES: Record<string, { jwk: string; bytes: number; bits: number }> = {
   nistp256: { jwk: 'P-256', bytes: 32, bits: 256 },
   nistp384: { jwk: 'P-384', bytes: 48, bits: 384 },
   nistp521: { jwk: 'P-521', bytes: 66, bits: 521 },
 }
 
-interface KeyShape {
+interface KeyFormat {
   keyType: PrivateKeyType
   /** Reads what follows the algorithm name and answers the size in bits. */
   read(fields: WireReader): number
 }
 
-const ecdsa = (curve: string): KeyShape => ({ keyType: 'ecdsa', read: (fields) => readPoint(fields, curve) })
+const ecdsa = (curve: string): KeyFormat => ({ keyType: 'ecdsa', read: (fields) => readPoint(fields, curve) })
 
-const shapes: Record<string, KeyShape> = {
+const KEY_FORMATS: Record<string, KeyFormat> = {
   'ssh-rsa': { keyType: 'rsa', read: readRsa },
   'ecdsa-sha2-nistp256': ecdsa('nistp256'),
   'ecdsa-sha2-nistp384': ecdsa('nistp384'),
@@ -45,11 +45,11 @@ const shapes: Record<string, KeyShape> = {
   'ssh-ed25519': { keyType: 'ed25519', read: readEdwards },
   'sk-ecdsa-sha2-nistp256@openssh.com': {
     keyType: 'ecdsa',
-    read: (fields) => withApplication(fields, readPoint(fields, 'nistp256')),
+    read: (fields) => skipApplication(fields, readPoint(fields, 'nistp256')),
   },
   'sk-ssh-ed25519@openssh.com': {
     keyType: 'ed25519',
-    read: (fields) => withApplication(fields, readEdwards(fields)),
+    read: (fields) => skipApplication(fields, readEdwards(fields)),
   },
 }
 
@@ -57,18 +57,18 @@ const shapes: Record<string, KeyShape> = {
 export function parseSshPublicKey(input: string): SshPublicKey {
   const line = input.trim()
   if (line === '') throw problem('public_key', 'empty', 'public key')
-  if (Buffer.byteLength(line) > TEXT_LIMIT) throw problem('public_key', 'too_big', 'public key', '16 KiB')
+  if (Buffer.byteLength(line) > MAX_LINE_BYTES) throw problem('public_key', 'too_big', 'public key', '16 KiB')
   if (/PRIVATE KEY-----/.test(line)) throw problem('public_key', 'private_key_inside', 'public key')
   if (/[\u0000-\u0008\u000a-\u001f\u007f]/.test(line)) throw problem('public_key', 'not_ssh_key')
 
   const [algorithm = '', base64 = '', ...comment] = line.split(/[ \t]+/)
-  const shape = shapeOf(algorithm, line)
+  const format = findFormat(algorithm, line)
   const blob = Buffer.from(base64, 'base64')
   if (!BASE64.test(base64) || blob.toString('base64') !== base64) throw problem('public_key', 'not_ssh_key')
   return {
     algorithm,
-    keyType: shape.keyType,
-    bits: readBlob(blob, algorithm, shape),
+    keyType: format.keyType,
+    bits: readBlob(blob, algorithm, format),
     blob,
     comment: comment.join(' '),
     text: `${algorithm} ${base64}`,
@@ -76,23 +76,23 @@ export function parseSshPublicKey(input: string): SshPublicKey {
   }
 }
 
-function shapeOf(algorithm: string, line: string): KeyShape {
-  const shape = Object.hasOwn(shapes, algorithm) ? shapes[algorithm] : undefined
-  if (shape) return shape
+function findFormat(algorithm: string, line: string): KeyFormat {
+  const format = Object.hasOwn(KEY_FORMATS, algorithm) ? KEY_FORMATS[algorithm] : undefined
+  if (format) return format
   if (/-cert-v\d\d@openssh\.com$/.test(algorithm)) throw problem('public_key', 'ssh_certificate_given')
-  const known = [...Object.keys(shapes), 'ssh-dss'].some((name) => line.includes(` ${name} `))
-  if (known) throw problem('public_key', 'ssh_options')
+  const hasOptions = [...Object.keys(KEY_FORMATS), 'ssh-dss'].some((name) => line.includes(` ${name} `))
+  if (hasOptions) throw problem('public_key', 'ssh_options')
   if (/^[a-z0-9][a-z0-9.@-]{2,63}$/.test(algorithm) && / AAAA/.test(line))
     throw problem('public_key', 'ssh_key_type', algorithm === 'ssh-dss' ? 'ssh-dss (DSA)' : algorithm)
   throw problem('public_key', 'not_ssh_key')
 }
 
-function readBlob(blob: Buffer, algorithm: string, shape: KeyShape): number {
+function readBlob(blob: Buffer, algorithm: string, format: KeyFormat): number {
   try {
     const fields = new WireReader(blob)
     // The name outside is only a hint; a server believes the one inside.
     if (fields.text() !== algorithm) throw problem('public_key', 'not_ssh_key')
-    const bits = shape.read(fields)
+    const bits = format.read(fields)
     fields.end()
     return bits
   } catch (error) {
@@ -110,37 +110,37 @@ function readRsa(fields: WireReader): number {
   const exponent = e.length <= 8 ? BigInt(`0x${e.toString('hex')}`) : 0n
   if (exponent < 3n || exponent % 2n === 0n || n.at(-1)! % 2 === 0)
     throw problem('public_key', 'unparsable', 'public key')
-  importable({ kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') })
+  requireImportable({ kty: 'RSA', n: n.toString('base64url'), e: e.toString('base64url') })
   return bits
 }
 
 function readPoint(fields: WireReader, name: string): number {
-  const curve = sshCurves[name]!
-  const stated = fields.text()
+  const curve = SSH_CURVES[name]!
+  const curveName = fields.text()
   const point = fields.string()
   // RFC 5656 section 3.1 names the curve a second time; the point is in the uncompressed form.
-  if (stated !== name || point[0] !== 4 || point.length !== 1 + 2 * curve.bytes)
+  if (curveName !== name || point[0] !== 4 || point.length !== 1 + 2 * curve.bytes)
     throw problem('public_key', 'unparsable', 'public key')
   const x = point.subarray(1, 1 + curve.bytes).toString('base64url')
   const y = point.subarray(1 + curve.bytes).toString('base64url')
-  importable({ kty: 'EC', crv: curve.jwk, x, y })
+  requireImportable({ kty: 'EC', crv: curve.jwk, x, y })
   return curve.bits
 }
 
 function readEdwards(fields: WireReader): number {
   const point = fields.string()
   if (point.length !== 32) throw problem('public_key', 'unparsable', 'public key')
-  importable({ kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') })
+  requireImportable({ kty: 'OKP', crv: 'Ed25519', x: point.toString('base64url') })
   return 256
 }
 
-function withApplication(fields: WireReader, bits: number): number {
+function skipApplication(fields: WireReader, bits: number): number {
   fields.string()
   return bits
 }
 
 /** Lets the crypto library judge the numbers: it refuses, for one, a point that is not on its curve. */
-function importable(key: webcrypto.JsonWebKey): void {
+function requireImportable(key: webcrypto.JsonWebKey): void {
   createPublicKey({ key, format: 'jwk' })
 }
 
@@ -150,13 +150,13 @@ export function sshFingerprint(blob: Uint8Array): string {
 }
 
 /** The wire form of a public key made by the crypto library. */
-export function sshBlobOf(publicKey: KeyObject): Buffer {
+export function toSshBlob(publicKey: KeyObject): Buffer {
   const jwk = publicKey.export({ format: 'jwk' })
   const bytes = (value: string | undefined) => Buffer.from(value ?? '', 'base64url')
   if (jwk.kty === 'RSA')
     return Buffer.concat([wireString('ssh-rsa'), wireInteger(bytes(jwk.e)), wireInteger(bytes(jwk.n))])
   if (jwk.kty === 'OKP') return Buffer.concat([wireString('ssh-ed25519'), wireString(bytes(jwk.x))])
-  const curve = Object.entries(sshCurves).find(([, { jwk: name }]) => name === jwk.crv)?.[0] ?? ''
+  const curve = Object.entries(SSH_CURVES).find(([, { jwk: name }]) => name === jwk.crv)?.[0] ?? ''
   const point = Buffer.concat([Buffer.of(4), bytes(jwk.x), bytes(jwk.y)])
   return Buffer.concat([wireString(`ecdsa-sha2-${curve}`), wireString(curve), wireString(point)])
 }

@@ -33,22 +33,22 @@ export function uint64(value: bigint): Buffer {
 /** Reads wire data from the front, never past its end. */
 export class WireReader {
   readonly #bytes: Buffer
-  #at = 0
+  #offset = 0
 
   constructor(bytes: Buffer) {
     this.#bytes = bytes
   }
 
   get rest(): Buffer {
-    return this.#bytes.subarray(this.#at)
+    return this.#bytes.subarray(this.#offset)
   }
 
   string(): Buffer {
     if (this.rest.length < 4) throw new WireError('the data ends inside a length')
-    const length = this.#bytes.readUInt32BE(this.#at)
+    const length = this.#bytes.readUInt32BE(this.#offset)
     if (length > this.rest.length - 4) throw new WireError('the data ends inside a string')
-    this.#at += 4 + length
-    return this.#bytes.subarray(this.#at - length, this.#at)
+    this.#offset += 4 + length
+    return this.#bytes.subarray(this.#offset - length, this.#offset)
   }
 
   text(): string {

@@ -26,10 +26,10 @@ import { writePem } from './pem.ts'
 const { subtle } = crypto
 const DAY = 24 * 60 * 60 * 1000
 // Machines whose clocks are a little behind must take a certificate made this moment (P54).
-export const BACKDATE = 60 * 1000
+export const BACKDATE_MS = 60 * 1000
 const EARLIEST = new Date(0)
 // RFC 5280 section 4.1.2.5: the date of a certificate that has no well-defined end.
-const NO_END = new Date('9999-12-31T23:59:59Z')
+const NO_EXPIRY = new Date('9999-12-31T23:59:59Z')
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const RSA = {
   name: 'RSASSA-PKCS1-v1_5',
@@ -96,7 +96,7 @@ async function certifyRoot(
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
     name: [{ CN: [commonName] }],
-    notBefore: new Date(now - BACKDATE),
+    notBefore: new Date(now - BACKDATE_MS),
     notAfter: new Date(now + years * 365 * DAY),
     signingAlgorithm: EC,
     keys,
@@ -106,7 +106,7 @@ async function certifyRoot(
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   })
-  return keyed(certificate, keys.privateKey)
+  return toKeyedCertificate(certificate, keys.privateKey)
 }
 
 /** Readies a root made earlier. Refuses a key that is not the root's, since nobody would trust what it signs. */
@@ -115,7 +115,7 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
   const pem = material.privateKeyPem.reveal()
   const der = Buffer.from(pem.replace(/-----[^-]+-----/g, ''), 'base64')
   const signingKey = await subtle.importKey('pkcs8', der, EC, false, ['sign'])
-  await refuseForeignKey(root, signingKey)
+  await rejectForeignKey(root, signingKey)
   const certificatePem = writePem('CERTIFICATE', new Uint8Array(root.rawData))
 
   return {
@@ -123,7 +123,7 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
     notBefore: root.notBefore,
     notAfter: root.notAfter,
     async issueLeaf({ names = [], ips = [], days = 90, now = Date.now() }) {
-      const subjects = [...names.map(dnsName), ...ips.map(address)]
+      const subjects = [...names.map(dnsName), ...ips.map(ipName)]
       if (subjects.length === 0) throw problem('names', 'bad_name', '')
       const keys = await subtle.generateKey(EC, true, ['sign', 'verify'])
       const notAfter = new Date(Math.min(now + days * DAY, root.notAfter.getTime()))
@@ -133,7 +133,7 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
         serialNumber: newSerial(),
         subject: commonName === undefined ? [] : [{ CN: [commonName] }],
         issuer: root.subjectName,
-        notBefore: new Date(now - BACKDATE),
+        notBefore: new Date(now - BACKDATE_MS),
         notAfter,
         signingAlgorithm: EC,
         publicKey: keys.publicKey,
@@ -148,7 +148,7 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
           await AuthorityKeyIdentifierExtension.create(root.publicKey),
         ],
       })
-      return { ...(await keyed(leaf, keys.privateKey)), notAfter }
+      return { ...(await toKeyedCertificate(leaf, keys.privateKey)), notAfter }
     },
   }
 }
@@ -181,7 +181,7 @@ export async function renewSelfSigned(
 
 async function selfSign(
   keys: { publicKey: CryptoKey; privateKey: CryptoKey },
-  { commonName, notBefore = EARLIEST, notAfter = NO_END }: SelfSignedOptions,
+  { commonName, notBefore = EARLIEST, notAfter = NO_EXPIRY }: SelfSignedOptions,
 ): Promise<KeyedCertificate> {
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
@@ -196,22 +196,22 @@ async function selfSign(
       await SubjectKeyIdentifierExtension.create(keys.publicKey),
     ],
   })
-  return keyed(certificate, keys.privateKey)
+  return toKeyedCertificate(certificate, keys.privateKey)
 }
 
-async function keyed(certificate: X509Certificate, key: CryptoKey): Promise<KeyedCertificate> {
+async function toKeyedCertificate(certificate: X509Certificate, key: CryptoKey): Promise<KeyedCertificate> {
   return {
     certificatePem: writePem('CERTIFICATE', new Uint8Array(certificate.rawData)),
     privateKeyPem: new Secret(writePem('PRIVATE KEY', new Uint8Array(await subtle.exportKey('pkcs8', key)))),
   }
 }
 
-async function refuseForeignKey(root: X509Certificate, key: CryptoKey): Promise<void> {
+async function rejectForeignKey(root: X509Certificate, key: CryptoKey): Promise<void> {
   const { publicKey } = new NodeCertificate(Buffer.from(root.rawData))
   const probe = randomBytes(32)
   const signature = await subtle.sign(EC, key, probe)
-  const verifying = publicKey.toCryptoKey(EC, true, ['verify']) as CryptoKey
-  if (!(await subtle.verify(EC, verifying, signature, probe)))
+  const verifyKey = publicKey.toCryptoKey(EC, true, ['verify']) as CryptoKey
+  if (!(await subtle.verify(EC, verifyKey, signature, probe)))
     throw problem('private_key_pem', 'key_mismatch')
 }
 
@@ -233,7 +233,7 @@ function dnsName(name: string): JsonGeneralName {
   return { type: 'dns', value }
 }
 
-function address(ip: string): JsonGeneralName {
+function ipName(ip: string): JsonGeneralName {
   if (isIP(ip) === 0 || ip.includes('%')) throw problem('names', 'bad_name', ip)
   return { type: 'ip', value: ip }
 }

@@ -1,11 +1,12 @@
 import type { Clock } from '../../base/clock.ts'
-import { type Authority, BACKDATE } from './authority.ts'
-import type { MaybeLater, ServedCertificate } from './served-certificate.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { type Authority, BACKDATE_MS } from './authority.ts'
+import type { ServedCertificate } from './served-certificate.ts'
 
-const KEPT = 2000
-const AT_ONCE = 8
+const MAX_CACHED = 2000
+const MAX_SIGNING = 8
 const DAY = 24 * 60 * 60 * 1000
-const DAYS = 90
+const LIFETIME_DAYS = 90
 
 interface Leaf {
   readonly served: ServedCertificate
@@ -17,12 +18,12 @@ interface Leaf {
  * Certificates of the private root, signed when they are first asked for. What they may be signed for is the caller's
  * to decide; how many are kept and signed at a time is bounded here, since strangers choose when to ask.
  */
-export class Leaves {
+export class LeafCache {
   readonly #authority: Authority
   readonly #clock: Clock
   readonly #leaves = new Map<string, Leaf>()
   readonly #signing = new Map<string, Promise<ServedCertificate | undefined>>()
-  #count = 0
+  #versionCounter = 0
 
   constructor(authority: Authority, clock: Clock) {
     this.#authority = authority
@@ -30,7 +31,7 @@ export class Leaves {
   }
 
   /** The certificate for exactly these names; undefined when too many others are being signed right now. */
-  get(names: readonly string[]): MaybeLater<ServedCertificate | undefined> {
+  get(names: readonly string[]): MaybePromise<ServedCertificate | undefined> {
     const key = names.join(' ')
     const leaf = this.#leaves.get(key)
     const now = this.#clock.now()
@@ -43,25 +44,29 @@ export class Leaves {
     }
     const signing = this.#signing.get(key)
     if (signing !== undefined) return signing
-    if (this.#signing.size >= AT_ONCE) return leaf?.served
-    const fresh = this.#sign(key, names).finally(() => this.#signing.delete(key))
-    this.#signing.set(key, fresh)
-    return fresh
+    if (this.#signing.size >= MAX_SIGNING) return leaf?.served
+    const signed = this.#sign(key, names).finally(() => this.#signing.delete(key))
+    this.#signing.set(key, signed)
+    return signed
   }
 
   async #sign(key: string, names: readonly string[]): Promise<ServedCertificate> {
     const now = this.#clock.now()
-    const leaf = await this.#authority.issueLeaf({ names: [...names], days: DAYS, now })
-    this.#count += 1
+    const leaf = await this.#authority.issueLeaf({ names: [...names], days: LIFETIME_DAYS, now })
+    this.#versionCounter += 1
     const served = {
       certPem: leaf.certificatePem,
       keyPem: leaf.privateKeyPem.reveal(),
-      version: `leaf-${this.#count}`,
+      version: `leaf-${this.#versionCounter}`,
     }
     // Renewed with a third of its life left, like any other.
-    this.#leaves.set(key, { served, validFrom: now - BACKDATE, freshUntil: now + (DAYS * DAY * 2) / 3 })
+    this.#leaves.set(key, {
+      served,
+      validFrom: now - BACKDATE_MS,
+      freshUntil: now + (LIFETIME_DAYS * DAY * 2) / 3,
+    })
     for (const oldest of this.#leaves.keys()) {
-      if (this.#leaves.size <= KEPT) break
+      if (this.#leaves.size <= MAX_CACHED) break
       this.#leaves.delete(oldest)
     }
     return served

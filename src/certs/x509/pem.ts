@@ -13,36 +13,36 @@ const HEADER = /^[A-Za-z][A-Za-z0-9-]*:/
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** How material is called in the sentences of a refusal. */
-export const fieldNames = {
+export const FIELD_NAMES = {
   ca_pem: 'certificate authority',
   certificate_pem: 'certificate',
   private_key_pem: 'private key',
 } as const
 
 /** The fields that hold PEM. */
-export type PemField = keyof typeof fieldNames & MaterialField
+export type PemField = keyof typeof FIELD_NAMES & MaterialField
 
 /**
  * The blocks of a PEM text. Text around the blocks is allowed (RFC 7468 section 2: tools print the certificate
  * in words above it) and dropped; inside a block everything must be right.
  */
 export function readPem(text: string, field: PemField, limit: number): PemBlock[] {
-  const what = fieldNames[field]
+  const what = FIELD_NAMES[field]
   if (text.trim() === '') throw problem(field, 'empty', what)
   if (Buffer.byteLength(text) > limit) throw problem(field, 'too_big', what, `${limit / 1024} KiB`)
 
   const blocks: PemBlock[] = []
   const lines = text.split(/\r\n|\n|\r/).map((line) => line.trim())
-  for (let at = 0; at < lines.length; at++) {
-    const type = BEGIN.exec(lines[at]!)?.[1]
+  for (let index = 0; index < lines.length; index++) {
+    const type = BEGIN.exec(lines[index]!)?.[1]
     if (type === undefined) {
-      if (lines[at]!.startsWith('-----')) throw problem(field, 'not_pem', what)
+      if (lines[index]!.startsWith('-----')) throw problem(field, 'not_pem', what)
       continue
     }
-    const end = lines.indexOf(`-----END ${type}-----`, at)
+    const end = lines.indexOf(`-----END ${type}-----`, index)
     if (end < 0) throw problem(field, 'not_pem', what)
-    blocks.push(readBlock(type, lines.slice(at + 1, end), field))
-    at = end
+    blocks.push(readBlock(type, lines.slice(index + 1, end), field))
+    index = end
   }
   if (blocks.length === 0) throw problem(field, 'not_pem', what)
   return blocks
@@ -60,7 +60,7 @@ function readBlock(type: string, lines: string[], field: PemField): PemBlock {
   // Buffer ignores what is not base64, so a damaged text would otherwise pass as a shorter one.
   const der = Buffer.from(base64, 'base64')
   const damaged = !BASE64.test(base64) || der.toString('base64') !== base64
-  if (damaged && headers.length === 0) throw problem(field, 'not_pem', fieldNames[field])
+  if (damaged && headers.length === 0) throw problem(field, 'not_pem', FIELD_NAMES[field])
   return { type, headers, der }
 }
 

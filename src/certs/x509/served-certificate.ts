@@ -4,6 +4,3 @@ export interface ServedCertificate {
   readonly keyPem: string
   readonly version: string
 }
-
-/** Most answers are at hand; only a certificate that has to be signed first makes the caller wait. */
-export type MaybeLater<T> = T | Promise<T>

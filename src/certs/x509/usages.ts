@@ -1,7 +1,7 @@
 import { ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, type X509Certificate } from './asn1.ts'
 
 // In the order of the bits in RFC 5280 section 4.2.1.3, which is the order they are shown in.
-const keyUsages: [KeyUsageFlags, string][] = [
+const KEY_USAGES: [KeyUsageFlags, string][] = [
   [KeyUsageFlags.digitalSignature, 'digital_signature'],
   [KeyUsageFlags.nonRepudiation, 'content_commitment'],
   [KeyUsageFlags.keyEncipherment, 'key_encipherment'],
@@ -13,7 +13,7 @@ const keyUsages: [KeyUsageFlags, string][] = [
   [KeyUsageFlags.decipherOnly, 'decipher_only'],
 ]
 
-const extendedKeyUsages: Record<string, string> = {
+const EXTENDED_KEY_USAGES: Record<string, string> = {
   '2.5.29.37.0': 'any',
   '1.3.6.1.5.5.7.3.1': 'server_auth',
   '1.3.6.1.5.5.7.3.2': 'client_auth',
@@ -31,12 +31,12 @@ const extendedKeyUsages: Record<string, string> = {
 /** What the key of a certificate may be used for; empty when the certificate does not say. */
 export function keyUsagesOf(certificate: X509Certificate): string[] {
   const flags = certificate.getExtension(KeyUsagesExtension)?.usages ?? 0
-  return keyUsages.filter(([flag]) => (flags & flag) !== 0).map(([, name]) => name)
+  return KEY_USAGES.filter(([flag]) => (flags & flag) !== 0).map(([, name]) => name)
 }
 
 /** The extended uses of a certificate's key; one without a common name is shown as its object identifier. */
 export function extendedKeyUsagesOf(certificate: X509Certificate): string[] {
   const usages = certificate.getExtension(ExtendedKeyUsageExtension)?.usages ?? []
   // Array.from, since the library's list is a class of its own and would stay one through map.
-  return Array.from(usages, (oid) => extendedKeyUsages[String(oid)] ?? String(oid))
+  return Array.from(usages, (oid) => EXTENDED_KEY_USAGES[String(oid)] ?? String(oid))
 }

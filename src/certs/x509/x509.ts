@@ -3,14 +3,14 @@ import { createSecureContext } from 'node:tls'
 import { timestamp } from '../../base/clock.ts'
 import { CertificateProblem, problem } from '../problem.ts'
 import { BasicConstraintsExtension, SubjectAlternativeNameExtension, X509Certificate } from './asn1.ts'
-import { fieldNames, type PemBlock, type PemField, readPem, writePem } from './pem.ts'
+import { FIELD_NAMES, type PemBlock, type PemField, readPem, writePem } from './pem.ts'
 import { extendedKeyUsagesOf, keyUsagesOf } from './usages.ts'
 
-const SIZE_LIMIT = 64 * 1024
-const CHAIN_LIMIT = 20
+const MAX_PEM_BYTES = 64 * 1024
+const MAX_CHAIN = 20
 
 /** What the API shows of an uploaded certificate authority. */
-export interface CertificateAuthorityFacts {
+export interface CertificateAuthorityDetails {
   ca_pem: string
   subject_common_name: string
   not_before: string
@@ -23,7 +23,7 @@ export interface CertificateAuthorityFacts {
 export type PrivateKeyType = 'rsa' | 'ecdsa' | 'ed25519'
 
 /** What the API shows of a TLS certificate. */
-export interface TlsCertificateFacts {
+export interface TlsCertificateDetails {
   certificate_pem: string
   subject_common_name: string
   subject_organization: string
@@ -42,22 +42,22 @@ export interface TlsCertificateFacts {
 }
 
 /** A certificate read by both parsers: one knows the extensions, the other what OpenSSL will do with it. */
-interface Parsed {
+interface ParsedCertificate {
   asn: X509Certificate
   node: NodeCertificate
 }
 
 /** Reads one uploaded certificate authority. An expired one is taken: it simply admits nobody. */
-export function readCertificateAuthority(pem: string): CertificateAuthorityFacts {
+export function readCertificateAuthority(pem: string): CertificateAuthorityDetails {
   const field = 'ca_pem'
-  const blocks = readPem(pem, field, SIZE_LIMIT)
-  if (blocks.some(isPrivateKey)) throw problem(field, 'private_key_inside', fieldNames[field])
+  const blocks = readPem(pem, field, MAX_PEM_BYTES)
+  if (blocks.some(isPrivateKey)) throw problem(field, 'private_key_inside', FIELD_NAMES[field])
   const wrong = blocks.find((block) => block.type !== 'CERTIFICATE')
-  if (wrong) throw problem(field, 'wrong_pem_type', fieldNames[field], wrong.type, 'CERTIFICATE')
-  if (blocks.length > 1) throw problem(field, 'several', fieldNames[field], blocks.length)
+  if (wrong) throw problem(field, 'wrong_pem_type', FIELD_NAMES[field], wrong.type, 'CERTIFICATE')
+  if (blocks.length > 1) throw problem(field, 'several', FIELD_NAMES[field], blocks.length)
   const { asn } = parseCertificate(blocks[0]!, field)
 
-  return reading(field, () => {
+  return withParseErrors(field, () => {
     if (!asn.getExtension(BasicConstraintsExtension)?.ca) throw problem(field, 'not_ca')
     return {
       ca_pem: writePem('CERTIFICATE', blocks[0]!.der),
@@ -71,30 +71,33 @@ export function readCertificateAuthority(pem: string): CertificateAuthorityFacts
 }
 
 /** Reads an uploaded chain, leaf first, with the leaf's key, and holds that a TLS server can serve them. */
-export function readTlsCertificate(certificatePem: string, privateKeyPem: string): TlsCertificateFacts {
+export function readTlsCertificate(certificatePem: string, privateKeyPem: string): TlsCertificateDetails {
   const field = 'certificate_pem'
-  const blocks = readPem(certificatePem, field, SIZE_LIMIT)
-  const keyBlocks = readPem(privateKeyPem, 'private_key_pem', SIZE_LIMIT)
-  refuseSwapped(blocks, keyBlocks)
-  if (blocks.some(isPrivateKey)) throw problem(field, 'private_key_inside', fieldNames[field])
+  const blocks = readPem(certificatePem, field, MAX_PEM_BYTES)
+  const keyBlocks = readPem(privateKeyPem, 'private_key_pem', MAX_PEM_BYTES)
+  rejectSwapped(blocks, keyBlocks)
+  if (blocks.some(isPrivateKey)) throw problem(field, 'private_key_inside', FIELD_NAMES[field])
   const wrong = blocks.find((block) => block.type !== 'CERTIFICATE')
-  if (wrong) throw problem(field, 'wrong_pem_type', fieldNames[field], wrong.type, 'CERTIFICATE')
-  if (blocks.length > CHAIN_LIMIT) throw problem(field, 'too_many', fieldNames[field], CHAIN_LIMIT)
+  if (wrong) throw problem(field, 'wrong_pem_type', FIELD_NAMES[field], wrong.type, 'CERTIFICATE')
+  if (blocks.length > MAX_CHAIN) throw problem(field, 'too_many', FIELD_NAMES[field], MAX_CHAIN)
 
   const chain = blocks.map((block) => parseCertificate(block, field))
   const leaf = chain[0]!
   const key = parsePrivateKey(keyBlocks)
   const keyType = keyTypeOf(key)
-  return reading(field, () => {
+  return withParseErrors(field, () => {
     if (!leaf.node.checkPrivateKey(key)) throw problem('private_key_pem', 'key_mismatch')
-    refuseBrokenChain(chain.map((certificate) => certificate.node))
+    rejectBrokenChain(chain.map((certificate) => certificate.node))
     const pem = blocks.map((block) => writePem('CERTIFICATE', block.der)).join('')
-    refuseUnusable(pem, key)
-    return { ...leafFacts(leaf), certificate_pem: pem, private_key_type: keyType }
+    rejectUnusable(pem, key)
+    return { ...leafDetails(leaf), certificate_pem: pem, private_key_type: keyType }
   })
 }
 
-function leafFacts({ asn, node }: Parsed): Omit<TlsCertificateFacts, 'certificate_pem' | 'private_key_type'> {
+function leafDetails({
+  asn,
+  node,
+}: ParsedCertificate): Omit<TlsCertificateDetails, 'certificate_pem' | 'private_key_type'> {
   const names = asn.getExtension(SubjectAlternativeNameExtension)?.names.items ?? []
   const serial = node.serialNumber.toLowerCase()
   return {
@@ -105,10 +108,10 @@ function leafFacts({ asn, node }: Parsed): Omit<TlsCertificateFacts, 'certificat
     subject_province: nameOf(asn, 'ST'),
     subject_country: nameOf(asn, 'C'),
     subject_alternative_names: {
-      dns_names: names.filter((name) => name.type === 'dns').map((name) => printable(name.value)),
+      dns_names: names.filter((name) => name.type === 'dns').map((name) => requirePrintable(name.value)),
       ips: names.filter((name) => name.type === 'ip').map((name) => canonicalAddress(name.value)),
     },
-    issuer_common_name: printable(asn.issuerName.getField('CN').at(-1) ?? ''),
+    issuer_common_name: requirePrintable(asn.issuerName.getField('CN').at(-1) ?? ''),
     not_before: timestamp(asn.notBefore.getTime()),
     not_after: timestamp(asn.notAfter.getTime()),
     key_usages: keyUsagesOf(asn),
@@ -117,38 +120,44 @@ function leafFacts({ asn, node }: Parsed): Omit<TlsCertificateFacts, 'certificat
   }
 }
 
-function parseCertificate(block: PemBlock, field: PemField): Parsed {
-  if (block.headers.length > 0) throw problem(field, 'pem_headers', fieldNames[field])
-  return reading(field, () => {
+function parseCertificate(block: PemBlock, field: PemField): ParsedCertificate {
+  if (block.headers.length > 0) throw problem(field, 'pem_headers', FIELD_NAMES[field])
+  return withParseErrors(field, () => {
     const node = new NodeCertificate(block.der)
     // Bytes after the certificate would be dropped silently by every reader; the upload would not be what is served.
-    if (node.raw.length !== block.der.length) throw problem(field, 'unparsable', fieldNames[field])
+    if (node.raw.length !== block.der.length) throw problem(field, 'unparsable', FIELD_NAMES[field])
     return { node, asn: new X509Certificate(new Uint8Array(block.der)) }
   })
 }
 
-function parsePrivateKey(all: PemBlock[]): KeyObject {
+function parsePrivateKey(allBlocks: PemBlock[]): KeyObject {
   const field = 'private_key_pem'
   // "openssl ecparam -genkey" writes the curve as a block of its own above the key, which repeats it.
-  const blocks = all.filter((block) => block.type !== 'EC PARAMETERS')
-  const block = blocks[0] ?? all[0]!
+  const blocks = allBlocks.filter((block) => block.type !== 'EC PARAMETERS')
+  const block = blocks[0] ?? allBlocks[0]!
   if (block.type === 'ENCRYPTED PRIVATE KEY' || block.headers.some((line) => line.includes('ENCRYPTED')))
     throw problem(field, 'key_encrypted')
-  const format = keyFormats[block.type]
+  const format = KEY_FORMATS[block.type]
   if (format === undefined)
-    throw problem(field, 'wrong_pem_type', fieldNames[field], block.type, Object.keys(keyFormats).join(', '))
-  if (blocks.length > 1) throw problem(field, 'several', fieldNames[field], blocks.length)
-  if (block.headers.length > 0) throw problem(field, 'pem_headers', fieldNames[field])
-  return reading(field, () => createPrivateKey({ key: block.der, format: 'der', type: format }))
+    throw problem(
+      field,
+      'wrong_pem_type',
+      FIELD_NAMES[field],
+      block.type,
+      Object.keys(KEY_FORMATS).join(', '),
+    )
+  if (blocks.length > 1) throw problem(field, 'several', FIELD_NAMES[field], blocks.length)
+  if (block.headers.length > 0) throw problem(field, 'pem_headers', FIELD_NAMES[field])
+  return withParseErrors(field, () => createPrivateKey({ key: block.der, format: 'der', type: format }))
 }
 
-const keyFormats: Record<string, 'pkcs1' | 'pkcs8' | 'sec1'> = {
+const KEY_FORMATS: Record<string, 'pkcs1' | 'pkcs8' | 'sec1'> = {
   'PRIVATE KEY': 'pkcs8',
   'RSA PRIVATE KEY': 'pkcs1',
   'EC PRIVATE KEY': 'sec1',
 }
 
-const curves = ['prime256v1', 'secp384r1', 'secp521r1']
+const CURVES = ['prime256v1', 'secp384r1', 'secp521r1']
 
 function keyTypeOf(key: KeyObject): PrivateKeyType {
   const { modulusLength = 0, namedCurve = 'unnamed' } = key.asymmetricKeyDetails ?? {}
@@ -157,7 +166,7 @@ function keyTypeOf(key: KeyObject): PrivateKeyType {
       if (modulusLength >= 2048 && modulusLength <= 16384) return 'rsa'
       throw problem('private_key_pem', 'key_unsupported', `An RSA key of ${modulusLength} bits`)
     case 'ec':
-      if (curves.includes(namedCurve)) return 'ecdsa'
+      if (CURVES.includes(namedCurve)) return 'ecdsa'
       throw problem('private_key_pem', 'key_unsupported', `An ECDSA key on the curve ${namedCurve}`)
     case 'ed25519':
       return 'ed25519'
@@ -166,7 +175,7 @@ function keyTypeOf(key: KeyObject): PrivateKeyType {
   }
 }
 
-function refuseSwapped(certificates: PemBlock[], keys: PemBlock[]): void {
+function rejectSwapped(certificates: PemBlock[], keys: PemBlock[]): void {
   const keyFirst = certificates.every((block) => isPrivateKey(block) || block.type === 'EC PARAMETERS')
   const certificateFirst = keys.every((block) => block.type === 'CERTIFICATE')
   if (keyFirst && certificateFirst) throw problem('certificate_pem', 'swapped')
@@ -174,16 +183,16 @@ function refuseSwapped(certificates: PemBlock[], keys: PemBlock[]): void {
   if (certificateFirst) throw problem('private_key_pem', 'key_is_certificate')
 }
 
-function refuseBrokenChain(chain: NodeCertificate[]): void {
-  for (const [at, certificate] of chain.slice(0, -1).entries()) {
-    const issuer = chain[at + 1]!
+function rejectBrokenChain(chain: NodeCertificate[]): void {
+  for (const [index, certificate] of chain.slice(0, -1).entries()) {
+    const issuer = chain[index + 1]!
     const signed = certificate.checkIssued(issuer) && certificate.verify(issuer.publicKey)
-    if (!signed) throw problem('certificate_pem', 'chain_broken', at + 1)
+    if (!signed) throw problem('certificate_pem', 'chain_broken', index + 1)
   }
 }
 
 /** OpenSSL refuses weak signatures and odd combinations when it loads them; better now than at the first visitor. */
-function refuseUnusable(cert: string, key: KeyObject): void {
+function rejectUnusable(cert: string, key: KeyObject): void {
   try {
     createSecureContext({ cert, key: key.export({ type: 'pkcs8', format: 'pem' }) })
   } catch (error) {
@@ -198,11 +207,11 @@ function isPrivateKey(block: PemBlock): boolean {
 }
 
 function nameOf(certificate: X509Certificate, attribute: string): string {
-  return printable(certificate.subjectName.getField(attribute).at(-1) ?? '')
+  return requirePrintable(certificate.subjectName.getField(attribute).at(-1) ?? '')
 }
 
 /** Control characters in a name are an attempt at confusion, and a NUL cannot even be stored. */
-function printable(text: string): string {
+function requirePrintable(text: string): string {
   if (/[\u0000-\u001f\u007f]/.test(text)) throw new RangeError('control character in a name')
   return text
 }
@@ -212,11 +221,11 @@ function canonicalAddress(address: string): string {
 }
 
 /** Whatever a parser throws over damaged bytes becomes the one declared refusal. */
-function reading<T>(field: PemField, read: () => T): T {
+function withParseErrors<T>(field: PemField, read: () => T): T {
   try {
     return read()
   } catch (error) {
     if (error instanceof CertificateProblem) throw error
-    throw problem(field, 'unparsable', fieldNames[field])
+    throw problem(field, 'unparsable', FIELD_NAMES[field])
   }
 }
