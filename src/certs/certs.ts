@@ -19,60 +19,60 @@ import { KeyGenerator } from './x509/keys.ts'
 import { LeafCache } from './x509/leaves.ts'
 import type { ServedCertificate } from './x509/served-certificate.ts'
 
-/** What the certificates of a platform need. */
+/** The dependencies and settings of the certificates part. */
 export interface CertsOptions {
   readonly store: Store
-  /** The private root, for names that no public authority has signed yet. */
+  /** The private root, for names without a certificate of a public authority. */
   readonly authority: Authority
   /** The platform's own domain. */
   readonly base: string
   readonly region: string
-  /** Where visitors reach the nodes of this region. */
+  /** The public addresses of the nodes of this region. */
   readonly addresses: readonly string[]
-  /** Absent: nothing is ordered anywhere, and everything that asks for it says so. */
+  /** Absent: automatic certificates are off, and the status of every managed resource says so. */
   readonly acme?: AcmeSettings | undefined
-  /** The way to the ACME server; it trusts the authority of a private one. */
+  /** The client for the ACME server; it trusts the root of a private one. */
   readonly outbound: Outbound
   readonly resolver: NameResolver
-  /** The names of the servers that domains are delegated to. */
+  /** The name servers that domains are delegated to. */
   readonly nameServers: readonly string[]
   readonly log: Logger
   readonly clock?: Clock
-  /** Whether a tunnel answers for this name now. */
+  /** Whether a tunnel is bound to this name. */
   readonly bound?: (name: string) => boolean
-  /** False on nodes that only serve; certificates are then ordered by others. */
+  /** False on nodes that only serve certificates; other nodes order them. */
   readonly jobs?: boolean
   readonly leaseMs?: number
   readonly timings?: Partial<Timings>
   readonly random?: Random
 }
 
-/** Certificates by name, and the work of getting them. */
+/** Certificates by server name, and the jobs that obtain them. */
 export interface Certs {
   start(): Promise<void>
   stop(): Promise<void>
-  /** The certificate a visitor gets for a name; undefined for a name that is nobody's here. */
+  /** The certificate served to a client for a name; undefined for an unknown name. */
   lookup(serverName: string): MaybePromise<ServedCertificate | undefined>
-  /** The certificate an agent gets for a name; undefined when the name is neither the platform's nor an ingress's. */
+  /** The certificate served to an agent; undefined when the name is neither the platform's nor an ingress's. */
   agentCertificate(serverName: string): MaybePromise<ServedCertificate | undefined>
-  /** The agent ingress a name belongs to, whose account alone may connect through it. */
+  /** The agent ingress of a name. Only its account may connect through it. */
   ingressOf(serverName: string): { readonly id: string; readonly account: string } | undefined
-  /** The answer to an ACME validation over HTTP (RFC 8555 section 8.3). */
+  /** The response to an HTTP-01 validation (RFC 8555 section 8.3). */
   challenge(token: string, host: string): string | undefined
-  /** Text records that ACME validations look for. */
+  /** The TXT records of pending DNS-01 validations. */
   dnsChallenges(): { name: string; value: string }[]
   regions(): { region: string; addresses: readonly string[] }[]
-  /** How CAA records name the authority in use. */
+  /** The CAA identities of the authority in use. */
   caaIdentities(): readonly string[]
-  /** Calls back after challenges, regions or the authority have changed, with the store's revision. */
+  /** Calls back with the store's revision after challenges, regions or the authority have changed. */
   watch(changed: (revision: number) => void): { stop(): void }
-  /** Works on everything that is due; resolves when nothing is left to do now. */
+  /** Runs all due jobs; resolves when none is left. */
   runDue(): Promise<void>
 }
 
 const LEASE_MS = 30_000
 
-/** Makes the part that serves certificates, and on nodes that run jobs also gets and renews them. */
+/** Creates the part that serves certificates and, on nodes that run jobs, obtains and renews them. */
 export function createCerts(options: CertsOptions): Certs {
   const { store, base, outbound, log, clock = systemClock, random = Math.random } = options
   const holder = randomUUID()
@@ -106,7 +106,7 @@ export function createCerts(options: CertsOptions): Certs {
       renewals?.start()
       if (jobs && acme)
         announceAuthority({ store, clock, acme }).catch((error) =>
-          log.warn({ err: error }, 'the ACME directory could not be read'),
+          log.warn({ err: error }, 'ACME directory unavailable'),
         )
     },
     async stop() {

@@ -34,7 +34,7 @@ function certificate(id: string, managed: boolean, notAfter = Date.now() + DAY):
   return row('tls_certificates', id, data, { private_key_pem: `key of ${id}` })
 }
 
-function make(rows: Row[], isBound: (name: string) => boolean = () => false) {
+function createLookup(rows: Row[], isBound: (name: string) => boolean = () => false) {
   const inventory = new Inventory(base, silentLog)
   inventory.reset(rows, 1)
   const clock = { ...systemClock, now: () => Date.now() }
@@ -45,22 +45,15 @@ function make(rows: Row[], isBound: (name: string) => boolean = () => false) {
 const names = (served: ServedCertificate | undefined) =>
   served && new X509Certificate(served.certPem).subjectAltName
 
-test('a name that is nobody’s gets nothing, and nothing is signed for it', () => {
-  const { lookup } = make([domain('rd_1', 'shop.example.com')])
+test('an unknown name gets no certificate, and nothing is signed for it', () => {
+  const { lookup } = createLookup([domain('rd_1', 'shop.example.com')])
 
-  for (const stranger of [
-    'www.example.org',
-    'sub.shop.example.com',
-    'example.com',
-    '',
-    '..',
-    '*.example.com',
-  ])
-    assert.equal(lookup.forClient(stranger), undefined, stranger)
+  for (const unknown of ['www.example.org', 'sub.shop.example.com', 'example.com', '', '..', '*.example.com'])
+    assert.equal(lookup.forClient(unknown), undefined, unknown)
 })
 
-test('an uploaded certificate is served with its key, also after its end', () => {
-  const { lookup } = make([
+test('an uploaded certificate is served with its key, even after it has expired', () => {
+  const { lookup } = createLookup([
     domain('rd_1', 'shop.example.com', 'cert_1'),
     certificate('cert_1', false, Date.now() - DAY),
   ])
@@ -73,8 +66,8 @@ test('an uploaded certificate is served with its key, also after its end', () =>
   )
 })
 
-test('the exact name comes before a wildcard, and a close wildcard before a far one', () => {
-  const { lookup } = make([
+test('the exact name wins over a wildcard, and the maxSigning specific wildcard wins', () => {
+  const { lookup } = createLookup([
     domain('rd_1', '*.example.com', 'cert_far'),
     domain('rd_2', '*.apps.example.com', 'cert_close'),
     domain('rd_3', 'one.apps.example.com', 'cert_exact'),
@@ -88,8 +81,8 @@ test('the exact name comes before a wildcard, and a close wildcard before a far 
   assert.equal(version('other.example.com'), 'cert_far')
 })
 
-test('a name without a certificate of its own may use that of a wildcard that covers it', () => {
-  const { lookup } = make([
+test('a name without its own certificate uses that of a covering wildcard', () => {
+  const { lookup } = createLookup([
     domain('rd_1', '*.example.com', 'cert_1', true),
     domain('rd_2', 'shop.example.com', null, true),
     certificate('cert_1', true),
@@ -98,15 +91,18 @@ test('a name without a certificate of its own may use that of a wildcard that co
   assert.equal((lookup.forClient('shop.example.com') as ServedCertificate).version, 'cert_1')
 })
 
-test('a managed wildcard stands for one label; below that the private root signs', async () => {
-  const { lookup } = make([domain('rd_1', '*.example.com', 'cert_1', true), certificate('cert_1', true)])
+test('a managed wildcard covers one label; below that the private root signs', async () => {
+  const { lookup } = createLookup([
+    domain('rd_1', '*.example.com', 'cert_1', true),
+    certificate('cert_1', true),
+  ])
 
   assert.equal((lookup.forClient('a.example.com') as ServedCertificate).version, 'cert_1')
   assert.equal(names(await lookup.forClient('a.b.example.com')), 'DNS:a.b.example.com')
 })
 
-test('a managed certificate is not served after its end', async () => {
-  const { lookup } = make([
+test('a managed certificate is not served after it has expired', async () => {
+  const { lookup } = createLookup([
     domain('rd_1', 'shop.example.com', 'cert_1', true),
     certificate('cert_1', true, Date.now() - 1000),
   ])
@@ -115,7 +111,7 @@ test('a managed certificate is not served after its end', async () => {
 })
 
 test('names under the base domain share one certificate of the private root', async () => {
-  const { lookup } = make([])
+  const { lookup } = createLookup([])
 
   const first = await lookup.forClient('one.adit.test')
 
@@ -124,8 +120,8 @@ test('names under the base domain share one certificate of the private root', as
   assert.equal(await lookup.forClient('adit.test'), first)
 })
 
-test('below the base domain only reserved and bound names get one of their own', async () => {
-  const { lookup } = make([domain('rd_1', 'api.team.adit.test')], (name) => name === 'x.y.adit.test')
+test('below the base domain only reserved and bound names get their own certificate', async () => {
+  const { lookup } = createLookup([domain('rd_1', 'api.team.adit.test')], (name) => name === 'x.y.adit.test')
 
   assert.equal(names(await lookup.forClient('api.team.adit.test')), 'DNS:api.team.adit.test')
   assert.equal(names(await lookup.forClient('x.y.adit.test')), 'DNS:x.y.adit.test')
@@ -133,7 +129,7 @@ test('below the base domain only reserved and bound names get one of their own',
 })
 
 test('names under a reserved wildcard share one certificate of the private root', async () => {
-  const { lookup } = make([domain('rd_1', '*.apps.example.com', null, true)])
+  const { lookup } = createLookup([domain('rd_1', '*.apps.example.com', null, true)])
 
   const first = await lookup.forClient('one.apps.example.com')
 
@@ -148,7 +144,7 @@ test('an agent gets the certificate of its ingress, or that of the platform from
     certificate_management_policy: null,
     certificate_management_status: null,
   })
-  const { lookup } = make([ingress])
+  const { lookup } = createLookup([ingress])
 
   assert.equal(
     names(await lookup.forAgent('tunnel.us.agents.example.com')),
@@ -158,16 +154,16 @@ test('an agent gets the certificate of its ingress, or that of the platform from
   assert.equal(lookup.forAgent('tunnel.eu.agents.example.com'), undefined)
 })
 
-test('many names at once make few signatures at a time, and one for each name', async () => {
+test('many names at once are signed a few at a time, and each name once', async () => {
   let signing = 0
-  let most = 0
+  let maxSigning = 0
   let signed = 0
   const counting = {
     ...authority,
     async issueLeaf(request: Parameters<typeof authority.issueLeaf>[0]) {
       signing += 1
       signed += 1
-      most = Math.max(most, signing)
+      maxSigning = Math.max(maxSigning, signing)
       const leaf = await authority.issueLeaf(request)
       signing -= 1
       return leaf
@@ -177,11 +173,11 @@ test('many names at once make few signatures at a time, and one for each name', 
 
   const all = await Promise.all(Array.from({ length: 100 }, (_, n) => leaves.get([`n${n % 50}.example.com`])))
 
-  assert.ok(most <= 8, `${most} at once`)
+  assert.ok(maxSigning <= 8, `${maxSigning} at once`)
   assert.equal(signed, new Set(all.filter((served) => served !== undefined)).size)
 })
 
-test('a certificate that was signed while the clock was wrong is signed anew', async () => {
+test('a certificate signed while the clock was wrong is signed again', async () => {
   const right = Date.parse('2026-11-15T12:00:00Z')
   const authority = await loadAuthority(await createAuthority({ now: right, years: 30 }))
   for (const wrong of [Date.parse('2038-01-01T00:00:00Z'), Date.parse('1999-12-31T00:00:00Z')]) {

@@ -8,8 +8,8 @@ import type { LeafCache } from './x509/leaves.ts'
 import type { ServedCertificate } from './x509/served-certificate.ts'
 
 /**
- * Finds the certificate for a name that a visitor asks for. Nothing is ever signed for a stranger's name: only for
- * what is reserved, bound by a tunnel, or the platform's own.
+ * Picks the certificate for a server name. The private root signs only for names that are reserved, bound by a tunnel, or
+ * the platform's own; never for a name that a client invents.
  */
 export class CertificateLookup {
   readonly #inventory: Inventory
@@ -21,7 +21,7 @@ export class CertificateLookup {
     inventory: Inventory
     leaves: LeafCache
     clock: Clock
-    /** Whether a tunnel answers for this name now. */
+    /** Whether a tunnel is bound to this name. */
     isBound: (name: string) => boolean
   }) {
     this.#inventory = options.inventory
@@ -30,7 +30,7 @@ export class CertificateLookup {
     this.#isBound = options.isBound
   }
 
-  /** The certificate a visitor gets; undefined for a name that is nobody's here. */
+  /** The certificate served to a client; undefined for an unknown name. */
   forClient(serverName: string): MaybePromise<ServedCertificate | undefined> {
     const name = normalizeName(serverName)
     const { base } = this.#inventory
@@ -48,9 +48,9 @@ export class CertificateLookup {
   }
 
   /**
-   * The certificate an agent gets: that of the agent ingress it came through, or the platform's. `connect.<domain>` and
-   * the domain itself always show the private root, for agents that were given it to trust; other names below the domain
-   * show the public certificate once there is one. Undefined for a name that leads to none of these.
+   * The certificate served to an agent: that of the agent ingress it connects to, or the platform's. `connect.<domain>` and
+   * the domain itself always use the private root, for agents configured to trust it (decision 61); other names below the
+   * domain use the public certificate once there is one. Undefined for any other name.
    */
   forAgent(serverName: string): MaybePromise<ServedCertificate | undefined> {
     const name = normalizeName(serverName)
@@ -66,7 +66,7 @@ export class CertificateLookup {
     return parentOf(name) === base ? (this.#issuedCertificate(PLATFORM) ?? platformLeaf()) : undefined
   }
 
-  /** The reserved domains that cover a name, the closest first. */
+  /** The reserved domains that cover a name, most specific first. */
   #coveringDomains(name: string): DomainRecord[] {
     const matches: DomainRecord[] = []
     const exact = this.#inventory.domainByName(name)
@@ -78,17 +78,17 @@ export class CertificateLookup {
     return matches
   }
 
-  /** What a reserved domain has to serve for a name below or at it. */
+  /** The certificate of a reserved domain for a name it covers. */
   #certificateOf({ id, domain, certificateId }: DomainRecord, name: string): CertificateRecord | undefined {
     const uploaded = certificateId === undefined ? undefined : this.#inventory.certificates.get(certificateId)
     if (uploaded !== undefined && !uploaded.managed) return uploaded
-    // A wildcard in a certificate stands for one label, a reserved one for any number.
+    // A wildcard in a certificate covers one label, a reserved wildcard any number.
     const isCovered = domain === name || (domain.startsWith('*.') && parentOf(name) === domain.slice(2))
     if (!isCovered) return undefined
     return uploaded !== undefined && this.#isValid(uploaded) ? uploaded : this.#issuedCertificate(id)
   }
 
-  /** The certificate that a job has got, while it is valid. */
+  /** The certificate a job has obtained, while it is valid. */
   #issuedCertificate(id: string, name?: string): CertificateRecord | undefined {
     const issued = this.#inventory.jobs.get(id)?.certificate
     if (!issued || (name !== undefined && !issued.names.includes(name))) return undefined
@@ -100,14 +100,14 @@ export class CertificateLookup {
     return this.#clock.now() < notAfter
   }
 
-  /** One of the private root; while too many are being signed, one that is at hand and wrong beats none. */
+  /** A leaf of the private root. While too many are being signed, the platform's leaf: a wrong one is better than none. */
   #privateLeaf(name: string): MaybePromise<ServedCertificate | undefined> {
     const { base } = this.#inventory
     return this.#leaves.get([name]) ?? this.#leaves.get([base, `*.${base}`])
   }
 }
 
-/** A wildcard that is reserved right over the name gets one certificate for all names it covers. */
+/** The reserved wildcard directly above the name, whose names share one certificate. */
 function parentWildcard(name: string, reserved: readonly DomainRecord[]): string | undefined {
   const wildcard = `*.${parentOf(name)}`
   return reserved.some(({ domain }) => domain === wildcard) ? wildcard : undefined

@@ -1,11 +1,11 @@
-/** Every way in which certificate or key material can be refused: a code for programs, a sentence for people. */
+/** All reasons to reject certificate or key material: a code for programs, a sentence for people. */
 const MESSAGES = {
-  empty: (what: string) => `The ${what} is empty. Paste its whole text.`,
+  empty: (what: string) => `The ${what} is empty. Paste its complete text.`,
   too_big: (what: string, limit: string) => `The ${what} is larger than ${limit}.`,
   not_pem: (what: string) =>
     `The ${what} is not PEM: it needs a line "-----BEGIN ...-----", base64 text and the matching END line.`,
-  wrong_pem_type: (what: string, found: string, wanted: string) =>
-    `The ${what} holds a PEM block of type ${found}, but it must be ${wanted}.`,
+  wrong_pem_type: (what: string, actual: string, expected: string) =>
+    `The ${what} holds a PEM block of type ${actual}, but it must be ${expected}.`,
   pem_headers: (what: string) =>
     `The ${what} has PEM headers inside its block. Export it again without headers.`,
   several: (what: string, count: number) =>
@@ -13,13 +13,12 @@ const MESSAGES = {
   too_many: (what: string, limit: number) => `The ${what} holds more than ${limit} certificates.`,
   private_key_inside: (what: string) =>
     `The ${what} contains a private key. Remove it, and consider that key as exposed.`,
-  unparsable: (what: string) =>
-    `The ${what} could not be read as what it claims to be: its bytes are damaged.`,
+  unparsable: (what: string) => `The ${what} cannot be parsed: its bytes are damaged.`,
   not_ca: () =>
     'The certificate is not a certificate authority: its Basic Constraints extension must say CA true.',
-  swapped: () => 'The certificate and the private key are swapped: each was given in the place of the other.',
-  certificate_is_key: () => 'A private key was given in the place of the certificate.',
-  key_is_certificate: () => 'A certificate was given in the place of the private key.',
+  swapped: () => 'The certificate and the private key are swapped: each was given in place of the other.',
+  certificate_is_key: () => 'A private key was given in place of the certificate.',
+  key_is_certificate: () => 'A certificate was given in place of the private key.',
   key_encrypted: () =>
     'The private key is encrypted. Decrypt it first, for example with "openssl pkey -in key.pem -out plain.pem".',
   key_unsupported: (found: string) =>
@@ -63,13 +62,13 @@ const MESSAGES = {
 
 type Messages = typeof MESSAGES
 
-/** The machine-readable names of all refusals. */
+/** The machine-readable codes of all problems. */
 export type CertificateProblemCode = keyof Messages
 
-/** All codes, so that tests and documents can hold that none is forgotten. */
+/** All codes, so that tests can check that the documentation is complete. */
 export const certificateProblemCodes = Object.keys(MESSAGES) as CertificateProblemCode[]
 
-/** The request fields that such material arrives in. */
+/** The request fields that carry such material. */
 export type MaterialField =
   | 'ca_pem'
   | 'certificate_pem'
@@ -84,7 +83,7 @@ export type MaterialField =
   | 'valid_until'
   | 'names'
 
-/** Material that was given and cannot be taken: the only thing the readers of this part throw for bad input. */
+/** Rejected certificate or key material: the only error the parsers of this part throw for invalid input. */
 export class CertificateProblem extends Error {
   readonly code: CertificateProblemCode
   readonly field: MaterialField
@@ -97,7 +96,7 @@ export class CertificateProblem extends Error {
   }
 }
 
-/** A refusal ready to throw; a wrong code or a missing fact does not compile. */
+/** Creates a problem to throw; a wrong code or a missing argument does not compile. */
 export function problem<Code extends CertificateProblemCode>(
   field: MaterialField,
   code: Code,

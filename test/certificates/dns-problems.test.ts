@@ -35,7 +35,7 @@ test('a CNAME that leads elsewhere is a DNS_ERROR that says where it leads, and 
 
   const job = await failed(platform, domain.id)
   assert.equal(job.error_code, 'DNS_ERROR')
-  assert.match(job.msg, /leads to 192\.0\.2\.80/)
+  assert.match(job.msg, /points to 192\.0\.2\.80/)
   assert.ok(job.msg.includes(domain.cname_target), job.msg)
   const wait = Date.parse(job.retries_at) - platform.clock.now()
   assert.ok(wait > 45_000 && wait < 75_000, `the first retry comes after ${wait} ms`)

@@ -5,7 +5,7 @@ import { AUTHORITY_KIND, REGIONS_KIND } from './inventory.ts'
 import { systemAuditEntry } from './job-store.ts'
 import { PLATFORM } from './subject.ts'
 
-/** Tells all nodes that this region exists, and where. */
+/** Publishes this region and its addresses to all nodes. */
 export async function announceRegion(options: {
   store: Store
   clock: Clock
@@ -16,7 +16,7 @@ export async function announceRegion(options: {
   await announce(options, REGIONS_KIND, `platform_region_${region}`, { region, addresses: [...addresses] })
 }
 
-/** Tells all nodes how CAA records name the authority in use. */
+/** Publishes the CAA identities of the authority in use to all nodes. */
 export async function announceAuthority(options: {
   store: Store
   clock: Clock
@@ -33,7 +33,7 @@ async function announce(
   data: Record<string, unknown>,
 ): Promise<void> {
   const isCurrent = (row: Row | undefined) => JSON.stringify(row?.data) === JSON.stringify(data)
-  // Most starts have nothing new to say, and so need nobody who can be told.
+  // Most starts have nothing new to publish and need no writable database.
   if (isCurrent(await store.lastKnown.get(kind, PLATFORM, id))) return
   await store.write({}, async (tx) => {
     const row = await tx.get(kind, PLATFORM, id)

@@ -7,13 +7,13 @@ import type { KeyGenerator } from '../x509/keys.ts'
 import { renewalId } from './renewal-info.ts'
 import { AcmeRejected, AcmeUnavailable, guardClient } from './transport.ts'
 
-/** Which authority to ask, and whom it may write to. */
+/** The ACME directory to use, and the contact of its account. */
 export interface AcmeSettings {
   readonly directory: string
   readonly email?: string | undefined
 }
 
-/** What an ACME directory offers beside the addresses the library knows. */
+/** The fields of an ACME directory that the library does not type. */
 interface Directory {
   readonly newOrder?: string
   readonly renewalInfo?: string
@@ -26,10 +26,10 @@ const MAX_ATTEMPTS = 4
 const MIN_RETRY_MS = 500
 const MAX_RETRY_MS = 10_000
 
-/** Loaded when it is first needed: it takes longer to load than all other parts of a server together. */
+/** Loaded on first use: it takes longer to load than all other parts of a server together. */
 const loadAcmeClient = () => import('acme-client')
 
-/** One account at one ACME server. Its key is made once and kept sealed, so that all nodes are the same customer. */
+/** The platform's account at one ACME server. All nodes share its key, which is generated once and stored sealed. */
 export class AcmeClient {
   readonly directoryUrl: string
   readonly #settings: AcmeSettings
@@ -44,7 +44,7 @@ export class AcmeClient {
     outbound: Outbound
     store: Store
     keys: KeyGenerator
-    /** Who this process is when it holds a lease. */
+    /** The lease holder name of this process. */
     holder: string
   }) {
     this.#settings = options.settings
@@ -55,7 +55,7 @@ export class AcmeClient {
     this.#holder = options.holder
   }
 
-  /** The order itself is never asked for twice: one that was made although no answer came would then exist twice. */
+  /** Never retries the newOrder request itself: without a response, the order may exist, and a retry would create another. */
   newOrder(names: readonly string[], replaces: string | undefined): Promise<Order> {
     let newOrderUrl: string | undefined
     return this.#withRetry(
@@ -66,7 +66,7 @@ export class AcmeClient {
         if (replaces === undefined || directory.renewalInfo === undefined)
           return this.#createOrder(client, { identifiers })
         return this.#createOrder(client, { identifiers, replaces }).catch((error) => {
-          // RFC 9773 section 5: a predecessor that is not accepted is no reason to go without a certificate.
+          // RFC 9773 section 5: order without `replaces` when the authority rejects the predecessor.
           const isOtherError = !(error instanceof AcmeRejected) || !PREDECESSOR_PROBLEMS.includes(error.type)
           if (isOtherError) throw error
           return this.#createOrder(client, { identifiers })
@@ -84,7 +84,7 @@ export class AcmeClient {
     return this.#withRetry((client) => client.getAuthorizations(order))
   }
 
-  /** What has to be found at the place of the challenge: the body of a page, or the text of a record. */
+  /** The content the challenge expects: the body of an HTTP-01 response, or the text of a DNS-01 record. */
   async keyAuthorization(challenge: Authorization['challenges'][number]): Promise<string> {
     return (await this.#account()).getChallengeKeyAuthorization(challenge)
   }
@@ -103,7 +103,7 @@ export class AcmeClient {
     return this.#withRetry((client) => client.getCertificate(order))
   }
 
-  /** When the authority would like this certificate to be renewed; undefined when it has no opinion. */
+  /** The renewal window that the authority suggests; undefined when it suggests none. */
   async renewalWindow(certificatePem: string): Promise<{ start: number; end: number } | undefined> {
     return this.#withRetry(async (client) => {
       const { renewalInfo } = await this.#directory(client)
@@ -120,7 +120,7 @@ export class AcmeClient {
     })
   }
 
-  /** How CAA records name this authority. */
+  /** The CAA identities of this authority. */
   async caaIdentities(): Promise<readonly string[]> {
     const { meta } = await this.#withRetry((client) => this.#directory(client))
     return meta?.caaIdentities?.filter((name) => typeof name === 'string') ?? []
@@ -135,7 +135,7 @@ export class AcmeClient {
     }
   }
 
-  /** A server that stumbles is given a few moments; a longer trouble is for the job to wait out. */
+  /** Retries for a few seconds while the server is unavailable; the job's backoff covers longer outages. */
   async #withRetry<T>(
     work: (client: Client) => Promise<T>,
     isFinal: (error: AcmeUnavailable) => boolean = () => false,
@@ -170,7 +170,7 @@ export class AcmeClient {
     for (let attempt = 0; attempt < 50; attempt += 1) {
       const lease = await this.#store.lease('certificates account', this.#holder, ACCOUNT_LEASE_MS)
       if (lease === undefined) {
-        // Another node is at it.
+        // Another node is registering the account.
         await delay(200)
         const registered = await this.#storedAccount()
         if (registered !== undefined) return registered
@@ -182,7 +182,7 @@ export class AcmeClient {
         await lease.release()
       }
     }
-    throw new AcmeUnavailable('The account at the certificate authority is still being made by another node.')
+    throw new AcmeUnavailable('Another node is still creating the account at the certificate authority.')
   }
 
   async #storedAccount(): Promise<Client | undefined> {
@@ -195,7 +195,7 @@ export class AcmeClient {
     const name = this.#settingName('key')
     const storedKey = await this.#store.setting(name)
     const key = storedKey === undefined ? await this.#keys.generate('ecdsa') : new Secret(storedKey)
-    // Kept before it is used, so that an account made in the last moment before a crash is found again.
+    // Stored before it is used, so that an account created right before a crash is found again.
     if (storedKey === undefined) await this.#store.putSetting(name, key.reveal(), { secret: true })
     const client = await this.#newClient(key)
     const { email } = this.#settings
@@ -207,7 +207,7 @@ export class AcmeClient {
     return client
   }
 
-  /** The server has lost us, as a test server does on every start. */
+  /** Forgets an account that the server has lost, as a test server does on every start. */
   async #forgetAccount(): Promise<void> {
     await this.#store.putSetting(this.#settingName('url'), '')
     this.#client = undefined

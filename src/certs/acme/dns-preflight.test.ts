@@ -42,21 +42,21 @@ const platform: Subject = {
 
 type Records = Record<string, { a?: string[]; cname?: string; ns?: string[]; fails?: 'domain' | 'resolver' }>
 
-/** The whole of DNS as a few records. */
-function world(records: Records): NameResolver {
-  const at = (name: string) => {
+/** A DNS of a few records. */
+function createDns(records: Records): NameResolver {
+  const recordsOf = (name: string) => {
     const { fails } = records[name] ?? {}
     if (fails !== undefined) throw new ResolverError(fails, `The name ${name} could not be looked up.`)
     return records[name] ?? {}
   }
   const addresses = async (name: string): Promise<string[]> => {
-    const { a, cname } = at(name)
+    const { a, cname } = recordsOf(name)
     return a ?? (cname === undefined ? [] : addresses(cname))
   }
   return {
     addresses,
-    cname: async (name) => (at(name).cname === undefined ? [] : [at(name).cname!]),
-    ns: async (name) => at(name).ns ?? [],
+    cname: async (name) => (recordsOf(name).cname === undefined ? [] : [recordsOf(name).cname!]),
+    ns: async (name) => recordsOf(name).ns ?? [],
     txt: async () => [],
   }
 }
@@ -85,8 +85,8 @@ const fine: [string, Subject, Records][] = [
 ]
 
 for (const [name, subject, records] of fine)
-  test(`nothing is wrong with ${name}`, async () => {
-    assert.equal(await checkDns(subject, { resolver: world(records), base, nameServers }), undefined)
+  test(`the preflight passes for ${name}`, async () => {
+    assert.equal(await checkDns(subject, { resolver: createDns(records), base, nameServers }), undefined)
   })
 
 const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][] = [
@@ -96,7 +96,7 @@ const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][
     plain,
     { ...ours, 'shop.example.com': { a: ['192.0.2.1', '203.0.113.9'] } },
     'DNS_ERROR',
-    /leads to 203\.0\.113\.9/,
+    /points to 203\.0\.113\.9/,
   ],
   [
     'the target of another reservation',
@@ -121,7 +121,7 @@ const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][
     /does not resolve/,
   ],
   [
-    'a target that the platform itself does not answer for',
+    'a target that the platform itself does not serve',
     plain,
     { 'shop.example.com': { cname: target } },
     'INTERNAL_ERROR',
@@ -135,7 +135,7 @@ const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][
     /Check the DNS set-up of shop\.example\.com/,
   ],
   [
-    'our own resolver out of order',
+    'our own resolver does not work',
     plain,
     { ...ours, 'shop.example.com': { fails: 'resolver' } },
     'INTERNAL_ERROR',
@@ -174,8 +174,8 @@ const wrong: [string, Subject, Records, 'DNS_ERROR' | 'INTERNAL_ERROR', RegExp][
 
 for (const [name, subject, records, code, sentence] of wrong)
   test(`${name}: ${code}`, async () => {
-    const trouble = await checkDns(subject, { resolver: world(records), base, nameServers })
+    const problem = await checkDns(subject, { resolver: createDns(records), base, nameServers })
 
-    assert.equal(trouble?.code, code)
-    assert.match(trouble.msg, sentence)
+    assert.equal(problem?.code, code)
+    assert.match(problem.msg, sentence)
   })

@@ -2,7 +2,7 @@ import { isWithin } from '../../base/domain.ts'
 import { type NameResolver, ResolverError } from './resolver.ts'
 import type { Subject } from './subject.ts'
 
-/** Why a certificate cannot be had now, in the terms of the API and in a sentence for the person who can change it. */
+/** Why a certificate cannot be issued now: the code of the API, and a sentence for the person who can fix it. */
 export interface DnsProblem {
   readonly code: 'DNS_ERROR' | 'INTERNAL_ERROR'
   readonly msg: string
@@ -11,8 +11,8 @@ export interface DnsProblem {
 const MAX_CHAIN = 8
 
 /**
- * Looks whether a name is set up so that an authority will find us there. Nobody is asked for a certificate before
- * this finds nothing wrong, since a validation that fails counts against the name.
+ * Checks whether DNS points a name at this platform. Nothing is ordered before this check passes, since a failed
+ * validation counts against the name.
  */
 export async function checkDns(
   subject: Subject,
@@ -49,16 +49,16 @@ async function checkAddress(
   const platformAddresses = await resolver.addresses(cnameTarget)
   if (chain.includes(cnameTarget))
     return platformAddresses.length > 0 ? undefined : targetProblem(cnameTarget, base)
-  // Each reservation has a target of its own: a record left over from another one proves nothing about this owner.
+  // Each reservation has its own target: a record left over from another one proves nothing about this owner (decision 58).
   const foreign = chain.find((name) => isWithin(name, `cname.${base}`))
   if (foreign !== undefined)
     return dnsProblem(`${domain} points to ${foreign}, the target of another reserved domain. ${instruction}`)
   const addresses = await resolver.addresses(domain)
   if (addresses.length === 0) return dnsProblem(`${domain} does not resolve yet. ${instruction}`)
-  // A name that cannot have a CNAME, such as the top of a zone, may have our addresses instead.
+  // A name that cannot have a CNAME, such as a zone apex, may have our addresses instead.
   const elsewhere = addresses.filter((address) => !platformAddresses.includes(address))
   if (elsewhere.length === 0) return undefined
-  return dnsProblem(`${domain} leads to ${elsewhere.join(', ')}, which is not this platform. ${instruction}`)
+  return dnsProblem(`${domain} points to ${elsewhere.join(', ')}, which is not this platform. ${instruction}`)
 }
 
 function targetProblem(target: string, base: string): DnsProblem {
@@ -121,7 +121,7 @@ async function checkPlatform(
   )
 }
 
-/** The names a CNAME record leads to, one after the other. */
+/** The chain of names behind a CNAME record, in order. */
 async function followCnames(name: string, resolver: NameResolver): Promise<string[]> {
   const chain: string[] = []
   let next: string | undefined = name

@@ -6,11 +6,11 @@ import type { ServedCertificate } from '../x509/served-certificate.ts'
 import { type Challenge, JOBS, type Job, readJob } from './job.ts'
 import { domainSubject, ingressSubject, PLATFORM, platformSubject, type Subject } from './subject.ts'
 
-/** The kinds under which the platform keeps what its nodes tell each other. */
+/** The store kinds that nodes publish to each other. */
 export const REGIONS_KIND = 'platform_regions'
 export const AUTHORITY_KIND = 'platform_authority'
 
-/** All kinds that the inventory is made of. */
+/** All store kinds that the inventory follows. */
 export const INVENTORY_KINDS = [
   'reserved_domains',
   'agent_ingresses',
@@ -20,7 +20,7 @@ export const INVENTORY_KINDS = [
   AUTHORITY_KIND,
 ]
 
-/** A reserved domain as far as certificates are concerned. */
+/** The certificate-related fields of a reserved domain. */
 export interface DomainRecord {
   readonly id: string
   readonly account: string
@@ -31,7 +31,7 @@ export interface DomainRecord {
   readonly revision: number
 }
 
-/** An agent ingress as far as certificates are concerned. */
+/** The certificate-related fields of an agent ingress. */
 export interface IngressRecord {
   readonly id: string
   readonly account: string
@@ -42,7 +42,7 @@ export interface IngressRecord {
   readonly revision: number
 }
 
-/** A certificate with its key, and whether it was issued by us. */
+/** A certificate with its key; `managed` when a job has issued it. */
 export interface CertificateRecord extends ServedCertificate {
   readonly id: string
   readonly account: string
@@ -50,7 +50,7 @@ export interface CertificateRecord extends ServedCertificate {
   readonly notAfter: number
 }
 
-/** Everything about names and certificates in memory, followed from the store: no connection waits for a database. */
+/** An in-memory copy of all names and certificates that follows the store: no connection waits for a database. */
 export class Inventory implements Follower {
   readonly base: string
   readonly domains = new Map<string, DomainRecord>()
@@ -59,9 +59,9 @@ export class Inventory implements Follower {
   readonly subjects = new Map<string, Subject>()
   /** By the id of the subject. */
   readonly jobs = new Map<string, Job>()
-  /** The jobs that wait for somebody to look at their challenges. */
+  /** The published challenges of jobs under validation. */
   readonly #challengesBySubject = new Map<string, readonly Challenge[]>()
-  /** Domains by name; a wildcard stands under its name with the star. */
+  /** Domains by name; a wildcard under its name with the `*.`. */
   readonly #domainsByName = new Map<string, DomainRecord>()
   readonly #ingressesByName = new Map<string, IngressRecord>()
   readonly #regions = new Map<string, readonly string[]>()
@@ -111,7 +111,7 @@ export class Inventory implements Follower {
     this.#recordsChanged = false
   }
 
-  /** Calls back with the ids of what has changed, undefined for everything. */
+  /** Calls back with the ids of changed subjects; undefined means all. */
   onChange(listener: (ids: readonly string[] | undefined) => void): { stop(): void } {
     this.#changeListeners.add(listener)
     return { stop: () => this.#changeListeners.delete(listener) }
@@ -123,7 +123,7 @@ export class Inventory implements Follower {
     return { stop: () => this.#recordsListeners.delete(listener) }
   }
 
-  /** Resolves once everything up to a revision is known here. */
+  /** Resolves once the inventory has applied everything up to a revision. */
   async waitForRevision(revision: number, signal: AbortSignal): Promise<void> {
     while (this.#revision < revision) await once(this.#events, 'revision', { signal })
   }
@@ -164,7 +164,7 @@ export class Inventory implements Follower {
     this.#events.emit('revision')
   }
 
-  /** Answers with the ids that are touched by a row: its own, or that of the subject it is about. */
+  /** Applies a row. Returns the affected ids: its own, or that of its subject. */
   #apply(kind: string, id: string, row: Row | undefined): string[] {
     switch (kind) {
       case 'reserved_domains':

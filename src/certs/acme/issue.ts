@@ -26,19 +26,19 @@ import { nextValidationAt, type Random, renewalAt, retryAt, suggestedAt } from '
 import { PLATFORM, type Subject } from './subject.ts'
 import { type AcmeProblem, AcmeRejected, AcmeUnavailable, problemType } from './transport.ts'
 
-/** How long the steps of an order may take, in milliseconds. */
+/** Timeouts and delays of an order's steps, in milliseconds. */
 export interface Timings {
-  /** Until every node has heard of a challenge. */
+  /** The delay until every node serves a new challenge. */
   readonly propagationDelay: number
-  /** Until a record that we publish is seen through the resolver. */
+  /** The timeout until a published record is visible through the resolver. */
   readonly dnsVisibility: number
-  /** Until the authority has made up its mind. */
+  /** The timeout for the authority's decision. */
   readonly validation: number
 }
 
 export const defaultTimings: Timings = { propagationDelay: 1000, dnsVisibility: 60_000, validation: 180_000 }
 
-/** What working on a job needs. */
+/** The dependencies of an issue attempt. */
 export interface IssueContext {
   readonly store: Store
   readonly acme: AcmeClient
@@ -52,13 +52,13 @@ export interface IssueContext {
   readonly log: Logger
 }
 
-/** A step that did not lead on: what to tell, and how to go on from here. */
+/** A failed step: the problem to report, and how to continue. */
 class IssueFailure extends Error {
-  override name = 'Setback'
+  override name = 'IssueFailure'
   readonly problem: DnsProblem
-  /** The authority has looked and not found us, which it counts. */
+  /** Whether the authority has validated and failed, which counts against the name. */
   readonly failedValidation: boolean
-  /** Whether the order can still become a certificate. */
+  /** Whether the order can still succeed. */
   readonly keepOrder: boolean
   readonly retryAfterMs: number
 
@@ -78,10 +78,10 @@ const DAY = 24 * 60 * 60 * 1000
 const MIN_POLL_MS = 150
 const MAX_POLL_MS = 3000
 
-/** Problems of an authority that only whoever owns the name can solve. */
+/** ACME problem types that only the owner of the name can fix. */
 const OWNER_PROBLEMS = ['dns', 'caa', 'rejectedIdentifier', 'unsupportedIdentifier']
 
-/** One turn of work on a subject's certificate, under a lease; it goes on wherever the last turn ended, on any node. */
+/** One attempt to obtain a subject's certificate, under a lease. It resumes the last attempt, on any node (see `Job`). */
 export class IssueAttempt {
   readonly #context: IssueContext
   readonly #subject: Subject
@@ -101,7 +101,7 @@ export class IssueAttempt {
     this.#jobStore = new JobStore({ store, clock, base: inventory.base, subject, lease })
   }
 
-  /** Works until there is a certificate or a reason to wait. Answers with the last revision it wrote, 0 for none. */
+  /** Works until the certificate is issued or the attempt fails. Returns the last revision it wrote, 0 for none. */
   async run(): Promise<number> {
     const { log } = this.#context
     try {
@@ -114,11 +114,11 @@ export class IssueAttempt {
     } catch (error) {
       if (!this.#isObsolete(error)) throw error
     }
-    if (this.#signal.aborted) log.info({ domain: this.#subject.domain }, 'certificate job left to others')
+    if (this.#signal.aborted) log.info({ domain: this.#subject.domain }, 'certificate job interrupted')
     return this.#revision
   }
 
-  /** Looked up anew under the lease: another node may have done the work while this one waited. */
+  /** Reads the state again under the lease: another node may have done the work in the meantime. */
   async #isDue(): Promise<boolean> {
     const { acme, clock } = this.#context
     const { job, key, subjectRevision, exists } = await this.#jobStore.read()
@@ -129,7 +129,7 @@ export class IssueAttempt {
     return dueTime !== undefined && dueTime <= clock.now()
   }
 
-  /** Whether there is nothing to do here any more: it is another node's now, unwanted, or the server is stopping. */
+  /** Whether to stop silently: the lease is lost, the subject has changed, or the server is stopping. */
   #isObsolete(error: unknown): boolean {
     return error instanceof LeaseLost || error instanceof SupersededError || this.#signal.aborted
   }
@@ -165,7 +165,7 @@ export class IssueAttempt {
     }
   }
 
-  /** An order for what is not wanted any more is left to run out. */
+  /** Drops an order that no longer matches the subject; it expires at the authority. */
   #dropStaleOrder(): void {
     const { order } = this.#job
     if (order === null) return
@@ -195,7 +195,7 @@ export class IssueAttempt {
       return await this.#context.acme.order(this.#job.order.url)
     } catch (error) {
       if (!(error instanceof AcmeRejected)) throw error
-      // Run out, or of a server that does not know us any more.
+      // The order has expired, or the server has lost our account.
       return undefined
     }
   }
@@ -211,12 +211,12 @@ export class IssueAttempt {
     return order
   }
 
-  /** Asked right before whatever cannot be taken back: after a pause, this lease may be somebody else's. */
+  /** Renews the lease right before an irreversible step: after a pause, another node may hold it. */
   async #requireLease(): Promise<void> {
     if (!(await this.#lease.renew())) throw new LeaseLost(this.#lease.name)
   }
 
-  /** Publishes what proves that the names are ours, has the authority look, and waits for what it says. */
+  /** Publishes the challenge responses, starts the validation, and waits for its result. */
   async #validate(order: Order, deadline: number): Promise<void> {
     const { acme } = this.#context
     const pending = (await acme.authorizations(order)).filter(({ status }) => status === 'pending')
@@ -255,7 +255,7 @@ export class IssueAttempt {
     return { name, challenge, value, published }
   }
 
-  /** Waits until whoever is asked, on any node, gives the right answer: a look that comes too early counts as failed. */
+  /** Waits until every node serves the challenges: a validation that comes too early counts as failed. */
   async #waitUntilVisible(prepared: readonly { name: string; value: string }[]): Promise<void> {
     const { inventory, clock, resolver, timings } = this.#context
     const signal = AbortSignal.any([this.#signal, AbortSignal.timeout(10_000)])
@@ -272,7 +272,7 @@ export class IssueAttempt {
           throw new IssueFailure(
             {
               code: 'DNS_ERROR',
-              msg: `The record that proves the control of ${name} is not visible at ${recordName}. Check that its DNS leads to this platform.`,
+              msg: `The record that proves control of ${name} is not visible at ${recordName}. Check that its DNS points to this platform.`,
             },
             { keepOrder: true },
           )
@@ -284,7 +284,7 @@ export class IssueAttempt {
   #requireTime(deadline: number): void {
     if (this.#context.clock.monotonic() < deadline) return
     throw new IssueFailure(
-      { code: 'INTERNAL_ERROR', msg: 'The certificate authority is taking long to validate the name.' },
+      { code: 'INTERNAL_ERROR', msg: 'The certificate authority has not finished validating the name yet.' },
       { keepOrder: true },
     )
   }
@@ -297,7 +297,7 @@ export class IssueAttempt {
     return this.#rejection(problemType(problem), problem?.detail ?? 'It gave no reason.')
   }
 
-  /** The authority looked and was not content. Whether that is the owner's or our fault, a look at DNS can tell. */
+  /** The failure of a validation. A DNS check tells whether the owner or the platform has to fix it. */
   async #validationFailure(authorization: Authorization): Promise<IssueFailure> {
     const error = authorization.challenges
       .map((challenge) => challenge.error)
@@ -331,15 +331,15 @@ export class IssueAttempt {
       return error.type === 'orderNotReady' ? new IssueFailure(failure.problem, { keepOrder: true }) : failure
     }
     if (error instanceof AcmeUnavailable) {
-      log.warn({ domain, err: error }, 'the certificate authority could not be asked')
+      log.warn({ domain, err: error }, 'certificate authority unavailable')
       return new IssueFailure(
         { code: 'INTERNAL_ERROR', msg: 'The certificate authority cannot be reached at the moment.' },
         { keepOrder: true, retryAfterMs: error.retryAfterMs },
       )
     }
-    log.error({ domain, err: error }, 'a certificate job met an unexpected error')
+    log.error({ domain, err: error }, 'certificate job failed unexpectedly')
     return new IssueFailure(
-      { code: 'INTERNAL_ERROR', msg: 'Something unexpected happened; the log of the server says what.' },
+      { code: 'INTERNAL_ERROR', msg: 'An unexpected error occurred; see the log of the server.' },
       { keepOrder: true },
     )
   }
@@ -352,14 +352,14 @@ export class IssueAttempt {
     const attempts = this.#job.attempts + 1
     const failedSince = this.#job.failedSince ?? now
     const preflightOnly = problem.code === 'DNS_ERROR' && !failedValidation
-    // Nobody could wake a job of the platform itself, so those are never given up.
+    // A job of the platform itself has no owner to wake it, so it is never given up.
     const since = this.#subject.kind === 'domain' || this.#subject.kind === 'ingress' ? failedSince : now
     const backoffAt = retryAt({ now, attempts, failedSince: since, preflightOnly }, random)
     const allowedAt = nextValidationAt(await this.#jobStore.failures(), now)
     const dueAt = backoffAt === undefined ? null : Math.max(backoffAt, allowedAt, now + failure.retryAfterMs)
     log.warn(
       { domain: this.#subject.domain, ...problem, retriesAt: dueAt && timestamp(dueAt) },
-      'no certificate yet',
+      'certificate attempt failed',
     )
     if (!keepOrder) this.#key = undefined
     await this.#save({
@@ -373,7 +373,7 @@ export class IssueAttempt {
     })
   }
 
-  /** Takes the certificate over: from this commit on it is served instead of the one before. */
+  /** Stores the certificate: from this commit on it is served instead of the previous one. */
   async #install(order: Order): Promise<void> {
     const { acme, clock, log } = this.#context
     const pem = await acme.certificate(order)
@@ -435,11 +435,11 @@ export class IssueAttempt {
     const notBefore = Date.parse(facts.not_before)
     const notAfter = Date.parse(facts.not_after)
     const window = await acme.renewalWindow(pem).catch((error) => {
-      log.debug({ err: error }, 'no renewal information')
+      log.debug({ err: error }, 'renewal information unavailable')
       return undefined
     })
     if (window === undefined) return renewalAt({ notBefore, notAfter }, random)
-    // Whatever it suggests, a certificate that has only just been issued is not replaced again at once.
+    // A certificate that has just been issued is never replaced at once, whatever the window.
     return Math.max(suggestedAt(window, now, random), now + Math.min(DAY, (notAfter - notBefore) / 3))
   }
 
@@ -449,5 +449,4 @@ export class IssueAttempt {
   }
 }
 
-const GAVE_UP_MESSAGE =
-  'It has been tried for 30 days and is not tried any more; update the resource to have it tried again.'
+const GAVE_UP_MESSAGE = 'Retries ended after 30 days without success; update the resource to try again.'

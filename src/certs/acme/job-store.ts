@@ -14,15 +14,15 @@ import { jobKey, newJob, readJob, type StoredJob, sameNames, statusOf, toJobDraf
 import { recentFailures } from './schedule.ts'
 import { domainSubject, ingressSubject, PLATFORM, type Subject } from './subject.ts'
 
-/** What was being worked for is not wanted any more, or not in this way. */
+/** The subject no longer requests this certificate. */
 export class SupersededError extends Error {
-  override name = 'Superseded'
+  override name = 'SupersededError'
 }
 
-/** The kind under which failed validations of a name are kept; it outlives the reservation of the name. */
+/** The store kind of failed validations, by name; they outlive the reservation of the name. */
 export const FAILURES_KIND = 'certificate_failures'
 
-/** The audit record of something that the platform did by itself. */
+/** The audit entry of an action of the platform itself. */
 export function systemAuditEntry(
   clock: Clock,
   entry: Pick<AuditEntry, 'account' | 'action' | 'kind' | 'object'>,
@@ -37,15 +37,15 @@ export function systemAuditEntry(
   }
 }
 
-/** The resource that a subject stands for; the platform has none. */
+/** The resource of a subject; the platform has none. */
 export function resourceOf(subject: Pick<Subject, 'kind'>): Resource | undefined {
   if (subject.kind === 'platform') return undefined
   return (subject.kind === 'ingress' ? AgentIngress : ReservedDomain) as unknown as Resource
 }
 
 /**
- * Reads and writes the state of one job. Every write is refused once the lease is lost or the subject has changed, so
- * that a worker that slept can do no harm when it wakes.
+ * Reads and writes the state of one job. A write fails once the lease is lost or the subject has changed, so that a
+ * stale worker can do no harm.
  */
 export class JobStore {
   readonly #store: Store
@@ -62,7 +62,7 @@ export class JobStore {
     this.#lease = options.lease
   }
 
-  /** The job and the subject's revision as they are now. */
+  /** The current job and the subject's revision. */
   async read(): Promise<StoredJob & { subjectRevision: number; exists: boolean }> {
     const { kind, account, id } = jobKey(this.#subject)
     const subject = await this.#requireSubject(this.#store)
@@ -71,12 +71,12 @@ export class JobStore {
     return { ...stored, subjectRevision: subject?.revision ?? 0, exists: row !== undefined }
   }
 
-  /** Writes the job, and what the API shows of it if that has changed. Answers with the store's revision. */
+  /** Writes the job, and the subject's status if it has changed. Returns the store's revision. */
   save(stored: StoredJob): Promise<number> {
     return this.commit(stored, undefined)
   }
 
-  /** The same, together with the certificate that the subject uses from now on. */
+  /** Like `save`, in one transaction with the certificate that the subject uses from now on. */
   async commit(
     stored: StoredJob,
     issued: { certificateId: string; work(tx: Transaction): Promise<void> } | undefined,
@@ -97,7 +97,7 @@ export class JobStore {
       await tx.audit(
         systemAuditEntry(this.#clock, {
           ...deed,
-          // Progress is the platform's business; a new certificate is the account's.
+          // Progress is audited for the platform, a new certificate for the account.
           account: issued === undefined ? PLATFORM : subject.account,
           kind: resourceOf(subject)?.kind ?? 'platform',
           object: subject.id,
@@ -107,7 +107,7 @@ export class JobStore {
     })
   }
 
-  /** When validations of this name have failed lately, whichever reservation of it they were for. */
+  /** The times of recent failed validations of this name, for any reservation of it. */
   async failures(): Promise<number[]> {
     const row = await this.#store.get(FAILURES_KIND, PLATFORM, this.#failuresId())
     return recentFailures((row?.data.at as number[] | undefined) ?? [], this.#clock.now())
@@ -136,7 +136,7 @@ export class JobStore {
     return `${FAILURES_KIND}_${this.#subject.domain.replace(/^\*\./, '')}`
   }
 
-  /** The subject's row, if it has one; throws when it asks for something else by now. */
+  /** The subject's row, if it has one. Throws when the subject requests something else by now. */
   async #requireSubject(reader: Pick<Store, 'get'>): Promise<Row | undefined> {
     const resource = resourceOf(this.#subject)
     if (resource === undefined) return undefined

@@ -22,13 +22,13 @@ const certificate: NonNullable<Job['certificate']> = {
   notAfter: 90_000,
   renewsAt: 60_000,
 }
-const resting: Job = { ...newJob(subject), dueAt: 60_000, certificate }
-const facts = { directory: 'https://ca.example/dir', subjectRevision: 1, now: 30_000 }
+const issued: Job = { ...newJob(subject), dueAt: 60_000, certificate }
+const context = { directory: 'https://ca.example/dir', subjectRevision: 1, now: 30_000 }
 const error = { code: 'DNS_ERROR', msg: 'Point it here.' } as const
 
-test('what is shown follows from the job alone', () => {
+test('the status follows from the job alone', () => {
   const cases: [string, Job, unknown][] = [
-    ['valid', resting, { renews_at: '1970-01-01T00:01:00Z', provisioning_job: null }],
+    ['valid', issued, { renews_at: '1970-01-01T00:01:00Z', provisioning_job: null }],
     [
       'in progress for the first time',
       { ...newJob(subject), startedAt: 1000, dueAt: 1000 },
@@ -44,7 +44,7 @@ test('what is shown follows from the job alone', () => {
     ],
     [
       'a renewal that failed',
-      { ...resting, startedAt: 60_000, dueAt: 120_000, error },
+      { ...issued, startedAt: 60_000, dueAt: 120_000, error },
       {
         renews_at: '1970-01-01T00:02:00Z',
         provisioning_job: {
@@ -72,36 +72,36 @@ test('what is shown follows from the job alone', () => {
   for (const [name, job, expected] of cases) assert.deepEqual(statusOf(job), expected, name)
 })
 
-test('a job is due at once when there is none, and when something else is wanted', () => {
-  assert.equal(jobDueAt(subject, undefined, facts), 0)
-  assert.equal(jobDueAt(subject, resting, facts), 60_000)
-  assert.equal(jobDueAt({ ...subject, keyType: 'rsa' }, resting, facts), 0)
-  assert.equal(jobDueAt({ ...subject, names: ['shop.example.com', 'more.example.com'] }, resting, facts), 0)
-  assert.equal(jobDueAt(subject, resting, { ...facts, directory: 'https://other.example/dir' }), 0)
+test('a job is due at once when there is none, and when the subject requests something else', () => {
+  assert.equal(jobDueAt(subject, undefined, context), 0)
+  assert.equal(jobDueAt(subject, issued, context), 60_000)
+  assert.equal(jobDueAt({ ...subject, keyType: 'rsa' }, issued, context), 0)
+  assert.equal(jobDueAt({ ...subject, names: ['shop.example.com', 'more.example.com'] }, issued, context), 0)
+  assert.equal(jobDueAt(subject, issued, { ...context, directory: 'https://other.example/dir' }), 0)
 })
 
-test('a job that waits for its next try is left alone until then', () => {
-  const waiting = { ...resting, startedAt: 1, dueAt: 500, error }
+test('a waiting job is not due before its retry', () => {
+  const waiting = { ...issued, startedAt: 1, dueAt: 500, error }
 
-  assert.equal(jobDueAt({ ...subject, keyType: 'rsa' }, waiting, facts), 500)
+  assert.equal(jobDueAt({ ...subject, keyType: 'rsa' }, waiting, context), 500)
 })
 
-test('a job that was given up wakes when its owner touches the resource', () => {
-  const over = { ...resting, startedAt: 1, dueAt: null, error, subjectRevision: 5 }
+test('a job that was given up wakes when its owner changes the resource', () => {
+  const givenUp = { ...issued, startedAt: 1, dueAt: null, error, subjectRevision: 5 }
 
-  assert.equal(jobDueAt(subject, over, { ...facts, subjectRevision: 5 }), undefined)
-  assert.equal(jobDueAt(subject, over, { ...facts, subjectRevision: 6 }), 0)
+  assert.equal(jobDueAt(subject, givenUp, { ...context, subjectRevision: 5 }), undefined)
+  assert.equal(jobDueAt(subject, givenUp, { ...context, subjectRevision: 6 }), 0)
 })
 
-test('times that a clock far ahead has written are not waited for once the clock is right', () => {
+test('times written by a clock far ahead are ignored once the clock is right', () => {
   const year = 365 * 24 * 60 * 60 * 1000
   const ahead = 10 * year
-  const renewsLate = { ...resting, certificate: { ...certificate, renewsAt: ahead } }
+  const renewsLate = { ...issued, certificate: { ...certificate, renewsAt: ahead } }
   const failed = { ...newJob(subject), startedAt: ahead, dueAt: ahead + 60_000, error }
-  const begunBefore = { ...failed, startedAt: 1000 }
+  const startedBefore = { ...failed, startedAt: 1000 }
 
-  for (const job of [renewsLate, failed, begunBefore]) assert.equal(jobDueAt(subject, job, facts), 0)
-  // Under the clock that wrote them they hold, so that the authority is not asked again and again.
-  assert.equal(jobDueAt(subject, renewsLate, { ...facts, now: ahead }), ahead)
-  assert.equal(jobDueAt(subject, failed, { ...facts, now: ahead }), ahead + 60_000)
+  for (const job of [renewsLate, failed, startedBefore]) assert.equal(jobDueAt(subject, job, context), 0)
+  // Under the clock that wrote them they are valid, so that the authority is not called repeatedly.
+  assert.equal(jobDueAt(subject, renewsLate, { ...context, now: ahead }), ahead)
+  assert.equal(jobDueAt(subject, failed, { ...context, now: ahead }), ahead + 60_000)
 })

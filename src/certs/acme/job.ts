@@ -5,15 +5,15 @@ import type { ManagedKeyType } from '../x509/keys.ts'
 import type { DnsProblem } from './dns-preflight.ts'
 import { PLATFORM, type Subject } from './subject.ts'
 
-/** The kind under which the store keeps what is being done for a subject. */
+/** The store kind of certificate jobs. */
 export const JOBS = 'certificate_jobs'
 
-/** What an authority must find while it validates a name; any node may be the one it asks. */
+/** A published challenge response. The authority may query any node for it. */
 export type Challenge =
   | { readonly type: 'http-01'; readonly host: string; readonly token: string; readonly value: string }
   | { readonly type: 'dns-01'; readonly name: string; readonly value: string }
 
-/** The certificate that a job has got. */
+/** The certificate a job has obtained. */
 export interface IssuedCertificate {
   readonly id: string
   readonly directory: string
@@ -23,22 +23,69 @@ export interface IssuedCertificate {
   readonly renewsAt: number
 }
 
-/** Where a job stands; written before each step with an effect outside, so that any node can go on from there. */
+/**
+ * The state of a certificate job, one for each subject. It is written before every step with an external effect, so that
+ * any node can resume it under the subject's lease. The state follows from the fields:
+ *
+ *   state     startedAt  error  dueAt     order        meaning
+ *   (no row)  -          -      -         -            nothing attempted yet
+ *   ordering  set        null   now       null         key generated, the order is about to be placed
+ *   ordered   set        null   now       set          order placed; `challenges` are set during validation
+ *   waiting   set        set    a time    set or null  the attempt failed; the next one starts at `dueAt`
+ *   given up  set        set    null      set or null  30 days of failures; a change of the subject wakes it
+ *   issued    null       null   renewsAt  null         `certificate` is served until it is renewed
+ *
+ *   (no row)      waiting        issued          given up
+ *       |            |              |                |
+ *    at once    dueAt passed   renewsAt passed,   owner changes
+ *       |            |         or the directory,  the subject
+ *       |            |         key type or names     |
+ *       |            |         have changed          |
+ *       +------------+------+-------+----------------+
+ *                           |
+ *                           |  IssueAttempt.run, under the lease
+ *                           v
+ *                  matching open order? --- yes ---------+
+ *                           | no                         |
+ *                           v                            |
+ *            validation budget, DNS preflight            |
+ *                           |                            |
+ *                           v  #work saves               |
+ *                       ordering                         |
+ *                           |                            |
+ *                           v  #newOrder saves           v  #work saves
+ *                        ordered <-----------------------+
+ *                           |
+ *                           |  #validate saves the challenges; validation, finalize
+ *                           v  #install saves, with the certificate
+ *                        issued ---+
+ *                           ^      |  RenewalPoller saves another renewsAt
+ *                           +------+
+ *
+ * A failure of any step: #fail saves `waiting`, or `given up` after 30 days (not for the platform's own subjects). It
+ * keeps the order when the order can still succeed, and clears the challenges. Retries back off from 1 min to 6 h (15 min
+ * while only the DNS preflight fails), and start neither before the authority's Retry-After nor while four validations of
+ * the name have failed within the hour (`schedule.ts`).
+ *
+ * A lost lease, a changed subject (`SupersededError`), an unavailable store or a stopping server saves nothing: a row that
+ * is `ordering` or `ordered` stays due, and the next attempt resumes it. Times written by a clock that was ahead count as
+ * due (`hasFutureTimes`). The Reconciler deletes the row when its subject is deleted or requests no certificate any more.
+ */
 export interface Job {
   readonly kind: Subject['kind']
   readonly subject: string
   /** The account of the subject. */
   readonly account: string
   readonly domain: string
-  /** When the present attempt to get a certificate began; null while there is nothing to get. */
+  /** When the current issuance or renewal began; null while none is needed. */
   readonly startedAt: number | null
-  /** When to look at it again; null after giving up. */
+  /** When the job is due; null after giving up. */
   readonly dueAt: number | null
   readonly error: DnsProblem | null
-  /** Attempts that failed since the last success. */
+  /** Failed attempts since the last success. */
   readonly attempts: number
   readonly failedSince: number | null
-  /** The order under way; what it is for must still be what is wanted. */
+  /** The open order. It is dropped when it no longer matches the subject. */
   readonly order: {
     readonly url: string
     readonly directory: string
@@ -47,17 +94,17 @@ export interface Job {
   } | null
   readonly challenges: readonly Challenge[]
   readonly certificate: IssuedCertificate | null
-  /** The subject's revision at the last write, to notice that its owner has touched it since. */
+  /** The subject's revision at the last write of the job, to detect that its owner has changed it since. */
   readonly subjectRevision: number
 }
 
-/** A job as it is stored: with the private key of the order under way. */
+/** A job with the private key of its open order. */
 export interface StoredJob {
   readonly job: Job
   readonly key: Secret | undefined
 }
 
-/** A job that has not begun. */
+/** A job that has not started. */
 export function newJob(subject: Subject): Job {
   return {
     kind: subject.kind,
@@ -76,7 +123,7 @@ export function newJob(subject: Subject): Job {
   }
 }
 
-/** Where the row of a subject's job is kept. Jobs that no account asked for belong to the platform. */
+/** The key of a subject's job in the store. Jobs that no account requested belong to the platform. */
 export function jobKey({ kind, id, account }: Pick<Subject, 'kind' | 'id' | 'account'>) {
   return { kind: JOBS, account: kind === 'own' ? PLATFORM : account, id: `certificate_job_${id}` }
 }
@@ -92,7 +139,7 @@ export function toJobDraft(subject: Subject, { job, key }: StoredJob): Draft {
     data: { ...job },
     secrets: key === undefined ? undefined : { key: key.reveal() },
     claims: [],
-    // Keeps the certificate from being deleted while it is served.
+    // Prevents deletion of the certificate while it is served.
     references:
       job.certificate === null
         ? []
@@ -113,11 +160,11 @@ export interface CertificateStatus {
 
 export const IN_PROGRESS = 'Managed certificate provisioning is in progress.'
 
-/** What to say where certificates are asked for and no authority is configured. */
+/** The status message while no authority is configured. */
 export const AUTOMATIC_OFF =
   'Automatic certificates are switched off on this server: no ACME directory is configured. Start it with --acme-directory and --acme-email to switch them on.'
 
-/** What is shown of a job; all of it follows from what is stored, so it cannot say anything else. */
+/** The status of a job, derived from the stored state alone. */
 export function statusOf({ startedAt, dueAt, error, certificate }: Job): CertificateStatus {
   const format = (time: number | null) => (time === null ? null : timestamp(time))
   if (startedAt === null) return { renews_at: format(certificate?.renewsAt ?? null), provisioning_job: null }
@@ -132,7 +179,7 @@ export function statusOf({ startedAt, dueAt, error, certificate }: Job): Certifi
   }
 }
 
-/** The same while no authority is configured. */
+/** The status while no authority is configured. */
 export function offStatus(since: number): CertificateStatus {
   return {
     renews_at: null,
@@ -145,7 +192,7 @@ export function offStatus(since: number): CertificateStatus {
   }
 }
 
-/** When a subject's job is to be worked on; undefined when only its owner can bring it back to life. */
+/** When a subject's job is due; undefined when only a change by its owner wakes it. */
 export function jobDueAt(
   subject: Subject,
   job: Job | undefined,
@@ -154,7 +201,7 @@ export function jobDueAt(
   if (job === undefined) return 0
   if (hasFutureTimes(job, context.now)) return 0
   if (job.dueAt === null) return context.subjectRevision > job.subjectRevision ? 0 : undefined
-  // While an attempt is under way or waits for its next try, that time counts, whatever is wanted by now.
+  // A running or waiting job keeps its time, even when the subject has changed.
   if (job.startedAt !== null) return job.dueAt
   const { certificate } = job
   const isCurrent =
@@ -165,15 +212,15 @@ export function jobDueAt(
   return isCurrent ? certificate.renewsAt : 0
 }
 
-/** The longest that an authority asks to wait, and some more. */
+/** Longer than any Retry-After of an authority. */
 const MAX_WAIT_MS = 8 * 24 * 60 * 60 * 1000
 const CLOCK_TOLERANCE_MS = 60_000
 
-/** Whether the times of a job were written under a clock that was ahead: waiting for them could take years (P54). */
+/** Whether a clock that was ahead wrote the times of a job: waiting for them could take years (P54). */
 function hasFutureTimes({ startedAt, dueAt: next, certificate }: Job, now: number): boolean {
   if (startedAt !== null)
     return startedAt > now + CLOCK_TOLERANCE_MS || (next !== null && next > now + MAX_WAIT_MS)
-  // Whatever the authority suggests lies within the life of the certificate.
+  // Any renewal time the authority suggests lies within the lifetime of the certificate.
   return certificate !== null && certificate.renewsAt >= certificate.notAfter && now < certificate.notAfter
 }
 

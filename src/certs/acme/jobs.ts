@@ -15,7 +15,7 @@ const STORE_RETRY_MS = 10_000
 const FEED_DELAY_MS = 1000
 const CLOCK_JUMP_MS = 60_000
 
-/** Sees to it that every certificate is worked on when it is due, on one node at a time. */
+/** Runs every certificate job when it is due, on one node at a time. */
 export class JobRunner {
   readonly #context: IssueContext
   readonly #inventory: Inventory
@@ -26,13 +26,13 @@ export class JobRunner {
   readonly #log: Logger
   readonly #holder: string
   readonly #leaseMs: number
-  /** When each subject is to be looked at, by its id. */
+  /** When each subject is due, by its id. */
   readonly #due = new Map<string, number>()
   readonly #running = new Map<string, Promise<void>>()
   readonly #stopping = new AbortController()
   #timer: NodeJS.Timeout | undefined
   #subscription: { stop(): void } | undefined
-  /** By how much the wall clock is ahead of the monotonic one; it changes only when the wall clock is set. */
+  /** The wall clock minus the monotonic clock; changes only when the wall clock is set. */
   #clockOffset: number
 
   constructor(context: IssueContext, options: { holder: string; leaseMs: number }) {
@@ -58,7 +58,7 @@ export class JobRunner {
     this.#armTimer()
   }
 
-  /** Leaves what is under way where it is; whoever comes next goes on from there. */
+  /** Interrupts running jobs; the next node resumes them from their stored state. */
   async stop(): Promise<void> {
     this.#subscription?.stop()
     clearTimeout(this.#timer)
@@ -66,7 +66,7 @@ export class JobRunner {
     await Promise.allSettled(this.#running.values())
   }
 
-  /** Works on everything that is due now, and on what becomes due meanwhile; resolves when nothing is left. */
+  /** Runs all jobs that are due or become due meanwhile; resolves when none is left. */
   async runDue(): Promise<void> {
     for (;;) {
       this.#startDue()
@@ -105,7 +105,7 @@ export class JobRunner {
     this.#timer.unref()
   }
 
-  /** Plans everything anew once the wall clock was set: times from before mean nothing now. */
+  /** Replans all jobs after the wall clock was set: planned times have lost their meaning. */
   #replanAfterClockJump(): void {
     const offset = this.#clock.now() - this.#clock.monotonic()
     if (Math.abs(offset - this.#clockOffset) > CLOCK_JUMP_MS) this.#plan(undefined)
@@ -120,7 +120,7 @@ export class JobRunner {
       if (due > now || this.#running.has(id)) continue
       const run = this.#run(id)
         .catch((error) => {
-          this.#log.error({ err: error }, 'a certificate job could not be worked on')
+          this.#log.error({ err: error }, 'certificate job could not run')
           this.#due.set(id, this.#clock.now() + STORE_RETRY_MS)
         })
         .finally(() => {
@@ -137,11 +137,11 @@ export class JobRunner {
       this.#due.delete(id)
       return
     }
-    // By name and for this subject alone: a name that was given up and reserved anew has two subjects for a moment.
+    // Leases are by name, holders by subject: a name that was released and reserved again has two subjects for a moment.
     const holder = `${this.#holder} ${id}`
     const lease = await this.#store.lease(`certificates ${subject.domain}`, holder, this.#leaseMs)
     if (lease === undefined) {
-      // Whoever has it is at work, or gone; a look after a while tells which.
+      // Another node holds the lease: it is working on the job, or its lease expires soon.
       this.#due.set(id, this.#clock.now() + (this.#leaseMs / 2) * (1 + this.#random()))
       return
     }
@@ -163,10 +163,10 @@ export class JobRunner {
     }
   }
 
-  /** What was written comes back through the feed; deciding before that would decide by the past. */
+  /** Waits until the feed has delivered the attempt's writes, so that planning does not use stale state. */
   async #planAfter(id: string, revision: number, signal: AbortSignal): Promise<void> {
     if (revision === 0) {
-      // There was nothing to do, and the news of why is still on its way.
+      // Another node did the work; its write has not arrived through the feed yet.
       this.#due.set(id, this.#clock.now() + FEED_DELAY_MS)
       return
     }

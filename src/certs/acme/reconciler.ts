@@ -12,16 +12,15 @@ const RECONCILE_INTERVAL_MS = 60_000
 const DEBOUNCE_MS = 50
 
 /**
- * Brings what the platform keeps by itself into line with what its users have changed: detached policies, deleted
- * domains, exchanged certificates, new regions. Each step looks again inside its transaction, so that several nodes may
- * do it at once.
+ * Reconciles the platform's own records with changes by users: detached policies, deleted domains, replaced
+ * certificates, new regions. Each step checks again inside its transaction, so that several nodes may run at once.
  */
 export class Reconciler {
   readonly #store: Store
   readonly #inventory: Inventory
   readonly #clock: Clock
   readonly #log: Logger
-  /** Whether there is an authority to ask. */
+  /** Whether an ACME authority is configured. */
   readonly #acmeEnabled: boolean
   #timer: NodeJS.Timeout | undefined
   #interval: NodeJS.Timeout | undefined
@@ -58,7 +57,7 @@ export class Reconciler {
     await this.#working
   }
 
-  /** Everything that is out of line now. */
+  /** Reconciles everything once. */
   async run(): Promise<void> {
     const { subjects, jobs, certificates, domains, ingresses } = this.#inventory
     for (const [id, job] of jobs) if (subjects.get(id)?.kind !== job.kind) await this.#dropJob(job)
@@ -79,19 +78,19 @@ export class Reconciler {
     await this.#pruneFailures()
   }
 
-  /** Changes that come one after the other are tidied up after together. */
+  /** Schedules a run; a burst of changes is reconciled in one. */
   #schedule(): void {
     if (this.#timer !== undefined || this.#stopped) return
     this.#timer = setTimeout(() => {
       this.#timer = undefined
       this.#working = this.#working
         .then(() => this.run())
-        .catch((error) => this.#log.warn({ err: error }, 'certificates will be tidied up after later'))
+        .catch((error) => this.#log.warn({ err: error }, 'certificate reconciliation failed'))
     }, DEBOUNCE_MS)
     this.#timer.unref()
   }
 
-  /** One transaction that says whether it changed anything; only then is there something to put on record. */
+  /** Runs one transaction, and audits it when `work` returns that it has changed something. */
   async #write(
     entry: { action: string; kind: string; object: string },
     work: (tx: Transaction) => Promise<boolean>,
@@ -101,7 +100,7 @@ export class Reconciler {
     })
   }
 
-  /** The subject is gone, or its owner manages the certificate by hand now. */
+  /** Deletes the job of a subject that was deleted or no longer asks for a certificate. */
   #dropJob(job: Job): Promise<void> {
     const { kind, account, subject: id } = job
     const resource = resourceOf(job)
@@ -131,7 +130,7 @@ export class Reconciler {
     )
   }
 
-  /** Every region that has come up has a name under every ingress; none is taken away, since agents may use it. */
+  /** Adds a name for every known region to an ingress. Names are never removed, since agents may use them. */
   async #addRegions({ id, account, domain, regionDomains }: IngressRecord): Promise<void> {
     const names = this.#inventory.regions().map(({ region }) => `tunnel.${region}.${domain}`)
     if (names.every((name) => regionDomains.includes(name))) return
@@ -146,7 +145,7 @@ export class Reconciler {
     })
   }
 
-  /** Says that automatic certificates are off where they are asked for, and takes that back once they are on. */
+  /** Sets the status of a managed resource when automatic certificates were switched on or off. */
   #updateStatus(subject: Subject, job: Job | undefined): Promise<void> {
     const { id, account } = subject
     const resource = resourceOf(subject)!
@@ -163,7 +162,7 @@ export class Reconciler {
     })
   }
 
-  /** Failed validations count for an hour. */
+  /** Deletes failed validations that no longer count. */
   async #pruneFailures(): Promise<void> {
     const now = this.#clock.now()
     for (const row of await this.#store.scan(FAILURES_KIND, { limit: 500 }))
@@ -174,7 +173,7 @@ export class Reconciler {
   }
 }
 
-/** After its policy was detached a domain keeps its last certificate, as one that its owner sees to. */
+/** Makes a managed certificate an ordinary one: a domain keeps its last certificate after its policy is detached. */
 async function unmanageCertificate(tx: Transaction, account: string, id: string): Promise<boolean> {
   const row = await tx.get(TlsCertificate.kind, account, id)
   const users = await tx.referrers(id, 100)

@@ -16,11 +16,11 @@ yNQwCgYIKoZIzj0EAwIDRwAwRAIge09+S5TZAlw5tgtiVvuERV6cT4mfutXIlwTb
 -----END CERTIFICATE-----
 `
 
-test('a certificate is named as the example of the standard is', () => {
+test('the identifier matches the example of RFC 9773', () => {
   assert.equal(renewalId(EXAMPLE), 'aYhba4dGQEHhs3uEe6CuLN4ByNQ.AIdlQyE')
 })
 
-test('the name of a chain is that of its first certificate', async () => {
+test('the identifier of a chain is that of its first certificate', async () => {
   const authority = await loadAuthority(await createAuthority())
   const leaf = await authority.issueLeaf({ names: ['shop.example.com'] })
 

@@ -1,7 +1,7 @@
 import { X509Certificate as NodeCertificate } from 'node:crypto'
 import { AuthorityKeyIdentifierExtension, X509Certificate } from '../x509/asn1.ts'
 
-/** How renewal information names a certificate (RFC 9773 section 4.1); undefined when it does not say who signed it. */
+/** The ARI identifier of a certificate (RFC 9773 section 4.1); undefined without an authority key identifier. */
 export function renewalId(certificatePem: string): string | undefined {
   const keyId = new X509Certificate(firstBlock(certificatePem)).getExtension(
     AuthorityKeyIdentifierExtension,
@@ -9,7 +9,7 @@ export function renewalId(certificatePem: string): string | undefined {
   if (keyId === undefined) return undefined
   const { serialNumber } = new NodeCertificate(certificatePem)
   const hex = serialNumber.length % 2 === 0 ? serialNumber : `0${serialNumber}`
-  // As in DER: a leading zero byte keeps a serial with its top bit set from being negative.
+  // As in DER: a leading zero byte keeps a serial with its top bit set positive.
   const serial = Number.parseInt(hex[0]!, 16) >= 8 ? `00${hex}` : hex
   return `${hexToBase64Url(keyId)}.${hexToBase64Url(serial)}`
 }

@@ -19,8 +19,8 @@ import { PLATFORM, platformSubject } from './subject.ts'
 const DAY = 24 * 60 * 60 * 1000
 const subject = platformSubject('adit.test')!
 
-/** The platform's own certificate in a store, and an authority with an opinion about it. */
-async function startWatch(t: TestContext, window: { start: number; end: number } | undefined) {
+/** The platform's own certificate in a store, and an authority that suggests a renewal window. */
+async function startPoller(t: TestContext, window: { start: number; end: number } | undefined) {
   const dataDir = await tempDir(t)
   const clock = systemClock
   const masterKeyFile = join(dataDir, 'master.key')
@@ -55,11 +55,11 @@ async function startWatch(t: TestContext, window: { start: number; end: number }
   const inventory = new Inventory('adit.test', silentLog)
   const following = await store.follow(INVENTORY_KINDS, inventory)
   t.after(() => following.stop())
-  let asked = 0
+  let polls = 0
   const acme = {
     directoryUrl: 'https://ca.example',
     renewalWindow: async () => {
-      asked += 1
+      polls += 1
       return window
     },
   } as unknown as AcmeClient
@@ -69,36 +69,36 @@ async function startWatch(t: TestContext, window: { start: number; end: number }
     keys: new KeyGenerator(),
     random: () => 0,
   }
-  const watch = new RenewalPoller(tools, { holder: 'test', leaseMs: 5000 })
+  const poller = new RenewalPoller(tools, { holder: 'test', leaseMs: 5000 })
   const renewsAt = () => inventory.jobs.get(PLATFORM)!.certificate!.renewsAt
-  return { watch, renewsAt, planned: certificate.renewsAt, asked: () => asked }
+  return { poller, renewsAt, planned: certificate.renewsAt, polls: () => polls }
 }
 
-test('a renewal is moved when the authority suggests another time', async (t) => {
+test('a renewal moves when the authority suggests another time', async (t) => {
   const start = Date.now() + 3 * DAY
-  const { watch, renewsAt } = await startWatch(t, { start, end: start + DAY })
+  const { poller, renewsAt } = await startPoller(t, { start, end: start + DAY })
 
-  await watch.run()
+  await poller.run()
 
   await eventually(() => renewsAt() === start, 'the renewal is planned for the window')
 })
 
 test('a revoked certificate, whose window has passed, is renewed now', async (t) => {
-  const { watch, renewsAt } = await startWatch(t, { start: 0, end: 1 })
+  const { poller, renewsAt } = await startPoller(t, { start: 0, end: 1 })
 
-  await watch.run()
+  await poller.run()
 
   await eventually(() => renewsAt() <= Date.now(), 'the renewal is due')
 })
 
-test('a plan within the window, or no window at all, stays; and is not asked about again at once', async (t) => {
+test('a renewal within the window, or without a window, stays, and is not polled again at once', async (t) => {
   for (const window of [undefined, { start: Date.now(), end: Date.now() + 80 * DAY }]) {
-    const { watch, renewsAt, planned, asked } = await startWatch(t, window)
+    const { poller, renewsAt, planned, polls } = await startPoller(t, window)
 
-    await watch.run()
-    await watch.run()
+    await poller.run()
+    await poller.run()
 
     assert.equal(renewsAt(), planned)
-    assert.equal(asked(), 1)
+    assert.equal(polls(), 1)
   }
 })

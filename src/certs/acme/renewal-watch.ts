@@ -5,16 +5,16 @@ import { suggestedAt } from './schedule.ts'
 import type { Subject } from './subject.ts'
 
 const HOUR = 60 * 60 * 1000
-// RFC 9773 section 4.3: a few times a day, so that a revocation in the making is noticed in time.
+// RFC 9773 section 4.3: a few times a day, so that a planned revocation is noticed in time.
 const POLL_INTERVAL_MS = 6 * HOUR
 const CHECK_INTERVAL_MS = 60_000
 const BATCH_SIZE = 20
 
-/** Asks the authority from time to time whether certificates should be renewed earlier or later than planned. */
+/** Polls the authority's renewal information and moves renewals into the windows it suggests. */
 export class RenewalPoller {
   readonly #context: IssueContext
   readonly #lease: { holder: string; leaseMs: number }
-  /** When to ask about each subject next; spread over the first hours after the start. */
+  /** When to poll for each subject; spread over the first hours after the start. */
   readonly #nextPoll = new Map<string, number>()
   #timer: NodeJS.Timeout | undefined
   #working: Promise<void> = Promise.resolve()
@@ -36,7 +36,7 @@ export class RenewalPoller {
     await this.#working
   }
 
-  /** Asks about some certificates whose turn it is. */
+  /** Polls for a batch of certificates that are due. */
   async run(): Promise<void> {
     const { clock, random, inventory, log } = this.#context
     const now = clock.monotonic()
@@ -51,7 +51,7 @@ export class RenewalPoller {
       polled += 1
       await this.#poll(subject).catch((error) => {
         if (error instanceof LeaseLost || error instanceof SupersededError) return
-        log.debug({ err: error, domain: subject.domain }, 'no renewal information')
+        log.debug({ err: error, domain: subject.domain }, 'renewal information unavailable')
       })
     }
   }
@@ -78,7 +78,7 @@ export class RenewalPoller {
         job: { ...job, dueAt: renewsAt, certificate: { ...job.certificate, renewsAt } },
         key,
       })
-      log.info({ domain: subject.domain, renewsAt }, 'the authority suggests another time to renew')
+      log.info({ domain: subject.domain, renewsAt }, 'renewal rescheduled by the authority')
     } finally {
       await lease.release()
     }

@@ -37,7 +37,7 @@ const certificate = {
 } as const
 const error = { code: 'DNS_ERROR', msg: 'Point it here.' } as const
 
-test('every job is told in plain words, by name', async () => {
+test('every job is reported in plain words, sorted by name', async () => {
   const rows = [
     job('d.example', { startedAt: now - HOUR, dueAt: null, error }),
     job('b.example', { startedAt: now - HOUR, dueAt: now + 2 * HOUR, error, attempts: 3 }),
@@ -50,11 +50,11 @@ test('every job is told in plain words, by name', async () => {
   const text = describeCertificates(await reportCertificates(storeOf(rows), { now, automatic: true }))
 
   assert.deepEqual(text.split('\n'), [
-    'a.example  valid        The present one is valid until 2030-02-10T00:00:00Z. It is renewed in 10 days.',
+    'a.example  valid        The current certificate is valid until 2030-02-10T00:00:00Z. It is renewed in 10 days.',
     'b.example  waiting      Point it here. Tried 3 times since 2029-12-31T23:00:00Z, next try in 2 hours. There is no certificate yet.',
-    'c.example  in progress  An order is being placed, begun 30 seconds ago. There is no certificate yet.',
+    'c.example  in progress  Placing an order, started 30 seconds ago. There is no certificate yet.',
     'd.example  given up     Point it here. There is no certificate yet.',
-    'e.example  in progress  Asked for, and not begun yet.',
+    'e.example  in progress  Requested, not started yet.',
     '',
   ])
 })
@@ -68,6 +68,6 @@ test('without an authority the report says what to set', async () => {
   assert.match(report.says, /--acme-directory/)
 })
 
-test('with nothing to report, that is said', () => {
+test('an empty report says so', () => {
   assert.equal(describeCertificates([]), 'No certificate is managed automatically.\n')
 })

@@ -2,19 +2,19 @@ import { timestamp } from '../../base/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
 import { AUTOMATIC_OFF, JOBS, type Job } from './job.ts'
 
-/** One managed certificate in plain words. */
+/** The state of one managed certificate, for people. */
 export interface CertificateReport {
   readonly domain: string
   readonly id: string
   readonly account: string
   readonly state: 'valid' | 'in progress' | 'waiting' | 'given up' | 'off'
-  /** One sentence: what is the case, and what happens next. */
+  /** A sentence about the current state and the next step. */
   readonly says: string
 }
 
 const PAGE_SIZE = 500
 
-/** Reads how every managed certificate of the platform stands, straight from the store. */
+/** Reports the state of every managed certificate, directly from the store. */
 export async function reportCertificates(
   store: Pick<Store, 'scan'>,
   { now, automatic }: { now: number; automatic: boolean },
@@ -33,13 +33,13 @@ export async function reportCertificates(
         id: row.id,
         account: row.account,
         state: automatic ? 'in progress' : 'off',
-        says: automatic ? 'Asked for, and not begun yet.' : AUTOMATIC_OFF,
+        says: automatic ? 'Requested, not started yet.' : AUTOMATIC_OFF,
       })
     }
   return reports.sort((a, b) => (a.domain < b.domain ? -1 : 1))
 }
 
-/** The same as lines for a terminal. */
+/** Formats reports as lines for a terminal. */
 export function describeCertificates(reports: readonly CertificateReport[]): string {
   if (reports.length === 0) return 'No certificate is managed automatically.\n'
   const width = Math.max(...reports.map(({ domain }) => domain.length))
@@ -54,7 +54,7 @@ function describeJob(job: Job, now: number): CertificateReport {
   const certificateState =
     certificate === null
       ? 'There is no certificate yet.'
-      : `The present one is valid until ${timestamp(certificate.notAfter)}.`
+      : `The current certificate is valid until ${timestamp(certificate.notAfter)}.`
   if (startedAt === null)
     return {
       ...common,
@@ -62,11 +62,11 @@ function describeJob(job: Job, now: number): CertificateReport {
       says: `${certificateState} It is renewed ${formatRelative(certificate?.renewsAt ?? now, now)}.`,
     }
   if (error === null) {
-    const step = order === null ? 'An order is being placed' : 'An order is open at the authority'
+    const step = order === null ? 'Placing an order' : 'An order is open at the authority'
     return {
       ...common,
       state: 'in progress',
-      says: `${step}, begun ${formatRelative(startedAt, now)}. ${certificateState}`,
+      says: `${step}, started ${formatRelative(startedAt, now)}. ${certificateState}`,
     }
   }
   if (dueAt === null) return { ...common, state: 'given up', says: `${error.msg} ${certificateState}` }
@@ -85,7 +85,7 @@ const UNITS: readonly [number, string][] = [
   [1000, 'second'],
 ]
 
-/** A moment as people say it: `in 3 days`, `2 minutes ago`. */
+/** Formats a time relative to now: `in 3 days`, `2 minutes ago`. */
 function formatRelative(time: number, now: number): string {
   const distance = Math.abs(time - now)
   const [unit, name] = UNITS.find(([length]) => distance >= length) ?? UNITS.at(-1)!

@@ -8,8 +8,8 @@ import { createResolver, ResolverError } from './resolver.ts'
 const NXDOMAIN = 3
 const SERVFAIL = 2
 
-/** A resolver that knows a few answers by `name type`. */
-async function startDns(t: TestContext, answers: Record<string, Answer[] | number>): Promise<string> {
+/** A resolver with a few records, by `name type`. */
+async function startDns(t: TestContext, records: Record<string, Answer[] | number>): Promise<string> {
   const socket = createSocket('udp4')
   socket.bind(0, '127.0.0.1')
   await once(socket, 'listening')
@@ -17,21 +17,21 @@ async function startDns(t: TestContext, answers: Record<string, Answer[] | numbe
   socket.on('message', (message, from) => {
     const { id, questions } = decode(message)
     const question = questions![0]!
-    const found = answers[`${question.name.toLowerCase()} ${question.type}`] ?? []
-    const flags = typeof found === 'number' ? found : 0
+    const result = records[`${question.name.toLowerCase()} ${question.type}`] ?? []
+    const flags = typeof result === 'number' ? result : 0
     const reply = encode({
       type: 'response',
       id: id!,
       flags: flags | 0x0180,
       questions: questions!,
-      answers: typeof found === 'number' ? [] : found,
+      answers: typeof result === 'number' ? [] : result,
     })
     socket.send(reply, from.port, from.address)
   })
   return `127.0.0.1:${socket.address().port}`
 }
 
-test('answers come as plain lists, absence as an empty one', async (t) => {
+test('records are plain lists, absence is an empty list', async (t) => {
   const server = await startDns(t, {
     'a.example A': [{ name: 'a.example', type: 'A', ttl: 1, data: '192.0.2.1' }],
     'a.example AAAA': [{ name: 'a.example', type: 'AAAA', ttl: 1, data: '2001:db8::1' }],
@@ -48,10 +48,11 @@ test('answers come as plain lists, absence as an empty one', async (t) => {
   assert.deepEqual(await resolver.cname('gone.example'), [])
 })
 
-test('servers of the name that fail are told from a resolver that is not there', async (t) => {
+test('failing name servers are distinguished from an unreachable resolver', async (t) => {
   const failing = await startDns(t, { 'x.example NS': SERVFAIL })
 
-  const broken = (at: string) => (error: unknown) => error instanceof ResolverError && error.source === at
-  await assert.rejects(createResolver([failing]).ns('x.example'), broken('domain'))
-  await assert.rejects(createResolver(['127.0.0.1:1']).ns('x.example'), broken('resolver'))
+  const isError = (source: string) => (error: unknown) =>
+    error instanceof ResolverError && error.source === source
+  await assert.rejects(createResolver([failing]).ns('x.example'), isError('domain'))
+  await assert.rejects(createResolver(['127.0.0.1:1']).ns('x.example'), isError('resolver'))
 })

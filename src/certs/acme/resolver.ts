@@ -1,10 +1,10 @@
 import { Resolver as NodeResolver } from 'node:dns/promises'
 import { isIP } from 'node:net'
 
-/** A look-up that came to no answer at all, which is something else than the answer that there is nothing. */
+/** A failed lookup, as opposed to one that found no records. */
 export class ResolverError extends Error {
-  override name = 'ResolverFailed'
-  /** `domain`: the servers of the name itself fail. `resolver`: our own way to DNS does not work. */
+  override name = 'ResolverError'
+  /** `domain`: the name's own servers fail. `resolver`: our resolver does not work. */
   readonly source: 'domain' | 'resolver'
 
   constructor(source: 'domain' | 'resolver', message: string, options?: ErrorOptions) {
@@ -13,7 +13,7 @@ export class ResolverError extends Error {
   }
 }
 
-/** The public view of DNS. Absence is an empty list; names come back in lower case without a final dot. */
+/** The public view of DNS. Absence is an empty list; names are returned in lower case without a final dot. */
 export interface NameResolver {
   addresses(name: string): Promise<string[]>
   cname(name: string): Promise<string[]>
@@ -24,7 +24,7 @@ export interface NameResolver {
 const ABSENT_CODES = ['ENODATA', 'ENOTFOUND']
 const DOMAIN_ERROR_CODES = ['ESERVFAIL', 'EREFUSED', 'EFORMERR', 'ENOTIMP', 'EBADRESP']
 
-/** Looks names up through these servers (`address` or `address:port`), or those of the machine when none are given. */
+/** Creates a resolver that uses these servers (`address` or `address:port`), by default those of the machine. */
 export function createResolver(servers: readonly string[] = []): NameResolver {
   const resolver = new NodeResolver({ timeout: 3000, tries: 2 })
   if (servers.length > 0) resolver.setServers(servers.map(formatServer))
@@ -36,7 +36,7 @@ export function createResolver(servers: readonly string[] = []): NameResolver {
       const { code = '' } = error as NodeJS.ErrnoException
       if (ABSENT_CODES.includes(code)) return []
       if (DOMAIN_ERROR_CODES.includes(code))
-        throw new ResolverError('domain', `The name servers of ${name} do not answer properly (${code}).`, {
+        throw new ResolverError('domain', `The name servers of ${name} return errors (${code}).`, {
           cause: error,
         })
       throw new ResolverError('resolver', `The name ${name} could not be looked up (${code}).`, {
@@ -59,7 +59,7 @@ export function createResolver(servers: readonly string[] = []): NameResolver {
   }
 }
 
-/** `setServers` wants brackets around an IPv6 address as soon as there is a port. */
+/** `setServers` requires brackets around an IPv6 address with a port. */
 function formatServer(text: string): string {
   return isIP(text) === 6 ? `[${text}]` : text
 }

@@ -8,7 +8,7 @@ const DAY = 24 * HOUR
 const never = () => 0
 const always = () => 0.999
 
-test('retries come after 1, 2, 4 … minutes and never later than 6 hours', () => {
+test('retries back off by 1, 2, 4 … minutes, up to 6 hours', () => {
   const waits = [1, 2, 3, 4, 9, 10, 50].map(
     (attempts) => retryAt({ now: 0, attempts, failedSince: 0, preflightOnly: false }, never)! / MINUTE,
   )
@@ -16,17 +16,17 @@ test('retries come after 1, 2, 4 … minutes and never later than 6 hours', () =
   assert.deepEqual(waits, [1, 2, 4, 8, 256, 360, 360])
 })
 
-test('retries are spread by up to a tenth', () => {
-  const at = retryAt({ now: 0, attempts: 10, failedSince: 0, preflightOnly: false }, always)!
+test('retries have a jitter of up to a tenth', () => {
+  const time = retryAt({ now: 0, attempts: 10, failedSince: 0, preflightOnly: false }, always)!
 
-  assert.ok(at > 6 * HOUR && at <= 6.6 * HOUR)
+  assert.ok(time > 6 * HOUR && time <= 6.6 * HOUR)
 })
 
-test('while nothing but our own look at DNS fails, it is repeated every quarter of an hour', () => {
+test('while only the DNS preflight fails, it is retried every 15 minutes', () => {
   assert.equal(retryAt({ now: 0, attempts: 30, failedSince: 0, preflightOnly: true }, never), 15 * MINUTE)
 })
 
-test('after thirty days a job is given up', () => {
+test('a job is given up after 30 days', () => {
   const job = { attempts: 100, failedSince: 0, preflightOnly: false }
 
   assert.ok(retryAt({ ...job, now: 30 * DAY - 1 }, never))
@@ -41,11 +41,11 @@ test('a fifth failed validation waits until the first is an hour old', () => {
   assert.equal(nextValidationAt(failures, 61 * MINUTE), 61 * MINUTE)
 })
 
-test('failures noted in the future, before a clock was set back, do not count', () => {
+test('failures in the future, from before the clock was set back, do not count', () => {
   assert.deepEqual(recentFailures([5 * HOUR, 30 * MINUTE], HOUR), [30 * MINUTE])
 })
 
-test('a certificate is renewed with a third of its lifetime left, or a little earlier', () => {
+test('a certificate is renewed with a third of its lifetime left, or slightly earlier', () => {
   const certificate = { notBefore: 0, notAfter: 90 * DAY }
 
   assert.equal(renewalAt(certificate, never), 60 * DAY)

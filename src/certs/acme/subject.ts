@@ -2,27 +2,27 @@ import { isWithin } from '../../base/domain.ts'
 import type { Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
 
-/** The account that rows of the platform itself belong to. */
+/** The account that owns rows of the platform itself. */
 export const PLATFORM = 'platform'
 
 /**
- * Something that gets certificates by itself.
+ * Something that gets certificates automatically.
  * `domain`: a reserved domain with a policy. `ingress`: an agent ingress with a policy. `own`: a reserved name below
  * the platform's domain that the platform's wildcard does not cover. `platform`: the platform's domain.
  */
 export interface Subject {
   readonly kind: 'domain' | 'ingress' | 'own' | 'platform'
-  /** Id of the row it stands for; of the platform its account. */
+  /** The id of its row; the platform's account for the platform. */
   readonly id: string
   readonly account: string
   readonly domain: string
-  /** What the certificate has to name. */
+  /** The names the certificate must cover. */
   readonly names: readonly string[]
   readonly keyType: ManagedKeyType
   readonly challenge: 'http-01' | 'dns-01'
-  /** Where validation looks in the end, beside the usual `_acme-challenge.<name>`. */
+  /** The CNAME target of `_acme-challenge.<name>`, where validation ends up. */
   readonly challengeAlias: string | undefined
-  /** Where visitors of a custom domain have to be sent. */
+  /** The CNAME target that a custom domain must point to. */
   readonly cnameTarget: string | undefined
 }
 
@@ -30,7 +30,7 @@ interface Policy {
   readonly private_key_type: ManagedKeyType
 }
 
-/** The certificate that a reserved domain asks for, if it asks for one. */
+/** The subject of a reserved domain, if it requests a certificate. */
 export function domainSubject(row: Row, base: string): Subject | undefined {
   const domain = row.data.domain as string
   const policy = row.data.certificate_management_policy as Policy | null
@@ -50,7 +50,7 @@ export function domainSubject(row: Row, base: string): Subject | undefined {
   return { ...common, kind: 'own', keyType: 'ecdsa' }
 }
 
-/** The certificate that an agent ingress asks for, if it asks for one. */
+/** The subject of an agent ingress, if it requests a certificate. */
 export function ingressSubject(row: Row): Subject | undefined {
   const policy = row.data.certificate_management_policy as Policy | null
   if (policy === null) return undefined
@@ -68,7 +68,7 @@ export function ingressSubject(row: Row): Subject | undefined {
   }
 }
 
-/** The platform's own wildcard; there is none to be had for names that only exist on one machine. */
+/** The platform's own wildcard; undefined for local names, which no authority signs. */
 export function platformSubject(base: string): Subject | undefined {
   if (!base.includes('.') || isWithin(base, 'localhost')) return undefined
   return {

@@ -1,9 +1,9 @@
 import type { Client } from 'acme-client'
 import { type Outbound, OutboundProblem } from '../../base/outbound/outbound.ts'
 
-/** The authority said no, for the reason it names. */
+/** The authority rejected a request, for the reason it names. */
 export class AcmeRejected extends Error {
-  override name = 'AcmeRefused'
+  override name = 'AcmeRejected'
   /** Such as `rateLimited`, from `urn:ietf:params:acme:error:`. */
   readonly type: string
   readonly retryAfterMs: number | undefined
@@ -15,11 +15,11 @@ export class AcmeRejected extends Error {
   }
 }
 
-/** The authority could not be asked, or is in trouble itself. */
+/** The authority is unreachable or returned a server error. */
 export class AcmeUnavailable extends Error {
   override name = 'AcmeUnavailable'
   readonly retryAfterMs: number | undefined
-  /** What was being asked. */
+  /** The URL of the failed request. */
   readonly url: string | undefined
 
   constructor(
@@ -43,7 +43,7 @@ const URN = 'urn:ietf:params:acme:error:'
 const BAD_NONCE = 'badNonce'
 const MAX_NONCE_RETRIES = 30
 
-/** The name of a problem without its prefix. */
+/** The type of a problem without the URN prefix. */
 export function problemType(problem: AcmeProblem | undefined): string {
   return (problem?.type ?? '').replace(URN, '')
 }
@@ -54,15 +54,15 @@ interface HttpResponse {
   data: unknown
 }
 
-/** What the library sends its requests through; it declares no type for it. */
+/** The HTTP client inside acme-client, for which the library declares no type. */
 interface HttpTransport {
   request(url: string, method: string, options?: { data?: unknown }): Promise<HttpResponse>
   maxBadNonceRetries: number
 }
 
 /**
- * Lets a client talk through the guarded way out and nothing else. Its own HTTP is one instance for the whole process
- * that waits for minutes on a dead server and forgets why a request was refused.
+ * Routes all requests of an ACME client through the guarded outbound client. The library's own HTTP client is a
+ * process-wide instance that waits minutes for a dead server and drops the reason of a rejection.
  */
 export function guardClient(client: Client, outbound: Outbound): Client {
   const transport = (client as unknown as { http: HttpTransport }).http
@@ -71,7 +71,7 @@ export function guardClient(client: Client, outbound: Outbound): Client {
   return client
 }
 
-/** One request to an ACME server. Everything but success, and the stale nonce that the client handles, is thrown. */
+/** Sends one request. Throws unless it succeeds or fails with a stale nonce, which the client handles. */
 async function send(outbound: Outbound, url: string, method: string, data: unknown): Promise<HttpResponse> {
   const response = await outbound
     .fetch(url, {

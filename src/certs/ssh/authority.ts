@@ -10,25 +10,25 @@ import { WireReader, wireInteger, wireString } from './wire.ts'
 const generate = promisify(generateKeyPair)
 const signAsync = promisify(sign)
 
-/** What kind of key a new SSH certificate authority is to have; ed25519 when nothing is said. */
+/** The key type of a new SSH certificate authority; ed25519 by default. */
 export interface SshAuthorityRequest {
   private_key_type?: string | undefined
   elliptic_curve?: string | undefined
   key_size?: number | undefined
 }
 
-/** A freshly made SSH certificate authority. */
+/** The keys of a new SSH certificate authority. */
 export interface SshAuthorityKeys {
   keyType: PrivateKeyType
-  /** `algorithm base64`, without a comment: what goes into TrustedUserCAKeys. */
+  /** `algorithm base64`, without a comment, as in TrustedUserCAKeys. */
   publicKey: string
-  /** PKCS#8; to be stored sealed and never shown. */
+  /** PKCS#8; stored sealed and never shown. */
   privateKeyPem: Secret
 }
 
 const NODE_CURVES: Record<string, string> = { p256: 'P-256', p384: 'P-384', p521: 'P-521' }
 
-/** Makes the key pair of an SSH certificate authority. Off the main thread: 4096 bits take a second. */
+/** Generates the key pair of an SSH certificate authority. Asynchronous: 4096 bits take a second. */
 export async function createSshAuthority(request: SshAuthorityRequest = {}): Promise<SshAuthorityKeys> {
   const { private_key_type: type = 'ed25519', elliptic_curve: curve, key_size: size } = request
   if (type !== 'rsa' && type !== 'ecdsa' && type !== 'ed25519')
@@ -59,12 +59,12 @@ async function generatePair(type: PrivateKeyType, curve: string, size: number) {
   }
 }
 
-/** The text form of a key's wire form. */
+/** Formats a key's wire form as text. */
 export function formatSshPublicKey(blob: Buffer): string {
   return `${new WireReader(blob).text()} ${blob.toString('base64')}`
 }
 
-/** A key ready to sign: its public half in wire form, and the signature in SSH's encoding. */
+/** A signing key: its public half in wire form, and signatures in SSH's encoding. */
 export interface SshSigner {
   blob: Buffer
   sign(message: Buffer): Promise<Buffer>
@@ -77,7 +77,7 @@ const CURVE_HASHES: Record<string, string> = {
   secp521r1: 'sha512',
 }
 
-/** Readies an authority's stored key. Signing runs in the crypto library's thread pool, so four at a time at most. */
+/** Opens an authority's stored key. Signing runs in libuv's thread pool, so at most four at a time. */
 export function openSshSigner(privateKeyPem: Secret): SshSigner {
   const key = createPrivateKey(privateKeyPem.reveal())
   const blob = toSshBlob(createPublicKey(key))
@@ -86,7 +86,7 @@ export function openSshSigner(privateKeyPem: Secret): SshSigner {
 
 async function signWith(key: KeyObject, blob: Buffer, message: Buffer): Promise<Buffer> {
   if (key.asymmetricKeyType === 'rsa') {
-    // RFC 8332: the plain "ssh-rsa" signature means SHA-1, which current servers refuse.
+    // RFC 8332: the plain "ssh-rsa" signature uses SHA-1, which current servers reject.
     return Buffer.concat([wireString('rsa-sha2-512'), wireString(await signAsync('sha512', message, key))])
   }
   const algorithm = new WireReader(blob).text()

@@ -51,7 +51,7 @@ before(async () => {
   }
 })
 
-/** What `ssh-keygen -L` says about a certificate, as data. It also verifies the signature. */
+/** The parsed output of `ssh-keygen -L`, which also verifies the signature. */
 function list(certificate: string) {
   writeFileSync(path('listed-cert.pub'), `${certificate}\n`)
   const text = sshKeygen('-L', '-f', 'listed-cert.pub')
@@ -109,16 +109,16 @@ test('every kind of authority certifies every kind of key', async () => {
   }
 })
 
-test('200 random requests come back from ssh-keygen as they were asked', async (t) => {
+test('ssh-keygen reads 200 random certificates exactly as requested', async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
 
   for (let round = 0; round < 200; round++) {
-    const asked = randomRequest(random)
-    const listed = list(await signSshCertificate(asked))
+    const request = randomRequest(random)
+    const listed = list(await signSshCertificate(request))
 
     const where = `SEED=${random.seed} round ${round}`
-    assert.deepEqual(listed, expectedListing(asked), where)
+    assert.deepEqual(listed, expectedListing(request), where)
   }
 })
 
@@ -156,30 +156,30 @@ function randomRequest(random: Random): SshCertificateRequest {
   }
 }
 
-function expectedListing(asked: SshCertificateRequest) {
-  const authority = Object.values(authorities).find((one) => one.privateKeyPem === asked.authorityKey)!
+function expectedListing(request: SshCertificateRequest) {
+  const authority = Object.values(authorities).find((one) => one.privateKeyPem === request.authorityKey)!
   const using = authority.keyType === 'rsa' ? 'rsa-sha2-512' : authority.publicKey.split(' ')[0]
   const names = { rsa: 'RSA', ecdsa: 'ECDSA', ed25519: 'ED25519' }
   const time = (milliseconds: number) => new Date(milliseconds).toISOString().slice(0, 19)
   const byBytes = (a: [string, string], b: [string, string]) =>
     Buffer.compare(Buffer.from(a[0]), Buffer.from(b[0]))
   const entries = (map: Record<string, string>) => Object.entries(map).sort(byBytes)
-  // ssh-keygen shows the values of extensions that it does not know as hex: the string inside the string.
+  // ssh-keygen prints the values of unknown extensions as hex: the string inside the string.
   const unknown = (name: string, value: string) => {
     if (value === '') return `${name} UNKNOWN FLAG OPTION`
     const data = wireString(value)
     return `${name} UNKNOWN OPTION: ${data.toString('hex')} (len ${data.length})`
   }
   return {
-    type: `${asked.publicKey.algorithm}-cert-v01@openssh.com ${asked.kind} certificate`,
-    publicKey: `${names[asked.publicKey.keyType]}-CERT ${asked.publicKey.fingerprint}`,
+    type: `${request.publicKey.algorithm}-cert-v01@openssh.com ${request.kind} certificate`,
+    publicKey: `${names[request.publicKey.keyType]}-CERT ${request.publicKey.fingerprint}`,
     authority: `${names[authority.keyType]} ${parseSshPublicKey(authority.publicKey).fingerprint} (using ${using})`,
-    keyId: `"${asked.id}"`,
-    serial: String(asked.serial),
-    valid: `from ${time(asked.validAfter)} to ${time(asked.validUntil)}`,
-    principals: asked.principals,
-    criticalOptions: entries(asked.criticalOptions ?? {}).map(([name, value]) => `${name} ${value}`),
-    extensions: entries(asked.extensions ?? {}).map(([name, value]) =>
+    keyId: `"${request.id}"`,
+    serial: String(request.serial),
+    valid: `from ${time(request.validAfter)} to ${time(request.validUntil)}`,
+    principals: request.principals,
+    criticalOptions: entries(request.criticalOptions ?? {}).map(([name, value]) => `${name} ${value}`),
+    extensions: entries(request.extensions ?? {}).map(([name, value]) =>
       name.includes('@') ? unknown(name, value) : name,
     ),
   }
@@ -192,7 +192,7 @@ test('the text ends in the id, and two certificates for one request differ in th
   assert.notEqual(one, two)
 })
 
-test('keys on security tokens are certified under their own name', async () => {
+test('keys on security tokens are certified under their own algorithm name', async () => {
   const plain = subjects['ed25519-256']!.blob.subarray(4 + 'ssh-ed25519'.length)
   const blob = Buffer.concat([wireString('sk-ssh-ed25519@openssh.com'), plain, wireString('ssh:')])
   const publicKey = parseSshPublicKey(`sk-ssh-ed25519@openssh.com ${blob.toString('base64')} token`)
@@ -242,7 +242,7 @@ const refusals: [string, Partial<SshCertificateRequest>, CertificateProblemCode]
   ]),
 ]
 
-test('what no server would take is refused, each with its reason', async () => {
+test('invalid requests are rejected, each with its reason', async () => {
   for (const [what, changes, code] of refusals) {
     await assert.rejects(
       signSshCertificate(request(changes)),
@@ -252,7 +252,7 @@ test('what no server would take is refused, each with its reason', async () => {
   }
 })
 
-test('source addresses in every proper form are taken', async () => {
+test('source addresses in every valid form are accepted', async () => {
   const list4 = ['0.0.0.0/0', '10.0.0.0/8', '192.0.2.7', '192.0.2.7/32']
   const list6 = ['::/0', '2001:db8::/32', '2001:db8::1/128', '::1', '2001:DB8:1:2:3:4:5:6']
 

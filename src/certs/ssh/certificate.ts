@@ -6,10 +6,10 @@ import { checkCriticalOptions, checkExtensions, checkPrincipals } from './option
 import type { SshPublicKey } from './public-key.ts'
 import { uint32, uint64, WireReader, wireString } from './wire.ts'
 
-/** What an SSH certificate is to say. */
+/** The content of an SSH certificate. */
 export interface SshCertificateRequest {
   kind: 'user' | 'host'
-  /** The key being certified. */
+  /** The key to certify. */
   publicKey: SshPublicKey
   /** The authority's stored key. */
   authorityKey: Secret
@@ -24,26 +24,26 @@ export interface SshCertificateRequest {
   extensions?: Record<string, string>
 }
 
-/** What a user certificate allows when the request names no extensions. */
+/** The extensions of a user certificate when the request names none. */
 export const DEFAULT_USER_EXTENSIONS: Readonly<Record<string, string>> = {
   'permit-pty': '',
   'permit-user-rc': '',
 }
 
-/** How long a certificate lives when the request names no end. */
+/** The lifetime of a certificate when the request names no end, in milliseconds. */
 export const defaultSshValidity = { user: 24 * 60 * 60 * 1000, host: 365 * 24 * 60 * 60 * 1000 } as const
 
 const KIND_CODES = { user: 1, host: 2 } as const
 const MAX_TIME = Date.UTC(9999, 11, 31, 23, 59, 59)
 
-/** A serial number that no other certificate will have: 64 random bits. */
+/** A unique serial number: 64 random bits. */
 export function newSshSerial(): bigint {
   return randomBytes(8).readBigUInt64BE()
 }
 
 /**
- * Signs an SSH certificate laid out as OpenSSH's PROTOCOL.certkeys says, and answers its one-line text.
- * Everything that a server would refuse later is refused here.
+ * Signs an SSH certificate in the format of OpenSSH's PROTOCOL.certkeys and returns its one-line text. Rejects everything
+ * that a server would reject later.
  */
 export async function signSshCertificate(request: SshCertificateRequest): Promise<string> {
   const { publicKey, criticalOptions = {}, extensions = {} } = request
@@ -57,7 +57,7 @@ export async function signSshCertificate(request: SshCertificateRequest): Promis
   const signer = openSshSigner(request.authorityKey)
   const algorithm = certificateAlgorithm(publicKey.algorithm)
   const key = new WireReader(publicKey.blob)
-  key.string() // The plain algorithm name gives way to the certificate's; the numbers after it stay as they are.
+  key.string() // Skips the plain algorithm name, which the certificate's replaces; the numbers after it stay.
   const body = Buffer.concat([
     wireString(algorithm),
     wireString(randomBytes(32)),
@@ -90,7 +90,7 @@ function certificateAlgorithm(algorithm: string): string {
   return `${name}-cert-v01@${suffix}`
 }
 
-/** The format demands that names stand in byte order, and wraps a value once more in a string unless it is empty. */
+/** The format requires names in byte order, and wraps a non-empty value in another string. */
 function encodeOptions(options: Record<string, string>): Buffer {
   const sorted = Object.entries(options).sort(([a], [b]) => Buffer.compare(Buffer.from(a), Buffer.from(b)))
   return Buffer.concat(

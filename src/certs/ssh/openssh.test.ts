@@ -21,7 +21,7 @@ const HOUR = 60 * 60 * 1000
 const user = userInfo().username
 
 interface Server {
-  /** Logs in with a certificate and runs a command; answers its output, or undefined when refused. */
+  /** Logs in with a certificate and runs a command. Returns its output, or undefined when rejected. */
   login(certificate: string, command?: string): Promise<string | undefined>
 }
 
@@ -57,7 +57,7 @@ async function startSshd(t: TestContext, authorityKey: string): Promise<Server> 
     if (server.exitCode === null) await once(server, 'exit')
   })
   await listening(server.stderr)
-  // Whatever else it says must not fill the pipe.
+  // Drained, so that further output does not fill the pipe.
   server.stderr.resume()
 
   return {
@@ -141,7 +141,7 @@ function certificate(
 }
 
 for (const type of ['ed25519', 'ecdsa', 'rsa']) {
-  test(`a real sshd lets in who holds a certificate of its ${type} authority`, {
+  test(`a real sshd accepts a certificate of its ${type} authority`, {
     skip: reason,
   }, async (t) => {
     const authority = await createSshAuthority({ private_key_type: type })
@@ -151,7 +151,7 @@ for (const type of ['ed25519', 'ecdsa', 'rsa']) {
   })
 }
 
-test('a real sshd obeys what a certificate says', { skip: reason }, async (t) => {
+test('a real sshd enforces the options of a certificate', { skip: reason }, async (t) => {
   const [authority, stranger] = [await createSshAuthority(), await createSshAuthority()]
   const server = await startSshd(t, authority.publicKey)
   const now = Date.now()

@@ -1,10 +1,10 @@
 import { parseAddress, parseCidr } from '../../base/cidr.ts'
 import { type MaterialField, problem } from '../problem.ts'
 
-const MAX_PRINCIPALS = 256 // OpenSSH refuses to read a certificate with more.
+const MAX_PRINCIPALS = 256 // OpenSSH rejects a certificate with more.
 const CONTROL_CHARACTER = /[\u0000-\u001f\u007f]/
 
-/** Holds that every principal is a name a server can compare. */
+/** Validates that every principal is a name a server can compare. */
 export function checkPrincipals(principals: string[]): void {
   if (principals.length > MAX_PRINCIPALS) throw problem('principals', 'principals', MAX_PRINCIPALS)
   for (const principal of principals) {
@@ -14,7 +14,7 @@ export function checkPrincipals(principals: string[]): void {
   }
 }
 
-/** Holds that only the two critical options exist and have values that OpenSSH will not choke on. */
+/** Validates that only the two known critical options are present, with values OpenSSH accepts. */
 export function checkCriticalOptions(options: Record<string, string>): void {
   for (const [name, value] of Object.entries(options)) {
     if (name === 'source-address') checkSourceAddress(value)
@@ -34,7 +34,7 @@ const FLAG_EXTENSIONS = [
   'permit-user-rc',
 ]
 
-/** Holds that extension names are names and that the ones which are plain flags have no value. */
+/** Validates extension names, and that flag extensions have no value. */
 export function checkExtensions(extensions: Record<string, string>): void {
   const field: MaterialField = 'extensions'
   for (const [name, value] of Object.entries(extensions)) {
@@ -53,7 +53,7 @@ function checkSourceAddress(list: string): void {
     throw problem('critical_options', 'source_address', invalid ?? list.slice(0, 60))
 }
 
-/** An address or a range with no bits set behind its prefix, which is the only form that OpenSSH matches. */
+/** An address or a range without host bits, the only form OpenSSH matches. */
 function isNetwork(entry: string): boolean {
   if (/\s/.test(entry)) return false
   if (parseAddress(entry) !== undefined) return true

@@ -3,14 +3,14 @@ import { CertificateProblem, problem } from '../problem.ts'
 import type { PrivateKeyType } from '../x509/x509.ts'
 import { WireReader, wireInteger, wireString } from './wire.ts'
 
-/** An OpenSSH public key that was read and found sound. */
+/** A valid OpenSSH public key. */
 export interface SshPublicKey {
-  /** The algorithm name that the line starts with, such as `ssh-ed25519`. */
+  /** The algorithm name at the start of the line, such as `ssh-ed25519`. */
   algorithm: string
-  /** As the API names it. Keys on a security token count as the kind that they are. */
+  /** The type in the API. Keys on a security token count as their underlying type. */
   keyType: PrivateKeyType
   bits: number
-  /** The wire form, which is what servers compare. */
+  /** The wire form, which servers compare. */
   blob: Buffer
   comment: string
   /** `algorithm base64`, without a comment. */
@@ -22,7 +22,7 @@ export interface SshPublicKey {
 const MAX_LINE_BYTES = 16 * 1024
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** The NIST curves by the name SSH gives them, with the name and coordinate size that JSON keys use. */
+/** The NIST curves by their SSH name, with their JWK name and coordinate size. */
 export const SSH_CURVES: Record<string, { jwk: string; bytes: number; bits: number }> = {
   nistp256: { jwk: 'P-256', bytes: 32, bits: 256 },
   nistp384: { jwk: 'P-384', bytes: 48, bits: 384 },
@@ -31,7 +31,7 @@ export const SSH_CURVES: Record<string, { jwk: string; bytes: number; bits: numb
 
 interface KeyFormat {
   keyType: PrivateKeyType
-  /** Reads what follows the algorithm name and answers the size in bits. */
+  /** Reads the fields after the algorithm name and returns the size in bits. */
   read(fields: WireReader): number
 }
 
@@ -53,7 +53,7 @@ const KEY_FORMATS: Record<string, KeyFormat> = {
   },
 }
 
-/** Reads one line of OpenSSH's public key format, as it stands in a `.pub` file. */
+/** Parses one line of OpenSSH's public key format, as in a `.pub` file. */
 export function parseSshPublicKey(input: string): SshPublicKey {
   const line = input.trim()
   if (line === '') throw problem('public_key', 'empty', 'public key')
@@ -90,7 +90,7 @@ function findFormat(algorithm: string, line: string): KeyFormat {
 function readBlob(blob: Buffer, algorithm: string, format: KeyFormat): number {
   try {
     const fields = new WireReader(blob)
-    // The name outside is only a hint; a server believes the one inside.
+    // The name outside is only informative; servers use the one inside.
     if (fields.text() !== algorithm) throw problem('public_key', 'not_ssh_key')
     const bits = format.read(fields)
     fields.end()
@@ -139,17 +139,17 @@ function skipApplication(fields: WireReader, bits: number): number {
   return bits
 }
 
-/** Lets the crypto library judge the numbers: it refuses, for one, a point that is not on its curve. */
+/** Validates the numbers with the crypto library, which rejects, for example, a point that is not on its curve. */
 function requireImportable(key: webcrypto.JsonWebKey): void {
   createPublicKey({ key, format: 'jwk' })
 }
 
-/** The fingerprint of a key's wire form, in the way ssh-keygen shows it. */
+/** The fingerprint of a key's wire form, as ssh-keygen prints it. */
 export function sshFingerprint(blob: Uint8Array): string {
   return `SHA256:${createHash('sha256').update(blob).digest('base64').replaceAll('=', '')}`
 }
 
-/** The wire form of a public key made by the crypto library. */
+/** Converts a public key of the crypto library to its wire form. */
 export function toSshBlob(publicKey: KeyObject): Buffer {
   const jwk = publicKey.export({ format: 'jwk' })
   const bytes = (value: string | undefined) => Buffer.from(value ?? '', 'base64url')

@@ -1,4 +1,4 @@
-/** Thrown when wire data ends early or is not in its one proper form; callers turn it into their own refusal. */
+/** Wire data ends early or is not in canonical form; callers convert it into their own error. */
 export class WireError extends Error {}
 
 /** A `string` of RFC 4251 section 5: its length in four bytes, then its bytes. */

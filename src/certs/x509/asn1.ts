@@ -1,4 +1,4 @@
-// The library finds its algorithms through decorators, so the metadata registry has to be there before it loads.
+// The library registers its algorithms through decorators, so the metadata registry must be loaded first.
 import 'reflect-metadata'
 
 export {

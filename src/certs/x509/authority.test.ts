@@ -25,7 +25,7 @@ async function serve(t: TestContext, leaf: KeyedCertificate): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Connects as a strict client; answers undefined when the certificate is taken, else why not. */
+/** Connects as a strict client. Returns undefined when it accepts the certificate, else the error. */
 async function refusalOf(port: number, ca: string, servername: string): Promise<string | undefined> {
   const host = '127.0.0.1'
   const name = servername === host ? {} : { servername }
@@ -40,22 +40,22 @@ async function refusalOf(port: number, ca: string, servername: string): Promise<
   }
 }
 
-test('the private root is a P-256 authority of ten years that signs nothing below itself', async () => {
+test('the private root is a P-256 authority for ten years with path length 0', async () => {
   const now = Date.UTC(2030, 0, 1)
   const root = await createAuthority({ now })
 
-  const facts = readCertificateAuthority(root.certificatePem)
+  const details = readCertificateAuthority(root.certificatePem)
   const certificate = new X509Certificate(root.certificatePem)
 
-  assert.equal(facts.not_before, '2029-12-31T23:59:00Z')
+  assert.equal(details.not_before, '2029-12-31T23:59:00Z')
   assert.equal(certificate.validToDate.getTime(), now + 3650 * DAY)
-  assert.deepEqual(facts.key_usages, ['cert_sign', 'crl_sign'])
+  assert.deepEqual(details.key_usages, ['cert_sign', 'crl_sign'])
   assert.equal(certificate.publicKey.asymmetricKeyDetails?.namedCurve, 'prime256v1')
   assert.ok(certificate.verify(certificate.publicKey))
   assert.match(certificate.toLegacyObject().subject.CN as string, /private root/)
 })
 
-test('clients that trust the root take its server certificates for the names they were made for', async (t) => {
+test('clients that trust the root accept its server certificates for their names', async (t) => {
   const root = await createAuthority()
   const authority = await loadAuthority(root)
   const other = await createAuthority()
@@ -84,7 +84,7 @@ test('clients that trust the root take its server certificates for the names the
   })
 })
 
-test('a server certificate says what it is for and no more', async () => {
+test('a server certificate has exactly the expected usages', async () => {
   const authority = await loadAuthority(await createAuthority())
   const leaf = await authority.issueLeaf({
     names: ['App.Example.test'],
@@ -92,21 +92,21 @@ test('a server certificate says what it is for and no more', async () => {
     days: 7,
   })
 
-  const facts = readTlsCertificate(
+  const details = readTlsCertificate(
     leaf.certificatePem + authority.certificatePem,
     leaf.privateKeyPem.reveal(),
   )
 
-  assert.equal(facts.subject_common_name, 'app.example.test')
-  assert.deepEqual(facts.subject_alternative_names, {
+  assert.equal(details.subject_common_name, 'app.example.test')
+  assert.deepEqual(details.subject_alternative_names, {
     dns_names: ['app.example.test'],
     ips: ['2001:db8::7', '192.0.2.1'],
   })
-  assert.deepEqual(facts.key_usages, ['digital_signature'])
-  assert.deepEqual(facts.extended_key_usages, ['server_auth'])
-  assert.equal(facts.private_key_type, 'ecdsa')
+  assert.deepEqual(details.key_usages, ['digital_signature'])
+  assert.deepEqual(details.extended_key_usages, ['server_auth'])
+  assert.equal(details.private_key_type, 'ecdsa')
   assert.equal(new X509Certificate(leaf.certificatePem).ca, false)
-  assert.equal(Date.parse(facts.not_after) - Date.parse(facts.not_before), 7 * DAY + 60_000)
+  assert.equal(Date.parse(details.not_after) - Date.parse(details.not_before), 7 * DAY + 60_000)
 })
 
 test('a certificate never outlives its authority', async () => {
@@ -117,18 +117,18 @@ test('a certificate never outlives its authority', async () => {
   assert.equal(leaf.notAfter.getTime(), authority.notAfter.getTime())
 })
 
-test('a name too long for a common name stands in the alternative names alone', async () => {
+test('a name too long for a common name is only in the alternative names', async () => {
   const authority = await loadAuthority(await createAuthority())
   const name = `${'a'.repeat(60)}.${'b'.repeat(60)}.test`
 
   const leaf = await authority.issueLeaf({ names: [name] })
 
-  const facts = readTlsCertificate(leaf.certificatePem, leaf.privateKeyPem.reveal())
-  assert.equal(facts.subject_common_name, '')
-  assert.deepEqual(facts.subject_alternative_names.dns_names, [name])
+  const details = readTlsCertificate(leaf.certificatePem, leaf.privateKeyPem.reveal())
+  assert.equal(details.subject_common_name, '')
+  assert.deepEqual(details.subject_alternative_names.dns_names, [name])
 })
 
-test('what is neither a name nor an address gets no certificate', async () => {
+test('an invalid name or address gets no certificate', async () => {
   const authority = await loadAuthority(await createAuthority())
   const bad = [
     '',
@@ -149,7 +149,7 @@ test('what is neither a name nor an address gets no certificate', async () => {
   await assert.rejects(authority.issueLeaf({}), CertificateProblem)
 })
 
-test('a root is not loaded with a key that is not its own', async () => {
+test('a root is not loaded with a foreign key', async () => {
   const [one, two] = [await createAuthority(), await createAuthority()]
 
   const mixed = loadAuthority({ certificatePem: one.certificatePem, privateKeyPem: two.privateKeyPem })
@@ -157,7 +157,7 @@ test('a root is not loaded with a key that is not its own', async () => {
   await assert.rejects(mixed, (error: CertificateProblem) => error.code === 'key_mismatch')
 })
 
-test('the private key does not show when the material is printed', async () => {
+test('printing the material does not reveal the private key', async () => {
   const root = await createAuthority()
 
   assert.ok(root.privateKeyPem instanceof Secret)
@@ -165,15 +165,15 @@ test('the private key does not show when the material is printed', async () => {
 })
 
 test('the certificate for signing SAML requests is RSA-2048 and valid whatever the clock says', async () => {
-  const made = await createSelfSigned({ commonName: 'adit saml' })
+  const created = await createSelfSigned({ commonName: 'adit saml' })
 
-  const facts = readTlsCertificate(made.certificatePem, made.privateKeyPem.reveal())
+  const details = readTlsCertificate(created.certificatePem, created.privateKeyPem.reveal())
 
-  const { publicKey } = new X509Certificate(made.certificatePem)
+  const { publicKey } = new X509Certificate(created.certificatePem)
   assert.equal(publicKey.asymmetricKeyDetails?.modulusLength, 2048)
-  assert.equal(facts.subject_common_name, 'adit saml')
-  assert.deepEqual([facts.not_before, facts.not_after], ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])
-  assert.deepEqual(facts.key_usages, ['digital_signature'])
+  assert.equal(details.subject_common_name, 'adit saml')
+  assert.deepEqual([details.not_before, details.not_after], ['1970-01-01T00:00:00Z', '9999-12-31T23:59:59Z'])
+  assert.deepEqual(details.key_usages, ['digital_signature'])
 })
 
 test('a self-signed certificate is renewed with the same key', async () => {
@@ -182,6 +182,6 @@ test('a self-signed certificate is renewed with the same key', async () => {
   const after = await renewSelfSigned(before, { commonName: 'adit saml' })
 
   assert.equal(after.privateKeyPem.reveal(), before.privateKeyPem.reveal())
-  const facts = readTlsCertificate(after.certificatePem, before.privateKeyPem.reveal())
-  assert.deepEqual([facts.subject_common_name, facts.not_after], ['adit saml', '9999-12-31T23:59:59Z'])
+  const details = readTlsCertificate(after.certificatePem, before.privateKeyPem.reveal())
+  assert.deepEqual([details.subject_common_name, details.not_after], ['adit saml', '9999-12-31T23:59:59Z'])
 })

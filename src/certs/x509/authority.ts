@@ -22,13 +22,13 @@ import {
 } from './asn1.ts'
 import { writePem } from './pem.ts'
 
-// The global one: libraries that declare the types of browsers declare its types too, and then only these fit.
+// The global one: dependencies that include browser types declare its types too, and only those are compatible.
 const { subtle } = crypto
 const DAY = 24 * 60 * 60 * 1000
-// Machines whose clocks are a little behind must take a certificate made this moment (P54).
+// Machines with slightly slow clocks must accept a new certificate (P54).
 export const BACKDATE_MS = 60 * 1000
 const EARLIEST = new Date(0)
-// RFC 5280 section 4.1.2.5: the date of a certificate that has no well-defined end.
+// RFC 5280 section 4.1.2.5: the date of a certificate without a well-defined expiry.
 const NO_EXPIRY = new Date('9999-12-31T23:59:59Z')
 const EC = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const RSA = {
@@ -44,12 +44,12 @@ export interface KeyedCertificate {
   privateKeyPem: Secret
 }
 
-/** For whom a server certificate is made, and for how long. */
+/** The names and the lifetime of a server certificate. */
 export interface LeafRequest {
-  /** Host names; `*` is allowed as the whole first label. */
+  /** Host names; `*` is allowed as the complete first label. */
   names?: string[]
   ips?: string[]
-  /** Default 90. Never longer than the authority itself lives. */
+  /** Default 90, at most the remaining lifetime of the authority. */
   days?: number
   now?: number
 }
@@ -62,14 +62,14 @@ export interface Authority {
   issueLeaf(request: LeafRequest): Promise<KeyedCertificate & { notAfter: Date }>
 }
 
-/** Makes the platform's private root: ECDSA P-256, ten years, able to sign servers and nothing below itself. */
+/** Creates the platform's private root: ECDSA P-256, ten years, path length 0. */
 export async function createAuthority(options: RootOptions = {}): Promise<KeyedCertificate> {
   return certifyRoot(await subtle.generateKey(EC, true, ['sign', 'verify']), options)
 }
 
 /**
- * The same root for another ten years: as its key and name stay, whatever it has signed is trusted by those who have the
- * old certificate and by those who have the new one.
+ * Renews the root for another ten years. Its key and name stay, so that clients with either certificate trust everything
+ * it has signed.
  */
 export async function renewAuthority(
   { privateKeyPem }: KeyedCertificate,
@@ -81,7 +81,7 @@ export async function renewAuthority(
   return certifyRoot({ publicKey, privateKey }, options)
 }
 
-/** What a root is called, and from when and for how long it lives. */
+/** The name and lifetime of a root. */
 export interface RootOptions {
   commonName?: string
   years?: number
@@ -109,7 +109,7 @@ async function certifyRoot(
   return toKeyedCertificate(certificate, keys.privateKey)
 }
 
-/** Readies a root made earlier. Refuses a key that is not the root's, since nobody would trust what it signs. */
+/** Loads a root. Rejects a key that is not the root's: clients would not trust what it signs. */
 export async function loadAuthority(material: KeyedCertificate): Promise<Authority> {
   const root = new X509Certificate(material.certificatePem)
   const pem = material.privateKeyPem.reveal()
@@ -153,7 +153,7 @@ export async function loadAuthority(material: KeyedCertificate): Promise<Authori
   }
 }
 
-/** Whose key a self-signed certificate carries, and when it is valid: always, unless told otherwise. */
+/** The name and validity of a self-signed certificate; by default it is always valid. */
 export interface SelfSignedOptions {
   commonName: string
   notBefore?: Date
@@ -161,14 +161,14 @@ export interface SelfSignedOptions {
 }
 
 /**
- * A self-signed RSA-2048 certificate that only carries a signing key, as SAML identity providers want it. Its dates do not
- * depend on the clock, which may be wrong.
+ * Creates a self-signed RSA-2048 certificate that only carries a signing key, as SAML identity providers require. Its
+ * dates do not depend on the clock, which may be wrong (decision 148).
  */
 export async function createSelfSigned(options: SelfSignedOptions): Promise<KeyedCertificate> {
   return selfSign(await subtle.generateKey(RSA, true, ['sign', 'verify']), options)
 }
 
-/** Another certificate for the same key, so that whoever trusts the key goes on doing so. */
+/** Creates another certificate for the same key, so that peers that trust the key need no change. */
 export async function renewSelfSigned(
   { privateKeyPem }: Pick<KeyedCertificate, 'privateKeyPem'>,
   options: SelfSignedOptions,
@@ -215,7 +215,7 @@ async function rejectForeignKey(root: X509Certificate, key: CryptoKey): Promise<
     throw problem('private_key_pem', 'key_mismatch')
 }
 
-/** Positive and 16 bytes: RFC 5280 allows 20, and 64 random bits are the least a public authority must use. */
+/** Positive and 16 bytes: RFC 5280 allows 20, and public authorities must use at least 64 random bits. */
 function newSerial(): string {
   const bytes = randomBytes(16)
   bytes[0] = (bytes[0]! & 0x3f) | 0x40

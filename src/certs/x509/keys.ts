@@ -4,15 +4,15 @@ import { Secret } from '../../base/secret.ts'
 
 const generate = promisify(generateKeyPair)
 
-/** The key kinds of a certificate management policy. */
+/** The key types of a certificate management policy. */
 export type ManagedKeyType = 'rsa' | 'ecdsa'
 
-// Not more: the edge signs once for each new visitor, and 4096 bits make that fifteen times as expensive.
+// Decision 56: the edge signs in every full handshake, and 4096 bits cost fifteen times as much.
 const RSA_BITS = 2048
 
 let rsaQueue: Promise<unknown> = Promise.resolve()
 
-/** RSA keys are found one after the other: with the whole thread pool at it, compressed answers would wait for them. */
+/** Generates RSA keys one after the other: several at once would fill the thread pool and delay response compression. */
 export function generateRsaPair(
   modulusLength: number,
 ): Promise<{ publicKey: KeyObject; privateKey: KeyObject }> {
@@ -21,7 +21,7 @@ export function generateRsaPair(
   return pair
 }
 
-/** Makes private keys as PKCS#8 PEM. */
+/** Generates private keys as PKCS#8 PEM. */
 export class KeyGenerator {
   async generate(type: ManagedKeyType): Promise<Secret> {
     if (type === 'ecdsa') return toPem(await generate('ec', { namedCurve: 'P-256' }))

@@ -15,8 +15,8 @@ interface Leaf {
 }
 
 /**
- * Certificates of the private root, signed when they are first asked for. What they may be signed for is the caller's
- * to decide; how many are kept and signed at a time is bounded here, since strangers choose when to ask.
+ * Signs and caches leaf certificates of the private root on demand. The caller decides which names are allowed; the cache
+ * bounds how many are stored and signed at a time, since unauthenticated clients trigger them.
  */
 export class LeafCache {
   readonly #authority: Authority
@@ -30,14 +30,14 @@ export class LeafCache {
     this.#clock = clock
   }
 
-  /** The certificate for exactly these names; undefined when too many others are being signed right now. */
+  /** The certificate for exactly these names; undefined while too many others are being signed. */
   get(names: readonly string[]): MaybePromise<ServedCertificate | undefined> {
     const key = names.join(' ')
     const leaf = this.#leaves.get(key)
     const now = this.#clock.now()
-    // Signed in the future: the clock was ahead then, and nobody else takes it yet (P54).
+    // A leaf from the future was signed while the clock was ahead, and clients reject it (P54).
     if (leaf !== undefined && leaf.validFrom <= now && now < leaf.freshUntil) {
-      // Asked for last is kept longest.
+      // Moves the entry to the end: eviction is least recently used.
       this.#leaves.delete(key)
       this.#leaves.set(key, leaf)
       return leaf.served
@@ -59,7 +59,7 @@ export class LeafCache {
       keyPem: leaf.privateKeyPem.reveal(),
       version: `leaf-${this.#versionCounter}`,
     }
-    // Renewed with a third of its life left, like any other.
+    // Renewed with a third of its lifetime left, as all certificates are.
     this.#leaves.set(key, {
       served,
       validFrom: now - BACKDATE_MS,

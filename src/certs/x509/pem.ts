@@ -3,7 +3,7 @@ import { type MaterialField, problem } from '../problem.ts'
 /** One block of a PEM text, decoded. */
 export interface PemBlock {
   type: string
-  /** The headers of the legacy format, one line each; empty in anything made today. */
+  /** The headers of the legacy format, one line each; empty in the current format. */
   headers: string[]
   der: Buffer
 }
@@ -12,7 +12,7 @@ const BEGIN = /^-----BEGIN ([A-Z0-9](?:[A-Z0-9 ]*[A-Z0-9])?)-----$/
 const HEADER = /^[A-Za-z][A-Za-z0-9-]*:/
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
-/** How material is called in the sentences of a refusal. */
+/** The names of the fields in problem messages. */
 export const FIELD_NAMES = {
   ca_pem: 'certificate authority',
   certificate_pem: 'certificate',
@@ -23,8 +23,8 @@ export const FIELD_NAMES = {
 export type PemField = keyof typeof FIELD_NAMES & MaterialField
 
 /**
- * The blocks of a PEM text. Text around the blocks is allowed (RFC 7468 section 2: tools print the certificate
- * in words above it) and dropped; inside a block everything must be right.
+ * Parses the blocks of a PEM text. Text around the blocks is allowed and dropped (RFC 7468 section 2: tools print a
+ * description above the certificate); a block itself must be well-formed.
  */
 export function readPem(text: string, field: PemField, limit: number): PemBlock[] {
   const what = FIELD_NAMES[field]
@@ -57,14 +57,14 @@ function readBlock(type: string, lines: string[], field: PemField): PemBlock {
     body = blank < 0 ? [] : lines.slice(blank + 1)
   }
   const base64 = body.join('')
-  // Buffer ignores what is not base64, so a damaged text would otherwise pass as a shorter one.
+  // Buffer ignores invalid base64, so a damaged text would otherwise pass as a shorter one.
   const der = Buffer.from(base64, 'base64')
   const damaged = !BASE64.test(base64) || der.toString('base64') !== base64
   if (damaged && headers.length === 0) throw problem(field, 'not_pem', FIELD_NAMES[field])
   return { type, headers, der }
 }
 
-/** A block as text: 64 columns and a final newline, whatever shape it arrived in. */
+/** Formats a block with 64 columns and a final newline. */
 export function writePem(type: string, der: Uint8Array): string {
   const lines =
     Buffer.from(der)

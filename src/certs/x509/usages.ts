@@ -1,6 +1,6 @@
 import { ExtendedKeyUsageExtension, KeyUsageFlags, KeyUsagesExtension, type X509Certificate } from './asn1.ts'
 
-// In the order of the bits in RFC 5280 section 4.2.1.3, which is the order they are shown in.
+// In the bit order of RFC 5280 section 4.2.1.3, which is the display order.
 const KEY_USAGES: [KeyUsageFlags, string][] = [
   [KeyUsageFlags.digitalSignature, 'digital_signature'],
   [KeyUsageFlags.nonRepudiation, 'content_commitment'],
@@ -28,15 +28,15 @@ const EXTENDED_KEY_USAGES: Record<string, string> = {
   '2.16.840.1.113730.4.1': 'netscape_server_gated_crypto',
 }
 
-/** What the key of a certificate may be used for; empty when the certificate does not say. */
+/** The key usages of a certificate; empty when it has no such extension. */
 export function keyUsagesOf(certificate: X509Certificate): string[] {
   const flags = certificate.getExtension(KeyUsagesExtension)?.usages ?? 0
   return KEY_USAGES.filter(([flag]) => (flags & flag) !== 0).map(([, name]) => name)
 }
 
-/** The extended uses of a certificate's key; one without a common name is shown as its object identifier. */
+/** The extended key usages of a certificate; unknown ones as their object identifier. */
 export function extendedKeyUsagesOf(certificate: X509Certificate): string[] {
   const usages = certificate.getExtension(ExtendedKeyUsageExtension)?.usages ?? []
-  // Array.from, since the library's list is a class of its own and would stay one through map.
+  // Array.from, because the library's list is a subclass of Array and `map` would keep it one.
   return Array.from(usages, (oid) => EXTENDED_KEY_USAGES[String(oid)] ?? String(oid))
 }

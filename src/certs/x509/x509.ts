@@ -9,7 +9,7 @@ import { extendedKeyUsagesOf, keyUsagesOf } from './usages.ts'
 const MAX_PEM_BYTES = 64 * 1024
 const MAX_CHAIN = 20
 
-/** What the API shows of an uploaded certificate authority. */
+/** The fields of an uploaded certificate authority in the API. */
 export interface CertificateAuthorityDetails {
   ca_pem: string
   subject_common_name: string
@@ -19,10 +19,10 @@ export interface CertificateAuthorityDetails {
   extended_key_usages: string[]
 }
 
-/** The key kinds a certificate can have, as the API names them. */
+/** The key types of certificates in the API. */
 export type PrivateKeyType = 'rsa' | 'ecdsa' | 'ed25519'
 
-/** What the API shows of a TLS certificate. */
+/** The fields of a TLS certificate in the API. */
 export interface TlsCertificateDetails {
   certificate_pem: string
   subject_common_name: string
@@ -41,13 +41,13 @@ export interface TlsCertificateDetails {
   serial_number: string
 }
 
-/** A certificate read by both parsers: one knows the extensions, the other what OpenSSL will do with it. */
+/** A certificate parsed twice: one parser reads the extensions, the other is OpenSSL, which will serve it. */
 interface ParsedCertificate {
   asn: X509Certificate
   node: NodeCertificate
 }
 
-/** Reads one uploaded certificate authority. An expired one is taken: it simply admits nobody. */
+/** Parses one uploaded certificate authority. An expired one is accepted: it admits no client. */
 export function readCertificateAuthority(pem: string): CertificateAuthorityDetails {
   const field = 'ca_pem'
   const blocks = readPem(pem, field, MAX_PEM_BYTES)
@@ -70,7 +70,7 @@ export function readCertificateAuthority(pem: string): CertificateAuthorityDetai
   })
 }
 
-/** Reads an uploaded chain, leaf first, with the leaf's key, and holds that a TLS server can serve them. */
+/** Parses an uploaded chain, leaf first, with the leaf's key, and verifies that a TLS server can serve them. */
 export function readTlsCertificate(certificatePem: string, privateKeyPem: string): TlsCertificateDetails {
   const field = 'certificate_pem'
   const blocks = readPem(certificatePem, field, MAX_PEM_BYTES)
@@ -124,7 +124,7 @@ function parseCertificate(block: PemBlock, field: PemField): ParsedCertificate {
   if (block.headers.length > 0) throw problem(field, 'pem_headers', FIELD_NAMES[field])
   return withParseErrors(field, () => {
     const node = new NodeCertificate(block.der)
-    // Bytes after the certificate would be dropped silently by every reader; the upload would not be what is served.
+    // Parsers silently drop bytes after the certificate; what is served would differ from the upload.
     if (node.raw.length !== block.der.length) throw problem(field, 'unparsable', FIELD_NAMES[field])
     return { node, asn: new X509Certificate(new Uint8Array(block.der)) }
   })
@@ -132,7 +132,7 @@ function parseCertificate(block: PemBlock, field: PemField): ParsedCertificate {
 
 function parsePrivateKey(allBlocks: PemBlock[]): KeyObject {
   const field = 'private_key_pem'
-  // "openssl ecparam -genkey" writes the curve as a block of its own above the key, which repeats it.
+  // "openssl ecparam -genkey" writes the curve as a separate block above the key, which repeats it.
   const blocks = allBlocks.filter((block) => block.type !== 'EC PARAMETERS')
   const block = blocks[0] ?? allBlocks[0]!
   if (block.type === 'ENCRYPTED PRIVATE KEY' || block.headers.some((line) => line.includes('ENCRYPTED')))
@@ -191,13 +191,13 @@ function rejectBrokenChain(chain: NodeCertificate[]): void {
   }
 }
 
-/** OpenSSL refuses weak signatures and odd combinations when it loads them; better now than at the first visitor. */
+/** OpenSSL rejects weak signatures and invalid combinations on loading; find out now, not in the first handshake. */
 function rejectUnusable(cert: string, key: KeyObject): void {
   try {
     createSecureContext({ cert, key: key.export({ type: 'pkcs8', format: 'pem' }) })
   } catch (error) {
     const reason =
-      error instanceof Error && 'reason' in error ? String(error.reason) : 'it is refused on loading'
+      error instanceof Error && 'reason' in error ? String(error.reason) : 'OpenSSL rejects it on loading'
     throw problem('certificate_pem', 'unusable', reason)
   }
 }
@@ -210,7 +210,7 @@ function nameOf(certificate: X509Certificate, attribute: string): string {
   return requirePrintable(certificate.subjectName.getField(attribute).at(-1) ?? '')
 }
 
-/** Control characters in a name are an attempt at confusion, and a NUL cannot even be stored. */
+/** Rejects control characters: they can spoof names in logs and pages, and PostgreSQL cannot store a NUL. */
 function requirePrintable(text: string): string {
   if (/[\u0000-\u001f\u007f]/.test(text)) throw new RangeError('control character in a name')
   return text
@@ -220,7 +220,7 @@ function canonicalAddress(address: string): string {
   return address.includes(':') ? new URL(`http://[${address}]/`).hostname.slice(1, -1) : address
 }
 
-/** Whatever a parser throws over damaged bytes becomes the one declared refusal. */
+/** Turns any parser error into the problem `unparsable`. */
 function withParseErrors<T>(field: PemField, read: () => T): T {
   try {
     return read()
