@@ -9,7 +9,7 @@ import { checkTables } from '../support/check-tables.ts'
 import { API_ONLY } from '../support/kill-server.ts'
 import { createRandom } from '../support/random.ts'
 import { startServerProcess } from '../support/server-process.ts'
-import { afterPowerLoss, type FileOperation, readTrace, tracer } from '../support/sync-trace.ts'
+import { type FileOperation, readTrace, simulatePowerLoss, straceCommand } from '../support/sync-trace.ts'
 
 const WRITES = 400
 const CUTS = 60
@@ -29,7 +29,7 @@ test(`of ${WRITES} acknowledged writes none is lost when the power fails at any 
   for (const name of FILES) before.set(name, await readFile(join(dataDir, name)))
   const log = join(await tempDir(t), 'trace')
 
-  const server = await startServerProcess(t, dataDir, API_ONLY, { wrapper: tracer(log) })
+  const server = await startServerProcess(t, dataDir, API_ONLY, { wrapper: straceCommand(log) })
   const call = createClient(server.url, server.apiKey)
   const acknowledged: { description: string; at: number }[] = []
   await Promise.all(
@@ -52,7 +52,7 @@ test(`of ${WRITES} acknowledged writes none is lost when the power fails at any 
       const own = operations.filter(
         ({ file, at, kind }) => file === join(dataDir, name) && at <= cut && (synced || kind !== 'sync'),
       )
-      await writeFile(join(image, name), afterPowerLoss(Buffer.from(before.get(name)!), own, survives))
+      await writeFile(join(image, name), simulatePowerLoss(Buffer.from(before.get(name)!), own, survives))
     }
     const database = new DatabaseSync(join(image, 'adit.db'))
     const rows = database.prepare("SELECT data FROM resources WHERE kind = 'ip_policies'").all()

@@ -35,12 +35,12 @@ export async function startLocal(t: TestContext, handler: RequestListener): Prom
 }
 
 /** The first answer that is true; what one node knows reaches the others within moments. */
-export async function until<T>(look: () => Promise<T>, withinMs = 10_000): Promise<T> {
+export async function until<T>(check: () => Promise<T>, withinMs = 10_000): Promise<T> {
   const deadline = performance.now() + withinMs
   for (;;) {
-    const found = await look()
-    if (found) return found
-    if (performance.now() > deadline) throw new Error(`Not in time: ${look}`)
+    const result = await check()
+    if (result) return result
+    if (performance.now() > deadline) throw new Error(`Not in time: ${check}`)
     await delay(10)
   }
 }

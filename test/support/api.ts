@@ -46,7 +46,7 @@ export interface TestApi {
   client(key: string | undefined): ApiClient
 }
 
-export const nobodyOnline: Online = {
+export const emptyOnline: Online = {
   sessions: () => [],
   tunnels: () => [],
   endpoints: () => [],
@@ -122,7 +122,7 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
     store,
     parts: {
       auth,
-      online: options.online ?? nobodyOnline,
+      online: options.online ?? emptyOnline,
       ...(options.dashboard && { signedIn: dashboard.signedIn }),
     },
     config: {
@@ -145,8 +145,8 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
   })
   if (options.dashboard) dashboard.mount(api)
   await restrictions.start()
-  const bound = await api.listen({ host: '127.0.0.1', port: 0 })
-  url = `http://127.0.0.1:${bound.port}`
+  const address = await api.listen({ host: '127.0.0.1', port: 0 })
+  url = `http://127.0.0.1:${address.port}`
   t.after(async () => {
     await api.close()
     restrictions.stop()
@@ -154,25 +154,25 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
   })
 
   let accounts = (await store.scan('accounts', { limit: 1000 })).length
-  async function account(): Promise<NewAccount> {
+  async function createTestAccount(): Promise<NewAccount> {
     accounts += 1
     const name = `account-${accounts}`
     return createAccount(store, { name, email: `${name}@example.com`, clock })
   }
 
   return async () => {
-    const [own, stranger] = [await account(), await account()]
-    operator ||= own.accountId
+    const [account, otherAccount] = [await createTestAccount(), await createTestAccount()]
+    operator ||= account.accountId
     const client = (key: string | undefined) => createClient(url, key)
     return {
       url,
       http: api.http,
       store,
       dataDir,
-      account: own,
-      stranger,
-      call: client(own.apiKey.reveal()),
-      strange: client(stranger.apiKey.reveal()),
+      account,
+      stranger: otherAccount,
+      call: client(account.apiKey.reveal()),
+      strange: client(otherAccount.apiKey.reveal()),
       client,
     }
   }
@@ -180,15 +180,15 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
 
 /** A client with this key, or without any. */
 export function createClient(url: string, key: string | undefined): ApiClient {
-  const send = async (method: string, path: string, given: CallOptions = {}): Promise<Answer> => {
-    const authorization = 'key' in given ? given.key : key
-    const body = given.raw ?? (given.body === undefined ? undefined : JSON.stringify(given.body))
+  const send = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
+    const authorization = 'key' in options ? options.key : key
+    const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
     const response = await fetch(path.startsWith('http') ? path : `${url}${path}`, {
       method,
       headers: {
         ...(authorization === undefined ? {} : { authorization: `Bearer ${authorization}` }),
         ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-        ...given.headers,
+        ...options.headers,
       },
       ...(body === undefined ? {} : { body }),
     })
@@ -202,9 +202,9 @@ export function createClient(url: string, key: string | undefined): ApiClient {
   }
   return Object.assign(send, {
     async create(path: string, body: unknown) {
-      const answer = await send('POST', path, { body })
-      assert.equal(answer.status, 201, JSON.stringify(answer.body))
-      return answer.body
+      const response = await send('POST', path, { body })
+      assert.equal(response.status, 201, JSON.stringify(response.body))
+      return response.body
     },
   })
 }

@@ -3,14 +3,14 @@ import type { TestPlatform } from './platform.ts'
 /** Follows redirects and keeps cookies by host, as a browser without a screen would. */
 export class CookieClient {
   readonly #platform: Pick<TestPlatform, 'fetch'>
-  readonly #jar = new Map<string, Map<string, string>>()
+  readonly #cookiesByHost = new Map<string, Map<string, string>>()
 
   constructor(platform: Pick<TestPlatform, 'fetch'>) {
     this.#platform = platform
   }
 
   cookies(host: string): string[] {
-    return [...(this.#jar.get(host) ?? [])].map(([name, value]) => `${name}=${value}`)
+    return [...(this.#cookiesByHost.get(host) ?? [])].map(([name, value]) => `${name}=${value}`)
   }
 
   setCookie(host: string, name: string, value: string): void {
@@ -18,8 +18,8 @@ export class CookieClient {
   }
 
   #jarOf(host: string): Map<string, string> {
-    const jar = this.#jar.get(host) ?? new Map<string, string>()
-    this.#jar.set(host, jar)
+    const jar = this.#cookiesByHost.get(host) ?? new Map<string, string>()
+    this.#cookiesByHost.set(host, jar)
     return jar
   }
 

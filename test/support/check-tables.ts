@@ -3,18 +3,18 @@ import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 
 /** Where the tables of a server are. */
-export type TablesPlace = { readonly file: string } | { readonly url: string }
+export type TablesLocation = { readonly file: string } | { readonly url: string }
 
-async function openTables(place: TablesPlace) {
-  if ('file' in place) {
-    const database = new DatabaseSync(place.file)
+async function openTables(location: TablesLocation) {
+  if ('file' in location) {
+    const database = new DatabaseSync(location.file)
     assert.equal(database.prepare('PRAGMA integrity_check').get()?.integrity_check, 'ok')
     return {
       all: async (sql: string) => database.prepare(sql).all() as unknown[],
       close: async () => database.close(),
     }
   }
-  const client = new pg.Client({ connectionString: place.url })
+  const client = new pg.Client({ connectionString: location.url })
   await client.connect()
   return {
     all: async (sql: string) => (await client.query(sql)).rows as unknown[],
@@ -23,8 +23,8 @@ async function openTables(place: TablesPlace) {
 }
 
 /** What must hold in the tables whatever happened: nothing points at nothing, and every row has its history (P3). */
-export async function checkTables(place: TablesPlace): Promise<void> {
-  const tables = await openTables(place)
+export async function checkTables(location: TablesLocation): Promise<void> {
+  const tables = await openTables(location)
   try {
     await checkRows(tables.all)
   } finally {
@@ -33,31 +33,41 @@ export async function checkTables(place: TablesPlace): Promise<void> {
 }
 
 async function checkRows(all: (sql: string) => Promise<unknown[]>): Promise<void> {
-  const none = async (what: string, sql: string) => assert.deepEqual(await all(`${sql} LIMIT 3`), [], what)
-  await none('a name without its holder', 'SELECT * FROM claims WHERE id NOT IN (SELECT id FROM resources)')
-  await none('a reference from nowhere', 'SELECT * FROM refs WHERE id NOT IN (SELECT id FROM resources)')
-  await none('a reference to nothing', 'SELECT * FROM refs WHERE target NOT IN (SELECT id FROM resources)')
-  await none(
+  const assertNone = async (what: string, sql: string) =>
+    assert.deepEqual(await all(`${sql} LIMIT 3`), [], what)
+  await assertNone(
+    'a name without its holder',
+    'SELECT * FROM claims WHERE id NOT IN (SELECT id FROM resources)',
+  )
+  await assertNone(
+    'a reference from nowhere',
+    'SELECT * FROM refs WHERE id NOT IN (SELECT id FROM resources)',
+  )
+  await assertNone(
+    'a reference to nothing',
+    'SELECT * FROM refs WHERE target NOT IN (SELECT id FROM resources)',
+  )
+  await assertNone(
     'a revision of the future',
     'SELECT * FROM resources WHERE revision > (SELECT revision FROM head)',
   )
-  await none(
+  await assertNone(
     'a bot without its name',
     "SELECT id FROM resources WHERE kind = 'bot_users' AND id NOT IN (SELECT id FROM claims)",
   )
-  await none(
+  await assertNone(
     'an address that nobody holds',
     "SELECT id FROM resources WHERE kind = 'reserved_addrs' AND id NOT IN (SELECT id FROM claims)",
   )
-  await none(
+  await assertNone(
     'a destination without its secret',
     "SELECT id FROM resources WHERE kind = 'event_destinations' AND sealed IS NULL",
   )
-  await none(
+  await assertNone(
     'a row that no audit record tells of',
     "SELECT id FROM resources WHERE kind IN ('ip_policies', 'bot_users') AND id NOT IN (SELECT object FROM audit WHERE action = 'create')",
   )
-  await none(
+  await assertNone(
     'a change of the future',
     'SELECT revision FROM changes WHERE revision > (SELECT revision FROM head)',
   )

@@ -20,16 +20,16 @@ export function openBrowser(url: string): TestBrowser {
     csrf: undefined,
     async signIn(body, headers = {}) {
       const cookie = browser.cookie === undefined ? {} : { cookie: browser.cookie }
-      const answer = await send('POST', '/dashboard/api/session', {
+      const response = await send('POST', '/dashboard/api/session', {
         body,
         headers: { ...cookie, ...headers },
       })
-      const [given] = answer.headers.getSetCookie()
-      if (answer.status === 200) {
-        browser.cookie = given!.split(';')[0]!
-        browser.csrf = answer.body.csrf
+      const [setCookie] = response.headers.getSetCookie()
+      if (response.status === 200) {
+        browser.cookie = setCookie!.split(';')[0]!
+        browser.csrf = response.body.csrf
       }
-      return answer
+      return response
     },
     call: (method, path, options = {}) =>
       send(method, path, {

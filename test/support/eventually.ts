@@ -1,8 +1,8 @@
 /** Resolves once the condition holds, looking again every millisecond; rejects after the deadline. */
-export async function eventually(condition: () => boolean, what: string, deadlineMs = 5000): Promise<void> {
-  const until = performance.now() + deadlineMs
+export async function eventually(condition: () => boolean, what: string, timeoutMs = 5000): Promise<void> {
+  const deadline = performance.now() + timeoutMs
   while (!condition()) {
-    if (performance.now() > until) throw new Error(`Not within ${deadlineMs} ms: ${what}`)
+    if (performance.now() > deadline) throw new Error(`Not within ${timeoutMs} ms: ${what}`)
     await new Promise((resolve) => setTimeout(resolve, 1))
   }
 }

@@ -2,8 +2,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 
 /** Below the ports that systems give to outgoing connections, which would take one away between the look and the use. */
-const FIRST = 10_000
-const LAST = 19_000
+const MIN_PORT = 10_000
+const MAX_PORT = 19_000
 
 async function isFree(port: number): Promise<boolean> {
   const server = createServer().listen(port, '127.0.0.1')
@@ -20,7 +20,7 @@ async function isFree(port: number): Promise<boolean> {
 /** The first of so many ports in a row that nobody listens on, for a server that is given a range. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
-    const first = FIRST + Math.floor(Math.random() * (LAST - FIRST))
+    const first = MIN_PORT + Math.floor(Math.random() * (MAX_PORT - MIN_PORT))
     const ports = Array.from({ length: count }, (_, index) => first + index)
     if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first
   }

@@ -39,7 +39,7 @@ const WORDS = [
   '<x/>',
   '-----BEGIN CERTIFICATE-----',
 ]
-const ODD: readonly unknown[] = [
+const ODD_VALUES: readonly unknown[] = [
   null,
   true,
   -1,
@@ -57,7 +57,7 @@ const ODD: readonly unknown[] = [
 
 /** A value of the schema, mostly: now and then one that breaks it. `ids` are there to be referred to. */
 export function generate(random: Random, schema: Schema, ids: readonly string[], depth = 0): unknown {
-  if (random.below(25) === 0) return random.pick(ODD)
+  if (random.below(25) === 0) return random.pick(ODD_VALUES)
   if (schema.enum !== undefined) return random.pick(schema.enum)
   if (schema.anyOf !== undefined) return generate(random, random.pick(schema.anyOf), ids, depth)
   const type = random.pick([schema.type ?? 'object'].flat())
@@ -80,8 +80,8 @@ export function generate(random: Random, schema: Schema, ids: readonly string[],
     case 'boolean':
       return random.below(2) === 0
     case 'array': {
-      const most = random.below(20) === 0 ? (schema.maxItems ?? 10) + 1 : 3
-      const length = Math.min(random.below(most + 1), 200)
+      const maxItems = random.below(20) === 0 ? (schema.maxItems ?? 10) + 1 : 3
+      const length = Math.min(random.below(maxItems + 1), 200)
       return Array.from({ length }, () => generate(random, schema.items ?? {}, ids, depth + 1))
     }
     case 'object':
@@ -92,23 +92,23 @@ export function generate(random: Random, schema: Schema, ids: readonly string[],
 }
 
 function generateText(random: Random, { maxLength = 300 }: Schema, ids: readonly string[]): string {
-  const choice = random.below(10)
-  if (choice < 4 && ids.length > 0) return random.pick(ids)
-  if (choice === 4) return 'x'.repeat(Math.min(maxLength + random.below(2), 5000))
-  if (choice === 5) return random.bytes(random.below(40)).toString('latin1')
+  const roll = random.below(10)
+  if (roll < 4 && ids.length > 0) return random.pick(ids)
+  if (roll === 4) return 'x'.repeat(Math.min(maxLength + random.below(2), 5000))
+  if (roll === 5) return random.bytes(random.below(40)).toString('latin1')
   return random.pick(WORDS)
 }
 
 function generateObject(random: Random, schema: Schema, ids: readonly string[], depth: number): Json {
-  const made: Json = {}
+  const object: Json = {}
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
-    const must = schema.required?.includes(name) ?? false
-    if (random.below(20) === 0 ? !must : must || random.below(depth === 0 ? 2 : 3) === 0)
-      made[name] = generate(random, inner, ids, depth + 1)
+    const isRequired = schema.required?.includes(name) ?? false
+    if (random.below(20) === 0 ? !isRequired : isRequired || random.below(depth === 0 ? 2 : 3) === 0)
+      object[name] = generate(random, inner, ids, depth + 1)
   }
   if (typeof schema.additionalProperties === 'object')
     for (let count = random.below(3); count > 0; count--)
-      made[random.pick([...WORDS, ...ids])] = generate(random, schema.additionalProperties, ids, depth + 1)
-  if (random.below(30) === 0) made[random.pick(WORDS)] = random.pick(ODD)
-  return made
+      object[random.pick([...WORDS, ...ids])] = generate(random, schema.additionalProperties, ids, depth + 1)
+  if (random.below(30) === 0) object[random.pick(WORDS)] = random.pick(ODD_VALUES)
+  return object
 }

@@ -36,7 +36,7 @@ export async function killUnderWriters(t: TestContext, options: KillOptions): Pr
   const history = new WriteHistory(random)
   const flags = databaseUrl === undefined ? API_ONLY : [...API_ONLY, '--database-url', databaseUrl]
   const tables = databaseUrl === undefined ? { file: join(dataDir, 'adit.db') } : { url: databaseUrl }
-  let slowest = 0
+  let slowestStartMs = 0
   let server = await startServerProcess(t, dataDir, flags)
 
   for (let kill = 1; kill <= kills; kill++) {
@@ -50,15 +50,15 @@ export async function killUnderWriters(t: TestContext, options: KillOptions): Pr
     await Promise.all(writing)
     if (kill % 5 === 0) await checkTables(tables)
 
-    const before = performance.now()
+    const startedAt = performance.now()
     server = await startServerProcess(t, dataDir, flags)
-    slowest = Math.max(slowest, performance.now() - before)
+    slowestStartMs = Math.max(slowestStartMs, performance.now() - startedAt)
     await history.verify(createClient(server.url, server.apiKey))
   }
 
   await server.stop()
   t.diagnostic(
-    `${history.acknowledged} acknowledged writes, ready again after ${Math.round(slowest)} ms at most`,
+    `${history.acknowledged} acknowledged writes, ready again after ${Math.round(slowestStartMs)} ms at most`,
   )
   assert.ok(history.acknowledged >= writes, `only ${history.acknowledged} writes`)
   await checkTables(tables)

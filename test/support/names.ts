@@ -41,7 +41,7 @@ export interface MovableClock extends Clock {
   offset: number
 }
 
-export function movableClock(): MovableClock {
+export function createMovableClock(): MovableClock {
   return {
     offset: 0,
     now() {
@@ -66,12 +66,12 @@ export async function startNames(
     base?: string
   } = {},
 ): Promise<NamesPlatform> {
-  const clock = movableClock()
+  const clock = createMovableClock()
   const base = options.base ?? BASE
-  const automatic = options.acme ?? true
+  const acmeEnabled = options.acme ?? true
   const api = await startApi(t, {
     ...(options.databaseUrl === undefined ? {} : { databaseUrl: options.databaseUrl }),
-    config: { domain: base, acme: automatic },
+    config: { domain: base, acme: acmeEnabled },
     clock,
   })
   const extra: ZoneData[] = []
@@ -99,8 +99,10 @@ export async function startNames(
   const responder = createServer((request, response) => {
     const token = request.url?.split('/.well-known/acme-challenge/')[1] ?? ''
     const host = (request.headers.host ?? '').split(':')[0]!
-    const answer = nodes.map((node) => node.challenge(token, host)).find((each) => each !== undefined)
-    response.writeHead(answer === undefined ? 404 : 200).end(answer)
+    const keyAuthorization = nodes
+      .map((node) => node.challenge(token, host))
+      .find((value) => value !== undefined)
+    response.writeHead(keyAuthorization === undefined ? 404 : 200).end(keyAuthorization)
   }).listen(0, '127.0.0.1')
   await once(responder, 'listening')
   const httpPort = (responder.address() as AddressInfo).port
@@ -108,7 +110,7 @@ export async function startNames(
   const pebble = await startPebble(t, { dnsPort, httpPort, ...options.pebble })
   const authority = await loadAuthority(await createAuthority())
 
-  async function node(more: Partial<CertsOptions> = {}): Promise<Certs> {
+  async function node(overrides: Partial<CertsOptions> = {}): Promise<Certs> {
     const outbound = createOutbound({ allow: ['127.0.0.0/8', '::1/128'], extraCa: [pebble.ca] })
     const certs = createCerts({
       store: api.store,
@@ -116,7 +118,7 @@ export async function startNames(
       base,
       region: 'us',
       addresses: ['127.0.0.1'],
-      acme: automatic ? { directory: pebble.directory, email: 'operator@adit.test' } : undefined,
+      acme: acmeEnabled ? { directory: pebble.directory, email: 'operator@adit.test' } : undefined,
       outbound,
       resolver: createResolver([`127.0.0.1:${dnsPort}`]),
       nameServers: nameServersOf(base),
@@ -125,7 +127,7 @@ export async function startNames(
       leaseMs: 5000,
       timings: TIMINGS,
       ...options.certs,
-      ...more,
+      ...overrides,
     })
     nodes.push(certs)
     await certs.start()
@@ -153,8 +155,8 @@ export async function startNames(
     httpPort,
     clock,
     node,
-    serve(...more) {
-      extra.push(...more)
+    serve(...overrides) {
+      extra.push(...overrides)
       extraTable = compileZones(extra)
     },
   }
@@ -182,13 +184,13 @@ export function userZone(origin: string, records: ZoneData['records']): ZoneData
 /** Waits for a condition with a deadline; the only sleeping is between looks. */
 export async function until<T>(
   what: string,
-  look: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  milliseconds = 20_000,
+  check: () => Promise<T | undefined | null | false> | T | undefined | null | false,
+  timeoutMs = 20_000,
 ): Promise<T> {
-  const deadline = performance.now() + milliseconds
+  const deadline = performance.now() + timeoutMs
   for (;;) {
-    const found = await look()
-    if (found !== undefined && found !== null && found !== false) return found
+    const result = await check()
+    if (result !== undefined && result !== null && result !== false) return result
     if (performance.now() > deadline) throw new Error(`Waited in vain: ${what}.`)
     await delay(25)
   }

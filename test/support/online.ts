@@ -14,27 +14,30 @@ type Body = Record<string, unknown>
 
 export function createOnline(): TestOnline {
   const accounts = new Map<string, { sessions: Body[]; tunnels: Body[]; endpoints: Body[] }>()
-  const of = (accountId: string) => {
-    const found = accounts.get(accountId) ?? { sessions: [], tunnels: [], endpoints: [] }
-    accounts.set(accountId, found)
-    return found
+  const stateOf = (accountId: string) => {
+    const state = accounts.get(accountId) ?? { sessions: [], tunnels: [], endpoints: [] }
+    accounts.set(accountId, state)
+    return state
   }
   const commands: TestOnline['commands'] = []
   const online: TestOnline = {
     commands,
     outcome: { done: true },
-    sessions: (accountId) => of(accountId).sessions,
-    tunnels: (accountId) => of(accountId).tunnels,
-    endpoints: (accountId) => of(accountId).endpoints,
+    sessions: (accountId) => stateOf(accountId).sessions,
+    tunnels: (accountId) => stateOf(accountId).tunnels,
+    endpoints: (accountId) => stateOf(accountId).endpoints,
     tunnelsWith: (accountId, labels) =>
-      of(accountId)
+      stateOf(accountId)
         .tunnels.filter((tunnel) => {
-          const own = tunnel.labels as Record<string, string> | null
-          return own !== null && Object.entries(labels).every(([key, value]) => own[key] === value)
+          const tunnelLabels = tunnel.labels as Record<string, string> | null
+          return (
+            tunnelLabels !== null &&
+            Object.entries(labels).every(([key, value]) => tunnelLabels[key] === value)
+          )
         })
         .map((tunnel) => String(tunnel.id)),
     async command(accountId, sessionId, command) {
-      if (!of(accountId).sessions.some(({ id }) => id === sessionId)) return undefined
+      if (!stateOf(accountId).sessions.some(({ id }) => id === sessionId)) return undefined
       commands.push([command, sessionId])
       return online.outcome
     },
@@ -42,7 +45,7 @@ export function createOnline(): TestOnline {
       const [session, tunnel, endpoint, credential] = ['ts', 'tn', 'ep', 'cr'].map((prefix) => newId(prefix))
       const started_at = '2026-01-01T00:00:00Z'
       const ref = (path: string, id: string) => ({ id, uri: `${url}/${path}/${id}` })
-      of(accountId).sessions.push({
+      stateOf(accountId).sessions.push({
         id: session,
         uri: `${url}/tunnel_sessions/${session}`,
         agent_version: '1.2.3',
@@ -54,7 +57,7 @@ export function createOnline(): TestOnline {
         started_at,
         transport: 'adit/v2',
       })
-      of(accountId).tunnels.push({
+      stateOf(accountId).tunnels.push({
         id: tunnel,
         started_at,
         region: 'us',
@@ -67,7 +70,7 @@ export function createOnline(): TestOnline {
         labels: { team: 'blue', app: 'web' },
         backends: [],
       })
-      of(accountId).endpoints.push({
+      stateOf(accountId).endpoints.push({
         id: endpoint,
         uri: `${url}/endpoints/${endpoint}`,
         created_at: started_at,

@@ -49,7 +49,7 @@ export async function startPebble(
   const dir = mkdtempSync(join(tmpdir(), 'adit-pebble-'))
   const ca = await createTestCa()
   const { cert, key } = await ca.issue('localhost', '127.0.0.1')
-  const [port, managementPort] = [await freePort(), await freePort()]
+  const [port, managementPort] = [await findFreePort(), await findFreePort()]
   writeFileSync(join(dir, 'cert.pem'), cert)
   writeFileSync(join(dir, 'key.pem'), key, { mode: 0o600 })
   const config = {
@@ -91,7 +91,7 @@ export async function startPebble(
     }
     rmSync(dir, { recursive: true, force: true })
   })
-  await listening(child, port, ca.caPem)
+  await waitUntilListening(child, port, ca.caPem)
 
   const counts = new Map<string, number>()
   const pebble: Pebble = {
@@ -125,7 +125,7 @@ export async function startPebble(
         outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(own))
         return
       }
-      passOn(incoming, outgoing, port, ca.caPem, (status) => {
+      forward(incoming, outgoing, port, ca.caPem, (status) => {
         for (const [what, prefix] of Object.entries(PATHS))
           if (status < 300 && path.startsWith(prefix)) counts.set(what, (counts.get(what) ?? 0) + 1)
       })
@@ -142,37 +142,37 @@ export async function startPebble(
 }
 
 /** The host stays as it was asked for: the server makes its addresses, and checks signatures, by it. */
-function passOn(
+function forward(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
   port: number,
   ca: string,
-  answered: (status: number) => void,
+  onResponse: (status: number) => void,
 ): void {
   const { method, url, headers } = incoming
-  const onward = httpsRequest({ host: '127.0.0.1', port, method, path: url, headers, ca }, (answer) => {
-    answered(answer.statusCode!)
-    outgoing.writeHead(answer.statusCode!, answer.headers)
-    answer.pipe(outgoing)
+  const upstream = httpsRequest({ host: '127.0.0.1', port, method, path: url, headers, ca }, (response) => {
+    onResponse(response.statusCode!)
+    outgoing.writeHead(response.statusCode!, response.headers)
+    response.pipe(outgoing)
   })
-  onward.on('error', () => outgoing.destroy())
-  incoming.pipe(onward)
+  upstream.on('error', () => outgoing.destroy())
+  incoming.pipe(upstream)
 }
 
 function fetchText(url: string, ca: string, host?: string): Promise<string> {
   return new Promise((resolve, reject) => {
-    httpsGet(url, { ca, ...(host ? { headers: { host } } : {}) }, (answer) => {
+    httpsGet(url, { ca, ...(host ? { headers: { host } } : {}) }, (response) => {
       let text = ''
-      answer.setEncoding('utf8')
-      answer.on('data', (piece: string) => {
-        text += piece
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        text += chunk
       })
-      answer.on('end', () => resolve(text))
+      response.on('end', () => resolve(text))
     }).on('error', reject)
   })
 }
 
-async function listening(child: ChildProcess, port: number, ca: string): Promise<void> {
+async function waitUntilListening(child: ChildProcess, port: number, ca: string): Promise<void> {
   const deadline = performance.now() + 20_000
   for (;;) {
     try {
@@ -186,7 +186,7 @@ async function listening(child: ChildProcess, port: number, ca: string): Promise
   }
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as AddressInfo
@@ -202,13 +202,13 @@ export function getWithHost(
   host: string,
 ): Promise<{ status: number; body: string }> {
   return new Promise((resolve, reject) => {
-    request({ host: '127.0.0.1', port, path, headers: { host } }, (answer) => {
+    request({ host: '127.0.0.1', port, path, headers: { host } }, (response) => {
       let body = ''
-      answer.setEncoding('utf8')
-      answer.on('data', (piece: string) => {
-        body += piece
+      response.setEncoding('utf8')
+      response.on('data', (chunk: string) => {
+        body += chunk
       })
-      answer.on('end', () => resolve({ status: answer.statusCode!, body }))
+      response.on('end', () => resolve({ status: response.statusCode!, body }))
     })
       .on('error', reject)
       .end()

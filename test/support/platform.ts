@@ -36,10 +36,10 @@ const FREE_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name
 export async function startPlatform(
   t: TestContext,
   flags: string[] = [],
-  stateOf?: string,
+  existingDataDir?: string,
   limits?: ServerLimits,
 ): Promise<TestPlatform> {
-  const dataDir = stateOf ?? (await tempDir(t))
+  const dataDir = existingDataDir ?? (await tempDir(t))
   const args = [
     '--data-dir',
     dataDir,
@@ -58,7 +58,7 @@ export async function startPlatform(
   const dispatcher = new Agent({
     connect: {
       ca: caPem,
-      lookup: (_host, _options, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+      lookup: (_host, _options, done) => done(null, [{ address: '127.0.0.1', family: 4 }]),
     },
   })
   let stopping: Promise<void> | undefined

@@ -25,24 +25,24 @@ let shared: Promise<{ url: string; dataDir: string | undefined }> | undefined
 
 /** The URL of a fresh, empty database on a server shared by this test run; dropped when the test ends. */
 export async function freshDatabase(t: TestContext): Promise<{ url: string; dataDir: string | undefined }> {
-  shared ??= sharedServer()
+  shared ??= openSharedServer()
   const { url, dataDir } = await shared
   const name = `test_${randomBytes(8).toString('hex')}`
-  await administer(url, `CREATE DATABASE ${name}`)
-  t.after(() => administer(url, `DROP DATABASE ${name} WITH (FORCE)`))
-  const own = new URL(url)
-  own.pathname = `/${name}`
-  return { url: own.href, dataDir }
+  await execute(url, `CREATE DATABASE ${name}`)
+  t.after(() => execute(url, `DROP DATABASE ${name} WITH (FORCE)`))
+  const databaseUrl = new URL(url)
+  databaseUrl.pathname = `/${name}`
+  return { url: databaseUrl.href, dataDir }
 }
 
-async function sharedServer(): Promise<{ url: string; dataDir: string | undefined }> {
+async function openSharedServer(): Promise<{ url: string; dataDir: string | undefined }> {
   const url = process.env.ADIT_TEST_POSTGRES_URL
   if (url) return { url, dataDir: process.env.ADIT_TEST_POSTGRES_DATA }
   const server = await startPostgres()
   // The runner ends the process without a hook for what is shared by tests, so the files go the synchronous way.
   process.once('exit', () => {
-    execFileSync(join(binaries(), 'pg_ctl'), ['stop', '-D', server.dataDir, '-m', 'immediate'], {
-      ...unprivileged(),
+    execFileSync(join(findBinaries(), 'pg_ctl'), ['stop', '-D', server.dataDir, '-m', 'immediate'], {
+      ...postgresUser(),
       stdio: 'ignore',
     })
     rmSync(join(server.dataDir, '..'), { recursive: true, force: true })
@@ -50,7 +50,7 @@ async function sharedServer(): Promise<{ url: string; dataDir: string | undefine
   return server
 }
 
-async function administer(url: string, statement: string): Promise<void> {
+async function execute(url: string, statement: string): Promise<void> {
   const client = new pg.Client({ connectionString: url })
   client.on('error', () => {})
   await client.connect()
@@ -67,11 +67,11 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const root = mkdtempSync(join(tmpdir(), 'adit-postgres-'))
   const dataDir = join(root, 'data')
-  const port = await freePort()
-  const user = unprivileged()
+  const port = await findFreePort()
+  const user = postgresUser()
   if (user) chownSync(root, user.uid, user.gid)
   execFileSync(
-    join(binaries(), 'initdb'),
+    join(findBinaries(), 'initdb'),
     ['-D', dataDir, '-U', 'adit', '-A', 'trust', '-E', 'UTF8', '--no-sync', '--locale=C.UTF-8'],
     { ...user, stdio: 'ignore', cwd: root },
   )
@@ -91,7 +91,7 @@ export async function startPostgres(
     url,
     dataDir,
     async start() {
-      child = spawn(join(binaries(), 'postgres'), ['-D', dataDir, ...flags], {
+      child = spawn(join(findBinaries(), 'postgres'), ['-D', dataDir, ...flags], {
         ...user,
         cwd: root,
         stdio: 'ignore',
@@ -100,7 +100,7 @@ export async function startPostgres(
       const deadline = performance.now() + 20_000
       for (;;) {
         try {
-          await administer(url, 'SELECT 1')
+          await execute(url, 'SELECT 1')
           return
         } catch (error) {
           if (performance.now() > deadline || child.exitCode !== null) {
@@ -128,13 +128,13 @@ export async function startPostgres(
 }
 
 /** The server programs refuse to run as root. */
-function unprivileged(): { uid: number; gid: number } | undefined {
+function postgresUser(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined
   const id = (flag: string) => Number(execFileSync('id', [flag, 'postgres'], { encoding: 'utf8' }))
   return { uid: id('-u'), gid: id('-g') }
 }
 
-function binaries(): string {
+function findBinaries(): string {
   const root = '/usr/lib/postgresql'
   const versions = existsSync(root) ? readdirSync(root).sort((a, b) => Number(b) - Number(a)) : []
   for (const version of versions) {
@@ -144,7 +144,7 @@ function binaries(): string {
   throw new Error('These tests need the PostgreSQL server programs: install the Debian package postgresql.')
 }
 
-async function freePort(): Promise<number> {
+async function findFreePort(): Promise<number> {
   const probe = createServer().listen(0, '127.0.0.1')
   await once(probe, 'listening')
   const { port } = probe.address() as { port: number }

@@ -3,7 +3,7 @@ export interface Random {
   readonly seed: number
   /** A whole number from 0 up to, not including, `limit`. */
   below(limit: number): number
-  pick<T>(from: readonly T[]): T
+  pick<T>(items: readonly T[]): T
   bytes(length: number): Buffer
 }
 
@@ -20,7 +20,7 @@ export function createRandom(seed = Number(process.env.SEED ?? Date.now() % 2 **
   return {
     seed,
     below,
-    pick: (from) => from[below(from.length)]!,
+    pick: (items) => items[below(items.length)]!,
     bytes: (length) => Buffer.from(Array.from({ length }, () => below(256))),
   }
 }
@@ -35,28 +35,28 @@ export function* rounds(count: number): Generator<number, void, undefined> {
 export function mutate(random: Random, input: Uint8Array): Buffer {
   let bytes = Buffer.from(input)
   for (let round = 1 + random.below(4); round > 0; round--) {
-    const at = random.below(bytes.length + 1)
-    const length = random.below(Math.min(64, bytes.length - at) + 1)
-    const [head, piece, tail] = [
-      bytes.subarray(0, at),
-      bytes.subarray(at, at + length),
-      bytes.subarray(at + length),
+    const offset = random.below(bytes.length + 1)
+    const length = random.below(Math.min(64, bytes.length - offset) + 1)
+    const [head, slice, tail] = [
+      bytes.subarray(0, offset),
+      bytes.subarray(offset, offset + length),
+      bytes.subarray(offset + length),
     ]
     switch (random.below(6)) {
       case 0:
-        if (at < bytes.length) bytes[at]! ^= 1 << random.below(8)
+        if (offset < bytes.length) bytes[offset]! ^= 1 << random.below(8)
         break
       case 1:
         bytes = Buffer.concat([head, tail])
         break
       case 2:
-        bytes = Buffer.concat([head, piece, piece, tail])
+        bytes = Buffer.concat([head, slice, slice, tail])
         break
       case 3:
         bytes = Buffer.concat([head, random.bytes(length), tail])
         break
       case 4:
-        bytes = Buffer.concat([head, random.bytes(1 + random.below(8)), piece, tail])
+        bytes = Buffer.concat([head, random.bytes(1 + random.below(8)), slice, tail])
         break
       default:
         bytes = Buffer.from(head)

@@ -9,19 +9,19 @@ export async function refused(
 ): Promise<Answer> {
   const before = await api.store.revision()
 
-  const answer = await call()
+  const response = await call()
 
-  const told = `${expected.what}: ${answer.status} ${JSON.stringify(answer.body)}`
-  assert.equal(answer.status, expected.status, told)
-  assert.deepEqual(Object.keys(answer.body), ['error_code', 'status_code', 'msg', 'details'], told)
-  assert.equal(answer.body.status_code, expected.status, told)
-  assert.match(answer.body.error_code, /^ERR_ADIT_\d+$/, told)
-  assert.match(answer.body.details.operation_id, /^op_[0-9A-Za-z]{27}$/, told)
-  for (const fact of Object.values(answer.body.details)) assert.equal(typeof fact, 'string', told)
+  const summary = `${expected.what}: ${response.status} ${JSON.stringify(response.body)}`
+  assert.equal(response.status, expected.status, summary)
+  assert.deepEqual(Object.keys(response.body), ['error_code', 'status_code', 'msg', 'details'], summary)
+  assert.equal(response.body.status_code, expected.status, summary)
+  assert.match(response.body.error_code, /^ERR_ADIT_\d+$/, summary)
+  assert.match(response.body.details.operation_id, /^op_[0-9A-Za-z]{27}$/, summary)
+  for (const detail of Object.values(response.body.details)) assert.equal(typeof detail, 'string', summary)
   if (expected.field !== undefined) {
-    assert.equal(answer.body.details.field, expected.field, told)
-    assert.ok(answer.body.msg.includes(expected.field), told)
+    assert.equal(response.body.details.field, expected.field, summary)
+    assert.ok(response.body.msg.includes(expected.field), summary)
   }
-  assert.equal(await api.store.revision(), before, `${told} changed something`)
-  return answer
+  assert.equal(await api.store.revision(), before, `${summary} changed something`)
+  return response
 }

@@ -3,11 +3,11 @@ import type { Route } from '../../src/api/routes.ts'
 import type { ApiClient } from './api.ts'
 import { type Body, collection, moduleSamples, type StoredKind, samples } from './samples.ts'
 
-const SOURCE = 'ip_policy_created.v0'
+const EVENT_SOURCE = 'ip_policy_created.v0'
 
 /** Ids of one account's own objects for the parameters of every path; a parameter nobody knows ends the test. */
 export class Places {
-  readonly #made = new Map<string, Record<string, string>>()
+  readonly #idsByTag = new Map<string, Record<string, string>>()
   readonly #client: ApiClient
   readonly #online: Record<string, string>
 
@@ -21,28 +21,28 @@ export class Places {
   }
 
   /** The path of a route with ids in it; of a new object, made with `more` in its body, where that is given. */
-  async fill(route: Route, more?: Body): Promise<string> {
+  async fill(route: Route, overrides?: Body): Promise<string> {
     const params = [...route.path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!)
     if (params.length === 0) return route.path
-    const known = more === undefined ? this.#made.get(route.tag) : undefined
-    const found = known ?? (await this.#make(route.tag, more))
-    if (more === undefined) this.#made.set(route.tag, found)
+    const cached = overrides === undefined ? this.#idsByTag.get(route.tag) : undefined
+    const ids = cached ?? (await this.#create(route.tag, overrides))
+    if (overrides === undefined) this.#idsByTag.set(route.tag, ids)
     return route.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
-      const value = found[name]
+      const value = ids[name]
       assert.ok(value, `${route.id}: nothing is known to put in the place of ${name}`)
       return value
     })
   }
 
-  async #make(tag: string, more?: Body): Promise<Record<string, string>> {
-    const online = this.#online[tag]
-    if (online !== undefined) return { id: online }
+  async #create(tag: string, overrides?: Body): Promise<Record<string, string>> {
+    const onlineId = this.#online[tag]
+    if (onlineId !== undefined) return { id: onlineId }
     assert.ok(tag in samples, `${tag} has no sample`)
     const kind = tag as StoredKind
     const parents = (await samples[kind].parents?.(this.#client)) ?? {}
-    const body = { ...(await samples[kind].create(this.#client)), ...more }
+    const body = { ...(await samples[kind].create(this.#client)), ...overrides }
     const { id } = await this.#client.create(collection(kind, parents), body)
-    return { ...parents, id, subscription_id: id, type: SOURCE }
+    return { ...parents, id, subscription_id: id, type: EVENT_SOURCE }
   }
 }
 

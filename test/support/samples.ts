@@ -1,7 +1,7 @@
 import { type ResourceKind, resources } from '../../src/resources/index.ts'
 import type { ApiClient } from './api.ts'
 import { sshPublicKey } from './ssh-keys.ts'
-import { createTestCa, type Identity, type TestCa } from './test-ca.ts'
+import { createTestCa, type TestCa, type TlsIdentity } from './test-ca.ts'
 
 export type Body = Record<string, unknown>
 
@@ -26,9 +26,9 @@ export function next(): number {
   return made
 }
 
-let authority: Promise<{ ca: TestCa; leaf: Identity }> | undefined
+let authority: Promise<{ ca: TestCa; leaf: TlsIdentity }> | undefined
 /** Certificate material, made once: keys take their time. */
-export function certificates(): Promise<{ ca: TestCa; leaf: Identity }> {
+export function certificates(): Promise<{ ca: TestCa; leaf: TlsIdentity }> {
   authority ??= createTestCa().then(async (ca) => {
     const { cert, key } = await ca.issue('app.example.com')
     return { ca: { ...ca, caPem: `${ca.caPem.trim()}\n` }, leaf: { cert: `${cert.trim()}\n`, key } }
@@ -48,8 +48,8 @@ export function collection(kind: StoredKind, parents: Record<string, string> = {
   return resources[kind].path.replace(/\{([a-z_]+)\}/g, (_, name: string) => parents[name]!)
 }
 
-const texts = { description: 'what it is for', metadata: '{"team":"blue"}' }
-const noTexts = { description: '', metadata: '' }
+const TEXTS = { description: 'what it is for', metadata: '{"team":"blue"}' }
+const EMPTY_TEXTS = { description: '', metadata: '' }
 const TOO_LONG = { description: ['x'.repeat(256)], metadata: ['x'.repeat(4097)] }
 const NO_SUCH_ID = '0'.repeat(27)
 const ipPolicy = async (api: ApiClient) => (await api.create('/ip_policies', {})).id as string
@@ -69,7 +69,7 @@ export async function hostport(api: ApiClient): Promise<string> {
   return `${domain}:443`
 }
 
-const ACL_REFUSED = {
+const REJECTED_ACLS = {
   'acl[0]': ['connect:example.com', 'bind:', 'bind:a..b', 'bind:=x', 'bind:host:99999', 'example.com', ''],
 }
 
@@ -156,39 +156,39 @@ export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | '
 /** One sample a resource: a resource without one does not compile. */
 export const samples: Record<StoredKind, Sample> = {
   api_keys: {
-    create: async () => ({ ...texts }),
-    defaults: noTexts,
+    create: async () => ({ ...TEXTS }),
+    defaults: EMPTY_TEXTS,
     refused: { ...TOO_LONG, owner_id: [`usr_${NO_SUCH_ID}`, `ak_${NO_SUCH_ID}`, 'me', ''] },
   },
   credentials: {
     create: async () => ({
-      ...texts,
+      ...TEXTS,
       acl: ['bind:*.example.com', 'bind:1.tcp.example.com:2000', 'bind:a=b'],
     }),
-    defaults: { ...noTexts, acl: [] },
+    defaults: { ...EMPTY_TEXTS, acl: [] },
     update: async () => ({ acl: ['bind:*=blue'] }),
-    refused: { ...TOO_LONG, ...ACL_REFUSED, owner_id: [`usr_${NO_SUCH_ID}`, `bot_${NO_SUCH_ID}`] },
+    refused: { ...TOO_LONG, ...REJECTED_ACLS, owner_id: [`usr_${NO_SUCH_ID}`, `bot_${NO_SUCH_ID}`] },
   },
   ssh_credentials: {
-    create: async () => ({ ...texts, acl: ['*'], public_key: sshPublicKey() }),
-    defaults: { ...noTexts, acl: [] },
+    create: async () => ({ ...TEXTS, acl: ['*'], public_key: sshPublicKey() }),
+    defaults: { ...EMPTY_TEXTS, acl: [] },
     update: async () => ({ acl: ['bind:app.example.com'] }),
     refused: {
       ...TOO_LONG,
-      ...ACL_REFUSED,
+      ...REJECTED_ACLS,
       public_key: ['', 'ssh-ed25519', 'ssh-ed25519 AAAA', '-----BEGIN PUBLIC KEY-----', 'x'.repeat(16_385)],
       owner_id: [`usr_${NO_SUCH_ID}`],
     },
   },
-  ip_policies: { create: async () => ({ ...texts }), defaults: noTexts, refused: TOO_LONG },
+  ip_policies: { create: async () => ({ ...TEXTS }), defaults: EMPTY_TEXTS, refused: TOO_LONG },
   ip_policy_rules: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       cidr: `10.${next() % 256}.0.0/16`,
       action: 'deny',
       ip_policy_id: await ipPolicy(api),
     }),
-    defaults: noTexts,
+    defaults: EMPTY_TEXTS,
     update: async () => ({ cidr: '2001:db8::/32' }),
     refused: {
       ...TOO_LONG,
@@ -198,28 +198,28 @@ export const samples: Record<StoredKind, Sample> = {
   },
   ip_restrictions: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       type: 'agent',
       ip_policy_ids: [await ipPolicy(api)],
       enforced: true,
     }),
-    defaults: { ...noTexts, enforced: false },
+    defaults: { ...EMPTY_TEXTS, enforced: false },
     update: async (api) => ({ enforced: false, ip_policy_ids: [await ipPolicy(api), await ipPolicy(api)] }),
     refused: { ...TOO_LONG, ip_policy_ids: [[]], 'ip_policy_ids[0]': [`ipp_${NO_SUCH_ID}`, 'ipp_x'] },
   },
   reserved_addrs: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       region: 'eu',
       endpoint_configuration_id: await configuration(api, 'tcp'),
     }),
-    defaults: { ...noTexts, region: 'us', endpoint_configuration: null },
+    defaults: { ...EMPTY_TEXTS, region: 'us', endpoint_configuration: null },
     update: async (api) => ({ endpoint_configuration_id: await configuration(api, 'tcp') }),
     refused: { ...TOO_LONG, endpoint_configuration_id: [`ec_${NO_SUCH_ID}`, 'ec'] },
   },
   reserved_domains: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       domain: `app${next()}.example.com`,
       region: 'jp',
       certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
@@ -227,7 +227,7 @@ export const samples: Record<StoredKind, Sample> = {
       https_endpoint_configuration_id: await configuration(api, 'https'),
     }),
     defaults: {
-      ...noTexts,
+      ...EMPTY_TEXTS,
       region: null,
       certificate: null,
       http_endpoint_configuration: null,
@@ -244,25 +244,25 @@ export const samples: Record<StoredKind, Sample> = {
     },
   },
   endpoint_configurations: {
-    create: async () => ({ ...texts, type: 'https' }),
-    defaults: noTexts,
+    create: async () => ({ ...TEXTS, type: 'https' }),
+    defaults: EMPTY_TEXTS,
     refused: TOO_LONG,
   },
   agent_ingresses: {
     create: async () => ({
-      ...texts,
+      ...TEXTS,
       domain: `tunnel${next()}.example.com`,
       certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' },
     }),
-    defaults: { ...noTexts, certificate_management_policy: null, certificate_management_status: null },
+    defaults: { ...EMPTY_TEXTS, certificate_management_policy: null, certificate_management_status: null },
     update: async () => ({
       certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
     }),
     refused: { ...TOO_LONG, domain: ['', 'com', '*.example.com', 'a.adit.localhost'] },
   },
   certificate_authorities: {
-    create: async () => ({ ...texts, ca_pem: (await certificates()).ca.caPem }),
-    defaults: noTexts,
+    create: async () => ({ ...TEXTS, ca_pem: (await certificates()).ca.caPem }),
+    defaults: EMPTY_TEXTS,
     refused: {
       ...TOO_LONG,
       ca_pem: ['', 'pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
@@ -271,19 +271,19 @@ export const samples: Record<StoredKind, Sample> = {
   tls_certificates: {
     create: async () => {
       const { leaf } = await certificates()
-      return { ...texts, certificate_pem: leaf.cert, private_key_pem: leaf.key }
+      return { ...TEXTS, certificate_pem: leaf.cert, private_key_pem: leaf.key }
     },
-    defaults: { ...noTexts, issued_at: null },
+    defaults: { ...EMPTY_TEXTS, issued_at: null },
     refused: { ...TOO_LONG, certificate_pem: ['', 'pem'], private_key_pem: ['', 'pem'] },
   },
   ssh_certificate_authorities: {
-    create: async () => ({ ...texts, private_key_type: 'ecdsa', elliptic_curve: 'p384' }),
-    defaults: { ...noTexts, key_type: 'ed25519' },
+    create: async () => ({ ...TEXTS, private_key_type: 'ecdsa', elliptic_curve: 'p384' }),
+    defaults: { ...EMPTY_TEXTS, key_type: 'ed25519' },
     refused: { ...TOO_LONG, key_size: [2048] },
   },
   ssh_user_certificates: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       ssh_certificate_authority_id: await sshAuthority(api),
       public_key: sshPublicKey(),
       principals: ['root', 'deploy'],
@@ -293,7 +293,7 @@ export const samples: Record<StoredKind, Sample> = {
       valid_until: '2036-01-01T00:00:00Z',
     }),
     defaults: {
-      ...noTexts,
+      ...EMPTY_TEXTS,
       principals: [],
       critical_options: {},
       extensions: { 'permit-pty': '', 'permit-user-rc': '' },
@@ -310,14 +310,14 @@ export const samples: Record<StoredKind, Sample> = {
   },
   ssh_host_certificates: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       ssh_certificate_authority_id: await sshAuthority(api),
       public_key: sshPublicKey('p256'),
       principals: ['host.example.com'],
       valid_after: '2026-01-01T00:00:00Z',
       valid_until: '2036-01-01T00:00:00Z',
     }),
-    defaults: { ...noTexts, principals: [] },
+    defaults: { ...EMPTY_TEXTS, principals: [] },
     refused: {
       ...TOO_LONG,
       ssh_certificate_authority_id: [`sshca_${NO_SUCH_ID}`],
@@ -327,18 +327,18 @@ export const samples: Record<StoredKind, Sample> = {
   },
   edges_https: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       hostports: [await hostport(api)],
       ...(await modules(api, 'mutual_tls', 'tls_termination')),
     }),
-    defaults: { ...noTexts, hostports: null, mutual_tls: null, tls_termination: null, routes: [] },
+    defaults: { ...EMPTY_TEXTS, hostports: null, mutual_tls: null, tls_termination: null, routes: [] },
     update: async (api) => ({ hostports: [await hostport(api), await hostport(api)] }),
-    refused: { ...TOO_LONG, ...hostportsRefused() },
+    refused: { ...TOO_LONG, ...rejectedHostports() },
   },
   edges_https_routes: {
     parents: async (api) => ({ edge_id: (await api.create('/edges/https', {})).id }),
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       match_type: 'path_prefix',
       match: `/path${next()}`,
       ...(await modules(
@@ -356,7 +356,7 @@ export const samples: Record<StoredKind, Sample> = {
       )),
     }),
     defaults: {
-      ...noTexts,
+      ...EMPTY_TEXTS,
       ...Object.fromEntries(
         Object.keys(moduleSamples)
           .filter((name) => name !== 'mutual_tls' && name !== 'tls_termination')
@@ -376,12 +376,12 @@ export const samples: Record<StoredKind, Sample> = {
   },
   edges_tls: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       hostports: [await hostport(api)],
       ...(await modules(api, 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination')),
     }),
     defaults: {
-      ...noTexts,
+      ...EMPTY_TEXTS,
       hostports: null,
       backend: null,
       ip_restriction: null,
@@ -394,28 +394,28 @@ export const samples: Record<StoredKind, Sample> = {
     }),
     refused: {
       ...TOO_LONG,
-      ...hostportsRefused(),
+      ...rejectedHostports(),
       'mutual_tls.certificate_authority_ids[0]': [`ca_${NO_SUCH_ID}`],
     },
   },
   edges_tcp: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       hostports: [(await api.create('/reserved_addrs', {})).addr],
       ...(await modules(api, 'backend', 'ip_restriction')),
     }),
-    defaults: { ...noTexts, hostports: null, backend: null, ip_restriction: null },
+    defaults: { ...EMPTY_TEXTS, hostports: null, backend: null, ip_restriction: null },
     update: async (api) => ({ hostports: [(await api.create('/reserved_addrs', {})).addr] }),
     refused: { ...TOO_LONG, 'hostports[0]': ['localhost', 'localhost:1', 'localhost:70000', ':1'] },
   },
   backends_http_response: {
     create: async () => ({
-      ...texts,
+      ...TEXTS,
       body: 'hello',
       headers: { 'content-type': 'text/plain' },
       status_code: 404,
     }),
-    defaults: { ...noTexts, body: '', headers: null, status_code: 200 },
+    defaults: { ...EMPTY_TEXTS, body: '', headers: null, status_code: 200 },
     update: async () => ({ body: '', headers: { 'x-one': 'two' }, status_code: 503 }),
     refused: {
       ...TOO_LONG,
@@ -425,35 +425,35 @@ export const samples: Record<StoredKind, Sample> = {
     },
   },
   backends_tunnel_group: {
-    create: async () => ({ ...texts, labels: { team: 'blue', app: 'web' } }),
-    defaults: { ...noTexts, labels: {}, tunnels: [] },
+    create: async () => ({ ...TEXTS, labels: { team: 'blue', app: 'web' } }),
+    defaults: { ...EMPTY_TEXTS, labels: {}, tunnels: [] },
     update: async () => ({ labels: { team: 'red' } }),
     refused: { ...TOO_LONG, labels: [{ 'a=b': 'c' }, { '': 'c' }], 'labels.a': ['b=c'] },
   },
   backends_weighted: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       backends: { [await backend(api)]: 10_000, [await backend(api)]: 0 },
     }),
-    defaults: { ...noTexts, backends: {} },
+    defaults: { ...EMPTY_TEXTS, backends: {} },
     update: async (api) => ({ backends: { [await backend(api)]: 1 } }),
     refused: { ...TOO_LONG, backends: [{ [`ipp_${NO_SUCH_ID}`]: 1 }, { x: 1 }] },
   },
   backends_failover: {
-    create: async (api) => ({ ...texts, backends: [await backend(api), await backend(api)] }),
-    defaults: { ...noTexts, backends: [] },
+    create: async (api) => ({ ...TEXTS, backends: [await backend(api), await backend(api)] }),
+    defaults: { ...EMPTY_TEXTS, backends: [] },
     update: async (api) => ({ backends: [await backend(api)] }),
     refused: { ...TOO_LONG, 'backends[0]': [`bkdhr_${NO_SUCH_ID}`, `ipp_${NO_SUCH_ID}`, ''] },
   },
   backends_static: {
-    create: async () => ({ ...texts, address: 'app.example.com:8080', tls: { enabled: true } }),
-    defaults: { ...noTexts, tls: { enabled: false } },
+    create: async () => ({ ...TEXTS, address: 'app.example.com:8080', tls: { enabled: true } }),
+    defaults: { ...EMPTY_TEXTS, tls: { enabled: false } },
     update: async () => ({ address: '[2001:db8::1]:80', tls: { enabled: false } }),
     refused: { ...TOO_LONG, address: ['', 'example.com', 'example.com:0', '1.2.3:80', 'a b:80'] },
   },
   event_destinations: {
-    create: async () => ({ ...texts, format: 'json', target: { kinesis } }),
-    defaults: { ...noTexts, format: 'json' },
+    create: async () => ({ ...TEXTS, format: 'json', target: { kinesis } }),
+    defaults: { ...EMPTY_TEXTS, format: 'json' },
     update: async () => ({
       target: {
         kinesis: {
@@ -476,14 +476,14 @@ export const samples: Record<StoredKind, Sample> = {
   },
   event_subscriptions: {
     create: async (api) => ({
-      ...texts,
+      ...TEXTS,
       sources: [
         { type: 'ip_policy_created.v0' },
         { type: 'http_request_complete.v0', fields: ['conn.client_ip'], filter: '' },
       ],
       destination_ids: [await destination(api)],
     }),
-    defaults: { ...noTexts, sources: [], destinations: [] },
+    defaults: { ...EMPTY_TEXTS, sources: [], destinations: [] },
     update: async (api) => ({
       sources: [{ type: 'ip_policy_deleted.v0' }],
       destination_ids: [await destination(api), await destination(api)],
@@ -514,7 +514,7 @@ export const samples: Record<StoredKind, Sample> = {
   },
 }
 
-function hostportsRefused() {
+function rejectedHostports() {
   return {
     'hostports[0]': ['app.example.com', 'nobody.example.com:443', ':443', 'a b:443', 'app.example.com:0'],
   }

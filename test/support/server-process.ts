@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { TestPlatform } from './platform.ts'
 
-const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
+const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
   `--${name}-addr`,
   '127.0.0.1:0',
@@ -43,20 +43,28 @@ export async function startServerProcess(
   flags: readonly string[] = [],
   { environment = {}, wrapper = [] }: ProcessOptions = {},
 ): Promise<ServerProcess> {
-  const [program, ...args] = [...wrapper, adit, 'server', '--data-dir', dataDir, ...ANY_PORTS, ...flags]
+  const [program, ...args] = [
+    ...wrapper,
+    ADIT_PROGRAM,
+    'server',
+    '--data-dir',
+    dataDir,
+    ...ANY_PORTS,
+    ...flags,
+  ]
   const child = spawn(program!, args, {
     env: { PATH: process.env.PATH, HOME: dataDir, ...environment } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   const exited = once(child, 'exit')
   t.after(() => child.kill('SIGKILL'))
-  const pieces: string[] = []
+  const chunks: string[] = []
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (piece: string) => pieces.push(piece))
-  const said = () => pieces.join('')
-  while (!said().includes('Adit is ready.')) {
+    stream.setEncoding('utf8').on('data', (chunk: string) => chunks.push(chunk))
+  const output = () => chunks.join('')
+  while (!output().includes('Adit is ready.')) {
     await Promise.race([once(child.stdout, 'data'), exited])
-    if (hasEnded(child)) assert.fail(`the server ended: ${said()}`)
+    if (hasEnded(child)) assert.fail(`the server ended: ${output()}`)
   }
   const credentials = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
 
@@ -70,7 +78,7 @@ export async function startServerProcess(
     apiKey: credentials.api_key,
     authtoken: credentials.authtoken,
     credentials,
-    said,
+    said: output,
     ended: () => exited.then(() => undefined),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),

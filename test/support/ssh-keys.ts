@@ -1,6 +1,6 @@
 import { generateKeyPairSync } from 'node:crypto'
 
-function wire(...parts: readonly (string | Uint8Array)[]): Buffer {
+function encodeWire(...parts: readonly (string | Uint8Array)[]): Buffer {
   return Buffer.concat(
     parts.flatMap((part) => {
       const bytes = Buffer.from(part as string)
@@ -21,7 +21,7 @@ export function sshPublicKey(
   let blob: Buffer
   if (kind === 'ed25519') {
     const { x = '' } = generateKeyPairSync('ed25519').publicKey.export({ format: 'jwk' })
-    blob = wire('ssh-ed25519', Buffer.from(x, 'base64url'))
+    blob = encodeWire('ssh-ed25519', Buffer.from(x, 'base64url'))
   } else if (kind === 'rsa' || kind === 'rsa1024') {
     const bits = kind === 'rsa' ? 2048 : 1024
     const { e = '', n = '' } = generateKeyPairSync('rsa', { modulusLength: bits }).publicKey.export({
@@ -29,14 +29,14 @@ export function sshPublicKey(
     })
     // A leading zero keeps the modulus positive.
     const modulus = Buffer.concat([Buffer.alloc(1), Buffer.from(n, 'base64url')])
-    blob = wire('ssh-rsa', Buffer.from(e, 'base64url'), modulus)
+    blob = encodeWire('ssh-rsa', Buffer.from(e, 'base64url'), modulus)
   } else {
     const name = CURVES[kind]
     const { x = '', y = '' } = generateKeyPairSync('ec', {
       namedCurve: `P-${name.slice(5)}`,
     }).publicKey.export({ format: 'jwk' })
     const point = Buffer.concat([Buffer.from([4]), Buffer.from(x, 'base64url'), Buffer.from(y, 'base64url')])
-    blob = wire(`ecdsa-sha2-${name}`, name, point)
+    blob = encodeWire(`ecdsa-sha2-${name}`, name, point)
   }
   const type = blob.subarray(4, 4 + blob.readUInt32BE(0)).toString()
   return `${type} ${blob.toString('base64')} ${comment}`

@@ -13,7 +13,7 @@ export type FileOperation =
   | { readonly kind: 'sync'; readonly file: string; readonly at: number }
 
 /** Runs a program under strace so that `readTrace` can tell what it wrote and synced. */
-export function tracer(log: string): string[] {
+export function straceCommand(log: string): string[] {
   // -D: the tracer stands beside the program, which keeps its process id and gets its signals.
   return [
     ...['strace', '-D', '-f', '-q', '-y', '-xx', '-s', '16777216', '-ttt', '-T', '-o', log],
@@ -27,30 +27,30 @@ const PWRITE = /^, "([^"]*)", \d+, (\d+)$/
 const FTRUNCATE = /^, (\d+)$/
 
 /** The operations of a trace on files that `of` names. */
-export function readTrace(log: string, of: (file: string) => boolean): FileOperation[] {
+export function readTrace(log: string, isTraced: (file: string) => boolean): FileOperation[] {
   const operations: FileOperation[] = []
-  const unfinished = new Map<string, { began: string; call: string }>()
+  const unfinished = new Map<string, { startTime: string; call: string }>()
   for (const line of readFileSync(log, 'latin1').split('\n')) {
     const [, pid, time, text] = /^(\d+) +([\d.]+) (.*)$/.exec(line) ?? []
     if (pid === undefined || time === undefined || text === undefined) continue
     if (text.endsWith(' <unfinished ...>')) {
-      unfinished.set(pid, { began: time, call: text.slice(0, -' <unfinished ...>'.length) })
+      unfinished.set(pid, { startTime: time, call: text.slice(0, -' <unfinished ...>'.length) })
       continue
     }
     const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(text)
-    const begun = resumed && unfinished.get(pid)
-    const whole = begun ? begun.call + resumed[1]! : text
-    const operation = operationOf(whole, Number(begun ? begun.began : time))
-    if (operation !== undefined && of(operation.file)) operations.push(operation)
+    const unfinishedCall = resumed && unfinished.get(pid)
+    const callText = unfinishedCall ? unfinishedCall.call + resumed[1]! : text
+    const operation = parseOperation(callText, Number(unfinishedCall ? unfinishedCall.startTime : time))
+    if (operation !== undefined && isTraced(operation.file)) operations.push(operation)
   }
   return operations
 }
 
-function operationOf(text: string, began: number): FileOperation | undefined {
-  const [, call, , path, rest, result, took] = CALL.exec(text) ?? []
+function parseOperation(text: string, startTime: number): FileOperation | undefined {
+  const [, call, , path, rest, result, duration] = CALL.exec(text) ?? []
   if (call === undefined || Number(result) < 0) return undefined
-  const file = plain(path!).toString()
-  const at = began + Number(took)
+  const file = decode(path!).toString()
+  const at = startTime + Number(duration)
   if (call === 'pwrite64') {
     const [, bytes, offset] = PWRITE.exec(rest!) ?? []
     if (bytes === undefined) throw new Error(`A write could not be read: ${text.slice(0, 200)}`)
@@ -59,19 +59,19 @@ function operationOf(text: string, began: number): FileOperation | undefined {
       file,
       at,
       offset: Number(offset),
-      bytes: plain(bytes).subarray(0, Number(result)),
+      bytes: decode(bytes).subarray(0, Number(result)),
     }
   }
   if (call === 'ftruncate') return { kind: 'truncate', file, at, length: Number(FTRUNCATE.exec(rest!)![1]) }
   return { kind: 'sync', file, at }
 }
 
-function plain(text: string): Buffer {
+function decode(text: string): Buffer {
   return text.startsWith('\\x') ? Buffer.from(text.replaceAll('\\x', ''), 'hex') : Buffer.from(text, 'latin1')
 }
 
 /** A file after power was lost: what was synced, and of the rest whatever `survives` lets through, whole or torn. */
-export function afterPowerLoss(
+export function simulatePowerLoss(
   before: Buffer,
   operations: readonly FileOperation[],
   survives: (operation: FileOperation) => number,
@@ -81,8 +81,8 @@ export function afterPowerLoss(
   before.copy(content)
   let length = before.length
   /** Applies the first part of an operation, from 0 for nothing to 1 for all of it. */
-  const apply = (operation: FileOperation, part: number) => {
-    if (operation.kind === 'truncate' && part > 0) {
+  const apply = (operation: FileOperation, fraction: number) => {
+    if (operation.kind === 'truncate' && fraction > 0) {
       content.fill(0, operation.length)
       length = operation.length
     } else if (operation.kind === 'write') {
@@ -90,7 +90,7 @@ export function afterPowerLoss(
         content,
         operation.offset,
         0,
-        Math.round(operation.bytes.length * part),
+        Math.round(operation.bytes.length * fraction),
       )
       if (count > 0) length = Math.max(length, operation.offset + count)
     }

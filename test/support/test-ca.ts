@@ -6,7 +6,7 @@ const ALGORITHM = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
 const DAY_MS = 86_400_000
 
 /** A key with its certificate, as PEM text. */
-export interface Identity {
+export interface TlsIdentity {
   cert: string
   key: string
 }
@@ -15,7 +15,7 @@ export interface Identity {
 export interface TestCa {
   caPem: string
   /** A leaf for these names; an address becomes an IP subject alternative name. */
-  issue(...names: string[]): Promise<Identity>
+  issue(...names: string[]): Promise<TlsIdentity>
 }
 
 export async function createTestCa(): Promise<TestCa> {

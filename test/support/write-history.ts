@@ -18,22 +18,22 @@ const KINDS = [
 type Kind = (typeof KINDS)[number]
 
 /** One object as the writers know it: what was acknowledged, and what may or may not have come through since. */
-interface Known {
+interface TrackedObject {
   readonly kind: Kind
   /** Undefined while nobody has told its id. */
   id: string | undefined
   /** The last acknowledged mark; undefined once its deletion was acknowledged. */
   mark: string | undefined
   /** Marks it may have as well: of updates that were sent and never answered. */
-  readonly maybe: Set<string>
+  readonly possibleMarks: Set<string>
   /** A deletion, or the creation itself, was sent and never answered. */
-  doubtful: boolean
+  uncertain: boolean
 }
 
 /** What writers were told, to be compared with what a server has after a crash. */
 export class WriteHistory {
   readonly #random: Random
-  readonly #objects: Known[] = []
+  readonly #objects: TrackedObject[] = []
   acknowledged = 0
   #marks = 0
 
@@ -41,7 +41,7 @@ export class WriteHistory {
     this.#random = random
   }
 
-  get objects(): readonly Known[] {
+  get objects(): readonly TrackedObject[] {
     return this.#objects
   }
 
@@ -49,37 +49,39 @@ export class WriteHistory {
   async step(call: ApiClient): Promise<boolean> {
     const random = this.#random
     const alive = this.#objects.filter(
-      (known) => known.mark !== undefined && !known.doubtful && known.maybe.size === 0,
+      (object) => object.mark !== undefined && !object.uncertain && object.possibleMarks.size === 0,
     )
-    const what = random.below(10)
+    const action = random.below(10)
     this.#marks += 1
     const mark = `mark ${this.#marks}`
-    if (what < 5 || alive.length < 10) {
+    if (action < 5 || alive.length < 10) {
       const kind = random.pick(KINDS)
-      const known: Known = { kind, id: undefined, mark, maybe: new Set(), doubtful: true }
-      this.#objects.push(known)
-      const answer = await attempt(call('POST', kind.path, { body: { ...kind.body, [kind.mark]: mark } }))
-      if (answer === undefined) return false
-      assert.equal(answer.status, 201, JSON.stringify(answer.body))
-      known.id = answer.body.id
-      known.doubtful = false
+      const object: TrackedObject = { kind, id: undefined, mark, possibleMarks: new Set(), uncertain: true }
+      this.#objects.push(object)
+      const response = await sendOrUndefined(
+        call('POST', kind.path, { body: { ...kind.body, [kind.mark]: mark } }),
+      )
+      if (response === undefined) return false
+      assert.equal(response.status, 201, JSON.stringify(response.body))
+      object.id = response.body.id
+      object.uncertain = false
     } else {
-      const known = random.pick(alive)
-      const at = `${known.kind.path}/${known.id}`
-      if (what < 8) {
-        known.maybe.add(mark)
-        const answer = await attempt(call('PATCH', at, { body: { [known.kind.mark]: mark } }))
-        if (answer === undefined) return false
-        assert.equal(answer.status, 200, JSON.stringify(answer.body))
-        known.mark = mark
-        known.maybe.clear()
+      const object = random.pick(alive)
+      const path = `${object.kind.path}/${object.id}`
+      if (action < 8) {
+        object.possibleMarks.add(mark)
+        const response = await sendOrUndefined(call('PATCH', path, { body: { [object.kind.mark]: mark } }))
+        if (response === undefined) return false
+        assert.equal(response.status, 200, JSON.stringify(response.body))
+        object.mark = mark
+        object.possibleMarks.clear()
       } else {
-        known.doubtful = true
-        const answer = await attempt(call('DELETE', at))
-        if (answer === undefined) return false
-        assert.equal(answer.status, 204, JSON.stringify(answer.body))
-        known.mark = undefined
-        known.doubtful = false
+        object.uncertain = true
+        const response = await sendOrUndefined(call('DELETE', path))
+        if (response === undefined) return false
+        assert.equal(response.status, 204, JSON.stringify(response.body))
+        object.mark = undefined
+        object.uncertain = false
       }
     }
     this.acknowledged += 1
@@ -89,36 +91,36 @@ export class WriteHistory {
   /** Compares what the server has with what it told, and settles what was in doubt. */
   async verify(call: ApiClient): Promise<void> {
     for (const kind of KINDS) {
-      const found = new Map<string, string>()
+      const stored = new Map<string, string>()
       for (let uri: string | null = kind.path; uri !== null; ) {
         const { body }: Answer = await call('GET', uri)
-        for (const item of body[kind.key]) found.set(item.id, item[kind.mark])
+        for (const item of body[kind.key]) stored.set(item.id, item[kind.mark])
         uri = body.next_page_uri
       }
-      const byMark = new Map([...found].map(([id, mark]) => [mark, id]))
-      for (const known of this.#objects) {
-        if (known.kind !== kind) continue
-        known.id ??= byMark.get(known.mark!)
-        const mark = known.id === undefined ? undefined : found.get(known.id)
-        const told = `${kind.path} ${known.id} is ${mark}, was told to be ${known.mark}`
-        if (mark === undefined) assert.ok(known.mark === undefined || known.doubtful, `lost: ${told}`)
-        else if (known.mark === undefined) assert.fail(`back from the dead: ${told}`)
-        else assert.ok(mark === known.mark || known.maybe.has(mark), `older than told: ${told}`)
-        if (known.id !== undefined) found.delete(known.id)
-        known.mark = mark
-        known.maybe.clear()
-        known.doubtful = false
+      const byMark = new Map([...stored].map(([id, mark]) => [mark, id]))
+      for (const object of this.#objects) {
+        if (object.kind !== kind) continue
+        object.id ??= byMark.get(object.mark!)
+        const mark = object.id === undefined ? undefined : stored.get(object.id)
+        const summary = `${kind.path} ${object.id} is ${mark}, was told to be ${object.mark}`
+        if (mark === undefined) assert.ok(object.mark === undefined || object.uncertain, `lost: ${summary}`)
+        else if (object.mark === undefined) assert.fail(`back from the dead: ${summary}`)
+        else assert.ok(mark === object.mark || object.possibleMarks.has(mark), `older than told: ${summary}`)
+        if (object.id !== undefined) stored.delete(object.id)
+        object.mark = mark
+        object.possibleMarks.clear()
+        object.uncertain = false
       }
-      for (const mark of found.values())
+      for (const mark of stored.values())
         assert.ok(!mark.startsWith('mark '), `${kind.path} has ${mark} twice`)
     }
   }
 }
 
 /** The answer, or undefined when the server was gone before it gave one. */
-async function attempt(calling: Promise<Answer>): Promise<Answer | undefined> {
+async function sendOrUndefined(call: Promise<Answer>): Promise<Answer | undefined> {
   try {
-    return await calling
+    return await call
   } catch {
     return undefined
   }

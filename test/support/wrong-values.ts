@@ -19,7 +19,7 @@ const EXAMPLES: Record<string, unknown> = {
 }
 
 /** A body that breaks its schema in one place, and the name of that place. */
-export interface WrongBody {
+export interface InvalidBody {
   readonly field: string
   readonly body: Json
   readonly why: string
@@ -50,39 +50,39 @@ function typesOf(schema: Schema): string[] {
  * Every field of the schema that stands in `body`, and every top-level field that does not, given each type it does
  * not have; words that no enum has; and a field that does not exist in each object.
  */
-export function* wrongBodies(schema: unknown, body: Json, thorough: boolean): Generator<WrongBody> {
-  yield* wrongIn(schema as Schema, body, '', body, thorough)
+export function* wrongBodies(schema: unknown, body: Json, thorough: boolean): Generator<InvalidBody> {
+  yield* invalidIn(schema as Schema, body, '', body, thorough)
 }
 
-function* wrongIn(
+function* invalidIn(
   schema: Schema,
   value: unknown,
-  at: string,
+  path: string,
   body: Json,
   thorough: boolean,
-): Generator<WrongBody> {
+): Generator<InvalidBody> {
   const shapes = [schema, ...(schema.anyOf ?? [])]
   const fields = shapes.find((shape) => shape.properties !== undefined)?.properties
   const map = shapes.find((shape) => typeof shape.additionalProperties === 'object')?.additionalProperties
   const items = shapes.find((shape) => shape.items !== undefined)?.items
-  const within = (name: string) => (at === '' ? name : `${at}.${name}`)
-  const given = (typeof value === 'object' && value !== null ? value : {}) as Json
+  const fieldPath = (name: string) => (path === '' ? name : `${path}.${name}`)
+  const object = (typeof value === 'object' && value !== null ? value : {}) as Json
 
-  if (at !== '') {
+  if (path !== '') {
     const allowed = typesOf(schema)
-    const wrong = Object.entries(EXAMPLES).filter(([type]) => !allowed.includes(type))
-    for (const [type, example] of thorough ? wrong : wrong.slice(0, 1))
-      yield { field: at, body: withValue(body, at, example), why: `is of type ${type}` }
+    const invalid = Object.entries(EXAMPLES).filter(([type]) => !allowed.includes(type))
+    for (const [type, example] of thorough ? invalid : invalid.slice(0, 1))
+      yield { field: path, body: withValue(body, path, example), why: `is of type ${type}` }
     if (schema.enum !== undefined)
-      yield { field: at, body: withValue(body, at, 'no-such-word'), why: 'is an unknown word' }
+      yield { field: path, body: withValue(body, path, 'no-such-word'), why: 'is an unknown word' }
   }
-  if (map === undefined && fields !== undefined && (at === '' || value != null))
-    yield { field: within('no_such'), body: withValue(body, within('no_such'), 1), why: 'is unknown' }
+  if (map === undefined && fields !== undefined && (path === '' || value != null))
+    yield { field: fieldPath('no_such'), body: withValue(body, fieldPath('no_such'), 1), why: 'is unknown' }
   for (const [name, inner] of Object.entries(fields ?? {}))
-    if (at === '' || name in given) yield* wrongIn(inner, given[name], within(name), body, thorough)
+    if (path === '' || name in object) yield* invalidIn(inner, object[name], fieldPath(name), body, thorough)
   if (typeof map === 'object')
-    for (const name of Object.keys(given).slice(0, 1))
-      yield* wrongIn(map, given[name], within(name), body, thorough)
+    for (const name of Object.keys(object).slice(0, 1))
+      yield* invalidIn(map, object[name], fieldPath(name), body, thorough)
   if (items !== undefined && Array.isArray(value) && value.length > 0)
-    yield* wrongIn(items, value[0], `${at}[0]`, body, thorough)
+    yield* invalidIn(items, value[0], `${path}[0]`, body, thorough)
 }

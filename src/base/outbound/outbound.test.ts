@@ -12,10 +12,10 @@ import type { AddressInfo, Server } from 'node:net'
 import os from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { request as undiciRequest } from 'undici'
-import { makeTls } from '../../../test/support/tls.ts'
+import { createTlsIdentity } from '../../../test/support/tls.ts'
 import { createOutbound, type Outbound, type OutboundOptions, OutboundProblem } from './outbound.ts'
 
-const { ca, cert, key } = await makeTls(['localhost', 'inside.test'])
+const { ca, cert, key } = await createTlsIdentity(['localhost', 'inside.test'])
 const hello: RequestListener = (_request, response) => response.end('hello')
 
 /** A listener on this machine that counts its connections. */
