@@ -14,10 +14,10 @@ import { startServerProcess } from '../support/server-process.ts'
 
 const NAMES = ['one', 'two', 'three']
 const OUTAGES_S = [3, 12, 60, 600]
-/** Everything works again this long after the database does. */
-const BACK_MS = 5000
-/** Longer than rows of nodes live, so that what the outage did to them shows. */
-const WATCHED_MS = 20_000
+/** Everything works again this long after the database is back. */
+const RECOVERY_MS = 5000
+/** Longer than the lifetime of node rows, so that an effect of the outage on them shows. */
+const OBSERVATION_MS = 20_000
 
 /** Three server processes on one database, with an agent each. */
 async function startNodes(t: TestContext, databaseUrl: string) {
@@ -44,27 +44,27 @@ async function startNodes(t: TestContext, databaseUrl: string) {
   return nodes
 }
 
-/** What fails of one request for each name at each node. */
-async function failures(nodes: readonly Credentials[]): Promise<string[]> {
-  const visits = nodes.flatMap((node, index) =>
+/** Sends one request for each name to each node and returns the failures. */
+async function findFailures(nodes: readonly Credentials[]): Promise<string[]> {
+  const requests = nodes.flatMap((node, index) =>
     NAMES.map(async (name) => {
       const { port } = new URL(node.http_url)
       const headers = { Host: `${name}.adit.localhost` }
       const request = get({ host: '127.0.0.1', port, headers, agent: false, timeout: 5000 })
-      request.on('timeout', () => request.destroy(new Error('no answer')))
+      request.on('timeout', () => request.destroy(new Error('no response')))
       const body = await once(request, 'response').then(([response]) => textOf(response), String)
       return body === name ? [] : [`${name} at node ${index + 1}: ${body}`]
     }),
   )
-  return (await Promise.all(visits)).flat()
+  return (await Promise.all(requests)).flat()
 }
 
 for (const seconds of OUTAGES_S)
-  test(`three nodes whose database is away for ${seconds} s lose no session and no request`, async (t) => {
+  test(`three nodes whose database is down for ${seconds} s lose no session and no request`, async (t) => {
     const postgres = await startPostgres()
     t.after(() => postgres.dispose())
     const nodes = await startNodes(t, postgres.url)
-    await until(async () => (await failures(nodes)).length === 0, 'all nodes serve all names', 60_000)
+    await until(async () => (await findFailures(nodes)).length === 0, 'all nodes serve all names', 60_000)
     const call = createClient(nodes[0]!.api_url, nodes[0]!.api_key)
     const sessions = async () => {
       const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body
@@ -72,10 +72,10 @@ for (const seconds of OUTAGES_S)
     }
     const before = await sessions()
     const failed: string[] = []
-    let watching = true
-    const watched = (async () => {
-      while (watching) {
-        failed.push(...(await failures(nodes)))
+    let observing = true
+    const observer = (async () => {
+      while (observing) {
+        failed.push(...(await findFailures(nodes)))
         await delay(100)
       }
     })()
@@ -83,10 +83,10 @@ for (const seconds of OUTAGES_S)
     await postgres.stop()
     await delay(seconds * 1000)
     await postgres.start()
-    await delay(BACK_MS)
-    await delay(WATCHED_MS)
-    watching = false
-    await watched
+    await delay(RECOVERY_MS)
+    await delay(OBSERVATION_MS)
+    observing = false
+    await observer
 
     assert.deepEqual(failed, [])
     assert.equal(before.length, NAMES.length)

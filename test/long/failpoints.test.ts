@@ -13,16 +13,16 @@ import { WriteHistory } from '../support/write-history.ts'
 const RUNS = Number(process.env.LONG_FAILPOINT_RUNS ?? 10)
 const root = join(import.meta.dirname, '..', '..')
 
-/** Every place in the store where the process can be made to end. */
-async function storeFailpoints(): Promise<string[]> {
-  const found = new Set<string>()
+/** All failpoints of the store. */
+async function findFailpoints(): Promise<string[]> {
+  const names = new Set<string>()
   for await (const file of glob('src/store/*.ts', { cwd: root }))
     for (const [, name] of (await readFile(join(root, file), 'utf8')).matchAll(/failpoint\('([^']+)'\)/g))
-      found.add(name!)
-  return [...found].sort()
+      names.add(name!)
+  return [...names].sort()
 }
 
-const failpoints = await storeFailpoints()
+const failpoints = await findFailpoints()
 
 test('there are failpoints around every step of a commit', () => {
   assert.ok(failpoints.length >= 12, failpoints.join(' '))
@@ -30,7 +30,7 @@ test('there are failpoints around every step of a commit', () => {
 
 for (const engine of ['sqlite', 'postgres'] as const)
   for (const name of failpoints)
-    test(`${engine}: a server that ends at ${name} leaves whole calls or none of them (P3)`, async (t) => {
+    test(`${engine}: a server that exits at ${name} leaves complete calls or nothing of them (P3)`, async (t) => {
       const random = createRandom()
       t.diagnostic(`SEED=${random.seed}`)
       const dataDir = await tempDir(t)
@@ -42,11 +42,9 @@ for (const engine of ['sqlite', 'postgres'] as const)
       await first.stop()
 
       for (let run = 0; run < RUNS; run++) {
-        const armed = { NODE_ENV: 'test', TEST_FAILPOINT: `${name}:${1 + random.below(60)}:exit` }
-        // A start writes too, so that it may be the start that ends there.
-        const server = await startServerProcess(t, dataDir, flags, { environment: armed }).catch(
-          () => undefined,
-        )
+        const environment = { NODE_ENV: 'test', TEST_FAILPOINT: `${name}:${1 + random.below(60)}:exit` }
+        // A start writes too, so the failpoint may fire during the start.
+        const server = await startServerProcess(t, dataDir, flags, { environment }).catch(() => undefined)
         if (server !== undefined) {
           const call = createClient(server.url, server.apiKey)
           await Promise.all(
@@ -57,8 +55,8 @@ for (const engine of ['sqlite', 'postgres'] as const)
           await server.ended()
         }
         await checkTables(tables)
-        const again = await startServerProcess(t, dataDir, flags)
-        await history.verify(createClient(again.url, again.apiKey))
-        await again.stop()
+        const restarted = await startServerProcess(t, dataDir, flags)
+        await history.verify(createClient(restarted.url, restarted.apiKey))
+        await restarted.stop()
       }
     })

@@ -8,18 +8,18 @@ import { test } from 'node:test'
 const SECONDS = process.env.FUZZ_SECONDS ?? '60'
 const root = join(import.meta.dirname, '..', '..')
 
-/** Every parser of bytes from outside, by the tests that fuzz it; each of them lasts as long as FUZZ_SECONDS says. */
+/** Every parser of untrusted bytes with the tests that fuzz it (by name pattern); each test runs for FUZZ_SECONDS. */
 const PARSERS: Readonly<Record<string, { file: string; tests: string }>> = {
   'tunnel frames, messages and PROXY headers': { file: 'src/protocol/fuzz.test.ts', tests: 'damaged' },
   'HTTP/1 heads, chunks, HTTP/2 heads and ClientHello': {
     file: 'src/edge/message/parser-fuzz.test.ts',
     tests: 'damaged',
   },
-  'HTTP/1 requests against other readers': {
+  'HTTP/1 requests against other parsers': {
     file: 'src/edge/message/differential.test.ts',
     tests: 'mutations',
   },
-  'HTTP/1 answers of upstreams': {
+  'HTTP/1 responses of upstreams': {
     file: 'src/edge/upstream/response-fuzz.test.ts',
     tests: 'whatever an upstream',
   },
@@ -41,7 +41,7 @@ for (const [parser, { file, tests }] of Object.entries(PARSERS))
     const child = spawn(
       process.execPath,
       ['--test', '--test-reporter=spec', `--test-name-pattern=${tests}`, file],
-      // Without this the runner takes it for one of its own children, and reports in its own way.
+      // Otherwise the child detects the parent test runner and reports in its internal format.
       { cwd: root, env: { ...process.env, FUZZ_SECONDS: SECONDS, NODE_TEST_CONTEXT: undefined } },
     )
     const [[code], output] = await Promise.all([once(child, 'exit'), text(child.stdout)])

@@ -1,6 +1,6 @@
-// Many agents in one process, as light as the protocol allows: a session each, held and dialled again as the agent does.
+// Many minimal agents in one process: one session each, reconnected with the agent's backoff.
 //   node test/long/light-agents.ts HOST PORT CA_FILE AUTHTOKEN COUNT
-// Prints a line with how many are online whenever that changes.
+// Prints the number of agents online whenever it changes.
 import { readFileSync } from 'node:fs'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Backoff } from '../../src/agent/connect/backoff.ts'
@@ -12,13 +12,13 @@ const [host = '', port, caFile = '', authtoken = '', count] = process.argv.slice
 const ca = readFileSync(caFile, 'utf8')
 let online = 0
 
-const tell = (change: number) => {
+const report = (change: number) => {
   online += change
   process.stdout.write(`${online}\n`)
 }
 
-async function hold(): Promise<void> {
-  // The waiting times of an agent that is not on the server's own machine (docs/protocol.md).
+async function runAgent(): Promise<void> {
+  // The backoff of an agent on another machine than the server (docs/protocol.md).
   const backoff = new Backoff({ clock: systemClock })
   let [clientId, cookie] = ['', '']
   for (;;) {
@@ -47,14 +47,14 @@ async function hold(): Promise<void> {
       clientId = session.welcome.ClientId ?? clientId
       cookie = session.welcome.Extra?.Cookie ?? cookie
       backoff.reset()
-      tell(1)
+      report(1)
       await closed.promise
-      tell(-1)
+      report(-1)
     } catch {
-      // Whatever it is, the next attempt comes after a while.
+      // Every error is retried after the backoff.
     }
     await delay(backoff.next())
   }
 }
 
-await Promise.all(Array.from({ length: Number(count) }, hold))
+await Promise.all(Array.from({ length: Number(count) }, runAgent))

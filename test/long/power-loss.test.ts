@@ -15,10 +15,10 @@ const WRITES = 400
 const CUTS = 60
 const FILES = ['adit.db', 'adit.db-wal']
 
-/** The wall clock as the tracer has it, in seconds. */
+/** The wall clock in seconds, as strace prints it. */
 const now = () => (performance.timeOrigin + performance.now()) / 1000
 
-test(`of ${WRITES} acknowledged writes none is lost when the power fails at any of ${CUTS} moments (P2)`, async (t) => {
+test(`no acknowledged write of ${WRITES} is lost when the power fails at any of ${CUTS} times (P2)`, async (t) => {
   if (spawnSync('strace', ['-D', '-o', '/dev/null', 'true']).status !== 0)
     return t.skip('system calls cannot be traced here: strace is missing or not allowed')
   const random = createRandom()
@@ -42,41 +42,44 @@ test(`of ${WRITES} acknowledged writes none is lost when the power fails at any 
     }),
   )
   await server.kill()
-  const operations = await tracedOperations(log, dataDir)
+  const operations = await readOperations(log, dataDir)
   const syncs = operations.filter(({ kind }) => kind === 'sync').length
   t.diagnostic(`${operations.length} operations, ${syncs} of them syncs`)
 
   const image = await tempDir(t)
-  const cutAt = async (cut: number, survives: (operation: FileOperation) => number, synced = true) => {
+  const lostAfterCut = async (cut: number, survives: (operation: FileOperation) => number, synced = true) => {
     for (const name of FILES) {
-      const own = operations.filter(
+      const fileOperations = operations.filter(
         ({ file, at, kind }) => file === join(dataDir, name) && at <= cut && (synced || kind !== 'sync'),
       )
-      await writeFile(join(image, name), simulatePowerLoss(Buffer.from(before.get(name)!), own, survives))
+      await writeFile(
+        join(image, name),
+        simulatePowerLoss(Buffer.from(before.get(name)!), fileOperations, survives),
+      )
     }
     const database = new DatabaseSync(join(image, 'adit.db'))
     const rows = database.prepare("SELECT data FROM resources WHERE kind = 'ip_policies'").all()
     database.close()
-    const found = new Set(rows.map(({ data }) => JSON.parse(String(data)).description))
-    return acknowledged.filter(({ description, at }) => at <= cut && !found.has(description))
+    const stored = new Set(rows.map(({ data }) => JSON.parse(String(data)).description))
+    return acknowledged.filter(({ description, at }) => at <= cut && !stored.has(description))
   }
   const first = operations[0]!.at
   const last = acknowledged.at(-1)!.at
   for (let cut = 0; cut < CUTS; cut++) {
-    const at = first + ((last - first) * (cut + random.below(1000) / 1000)) / CUTS
-    // Whatever was not synced is gone, or there in part, or torn.
+    const time = first + ((last - first) * (cut + random.below(1000) / 1000)) / CUTS
+    // Unsynced writes are lost, complete or torn.
     const survives = cut % 2 === 0 ? () => 0 : () => random.pick([0, 1, random.below(100) / 100])
 
-    assert.deepEqual(await cutAt(at, survives), [], `the power fails at ${at}`)
+    assert.deepEqual(await lostAfterCut(time, survives), [], `the power fails at ${time}`)
     await checkTables({ file: join(image, 'adit.db') })
   }
-  assert.deepEqual(await cutAt(Number.POSITIVE_INFINITY, () => 0), [])
-  // The test would notice a server that does not sync.
-  assert.ok((await cutAt(Number.POSITIVE_INFINITY, () => 0, false)).length > 0)
+  assert.deepEqual(await lostAfterCut(Number.POSITIVE_INFINITY, () => 0), [])
+  // Proves that the test would detect a server that does not sync.
+  assert.ok((await lostAfterCut(Number.POSITIVE_INFINITY, () => 0, false)).length > 0)
 })
 
-/** The tracer writes on for a moment after the end of what it traces. */
-async function tracedOperations(log: string, dataDir: string): Promise<FileOperation[]> {
+/** Waits for strace, which writes on for a moment after the traced process has exited. */
+async function readOperations(log: string, dataDir: string): Promise<FileOperation[]> {
   const deadline = performance.now() + 60_000
   while (!/\+\+\+ killed by SIGKILL \+\+\+\s*$/.test((await readFile(log, 'latin1')).slice(-200))) {
     if (performance.now() > deadline) throw new Error('The trace did not end.')

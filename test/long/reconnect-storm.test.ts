@@ -7,28 +7,28 @@ import { startLightAgents } from '../support/light-agents.ts'
 const AGENTS = Number(process.env.LONG_AGENTS ?? 1000)
 const PROCESSES = 4
 const ROUNDS = 3
-const BACK_MS = 15_000
+const RECOVERY_MS = 15_000
 
-test(`${AGENTS} agents that lose their server at once are back within ${BACK_MS / 1000} s of its return (P13)`, async (t) => {
-  const world = await startWorld(t)
-  const crowd = Array.from({ length: PROCESSES }, () =>
-    startLightAgents(t, world.credentials, AGENTS / PROCESSES),
+test(`${AGENTS} agents that lose their server at once are back within ${RECOVERY_MS / 1000} s of its return (P13)`, async (t) => {
+  const harness = await startWorld(t)
+  const groups = Array.from({ length: PROCESSES }, () =>
+    startLightAgents(t, harness.credentials, AGENTS / PROCESSES),
   )
-  const online = () => crowd.reduce((sum, agents) => sum + agents.online, 0)
+  const online = () => groups.reduce((sum, agents) => sum + agents.online, 0)
   await until(async () => online() === AGENTS, 'all agents are online', 300_000)
 
   for (let round = 1; round <= ROUNDS; round++) {
-    const gone = once(world.server.child, 'exit')
-    world.server.child.kill('SIGKILL')
-    await gone
+    const exited = once(harness.server.child, 'exit')
+    harness.server.child.kill('SIGKILL')
+    await exited
     await until(async () => online() === 0, 'all agents have noticed', 60_000)
-    await world.restart()
-    const took = await until(async () => online() === AGENTS, 'all agents are back', promised(BACK_MS))
+    await harness.restart()
+    const took = await until(async () => online() === AGENTS, 'all agents are back', promised(RECOVERY_MS))
     t.diagnostic(`round ${round}: all back after ${Math.round(took)} ms`)
   }
 
-  const sessions = await fetch(`${world.credentials.api_url}/tunnel_sessions?limit=100`, {
-    headers: { authorization: `Bearer ${world.credentials.api_key}` },
+  const sessions = await fetch(`${harness.credentials.api_url}/tunnel_sessions?limit=100`, {
+    headers: { authorization: `Bearer ${harness.credentials.api_key}` },
   })
   assert.equal(sessions.status, 200)
 })

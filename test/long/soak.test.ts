@@ -29,42 +29,42 @@ async function sample(pid: number, minute: number): Promise<Sample> {
   }
 }
 
-/** Bytes a minute, by least squares: an average would hide what grows slowly. */
+/** Bytes per minute, by least squares: an average would hide slow growth. */
 function slope(samples: readonly Sample[]): number {
   const mean = (of: (each: Sample) => number) =>
     samples.reduce((sum, each) => sum + of(each), 0) / samples.length
   const [x, y] = [mean(({ minute }) => minute), mean(({ resident }) => resident)]
-  const over = samples.reduce((sum, each) => sum + (each.minute - x) * (each.resident - y), 0)
-  return over / samples.reduce((sum, each) => sum + (each.minute - x) ** 2, 0)
+  const covariance = samples.reduce((sum, each) => sum + (each.minute - x) * (each.resident - y), 0)
+  return covariance / samples.reduce((sum, each) => sum + (each.minute - x) ** 2, 0)
 }
 
-test(`${MINUTES} minutes of visitors, writes and agents that come and go cost no memory and no descriptors (P59)`, async (t) => {
-  const world = await startWorld(t, ['--api-rate-limit', '0'])
+test(`${MINUTES} minutes of requests, writes and agent churn leak no memory and no descriptors (P59)`, async (t) => {
+  const harness = await startWorld(t, ['--api-rate-limit', '0'])
   const port = await startLocal(t, (request, response) => {
     request.resume()
     response.end('x'.repeat(Number(request.url!.slice(1))))
   })
-  const agent = world.startAgent(['http', String(port), '--url=http://soak.adit.localhost'])
+  const agent = harness.startAgent(['http', String(port), '--url=http://soak.adit.localhost'])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
   const groups: LightAgents[] = Array.from({ length: GROUPS }, () =>
-    startLightAgents(t, world.credentials, AGENTS_IN_GROUP),
+    startLightAgents(t, harness.credentials, AGENTS_IN_GROUP),
   )
   const online = () => groups.reduce((sum, { online: count }) => sum + count, 0)
   await until(async () => online() === GROUPS * AGENTS_IN_GROUP, 'all agents are online', 120_000)
 
-  const began = performance.now()
-  const minute = () => (performance.now() - began) / 60_000
+  const startedAt = performance.now()
+  const minute = () => (performance.now() - startedAt) / 60_000
   const running = () => minute() < MINUTES
   let [requests, writes] = [0, 0]
-  const visit = async () => {
+  const sendRequests = async () => {
     for (let size = 0; running(); size = (size * 7 + 101) % 200_000) {
-      const body = await textOf(await world.ask('soak.adit.localhost', `/${size}`))
+      const body = await textOf(await harness.ask('soak.adit.localhost', `/${size}`))
       assert.equal(body.length, size)
       requests += 1
     }
   }
-  const write = async () => {
-    const call = createClient(world.credentials.api_url, world.credentials.api_key)
+  const writeResources = async () => {
+    const call = createClient(harness.credentials.api_url, harness.credentials.api_key)
     while (running()) {
       const { id } = await call.create('/ip_policies', { description: 'soak' })
       assert.equal((await call('DELETE', `/ip_policies/${id}`)).status, 204)
@@ -72,36 +72,47 @@ test(`${MINUTES} minutes of visitors, writes and agents that come and go cost no
       await delay(50)
     }
   }
-  /** Each minute a tenth of the agents vanish and others come. */
+  /** Replaces a tenth of the agents each minute. */
   const churn = async () => {
     for (let next = 1; running(); next++) {
       while (running() && minute() < next) await delay(500)
       groups.shift()!.stop()
-      groups.push(startLightAgents(t, world.credentials, AGENTS_IN_GROUP))
+      groups.push(startLightAgents(t, harness.credentials, AGENTS_IN_GROUP))
     }
   }
   const samples: Sample[] = []
-  const watch = async () => {
+  const collectSamples = async () => {
     while (running()) {
-      samples.push(await sample(world.server.child.pid!, minute()))
+      samples.push(await sample(harness.server.child.pid!, minute()))
       await delay(SAMPLE_MS)
     }
   }
-  await Promise.all([visit(), visit(), visit(), visit(), write(), churn(), watch()])
+  await Promise.all([
+    sendRequests(),
+    sendRequests(),
+    sendRequests(),
+    sendRequests(),
+    writeResources(),
+    churn(),
+    collectSamples(),
+  ])
 
-  const settled = samples.filter((each) => each.minute > MINUTES / 3)
-  const grows = slope(settled)
-  const most = Math.max(...settled.map(({ descriptors }) => descriptors))
-  const least = Math.min(...settled.map(({ descriptors }) => descriptors))
+  const steady = samples.filter((each) => each.minute > MINUTES / 3)
+  const growth = slope(steady)
+  const maxDescriptors = Math.max(...steady.map(({ descriptors }) => descriptors))
+  const minDescriptors = Math.min(...steady.map(({ descriptors }) => descriptors))
   t.diagnostic(
-    `${requests} requests, ${writes} writes; ${(grows / MIB).toFixed(2)} MiB a minute, ${least} to ${most} descriptors`,
+    `${requests} requests, ${writes} writes; ${(growth / MIB).toFixed(2)} MiB a minute, ${minDescriptors} to ${maxDescriptors} descriptors`,
   )
   assert.ok(requests > 0 && writes > 0)
-  // A short run says nothing about a slope: garbage comes and goes.
+  // The slope of a short run means nothing: garbage comes and goes.
   if (MINUTES >= 10)
-    assert.ok(grows <= MAX_SLOPE_PER_MINUTE, `resident memory grows by ${grows} bytes a minute`)
-  const usual = settled[0]!.descriptors
-  const last = settled.at(-1)!.descriptors
-  // Between the end of one group of agents and the start of the next there may be one group more or less.
-  assert.ok(Math.abs(last - usual) <= MAX_EXTRA_DESCRIPTORS + 2 * AGENTS_IN_GROUP, `${usual} became ${last}`)
+    assert.ok(growth <= MAX_SLOPE_PER_MINUTE, `resident memory grows by ${growth} bytes per minute`)
+  const initial = steady[0]!.descriptors
+  const last = steady.at(-1)!.descriptors
+  // While a group of agents is being replaced, there may be one group more or less.
+  assert.ok(
+    Math.abs(last - initial) <= MAX_EXTRA_DESCRIPTORS + 2 * AGENTS_IN_GROUP,
+    `${initial} became ${last}`,
+  )
 })

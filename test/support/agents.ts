@@ -7,7 +7,7 @@ import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from './platform.ts'
 
-/** An agent that knows one node, and a token. */
+/** Starts an agent that connects to one node. */
 export async function startAgent(
   t: TestContext,
   node: Pick<TestPlatform, 'credentials'>,
@@ -23,7 +23,7 @@ export async function startAgent(
   return agent
 }
 
-/** A local HTTP service; its port. */
+/** Starts a local HTTP service and returns its port. */
 export async function startLocal(t: TestContext, handler: RequestListener): Promise<number> {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -34,7 +34,7 @@ export async function startLocal(t: TestContext, handler: RequestListener): Prom
   return (server.address() as AddressInfo).port
 }
 
-/** The first answer that is true; what one node knows reaches the others within moments. */
+/** Polls until `check` returns a truthy value: changes reach the other nodes with a short delay. */
 export async function until<T>(check: () => Promise<T>, withinMs = 10_000): Promise<T> {
   const deadline = performance.now() + withinMs
   for (;;) {
@@ -45,7 +45,7 @@ export async function until<T>(check: () => Promise<T>, withinMs = 10_000): Prom
   }
 }
 
-/** What a node answers for a host name on its plain HTTP listener. */
+/** Requests `/` of a host name on a node's plain HTTP listener. */
 export async function visit(
   node: Pick<TestPlatform, 'credentials'>,
   host: string,

@@ -10,11 +10,11 @@ import { type Logger, silentLog } from '../../src/base/log.ts'
 import { createDashboard, createPasswords, type Passwords } from '../../src/dashboard/index.ts'
 import { type DurableStore, openStore } from '../../src/store/index.ts'
 
-/** An answer as tests look at it. */
+/** An API response as tests see it. */
 export interface Answer {
   readonly status: number
   readonly headers: Headers
-  // biome-ignore lint/suspicious/noExplicitAny: tests reach into answers of every shape.
+  // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape.
   readonly body: any
 }
 
@@ -25,10 +25,10 @@ export interface CallOptions {
   key?: string | undefined
 }
 
-/** A client that says what it sends and returns what it gets. */
+/** An HTTP client for the API. */
 export interface ApiClient {
   (method: string, path: string, options?: CallOptions): Promise<Answer>
-  /** Creates and insists on 201. */
+  /** Creates a resource and asserts status 201. */
   create(path: string, body: unknown): Promise<Answer['body']>
 }
 
@@ -36,10 +36,10 @@ export interface TestApi {
   readonly url: string
   readonly http: Api['http']
   readonly store: DurableStore
-  /** Where the database and the master key are. */
+  /** The directory of the database and the master key. */
   readonly dataDir: string
   readonly account: NewAccount
-  /** A second account, to see that it sees nothing. */
+  /** A second account, which must not see the first one's resources. */
   readonly stranger: NewAccount
   readonly call: ApiClient
   readonly strange: ApiClient
@@ -54,7 +54,7 @@ export const emptyOnline: Online = {
   command: async () => undefined,
 }
 
-/** A directory that goes away with the test. */
+/** A directory that is removed after the test. */
 export async function tempDir(t: Pick<TestContext, 'after'>): Promise<string> {
   const dir = await mkdtemp(join(tmpdir(), 'adit-test-'))
   t.after(() => rm(dir, { recursive: true, force: true }))
@@ -67,16 +67,16 @@ export interface ApiOptions {
   online?: Online
   clock?: Clock
   log?: Logger
-  /** Serves the dashboard beside the API. */
+  /** Serves the dashboard together with the API. */
   dashboard?: boolean
   passwords?: Passwords
-  /** Where the built pages of the dashboard are. */
+  /** The directory of the dashboard's built pages. */
   pages?: string
-  /** Where the state is; a directory of the test's own otherwise. */
+  /** The data directory; by default a temporary one. */
   dataDir?: string
 }
 
-/** Passwords at next to no cost: what they cost in earnest is not what most tests are about. */
+/** Password hashing at minimal cost, for tests that are not about its cost. */
 export const cheapPasswords = createPasswords({ cost: { N: 16, r: 1, p: 1 } })
 
 /** The API alone, over real HTTP, on a real database, with two accounts. */
@@ -85,8 +85,8 @@ export async function startApi(t: Pick<TestContext, 'after'>, options: ApiOption
 }
 
 /**
- * One API for the tests of a file, since starting one takes longer than most tests: `fresh` gives each test two
- * accounts of its own. To be called while the file loads.
+ * One API for all tests of a file, since starting one takes longer than most tests. `fresh` creates two accounts for each
+ * test. Call it while the file loads.
  */
 export async function shareApi(options: ApiOptions = {}): Promise<{ fresh: () => Promise<TestApi> }> {
   return { fresh: await openApi({ after: (end) => after(end as () => void) }, options) }
@@ -178,7 +178,7 @@ async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Prom
   }
 }
 
-/** A client with this key, or without any. */
+/** A client with this API key, or without one. */
 export function createClient(url: string, key: string | undefined): ApiClient {
   const send = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
     const authorization = 'key' in options ? options.key : key

@@ -1,6 +1,6 @@
 import type { TestPlatform } from './platform.ts'
 
-/** Follows redirects and keeps cookies by host, as a browser without a screen would. */
+/** An HTTP client that follows redirects and stores cookies per host, as a browser does. */
 export class CookieClient {
   readonly #platform: Pick<TestPlatform, 'fetch'>
   readonly #cookiesByHost = new Map<string, Map<string, string>>()
@@ -41,16 +41,16 @@ export class CookieClient {
     return response
   }
 
-  /** Follows redirects until something else comes; answers with every address on the way. */
+  /** Follows redirects and returns the final response with all visited URLs. */
   async get(url: string): Promise<{ status: number; text: string; way: string[] }> {
-    const way = [url]
+    const urls = [url]
     for (;;) {
-      const response = await this.once(way.at(-1)!)
+      const response = await this.once(urls.at(-1)!)
       const location = response.headers.get('location')
-      if (location === null || way.length > 20)
-        return { status: response.status, text: await response.text(), way }
+      if (location === null || urls.length > 20)
+        return { status: response.status, text: await response.text(), way: urls }
       await response.text()
-      way.push(new URL(location, way.at(-1)).href)
+      urls.push(new URL(location, urls.at(-1)).href)
     }
   }
 }

@@ -1,4 +1,4 @@
-// A node of its own process that only works on certificates, for tests that kill it.
+// A process that only runs certificate jobs, for tests that kill it.
 import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { createOutbound } from '../../src/base/outbound/outbound.ts'
@@ -31,5 +31,5 @@ const certs = createCerts({
 })
 await certs.start()
 void certs.runDue().then(() => process.stdout.write('idle\n'))
-// Timers of the parts do not keep a process alive.
+// The parts unref their timers, so this keeps the process alive.
 setInterval(() => {}, 60_000)

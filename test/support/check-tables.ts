@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { DatabaseSync } from 'node:sqlite'
 import pg from 'pg'
 
-/** Where the tables of a server are. */
+/** The database of a server. */
 export type TablesLocation = { readonly file: string } | { readonly url: string }
 
 async function openTables(location: TablesLocation) {
@@ -22,7 +22,7 @@ async function openTables(location: TablesLocation) {
   }
 }
 
-/** What must hold in the tables whatever happened: nothing points at nothing, and every row has its history (P3). */
+/** Asserts the invariants of the tables: no dangling references, and a history for every row (P3). */
 export async function checkTables(location: TablesLocation): Promise<void> {
   const tables = await openTables(location)
   try {
@@ -36,15 +36,15 @@ async function checkRows(all: (sql: string) => Promise<unknown[]>): Promise<void
   const assertNone = async (what: string, sql: string) =>
     assert.deepEqual(await all(`${sql} LIMIT 3`), [], what)
   await assertNone(
-    'a name without its holder',
+    'a claim without its resource',
     'SELECT * FROM claims WHERE id NOT IN (SELECT id FROM resources)',
   )
   await assertNone(
-    'a reference from nowhere',
+    'a reference without its source',
     'SELECT * FROM refs WHERE id NOT IN (SELECT id FROM resources)',
   )
   await assertNone(
-    'a reference to nothing',
+    'a dangling reference',
     'SELECT * FROM refs WHERE target NOT IN (SELECT id FROM resources)',
   )
   await assertNone(
@@ -52,11 +52,11 @@ async function checkRows(all: (sql: string) => Promise<unknown[]>): Promise<void
     'SELECT * FROM resources WHERE revision > (SELECT revision FROM head)',
   )
   await assertNone(
-    'a bot without its name',
+    'a bot without its claim',
     "SELECT id FROM resources WHERE kind = 'bot_users' AND id NOT IN (SELECT id FROM claims)",
   )
   await assertNone(
-    'an address that nobody holds',
+    'a reserved address without its claim',
     "SELECT id FROM resources WHERE kind = 'reserved_addrs' AND id NOT IN (SELECT id FROM claims)",
   )
   await assertNone(
@@ -64,7 +64,7 @@ async function checkRows(all: (sql: string) => Promise<unknown[]>): Promise<void
     "SELECT id FROM resources WHERE kind = 'event_destinations' AND sealed IS NULL",
   )
   await assertNone(
-    'a row that no audit record tells of',
+    'a row without its audit record',
     "SELECT id FROM resources WHERE kind IN ('ip_policies', 'bot_users') AND id NOT IN (SELECT object FROM audit WHERE action = 'create')",
   )
   await assertNone(

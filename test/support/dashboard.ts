@@ -2,13 +2,13 @@ import { newId } from '../../src/base/id.ts'
 import { givePassword } from '../../src/dashboard/index.ts'
 import { type Answer, type CallOptions, cheapPasswords, createClient, type TestApi } from './api.ts'
 
-/** What a browser does with its cookie and the token of its session, without being one. */
+/** A minimal browser session: its cookie and its CSRF token. */
 export interface TestBrowser {
-  /** The `Cookie` header it sends, once it has one. */
+  /** The `Cookie` header, once signed in. */
   cookie: string | undefined
   csrf: string | undefined
   signIn(proof: unknown, headers?: Record<string, string>): Promise<Answer>
-  /** A call as the pages make it. */
+  /** A call as the dashboard's pages make it. */
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
 }
 
@@ -44,7 +44,7 @@ export function openBrowser(url: string): TestBrowser {
   return browser
 }
 
-/** Makes a user of the test's account, with a password. */
+/** Creates a user with a password in the test's account. */
 export async function makeUser(
   api: TestApi,
   { role = 'admin', email = `${newId('u').toLowerCase()}@example.com` } = {},

@@ -1,4 +1,4 @@
-/** Resolves once the condition holds, looking again every millisecond; rejects after the deadline. */
+/** Polls the condition every millisecond until it holds; rejects after the timeout. */
 export async function eventually(condition: () => boolean, what: string, timeoutMs = 5000): Promise<void> {
   const deadline = performance.now() + timeoutMs
   while (!condition()) {

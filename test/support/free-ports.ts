@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer } from 'node:net'
 
-/** Below the ports that systems give to outgoing connections, which would take one away between the look and the use. */
+/** Below the ephemeral ports, which an outgoing connection could take between the check and the use. */
 const MIN_PORT = 10_000
 const MAX_PORT = 19_000
 
@@ -17,7 +17,7 @@ async function isFree(port: number): Promise<boolean> {
   }
 }
 
-/** The first of so many ports in a row that nobody listens on, for a server that is given a range. */
+/** The first of `count` consecutive free ports, for a server with a port range. */
 export async function freePorts(count: number): Promise<number> {
   for (;;) {
     const first = MIN_PORT + Math.floor(Math.random() * (MAX_PORT - MIN_PORT))

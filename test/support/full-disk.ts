@@ -4,14 +4,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 
-/** A small file system of its own, to be filled to the last byte. */
+/** A small separate file system that a test can fill completely. */
 export interface SmallDisk {
   readonly path: string
   fill(): Promise<void>
   free(): Promise<void>
 }
 
-/** Mounts a small tmpfs; undefined, with the reason told, where that is not allowed. */
+/** Mounts a small tmpfs. Where that is not allowed, skips the test with the reason and returns undefined. */
 export async function mountSmallDisk(t: TestContext, mebibytes = 32): Promise<SmallDisk | undefined> {
   const path = await mkdtemp(join(tmpdir(), 'adit-test-disk-'))
   const { status, stderr } = spawnSync('mount', ['-t', 'tmpfs', '-o', `size=${mebibytes}m`, 'tmpfs', path], {
@@ -22,14 +22,14 @@ export async function mountSmallDisk(t: TestContext, mebibytes = 32): Promise<Sm
     await rmdir(path)
   })
   if (status !== 0) {
-    t.skip(`a file system of its own cannot be mounted here: ${stderr.trim()}`)
+    t.skip(`a separate file system cannot be mounted here: ${stderr.trim()}`)
     return undefined
   }
   const ballast = join(path, 'ballast')
   return {
     path,
     async fill() {
-      // In steps, since a write that does not fit is cut short.
+      // In decreasing steps, since a write that does not fit is truncated.
       for (const size of [1 << 20, 4096]) {
         for (;;) {
           const { bavail, bsize } = await statfs(path)

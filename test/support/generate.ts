@@ -2,7 +2,7 @@ import type { Random } from './random.ts'
 
 type Json = Record<string, unknown>
 
-/** A JSON Schema as the OpenAPI document has them. */
+/** A JSON Schema as used in the OpenAPI document. */
 export interface Schema {
   $ref?: string
   type?: string | string[]
@@ -55,7 +55,7 @@ const ODD_VALUES: readonly unknown[] = [
   { a: { b: [] } },
 ]
 
-/** A value of the schema, mostly: now and then one that breaks it. `ids` are there to be referred to. */
+/** Generates a value that mostly fits the schema and sometimes violates it. `ids` are existing ids to refer to. */
 export function generate(random: Random, schema: Schema, ids: readonly string[], depth = 0): unknown {
   if (random.below(25) === 0) return random.pick(ODD_VALUES)
   if (schema.enum !== undefined) return random.pick(schema.enum)

@@ -11,23 +11,23 @@ import { createRandom } from './random.ts'
 import { startServerProcess } from './server-process.ts'
 import { WriteHistory } from './write-history.ts'
 
-/** Only what takes calls: nothing else writes meanwhile, and it starts soon. */
+/** Only the API role: nothing else writes, and the server starts quickly. */
 export const API_ONLY = [
   ...['--roles', 'api', '--log-level', 'error', '--api-rate-limit', '0'],
   ...['--tcp-ports', '20000-60000'],
 ]
 
-/** How large a run is, and on which database. */
+/** The size of a run and its database. */
 export interface KillOptions {
   readonly kills: number
   readonly writers: number
-  /** Acknowledged writes in all, at least. */
+  /** Minimum number of acknowledged writes. */
   readonly writes: number
   /** PostgreSQL instead of the embedded database. */
   readonly databaseUrl?: string
 }
 
-/** Kills a server under writers again and again; whatever it has acknowledged must be there afterwards (P1). */
+/** Kills a server repeatedly under concurrent writers. Every acknowledged write must survive (P1). */
 export async function killUnderWriters(t: TestContext, options: KillOptions): Promise<void> {
   const { kills, writers, writes, databaseUrl } = options
   const random = createRandom()
@@ -70,6 +70,6 @@ export async function killUnderWriters(t: TestContext, options: KillOptions): Pr
     log: silentLog,
   })
   const [account] = await store.scan('accounts', { limit: 1 })
-  assert.equal(await store.verifyAudit(account!.id), undefined, 'the audit chain is whole')
+  assert.equal(await store.verifyAudit(account!.id), undefined, 'the audit chain is intact')
   await store.close()
 }

@@ -4,13 +4,13 @@ import { createInterface } from 'node:readline'
 import type { TestContext } from 'node:test'
 import type { Credentials } from '../reliability/harness.ts'
 
-/** Agents in a process of their own, each no more than a session. */
+/** Agents in a child process, each no more than a session. */
 export interface LightAgents {
   readonly online: number
   stop(): void
 }
 
-/** Starts so many agents in one process; they end with the test. */
+/** Starts `count` agents in one child process; they stop with the test. */
 export function startLightAgents(t: TestContext, server: Credentials, count: number): LightAgents {
   const [host = '', port = ''] = server.agent_addr.split(':')
   const program = join(import.meta.dirname, '..', 'long', 'light-agents.ts')

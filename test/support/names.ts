@@ -21,22 +21,22 @@ import { type Pebble, startPebble } from './pebble.ts'
 
 export const BASE = 'adit.test'
 
-/** A platform as far as names go: API, DNS, certificates, and a real authority that looks at them. */
+/** The parts of a platform that deal with names: API, DNS, certificates, and a real authority that validates them. */
 export interface NamesPlatform {
   readonly api: TestApi
   readonly certs: Certs
   readonly pebble: Pebble
   readonly dnsPort: number
   readonly httpPort: number
-  /** Zones of users, served beside the platform's own as if the whole of DNS were here. */
+  /** Serves zones of users next to the platform's own, as if this were all of DNS. */
   serve(...zones: ZoneData[]): void
-  /** The addresses the platform announces. */
+  /** The platform's clock. */
   readonly clock: MovableClock
   /** Another node on the same store. */
   node(options?: Partial<CertsOptions>): Promise<Certs>
 }
 
-/** A clock that a test can set; durations stay those of the machine. */
+/** A wall clock that a test can set; the monotonic clock is the machine's. */
 export interface MovableClock extends Clock {
   offset: number
 }
@@ -53,7 +53,7 @@ export function createMovableClock(): MovableClock {
 
 export const testLog = process.env.TEST_LOG ? createLog('test', 'debug') : silentLog
 
-/** Fast enough for tests; the steps are the same. */
+/** Short delays for tests; the steps are the same. */
 export const TIMINGS = { settle: 0, propagation: 3000, validation: 30_000 }
 
 export async function startNames(
@@ -138,7 +138,7 @@ export async function startNames(
     return certs
   }
 
-  // Registered first to run last: the parts stop before what they stand on.
+  // Registered first to run last: parts stop before their dependencies.
   t.after(async () => {
     await zones.stop()
     await dns.stop()
@@ -162,7 +162,7 @@ export async function startNames(
   }
 }
 
-/** A zone of some user's, with these records. */
+/** A user's zone with these records. */
 export function userZone(origin: string, records: ZoneData['records']): ZoneData {
   return {
     origin,
@@ -181,7 +181,7 @@ export function userZone(origin: string, records: ZoneData['records']): ZoneData
   }
 }
 
-/** Waits for a condition with a deadline; the only sleeping is between looks. */
+/** Polls until `check` returns a result; throws after the timeout. */
 export async function until<T>(
   what: string,
   check: () => Promise<T | undefined | null | false> | T | undefined | null | false,
@@ -191,12 +191,12 @@ export async function until<T>(
   for (;;) {
     const result = await check()
     if (result !== undefined && result !== null && result !== false) return result
-    if (performance.now() > deadline) throw new Error(`Waited in vain: ${what}.`)
+    if (performance.now() > deadline) throw new Error(`Timed out: ${what}.`)
     await delay(25)
   }
 }
 
-/** The rows of a kind, whoever they belong to. */
+/** The rows of a kind in all accounts. */
 export async function rowsOf(store: Store, kind: string) {
   return store.scan(kind, { limit: 500 })
 }

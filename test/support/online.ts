@@ -1,11 +1,11 @@
 import type { Command, CommandOutcome, Online } from '../../src/api/index.ts'
 import { newId } from '../../src/base/id.ts'
 
-/** Sessions, tunnels and endpoints as agents would bring them, without agents. */
+/** Fake sessions, tunnels and endpoints, without agents. */
 export interface TestOnline extends Online {
-  /** Puts one of each online in an account. */
+  /** Adds one session, tunnel and endpoint to an account. */
   join(accountId: string, url: string): { session: string; tunnel: string; endpoint: string }
-  /** What agents were told, and how the next command ends. */
+  /** The commands sent to agents; `outcome` is the result of the next one. */
   readonly commands: [command: Command, sessionId: string][]
   outcome: CommandOutcome
 }

@@ -10,22 +10,22 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { createTestCa } from './test-ca.ts'
 
-/** What a test may do with a request before it reaches the authority. */
+/** Intercepts a request before it reaches the authority. */
 export type Hook = (path: string) => undefined | number | Promise<undefined | number>
 
-/** A real ACME server, behind a proxy that counts what is asked of it and can fail on demand. */
+/** A real ACME server behind a proxy that counts requests and can fail on demand. */
 export interface Pebble {
-  /** The directory as clients are told it, at the proxy. */
+  /** The directory URL for clients, at the proxy. */
   readonly directory: string
-  /** PEM of the authority of its HTTPS listener, not of the certificates it signs. */
+  /** PEM of the root of its HTTPS listener, not of the certificates it issues. */
   readonly ca: string
-  /** PEM of the root it signs with. */
+  /** PEM of the root of the certificates it issues. */
   root(): Promise<string>
-  /** How many requests of a kind were carried out; those refused for a stale nonce come again and do not count. */
+  /** The number of successful requests of a kind; requests rejected for a stale nonce do not count. */
   count(what: keyof typeof PATHS): number
-  /** Answers with a status instead of passing a request on, or waits before it does. */
+  /** Responds with a status instead of forwarding a request, or delays it. */
   hook: Hook | undefined
-  /** Lets the directory offer renewal information, which this server does not have itself. */
+  /** Adds renewal information to the directory, which Pebble does not offer itself. */
   renewalInfo: ((id: string) => { start: string; end: string }) | undefined
 }
 
@@ -35,7 +35,7 @@ export const PATHS = {
   challenge: '/chalZ/',
 } as const
 
-/** Starts Pebble with these places to look for proofs. */
+/** Starts Pebble with these ports for its validations. */
 export async function startPebble(
   t: TestContext,
   options: {
@@ -118,11 +118,11 @@ export async function startPebble(
         return
       }
       if (path === '/dir' && pebble.renewalInfo) {
-        const own = JSON.parse(
+        const directory = JSON.parse(
           await fetchText(`https://127.0.0.1:${port}/dir`, ca.caPem, incoming.headers.host),
         )
-        own.renewalInfo = `https://${incoming.headers.host}/renewal-info`
-        outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(own))
+        directory.renewalInfo = `https://${incoming.headers.host}/renewal-info`
+        outgoing.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(directory))
         return
       }
       forward(incoming, outgoing, port, ca.caPem, (status) => {
@@ -141,7 +141,7 @@ export async function startPebble(
   return Object.assign(pebble, { directory: `https://localhost:${address.port}/dir` })
 }
 
-/** The host stays as it was asked for: the server makes its addresses, and checks signatures, by it. */
+/** Forwards a request with its original Host, which the server uses for its URLs and to check signatures. */
 function forward(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -195,7 +195,7 @@ async function findFreePort(): Promise<number> {
   return port
 }
 
-/** A plain request with a host of one's own, as a validation makes it. */
+/** A plain request with a custom Host header, as a validation sends it. */
 export function getWithHost(
   port: number,
   path: string,

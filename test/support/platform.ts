@@ -5,7 +5,7 @@ import { type ServerLimits, startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { type ApiClient, createClient, tempDir } from './api.ts'
 
-/** The whole platform in this process, on free ports, with an account. */
+/** The complete platform in this process, on free ports, with one account. */
 export interface TestPlatform {
   readonly dataDir: string
   readonly credentials: {
@@ -18,11 +18,11 @@ export interface TestPlatform {
     readonly https_url: string
     readonly ssh_addr: string
   }
-  /** Who can sign in to the dashboard; empty for a node that joined others. */
+  /** The dashboard's administrator; empty for a node that joined a cluster. */
   readonly admin: { readonly email: string; readonly password: string }
   readonly caPem: string
   readonly call: ApiClient
-  /** Like the global one, but every host name is this machine and the platform's private root is trusted. */
+  /** Like the global `fetch`, but resolves every name to this machine and trusts the platform's private root. */
   fetch(url: string, init?: Parameters<typeof undiciFetch>[1]): ReturnType<typeof undiciFetch>
   stop(): Promise<void>
 }
@@ -32,7 +32,7 @@ const FREE_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name
   '127.0.0.1:0',
 ])
 
-/** Starts the platform; it stops with the test. Given the directory of one that was stopped, it is that one again. */
+/** Starts the platform; it stops with the test. `existingDataDir` restarts a platform that was stopped. */
 export async function startPlatform(
   t: TestContext,
   flags: string[] = [],

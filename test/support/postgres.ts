@@ -9,11 +9,11 @@ import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
 
-/** A throw-away PostgreSQL server in a directory of its own. */
+/** A temporary PostgreSQL server in its own directory. */
 export interface PostgresServer {
-  /** Where it answers; the path names the maintenance database. */
+  /** The URL of its maintenance database. */
   readonly url: string
-  /** Where it keeps its files, for tests that look into them. */
+  /** Its data directory, for tests that inspect the files. */
   readonly dataDir: string
   stop(): Promise<void>
   start(): Promise<void>
@@ -23,7 +23,7 @@ export interface PostgresServer {
 
 let shared: Promise<{ url: string; dataDir: string | undefined }> | undefined
 
-/** The URL of a fresh, empty database on a server shared by this test run; dropped when the test ends. */
+/** Creates an empty database on the server shared by this test run; it is dropped when the test ends. */
 export async function freshDatabase(t: TestContext): Promise<{ url: string; dataDir: string | undefined }> {
   shared ??= openSharedServer()
   const { url, dataDir } = await shared
@@ -39,7 +39,7 @@ async function openSharedServer(): Promise<{ url: string; dataDir: string | unde
   const url = process.env.ADIT_TEST_POSTGRES_URL
   if (url) return { url, dataDir: process.env.ADIT_TEST_POSTGRES_DATA }
   const server = await startPostgres()
-  // The runner ends the process without a hook for what is shared by tests, so the files go the synchronous way.
+  // The test runner has no hook for resources shared by tests, so this cleans up synchronously.
   process.once('exit', () => {
     execFileSync(join(findBinaries(), 'pg_ctl'), ['stop', '-D', server.dataDir, '-m', 'immediate'], {
       ...postgresUser(),
@@ -61,7 +61,7 @@ async function execute(url: string, statement: string): Promise<void> {
   }
 }
 
-/** Starts a server of the test's own, for tests that stop it or change its settings. */
+/** Starts a separate server, for tests that stop it or change its settings. */
 export async function startPostgres(
   settings: Readonly<Record<string, string>> = {},
 ): Promise<PostgresServer> {
@@ -104,7 +104,7 @@ export async function startPostgres(
           return
         } catch (error) {
           if (performance.now() > deadline || child.exitCode !== null) {
-            throw new Error('The throw-away PostgreSQL did not start.', { cause: error })
+            throw new Error('The temporary PostgreSQL server did not start.', { cause: error })
           }
           await delay(20)
         }
@@ -114,7 +114,7 @@ export async function startPostgres(
       if (!child || child.exitCode !== null) return
       const ended = once(child, 'exit')
       child.ref()
-      // Fast shutdown: connections are cut, nothing is lost.
+      // Fast shutdown: closes connections, loses nothing.
       child.kill('SIGINT')
       await ended
     },

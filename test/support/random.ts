@@ -1,13 +1,13 @@
-/** Random choices that can be repeated: the same seed gives the same run. */
+/** A reproducible random source: the same seed gives the same sequence. */
 export interface Random {
   readonly seed: number
-  /** A whole number from 0 up to, not including, `limit`. */
+  /** An integer from 0 up to, but not including, `limit`. */
   below(limit: number): number
   pick<T>(items: readonly T[]): T
   bytes(length: number): Buffer
 }
 
-/** A seeded generator (mulberry32). The seed comes from SEED when set, and is for the test to print. */
+/** Creates a generator (mulberry32). The seed comes from SEED when set; tests print it. */
 export function createRandom(seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)): Random {
   let state = seed >>> 0
   const next = () => {
@@ -25,13 +25,13 @@ export function createRandom(seed = Number(process.env.SEED ?? Date.now() % 2 **
   }
 }
 
-/** The rounds of a fuzz test: so many, and with FUZZ_SECONDS in the environment as many as fit into that time. */
+/** The rounds of a fuzz test: at least `count`, and as many as fit into FUZZ_SECONDS. */
 export function* rounds(count: number): Generator<number, void, undefined> {
   const end = performance.now() + Number(process.env.FUZZ_SECONDS ?? 0) * 1000
   for (let round = 0; round < count || performance.now() < end; round++) yield round
 }
 
-/** A damaged copy: bits flipped, pieces removed, repeated, moved or overwritten, once to four times. */
+/** A damaged copy: one to four mutations that flip bits, or remove, repeat, overwrite or insert bytes. */
 export function mutate(random: Random, input: Uint8Array): Buffer {
   let bytes = Buffer.from(input)
   for (let round = 1 + random.below(4); round > 0; round--) {

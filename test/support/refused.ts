@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import type { Answer, TestApi } from './api.ts'
 
-/** Insists that a call is refused in the one shape refusals have, and that nothing changed. */
+/** Asserts that a call fails with a well-formed error and changes nothing. */
 export async function refused(
   api: TestApi,
   call: () => Promise<Answer>,

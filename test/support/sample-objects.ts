@@ -5,7 +5,7 @@ import { type Body, collection, moduleSamples, type StoredKind, samples } from '
 
 const EVENT_SOURCE = 'ip_policy_created.v0'
 
-/** Ids of one account's own objects for the parameters of every path; a parameter nobody knows ends the test. */
+/** Fills the parameters of every path with ids of one account's objects; an unknown parameter fails the test. */
 export class Places {
   readonly #idsByTag = new Map<string, Record<string, string>>()
   readonly #client: ApiClient
@@ -20,7 +20,7 @@ export class Places {
     }
   }
 
-  /** The path of a route with ids in it; of a new object, made with `more` in its body, where that is given. */
+  /** The path of a route with ids filled in. With `overrides`, creates a new object with these fields for it. */
   async fill(route: Route, overrides?: Body): Promise<string> {
     const params = [...route.path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!)
     if (params.length === 0) return route.path
@@ -29,7 +29,7 @@ export class Places {
     if (overrides === undefined) this.#idsByTag.set(route.tag, ids)
     return route.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
       const value = ids[name]
-      assert.ok(value, `${route.id}: nothing is known to put in the place of ${name}`)
+      assert.ok(value, `${route.id}: no value for the parameter ${name}`)
       return value
     })
   }
@@ -46,7 +46,7 @@ export class Places {
   }
 }
 
-/** A body the route would take. */
+/** A valid body for the route. */
 export async function bodyOf(route: Route, client: ApiClient): Promise<Body | undefined> {
   if (route.body === undefined) return undefined
   const module = /\.([a-z_]+)\.replace$/.exec(route.id)?.[1]

@@ -5,29 +5,29 @@ import { createTestCa, type TestCa, type TlsIdentity } from './test-ca.ts'
 
 export type Body = Record<string, unknown>
 
-/** What the family contract needs to know of a stored resource beyond its declaration. */
+/** What the contract test needs for a stored resource beyond its declaration. */
 export interface Sample {
-  /** Ids that stand in its path. */
+  /** Ids in its path. */
   parents?(api: ApiClient): Promise<Record<string, string>>
-  /** A complete creation, everything it refers to included. */
+  /** A complete creation body; creates everything it refers to. */
   create(api: ApiClient): Promise<Body>
-  /** What an answer shows after a creation with nothing but the required fields. */
+  /** The response fields after a creation with only the required fields. */
   defaults: Body
-  /** Other values for fields that can be changed; empty where nothing but text can. */
+  /** New values for editable fields; empty where only texts are editable. */
   update?(api: ApiClient): Promise<Body>
-  /** Values that fit the schema and are refused all the same, by the field they are put in. */
+  /** Values that fit the schema but are rejected, by field. */
   refused?: Readonly<Record<string, readonly unknown[]>>
 }
 
 let made = 0
-/** A number no other sample of this process has. */
+/** A number unique in this process. */
 export function next(): number {
   made += 1
   return made
 }
 
 let authority: Promise<{ ca: TestCa; leaf: TlsIdentity }> | undefined
-/** Certificate material, made once: keys take their time. */
+/** Certificate material, generated once: keys are slow to generate. */
 export function certificates(): Promise<{ ca: TestCa; leaf: TlsIdentity }> {
   authority ??= createTestCa().then(async (ca) => {
     const { cert, key } = await ca.issue('app.example.com')
@@ -43,7 +43,7 @@ export async function create(api: ApiClient, kind: StoredKind): Promise<Body & {
   return api.create(path, await sample.create(api))
 }
 
-/** Where a resource is created. */
+/** The collection path of a resource. */
 export function collection(kind: StoredKind, parents: Record<string, string> = {}): string {
   return resources[kind].path.replace(/\{([a-z_]+)\}/g, (_, name: string) => parents[name]!)
 }
@@ -63,7 +63,7 @@ const configuration = async (api: ApiClient, type: string) =>
 const destination = async (api: ApiClient) =>
   (await api.create('/event_destinations', { target: { kinesis } })).id as string
 
-/** A reserved domain as edges name it. */
+/** Creates a reserved domain and returns its hostport, as edges name it. */
 export async function hostport(api: ApiClient): Promise<string> {
   const { domain } = await api.create('/reserved_domains', { domain: `app${next()}.adit.localhost` })
   return `${domain}:443`
@@ -78,7 +78,7 @@ const kinesis = {
   stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/events',
 }
 
-/** A complete request of every module; those that exclude each other stand last and are left out of creations. */
+/** A complete request body of every module. Mutually exclusive modules are last and left out of creations. */
 export const moduleSamples: Record<string, (api: ApiClient) => Promise<Body>> = {
   backend: async (api) => ({ enabled: false, backend_id: await backend(api) }),
   ip_restriction: async (api) => ({ enabled: false, ip_policy_ids: [await ipPolicy(api)] }),
@@ -150,10 +150,10 @@ async function modules(api: ApiClient, ...names: string[]): Promise<Body> {
   return Object.fromEntries(entries)
 }
 
-/** Resources that are made over the API; the rest is online and comes from agents. */
+/** Resources that are created through the API; all others are online and come from agents. */
 export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>
 
-/** One sample a resource: a resource without one does not compile. */
+/** One sample per resource: a resource without one does not compile. */
 export const samples: Record<StoredKind, Sample> = {
   api_keys: {
     create: async () => ({ ...TEXTS }),

@@ -6,7 +6,7 @@ import { openStore } from '../../src/store/index.ts'
 import { type ApiClient, createClient } from './api.ts'
 import type { TestPlatform } from './platform.ts'
 
-/** Another account on a platform that is running, as its operator would create one. */
+/** Creates a second account on a running platform, as its operator would. */
 export async function createSecondAccount(
   { dataDir, credentials }: Pick<TestPlatform, 'dataDir' | 'credentials'>,
   url?: string,

@@ -12,31 +12,31 @@ const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name)
   '127.0.0.1:0',
 ])
 
-/** `adit server` as a user runs it: a process of its own, seen from outside. */
+/** `adit server` in a child process, as a user runs it. */
 export interface ServerProcess {
   readonly pid: number
   readonly url: string
   readonly apiKey: string
   readonly authtoken: string
-  /** All of its `credentials.json`. */
+  /** The content of its `credentials.json`. */
   readonly credentials: TestPlatform['credentials']
-  /** Everything it has printed and logged so far. */
+  /** Everything printed and logged so far. */
   readonly said: () => string
-  /** Resolves when it has ended, however that came. */
+  /** Resolves when the process has exited, for any reason. */
   ended(): Promise<void>
-  /** Ends it at once, as a crash would. */
+  /** Kills the process, like a crash. */
   kill(): Promise<void>
   stop(): Promise<void>
 }
 
-/** How a server's process differs from an ordinary one. */
+/** Options of a server's process. */
 export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>
-  /** A program that runs the server, such as a tracer, with its own arguments. */
+  /** A program that runs the server, such as strace, with its arguments. */
   readonly wrapper?: readonly string[]
 }
 
-/** Starts a server on a data directory and waits until it says that it is ready. */
+/** Starts a server on a data directory and waits until it reports that it is ready. */
 export async function startServerProcess(
   t: TestContext,
   dataDir: string,
@@ -64,7 +64,7 @@ export async function startServerProcess(
   const output = () => chunks.join('')
   while (!output().includes('Adit is ready.')) {
     await Promise.race([once(child.stdout, 'data'), exited])
-    if (hasEnded(child)) assert.fail(`the server ended: ${output()}`)
+    if (hasEnded(child)) assert.fail(`the server exited: ${output()}`)
   }
   const credentials = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
 

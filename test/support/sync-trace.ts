@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** What a process did to a file, in the order and at the time it was done (seconds since 1970). */
+/** A file operation of a process, with its time in seconds since 1970. */
 export type FileOperation =
   | {
       readonly kind: 'write'
@@ -12,9 +12,9 @@ export type FileOperation =
   | { readonly kind: 'truncate'; readonly file: string; readonly at: number; readonly length: number }
   | { readonly kind: 'sync'; readonly file: string; readonly at: number }
 
-/** Runs a program under strace so that `readTrace` can tell what it wrote and synced. */
+/** The strace command that runs a program and records its writes and syncs for `readTrace`. */
 export function straceCommand(log: string): string[] {
-  // -D: the tracer stands beside the program, which keeps its process id and gets its signals.
+  // -D: strace runs as a detached grandchild, so that the program keeps its process id and gets its signals.
   return [
     ...['strace', '-D', '-f', '-q', '-y', '-xx', '-s', '16777216', '-ttt', '-T', '-o', log],
     ...['-e', 'trace=pwrite64,ftruncate,fsync,fdatasync'],
@@ -26,7 +26,7 @@ const CALL =
 const PWRITE = /^, "([^"]*)", \d+, (\d+)$/
 const FTRUNCATE = /^, (\d+)$/
 
-/** The operations of a trace on files that `of` names. */
+/** The operations of a trace on files that `isTraced` selects. */
 export function readTrace(log: string, isTraced: (file: string) => boolean): FileOperation[] {
   const operations: FileOperation[] = []
   const unfinished = new Map<string, { startTime: string; call: string }>()
@@ -53,7 +53,7 @@ function parseOperation(text: string, startTime: number): FileOperation | undefi
   const at = startTime + Number(duration)
   if (call === 'pwrite64') {
     const [, bytes, offset] = PWRITE.exec(rest!) ?? []
-    if (bytes === undefined) throw new Error(`A write could not be read: ${text.slice(0, 200)}`)
+    if (bytes === undefined) throw new Error(`A write could not be parsed: ${text.slice(0, 200)}`)
     return {
       kind: 'write',
       file,
@@ -70,7 +70,7 @@ function decode(text: string): Buffer {
   return text.startsWith('\\x') ? Buffer.from(text.replaceAll('\\x', ''), 'hex') : Buffer.from(text, 'latin1')
 }
 
-/** A file after power was lost: what was synced, and of the rest whatever `survives` lets through, whole or torn. */
+/** A file after a power loss: everything synced, and of the rest the fraction that `survives` returns for each write. */
 export function simulatePowerLoss(
   before: Buffer,
   operations: readonly FileOperation[],
@@ -80,7 +80,7 @@ export function simulatePowerLoss(
   const content = Buffer.alloc(Math.max(before.length, ...ends))
   before.copy(content)
   let length = before.length
-  /** Applies the first part of an operation, from 0 for nothing to 1 for all of it. */
+  /** Applies the first fraction of an operation: 0 for nothing, 1 for all of it. */
   const apply = (operation: FileOperation, fraction: number) => {
     if (operation.kind === 'truncate' && fraction > 0) {
       content.fill(0, operation.length)

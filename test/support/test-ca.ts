@@ -11,7 +11,7 @@ export interface TlsIdentity {
   key: string
 }
 
-/** A private authority for one test run, and leaf certificates signed by it. */
+/** A private authority for one test run. */
 export interface TestCa {
   caPem: string
   /** A leaf for these names; an address becomes an IP subject alternative name. */

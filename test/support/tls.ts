@@ -1,6 +1,6 @@
 import { createAuthority, loadAuthority } from '../../src/certs/index.ts'
 
-/** A fresh authority and a server certificate of it, for tests that need a real TLS listener. */
+/** Creates an authority and a server certificate, for tests with a real TLS listener. */
 export async function createTlsIdentity(names: string[], ips = ['127.0.0.1', '::1']) {
   const authority = await loadAuthority(await createAuthority())
   const leaf = await authority.issueLeaf({ names, ips })

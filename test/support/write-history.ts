@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import type { Answer, ApiClient } from './api.ts'
 import type { Random } from './random.ts'
 
-/** Objects of different make: a plain one, one with a unique name, one with a secret, one that claims an address. */
+/** Different kinds of objects: plain, with a unique name, with a secret, with a claimed address. */
 const KINDS = [
   { path: '/ip_policies', key: 'ip_policies', mark: 'description', body: {} },
   { path: '/bot_users', key: 'bot_users', mark: 'name', body: {} },
@@ -17,20 +17,20 @@ const KINDS = [
 ] as const
 type Kind = (typeof KINDS)[number]
 
-/** One object as the writers know it: what was acknowledged, and what may or may not have come through since. */
+/** One object as the writers see it: what was acknowledged, and what may have been committed since. */
 interface TrackedObject {
   readonly kind: Kind
-  /** Undefined while nobody has told its id. */
+  /** Undefined until a response has told its id. */
   id: string | undefined
   /** The last acknowledged mark; undefined once its deletion was acknowledged. */
   mark: string | undefined
-  /** Marks it may have as well: of updates that were sent and never answered. */
+  /** Marks of updates that were sent and never acknowledged. */
   readonly possibleMarks: Set<string>
-  /** A deletion, or the creation itself, was sent and never answered. */
+  /** A deletion, or the creation itself, was sent and never acknowledged. */
   uncertain: boolean
 }
 
-/** What writers were told, to be compared with what a server has after a crash. */
+/** The acknowledged writes, to compare with the state of a server after a crash. */
 export class WriteHistory {
   readonly #random: Random
   readonly #objects: TrackedObject[] = []
@@ -45,7 +45,7 @@ export class WriteHistory {
     return this.#objects
   }
 
-  /** One call of a writer; false once the server does not answer any more. */
+  /** One call of a writer. Returns false once the server does not respond any more. */
   async step(call: ApiClient): Promise<boolean> {
     const random = this.#random
     const alive = this.#objects.filter(
@@ -88,7 +88,7 @@ export class WriteHistory {
     return true
   }
 
-  /** Compares what the server has with what it told, and settles what was in doubt. */
+  /** Compares the server's state with the acknowledged writes, and resolves uncertain ones. */
   async verify(call: ApiClient): Promise<void> {
     for (const kind of KINDS) {
       const stored = new Map<string, string>()
@@ -102,10 +102,10 @@ export class WriteHistory {
         if (object.kind !== kind) continue
         object.id ??= byMark.get(object.mark!)
         const mark = object.id === undefined ? undefined : stored.get(object.id)
-        const summary = `${kind.path} ${object.id} is ${mark}, was told to be ${object.mark}`
+        const summary = `${kind.path} ${object.id} is ${mark}, was acknowledged as ${object.mark}`
         if (mark === undefined) assert.ok(object.mark === undefined || object.uncertain, `lost: ${summary}`)
-        else if (object.mark === undefined) assert.fail(`back from the dead: ${summary}`)
-        else assert.ok(mark === object.mark || object.possibleMarks.has(mark), `older than told: ${summary}`)
+        else if (object.mark === undefined) assert.fail(`restored after deletion: ${summary}`)
+        else assert.ok(mark === object.mark || object.possibleMarks.has(mark), `stale: ${summary}`)
         if (object.id !== undefined) stored.delete(object.id)
         object.mark = mark
         object.possibleMarks.clear()
@@ -117,7 +117,7 @@ export class WriteHistory {
   }
 }
 
-/** The answer, or undefined when the server was gone before it gave one. */
+/** The response, or undefined when the server died first. */
 async function sendOrUndefined(call: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await call

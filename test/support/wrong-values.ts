@@ -1,6 +1,6 @@
 type Json = Record<string, unknown>
 
-/** A JSON Schema as far as wrong values need to know it. */
+/** The parts of JSON Schema needed here. */
 interface Schema {
   type?: string | string[]
   enum?: unknown[]
@@ -18,14 +18,14 @@ const EXAMPLES: Record<string, unknown> = {
   array: [['nested']],
 }
 
-/** A body that breaks its schema in one place, and the name of that place. */
+/** A body that violates its schema in one field. */
 export interface InvalidBody {
   readonly field: string
   readonly body: Json
   readonly why: string
 }
 
-/** Puts a value where a path such as `acl[0]` or `oidc.issuer` points, in a copy. */
+/** Returns a copy with the value at a path such as `acl[0]` or `oidc.issuer`. */
 export function withValue(body: Json, field: string, value: unknown): Json {
   const steps = field.split(/\.|\[(\d+)\]\.?/).filter((step) => step !== undefined && step !== '')
   const copy = structuredClone(body)
@@ -47,8 +47,8 @@ function typesOf(schema: Schema): string[] {
 }
 
 /**
- * Every field of the schema that stands in `body`, and every top-level field that does not, given each type it does
- * not have; words that no enum has; and a field that does not exist in each object.
+ * Generates invalid bodies: every field in `body` and every other top-level field with each wrong type, with an unknown
+ * enum value, and an unknown field in each object.
  */
 export function* wrongBodies(schema: unknown, body: Json, thorough: boolean): Generator<InvalidBody> {
   yield* invalidIn(schema as Schema, body, '', body, thorough)
