@@ -42,7 +42,7 @@ interface EdgeProcess {
   readonly edges: number
 }
 
-interface Visitors {
+interface ClientPool {
   readonly sockets: readonly TLSSocket[]
   readonly request: string
 }
@@ -52,24 +52,24 @@ async function compare(): Promise<void> {
   await once(upstream.listen(0, '127.0.0.1'), 'listening')
   const { port } = upstream.address() as AddressInfo
   const processes = [await startEdgeProcess(10, port), await startEdgeProcess(MANY_EDGES, port)]
-  const ways: { key: string; child: ChildProcess; visitors: Visitors }[] = []
-  for (const each of processes)
+  const cases: { key: string; child: ChildProcess; clients: ClientPool }[] = []
+  for (const edgeProcess of processes)
     for (const path of PATHS) {
-      const visitors = await connectTo(each, path)
-      ways.push({ key: `${each.edges} edges, ${path}`, child: each.child, visitors })
+      const clients = await connectClients(edgeProcess, path)
+      cases.push({ key: `${edgeProcess.edges} edges, ${path}`, child: edgeProcess.child, clients })
     }
   const rounds: Map<string, number>[] = []
   // The first two rounds warm up and are not counted.
   for (let round = -2; round < ROUNDS; round++) {
     const costs = new Map<string, number>()
-    for (const { key, child, visitors } of round % 2 === 0 ? ways : ways.toReversed()) {
-      const before = await usageOf(child)
-      const requests = await load(visitors)
-      costs.set(key, ((await usageOf(child)) - before) / requests)
+    for (const { key, child, clients } of round % 2 === 0 ? cases : cases.toReversed()) {
+      const before = await readCpuMicroseconds(child)
+      const requests = await sendRequests(clients)
+      costs.set(key, ((await readCpuMicroseconds(child)) - before) / requests)
     }
     if (round >= 0) rounds.push(costs)
   }
-  for (const { key } of ways) {
+  for (const { key } of cases) {
     const cost = median(rounds.map((costs) => costs.get(key)!))
     const share = median(rounds.map((costs) => costs.get(key)! / costs.get('10 edges, bare')!))
     console.log(
@@ -82,18 +82,18 @@ async function compare(): Promise<void> {
 
 async function startEdgeProcess(edges: number, upstream: number): Promise<EdgeProcess> {
   const child = fork(import.meta.filename, ['edge', String(edges), String(upstream)])
-  const [bound] = (await once(child, 'message')) as [{ port: number; cookie: string }]
-  return { child, edges, ...bound }
+  const [ready] = (await once(child, 'message')) as [{ port: number; cookie: string }]
+  return { child, edges, ...ready }
 }
 
-async function usageOf(child: ChildProcess): Promise<number> {
+async function readCpuMicroseconds(child: ChildProcess): Promise<number> {
   child.send('usage')
   const [microseconds] = (await once(child, 'message')) as [number]
   return microseconds
 }
 
 /** Connections to one path, made before anything is measured: a handshake costs as much as dozens of requests. */
-async function connectTo({ port, cookie }: EdgeProcess, path: Path): Promise<Visitors> {
+async function connectClients({ port, cookie }: EdgeProcess, path: Path): Promise<ClientPool> {
   const servername = hostOf(path)
   const sockets = await Promise.all(
     Array.from({ length: CONNECTIONS }, async () => {
@@ -108,17 +108,17 @@ async function connectTo({ port, cookie }: EdgeProcess, path: Path): Promise<Vis
 }
 
 /** Keeps one request under way on each connection; how many were answered. */
-async function load({ sockets, request }: Visitors): Promise<number> {
-  const end = performance.now() + SECONDS * 1000
+async function sendRequests({ sockets, request }: ClientPool): Promise<number> {
+  const deadline = performance.now() + SECONDS * 1000
   let requests = 0
   await Promise.all(
     sockets.map(
       (socket) =>
         new Promise<void>((resolve) => {
-          socket.on('data', (piece) => {
-            if (!piece.toString('latin1').endsWith('hello')) throw new Error(`unexpected answer: ${piece}`)
+          socket.on('data', (chunk) => {
+            if (!chunk.toString('latin1').endsWith('hello')) throw new Error(`unexpected answer: ${chunk}`)
             requests++
-            if (performance.now() < end) {
+            if (performance.now() < deadline) {
               socket.write(request)
               return
             }
@@ -185,8 +185,8 @@ async function runEdge(edges: number, port: number): Promise<void> {
     const { user, system } = process.cpuUsage()
     process.send?.(user + system)
   })
-  const { port: bound } = edge.addresses.https!
-  process.send?.({ port: bound, cookie: await signIn(bound, ca) })
+  const { port: httpsPort } = edge.addresses.https!
+  process.send?.({ port: httpsPort, cookie: await signIn(httpsPort, ca) })
 }
 
 /** Signs in as a browser does, and answers with the cookies of the session. */
@@ -198,12 +198,12 @@ async function signIn(port: number, ca: string): Promise<string> {
       .filter((line) => !line.includes('Max-Age=0'))
       .map((line) => line.split(';', 1)[0])
       .join('; ')
-  const begun = await askSecurely(port, ca, { host })
-  const state = new URL(String(begun.headers.location)).searchParams.get('state')
+  const redirect = await askSecurely(port, ca, { host })
+  const state = new URL(String(redirect.headers.location)).searchParams.get('state')
   const path = `/auth/callback?code=c&state=${state}`
-  const done = await askSecurely(port, ca, { host, path, headers: { cookie: cookiesOf(begun) } })
-  if (done.status !== 303) throw new Error(`signing in ended with ${done.status}: ${done.text}`)
-  return cookiesOf(done)
+  const callback = await askSecurely(port, ca, { host, path, headers: { cookie: cookiesOf(redirect) } })
+  if (callback.status !== 303) throw new Error(`signing in ended with ${callback.status}: ${callback.text}`)
+  return cookiesOf(callback)
 }
 
 function median(values: readonly number[]): number {

@@ -4,9 +4,9 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { requests } from './tunnel/load.ts'
+import { measureRequests } from './tunnel/load.ts'
 import { type Platform, startAgent, startServer } from './tunnel/platform.ts'
-import { cpuSeconds, freePort, stopAll } from './tunnel/processes.ts'
+import { cpuSeconds, findFreePort, stopAll } from './tunnel/processes.ts'
 import { pathOf, startUpstream } from './tunnel/upstream.ts'
 
 /**
@@ -31,9 +31,9 @@ const FIELDS = [
   'http.response.body_length',
 ]
 const SECRET = `whsec_${Buffer.alloc(32, 'bench').toString('base64')}`
-const ALLOWED_LOSS = 0.05
+const MAX_LOSS = 0.05
 
-interface Turn {
+interface Measurement {
   readonly rate: number
   /** Microseconds of the server's processor time for each request. */
   readonly cost: number
@@ -42,7 +42,7 @@ interface Turn {
 const dir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
 // The workers of an nginx that root starts are somebody else.
 chmodSync(dir, 0o755)
-const sink = createServer(takeAll)
+const sink = createServer(acceptAll)
 try {
   await once(sink.listen(0, '127.0.0.1'), 'listening')
   const { port: sinkPort } = sink.address() as AddressInfo
@@ -54,8 +54,8 @@ try {
     plain: { proto: 'http', addr: upstream.http, url: `http://${HOST}`, inspect: false },
   })
   const live = { monitoring: { api_key: 'key' } }
-  const dead = { webhook: { url: `http://127.0.0.1:${await freePort()}/`, secret: SECRET } }
-  report(await takeTurns(platform, { off: live, on: live, dead }))
+  const dead = { webhook: { url: `http://127.0.0.1:${await findFreePort()}/`, secret: SECRET } }
+  report(await measureRounds(platform, { off: live, on: live, dead }))
 } finally {
   await stopAll()
   sink.close()
@@ -63,46 +63,49 @@ try {
 }
 
 /** Takes every request and looks at its length alone, so that the sink is not what is measured. */
-function takeAll(socket: Socket): void {
+function acceptAll(socket: Socket): void {
   let head = ''
-  let missing = 0
+  let bodyBytesLeft = 0
   socket.on('error', () => {})
-  socket.on('data', (piece) => {
-    let at = 0
-    while (at < piece.length) {
-      if (missing === 0) {
-        const end = piece.indexOf('\r\n\r\n', at)
-        head += piece.toString('latin1', at, end === -1 ? piece.length : end)
+  socket.on('data', (chunk) => {
+    let offset = 0
+    while (offset < chunk.length) {
+      if (bodyBytesLeft === 0) {
+        const end = chunk.indexOf('\r\n\r\n', offset)
+        head += chunk.toString('latin1', offset, end === -1 ? chunk.length : end)
         if (end === -1) return
-        missing = Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0)
+        bodyBytesLeft = Number(/content-length: *(\d+)/i.exec(head)?.[1] ?? 0)
         head = ''
-        at = end + 4
+        offset = end + 4
       }
-      const taken = Math.min(missing, piece.length - at)
-      missing -= taken
-      at += taken
-      if (missing === 0) socket.write('HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n')
+      const consumed = Math.min(bodyBytesLeft, chunk.length - offset)
+      bodyBytesLeft -= consumed
+      offset += consumed
+      if (bodyBytesLeft === 0) socket.write('HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n')
     }
   })
 }
 
-async function takeTurns(platform: Platform, targets: Record<Mode, object>): Promise<Record<Mode, Turn[]>> {
-  const turns: Record<Mode, Turn[]> = { off: [], on: [], dead: [] }
-  const visited = { port: platform.port, host: `${HOST}:${platform.port}` }
+async function measureRounds(
+  platform: Platform,
+  targets: Record<Mode, object>,
+): Promise<Record<Mode, Measurement[]>> {
+  const measurements: Record<Mode, Measurement[]> = { off: [], on: [], dead: [] }
+  const target = { port: platform.port, host: `${HOST}:${platform.port}` }
   // The first round warms up and is not counted.
   for (let round = 0; round <= ROUNDS; round++) {
     for (const mode of round % 2 === 0 ? MODES : MODES.toReversed()) {
-      const { destination, end } = await subscribe(platform, mode, targets[mode])
+      const { destination, unsubscribe } = await subscribe(platform, mode, targets[mode])
       const before = cpuSeconds([platform.edge])
-      const { rate, count } = await requests(visited, pathOf('128 B'), CONNECTIONS, SECONDS)
+      const { rate, count } = await measureRequests(target, pathOf('128 B'), CONNECTIONS, SECONDS)
       // What was told is delivered within moments, and belongs to the cost; a dead sink keeps its share waiting.
-      if (mode === 'on') await delivered(platform, destination)
+      if (mode === 'on') await waitUntilDelivered(platform, destination)
       const cost = ((cpuSeconds([platform.edge]) - before) * 1e6) / count
-      await end()
-      if (round > 0) turns[mode].push({ rate, cost })
+      await unsubscribe()
+      if (round > 0) measurements[mode].push({ rate, cost })
     }
   }
-  return turns
+  return measurements
 }
 
 /** A destination, and a subscription to it unless it is off; both gone at the end, with all that waits for them. */
@@ -110,7 +113,7 @@ async function subscribe(
   { call }: Platform,
   mode: Mode,
   target: object,
-): Promise<{ destination: string; end(): Promise<void> }> {
+): Promise<{ destination: string; unsubscribe(): Promise<void> }> {
   const { id } = await call('POST', '/event_destinations', { format: 'json', target })
   const paths = [`/event_destinations/${id}`]
   if (mode !== 'off') {
@@ -119,21 +122,21 @@ async function subscribe(
     paths.unshift(`/event_subscriptions/${subscription.id}`)
   }
   // Changes reach traffic within a second.
-  await settle()
+  await waitForPropagation()
   return {
     destination: String(id),
-    async end() {
+    async unsubscribe() {
       for (const path of paths) await call('DELETE', path)
-      await settle()
+      await waitForPropagation()
     },
   }
 }
 
-function settle(): Promise<void> {
+function waitForPropagation(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
-async function delivered({ call }: Platform, destination: string): Promise<void> {
+async function waitUntilDelivered({ call }: Platform, destination: string): Promise<void> {
   for (;;) {
     const { status } = (await call('GET', `/event_destinations/${destination}`)) as {
       status: { backlog: number; dropped: number }
@@ -144,20 +147,22 @@ async function delivered({ call }: Platform, destination: string): Promise<void>
   }
 }
 
-function report(turns: Record<Mode, Turn[]>): void {
+function report(measurements: Record<Mode, Measurement[]>): void {
   let worst = 0
   for (const mode of MODES) {
-    const rate = median(turns[mode].map((turn) => turn.rate))
-    const cost = median(turns[mode].map((turn) => turn.cost))
-    const loss = 1 - median(turns[mode].map((turn, index) => turn.rate / turns.off[index]!.rate))
+    const rate = median(measurements[mode].map((measurement) => measurement.rate))
+    const cost = median(measurements[mode].map((measurement) => measurement.cost))
+    const loss =
+      1 -
+      median(measurements[mode].map((measurement, index) => measurement.rate / measurements.off[index]!.rate))
     worst = Math.max(worst, loss)
     console.log(
       `${mode.padEnd(5)}${rate.toFixed(0).padStart(8)} requests/s${cost.toFixed(1).padStart(7)} µs of the server each${(loss * 100).toFixed(1).padStart(7)} % lost`,
     )
   }
-  if (worst <= ALLOWED_LOSS) return
+  if (worst <= MAX_LOSS) return
   console.error(
-    `Telling of traffic costs ${(worst * 100).toFixed(1)} % of the throughput; ${ALLOWED_LOSS * 100} % are allowed.`,
+    `Telling of traffic costs ${(worst * 100).toFixed(1)} % of the throughput; ${MAX_LOSS * 100} % are allowed.`,
   )
   process.exitCode = 1
 }

@@ -16,57 +16,57 @@ export interface Load {
 const HEAD_END = Buffer.from('\r\n\r\n')
 
 /** How fast requests were answered, and what each cost the process that answered them. */
-export interface Measured {
+export interface LoadResult {
   readonly perSecond: number
   /** Processor time for each request in microseconds: what other programs on the machine do hardly touches it. */
   readonly cpu: number
 }
 
 /** One request at a time on each connection. Plain sockets: the client must not be what is measured. */
-export async function measure(load: Load): Promise<Measured> {
-  await drive(load, Math.min(1, load.seconds / 2))
-  const before = processorTime(load.pid)
-  const { answered, seconds } = await drive(load, load.seconds)
-  return { perSecond: answered / seconds, cpu: (processorTime(load.pid) - before) / answered }
+export async function measure(load: Load): Promise<LoadResult> {
+  await runLoad(load, Math.min(1, load.seconds / 2))
+  const before = cpuMicroseconds(load.pid)
+  const { answered, seconds } = await runLoad(load, load.seconds)
+  return { perSecond: answered / seconds, cpu: (cpuMicroseconds(load.pid) - before) / answered }
 }
 
 /** Microseconds that a process has used so far, from /proc, which counts hundredths of a second. */
-function processorTime(pid: number): number {
+function cpuMicroseconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10_000
 }
 
-async function drive(load: Load, seconds: number): Promise<{ answered: number; seconds: number }> {
-  const state = { sent: 0, answered: 0, over: false }
-  const started = performance.now()
-  const ends = Array.from({ length: load.connections }, () => client(load, state))
+async function runLoad(load: Load, seconds: number): Promise<{ answered: number; seconds: number }> {
+  const state = { sent: 0, answered: 0, done: false }
+  const startedAt = performance.now()
+  const clients = Array.from({ length: load.connections }, () => runClient(load, state))
   const timer = setTimeout(() => {
-    state.over = true
+    state.done = true
   }, seconds * 1000)
   // Never asleep: waking this process up would cost the server on each of its answers, the more the slower it is.
   const spin = () => {
-    if (!state.over) setImmediate(spin)
+    if (!state.done) setImmediate(spin)
   }
   spin()
   try {
-    await Promise.all(ends)
+    await Promise.all(clients)
   } finally {
     clearTimeout(timer)
-    state.over = true
+    state.done = true
   }
-  return { answered: state.answered, seconds: (performance.now() - started) / 1000 }
+  return { answered: state.answered, seconds: (performance.now() - startedAt) / 1000 }
 }
 
-function client(
+function runClient(
   { port, requests, status }: Load,
-  state: { sent: number; answered: number; over: boolean },
+  state: { sent: number; answered: number; done: boolean },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
     const expected = Buffer.from(`HTTP/1.1 ${status} `)
     let pending: Buffer = Buffer.alloc(0)
     const next = () => {
-      if (state.over) {
+      if (state.done) {
         socket.destroy()
         return resolve()
       }
@@ -74,9 +74,9 @@ function client(
     }
     socket.on('connect', next)
     socket.on('error', reject)
-    socket.on('close', () => (state.over ? resolve() : reject(new Error('the server closed a connection'))))
-    socket.on('data', (piece: Buffer) => {
-      pending = pending.length === 0 ? piece : Buffer.concat([pending, piece])
+    socket.on('close', () => (state.done ? resolve() : reject(new Error('the server closed a connection'))))
+    socket.on('data', (chunk: Buffer) => {
+      pending = pending.length === 0 ? chunk : Buffer.concat([pending, chunk])
       const head = pending.indexOf(HEAD_END)
       if (head === -1) return
       const length = /content-length: (\d+)/i.exec(pending.toString('latin1', 0, head))?.[1]

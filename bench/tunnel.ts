@@ -2,8 +2,14 @@ import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type Candidate, startCandidates } from './tunnel/candidates.ts'
-import { bulk, idle, type Measured, newConnections, requests } from './tunnel/load.ts'
-import { cpuSeconds, has, residentKib, stopAll } from './tunnel/processes.ts'
+import {
+  type Measurement,
+  measureBulk,
+  measureNewConnections,
+  measureRequests,
+  openIdle,
+} from './tunnel/load.ts'
+import { cpuSeconds, hasProgram, residentKib, stopAll } from './tunnel/processes.ts'
 import { type Case, type Idle, type Result, report } from './tunnel/report.ts'
 import { type Body, pathOf, startUpstream } from './tunnel/upstream.ts'
 
@@ -20,13 +26,13 @@ const TOOLS: Record<string, string> = {
   haproxy: 'haproxy',
   sshd: 'openssh-server',
 }
-const quick = process.argv.includes('--quick')
-const ROUNDS = Number(process.env.ROUNDS ?? (quick ? 2 : 3))
-const SECONDS = Number(process.env.SECONDS ?? (quick ? 1 : 2))
+const QUICK = process.argv.includes('--quick')
+const ROUNDS = Number(process.env.ROUNDS ?? (QUICK ? 2 : 3))
+const SECONDS = Number(process.env.SECONDS ?? (QUICK ? 1 : 2))
 const IDLE_CONNECTIONS = 1000
 const WARM_UP_SECONDS = 2
 
-const missing = Object.keys(TOOLS).filter((tool) => !has(tool))
+const missing = Object.keys(TOOLS).filter((tool) => !hasProgram(tool))
 if (missing.length > 0) {
   const packages = missing.map((tool) => TOOLS[tool]).join(' ')
   console.error(`Not here: ${missing.join(', ')}. On Debian: apt-get install -y ${packages}`)
@@ -39,8 +45,9 @@ chmodSync(dir, 0o755)
 try {
   const candidates = await startCandidates(dir, await startUpstream(dir))
   // Code that is compiled as it runs is slow at first, and nobody's tunnel is always new.
-  for (const { http } of candidates) if (http) await requests(http, pathOf('128 B'), 50, WARM_UP_SECONDS)
-  const results = await measure(candidates, quick ? quickCases() : allCases())
+  for (const { http } of candidates)
+    if (http) await measureRequests(http, pathOf('128 B'), 50, WARM_UP_SECONDS)
+  const results = await measure(candidates, QUICK ? quickCases() : allCases())
   const text = report({ results, idle: await measureIdle(candidates), rounds: ROUNDS, seconds: SECONDS })
   console.log(text)
   if (process.argv.includes('--write'))
@@ -54,15 +61,15 @@ function keepAlive(body: Body, connections: number): Case {
   return {
     name: `${body}, keep-alive, ${connections} connection${connections === 1 ? '' : 's'}`,
     unit: 'requests/s',
-    run: ({ http }) => http && requests(http, pathOf(body), connections, SECONDS),
+    run: ({ http }) => http && measureRequests(http, pathOf(body), connections, SECONDS),
   }
 }
 
-function fresh(body: Body, connections: number): Case {
+function newConnection(body: Body, connections: number): Case {
   return {
     name: `${body}, new connections, ${connections} at once`,
     unit: 'requests/s',
-    run: ({ http }) => http && newConnections(http, pathOf(body), connections, SECONDS),
+    run: ({ http }) => http && measureNewConnections(http, pathOf(body), connections, SECONDS),
   }
 }
 
@@ -70,7 +77,7 @@ function stream(direction: 'down' | 'up', streams: number): Case {
   return {
     name: `TCP ${direction}, ${streams} stream${streams === 1 ? '' : 's'}`,
     unit: 'MB/s',
-    run: ({ tcp }) => (tcp === undefined ? undefined : bulk(tcp, direction, streams, SECONDS)),
+    run: ({ tcp }) => (tcp === undefined ? undefined : measureBulk(tcp, direction, streams, SECONDS)),
   }
 }
 
@@ -80,28 +87,34 @@ function bulkCases(): Case[] {
 
 function quickCases(): Case[] {
   const small = [1, 50, 200].map((connections) => keepAlive('128 B', connections))
-  return [...small, keepAlive('64 KB', 50), fresh('128 B', 50), ...bulkCases()]
+  return [...small, keepAlive('64 KB', 50), newConnection('128 B', 50), ...bulkCases()]
 }
 
 function allCases(): Case[] {
   const bodies: Body[] = ['128 B', '64 KB', '10 MB']
-  const kept = bodies.flatMap((body) => [1, 50, 200].map((connections) => keepAlive(body, connections)))
-  return [...kept, ...[1, 50, 200].map((connections) => fresh('128 B', connections)), ...bulkCases()]
+  const keepAliveCases = bodies.flatMap((body) =>
+    [1, 50, 200].map((connections) => keepAlive(body, connections)),
+  )
+  return [
+    ...keepAliveCases,
+    ...[1, 50, 200].map((connections) => newConnection('128 B', connections)),
+    ...bulkCases(),
+  ]
 }
 
 async function measure(candidates: readonly Candidate[], cases: readonly Case[]): Promise<Result[]> {
   const results: Result[] = []
-  for (const each of cases) {
-    const rounds = new Map<string, (Measured & { cpu: number })[]>()
+  for (const loadCase of cases) {
+    const rounds = new Map<string, (Measurement & { cpu: number })[]>()
     for (let round = 0; round < ROUNDS; round++) {
       for (const candidate of candidates) {
-        const measured = await measureOne(each, candidate)
+        const measured = await measureOne(loadCase, candidate)
         if (measured === undefined) continue
         rounds.set(candidate.name, [...(rounds.get(candidate.name) ?? []), measured])
       }
     }
-    results.push({ case: each, rounds })
-    console.error(`measured: ${each.name}`)
+    results.push({ case: loadCase, rounds })
+    console.error(`measured: ${loadCase.name}`)
   }
   return results
 }
@@ -109,7 +122,7 @@ async function measure(candidates: readonly Candidate[], cases: readonly Case[])
 async function measureOne(
   { name, run }: Case,
   candidate: Candidate,
-): Promise<(Measured & { cpu: number }) | undefined> {
+): Promise<(Measurement & { cpu: number }) | undefined> {
   const groups = [...new Set(Object.values(candidate.parts))]
   const before = cpuSeconds(groups)
   try {
@@ -127,7 +140,7 @@ async function measureIdle(candidates: readonly Candidate[]): Promise<Idle[]> {
   for (const { name, http, parts } of candidates) {
     if (http === undefined || Object.keys(parts).length === 0) continue
     const before = Object.values(parts).map(residentKib)
-    const close = await idle(http, pathOf('128 B'), IDLE_CONNECTIONS)
+    const close = await openIdle(http, pathOf('128 B'), IDLE_CONNECTIONS)
     const kib = Object.entries(parts).map(([part, group], index) => {
       return [part, (residentKib(group) - before[index]!) / IDLE_CONNECTIONS] as const
     })

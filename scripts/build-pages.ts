@@ -7,16 +7,17 @@ const root = join(import.meta.dirname, '..')
 /** Each page and the address below which it is served. */
 const PAGES = { inspector: '/', dashboard: '/dashboard/' }
 
-const wanted = process.argv.slice(2)
+const requestedPages = process.argv.slice(2)
 for (const [page, base] of Object.entries(PAGES)) {
-  if ((wanted.length === 0 || wanted.includes(page)) && (await isStale(page))) await build(page, base)
+  if ((requestedPages.length === 0 || requestedPages.includes(page)) && (await isStale(page)))
+    await build(page, base)
 }
 
 async function isStale(page: string): Promise<boolean> {
-  const built = await stat(join(root, 'dist', page, 'index.html')).catch(() => undefined)
-  if (!built) return true
+  const entry = await stat(join(root, 'dist', page, 'index.html')).catch(() => undefined)
+  if (!entry) return true
   for await (const file of glob(`src/web/{${page}/**/,shared/**/,}*.{ts,tsx,css,html,svg}`, { cwd: root })) {
-    if (!file.endsWith('.test.ts') && (await stat(join(root, file))).mtimeMs > built.mtimeMs) return true
+    if (!file.endsWith('.test.ts') && (await stat(join(root, file))).mtimeMs > entry.mtimeMs) return true
   }
   return false
 }
@@ -27,16 +28,16 @@ async function build(page: string, base: string): Promise<void> {
   const { build: bundle } = await import('vite')
   const { pageConfig } = await import('../src/web/vite.config.ts')
   const target = join(root, 'dist', page)
-  const aside = join(root, 'dist', `.${page}-${process.pid}`)
-  const former = `${aside}-former`
+  const staging = join(root, 'dist', `.${page}-${process.pid}`)
+  const previous = `${staging}-former`
   await mkdir(join(root, 'dist'), { recursive: true })
-  await bundle(pageConfig(page, aside, base))
-  await rename(target, former).catch(() => {})
+  await bundle(pageConfig(page, staging, base))
+  await rename(target, previous).catch(() => {})
   try {
-    await rename(aside, target)
+    await rename(staging, target)
   } catch {
     // Somebody else built the same page at the same moment; theirs is as good.
-    await rm(aside, { recursive: true, force: true })
+    await rm(staging, { recursive: true, force: true })
   }
-  await rm(former, { recursive: true, force: true })
+  await rm(previous, { recursive: true, force: true })
 }

@@ -3,12 +3,12 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Candidate } from './candidates.ts'
-import { freePort, start } from './processes.ts'
+import { findFreePort, startProgram } from './processes.ts'
 import { startNginx, type Upstream } from './upstream.ts'
 
 /** nginx as a reverse proxy that keeps its connections to the upstream. */
 export async function startNginxHop(dir: string, upstream: Upstream): Promise<Candidate> {
-  const port = await freePort()
+  const port = await findFreePort()
   const hop = await startNginx(
     dir,
     'hop',
@@ -21,35 +21,37 @@ export async function startNginxHop(dir: string, upstream: Upstream): Promise<Ca
 
 /** haproxy, which passes bytes on. */
 export async function startHaproxy(dir: string, upstream: Upstream): Promise<Candidate> {
-  const [http, tcp] = [await freePort(), await freePort()]
+  const [http, tcp] = [await findFreePort(), await findFreePort()]
   const file = join(dir, 'haproxy.cfg')
-  const pass = (name: string, from: number, to: number) =>
+  const listenSection = (name: string, from: number, to: number) =>
     `listen ${name}\n  bind 127.0.0.1:${from}\n  server upstream 127.0.0.1:${to}\n`
   writeFileSync(
     file,
-    `global\n  maxconn 8000\n  nbthread 1\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5m\n  timeout server 5m\n${pass('http', http, upstream.http)}${pass('tcp', tcp, upstream.tcp)}`,
+    `global\n  maxconn 8000\n  nbthread 1\ndefaults\n  mode tcp\n  timeout connect 5s\n  timeout client 5m\n  timeout server 5m\n${listenSection('http', http, upstream.http)}${listenSection('tcp', tcp, upstream.tcp)}`,
   )
-  const edge = await start('haproxy', ['-db', '-f', file], { listens: tcp })
+  const edge = await startProgram('haproxy', ['-db', '-f', file], { listens: tcp })
   return { name: 'haproxy', http: { port: http, host: 'bench' }, tcp, parts: { edge } }
 }
 
 /** A real sshd, and a real ssh that forwards two ports of it back. */
 export async function startOpenSsh(dir: string, upstream: Upstream): Promise<Candidate> {
-  const [port, http, tcp] = [await freePort(), await freePort(), await freePort()]
-  const at = (name: string) => join(dir, name)
+  const [port, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
+  const inDir = (name: string) => join(dir, name)
   for (const key of ['host_key', 'user_key'])
-    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', at(key)])
-  writeFileSync(at('authorized_keys'), readFileSync(at('user_key.pub')), { mode: 0o600 })
+    execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', inDir(key)])
+  writeFileSync(inDir('authorized_keys'), readFileSync(inDir('user_key.pub')), { mode: 0o600 })
   writeFileSync(
-    at('sshd_config'),
-    `Port ${port}\nListenAddress 127.0.0.1\nHostKey ${at('host_key')}\nAuthorizedKeysFile ${at('authorized_keys')}\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nMaxSessions 1000\n`,
+    inDir('sshd_config'),
+    `Port ${port}\nListenAddress 127.0.0.1\nHostKey ${inDir('host_key')}\nAuthorizedKeysFile ${inDir('authorized_keys')}\nPidFile none\nStrictModes no\nUsePAM no\nPermitRootLogin yes\nMaxSessions 1000\n`,
   )
   if (userInfo().uid === 0) mkdirSync('/run/sshd', { recursive: true })
-  const edge = await start('/usr/sbin/sshd', ['-D', '-e', '-f', at('sshd_config')], { listens: port })
-  const agent = await start(
+  const edge = await startProgram('/usr/sbin/sshd', ['-D', '-e', '-f', inDir('sshd_config')], {
+    listens: port,
+  })
+  const agent = await startProgram(
     'ssh',
     [
-      ...['-N', '-F', 'none', '-p', String(port), '-i', at('user_key'), '-l', userInfo().username],
+      ...['-N', '-F', 'none', '-p', String(port), '-i', inDir('user_key'), '-l', userInfo().username],
       ...['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null'],
       ...['-o', 'ExitOnForwardFailure=yes', '-o', 'BatchMode=yes'],
       ...['-R', `127.0.0.1:${http}:127.0.0.1:${upstream.http}`],

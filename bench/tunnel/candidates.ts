@@ -1,7 +1,7 @@
 import { startHaproxy, startNginxHop, startOpenSsh } from './anchors.ts'
-import { others } from './others.ts'
+import { OTHER_TUNNELS } from './others.ts'
 import { startAdit } from './platform.ts'
-import { has } from './processes.ts'
+import { hasProgram } from './processes.ts'
 import type { Upstream } from './upstream.ts'
 
 /** One way to the same upstream. */
@@ -19,20 +19,20 @@ export async function startCandidates(dir: string, upstream: Upstream): Promise<
   const candidates: Candidate[] = [
     { name: 'direct', http: { port: upstream.http, host: 'bench' }, tcp: upstream.tcp, parts: {} },
   ]
-  const ways: Record<string, () => Promise<Candidate[]>> = {
+  const starters: Record<string, () => Promise<Candidate[]>> = {
     'nginx hop': async () => [await startNginxHop(dir, upstream)],
     haproxy: async () => [await startHaproxy(dir, upstream)],
     'OpenSSH -R': async () => [await startOpenSsh(dir, upstream)],
     platform: () => startAdit(dir, upstream),
     ...Object.fromEntries(
-      Object.entries(others)
-        .filter(([program]) => has(program))
+      Object.entries(OTHER_TUNNELS)
+        .filter(([program]) => hasProgram(program))
         .map(([program, startOther]) => [program, async () => [await startOther(dir, upstream)]]),
     ),
   }
-  for (const [name, startWay] of Object.entries(ways)) {
+  for (const [name, startCandidate] of Object.entries(starters)) {
     try {
-      candidates.push(...(await startWay()))
+      candidates.push(...(await startCandidate()))
     } catch (error) {
       console.error(`${name} is left out: ${(error as Error).message}`)
     }

@@ -6,7 +6,7 @@ import { promisify } from 'node:util'
 const run = promisify(execFile)
 
 /** What one measurement gave. */
-export interface Measured {
+export interface Measurement {
   /** Requests per second, or MB per second for bulk. */
   readonly rate: number
   /** How many requests, or bytes. */
@@ -21,38 +21,39 @@ export interface HttpTarget {
 }
 
 /** Keep-alive requests with wrk, which uses one thread. */
-export async function requests(
+export async function measureRequests(
   { port, host }: HttpTarget,
   path: string,
   connections: number,
   seconds: number,
-): Promise<Measured> {
+): Promise<Measurement> {
   const url = `http://127.0.0.1:${port}${path}`
   const args = ['-t1', `-c${connections}`, `-d${seconds}`, '--latency', '-H', `Host: ${host}`, url]
   const { stdout } = await run('wrk', args)
-  const wrong = /Non-2xx.*|Socket errors: connect [1-9].*|read [1-9]\d*,.*/.exec(stdout)
-  if (wrong !== null) throw new Error(`wrk at ${url}: ${wrong[0]}`)
+  const failure = /Non-2xx.*|Socket errors: connect [1-9].*|read [1-9]\d*,.*/.exec(stdout)
+  if (failure !== null) throw new Error(`wrk at ${url}: ${failure[0]}`)
   return {
     rate: Number(/Requests\/sec: +([\d.]+)/.exec(stdout)![1]),
     count: Number(/(\d+) requests in/.exec(stdout)![1]),
-    p50: milliseconds(/50% +(\S+)/.exec(stdout)![1]!),
-    p99: milliseconds(/99% +(\S+)/.exec(stdout)![1]!),
+    p50: parseMilliseconds(/50% +(\S+)/.exec(stdout)![1]!),
+    p99: parseMilliseconds(/99% +(\S+)/.exec(stdout)![1]!),
   }
 }
 
 /** A new connection for each request, with ab. */
-export async function newConnections(
+export async function measureNewConnections(
   { port, host }: HttpTarget,
   path: string,
   connections: number,
   seconds: number,
-): Promise<Measured> {
+): Promise<Measurement> {
   const url = `http://127.0.0.1:${port}${path}`
   const limit = ['-t', String(seconds), '-n', '1000000', '-c', String(connections)]
   const { stdout } = await run('ab', ['-q', '-r', ...limit, '-H', `Host: ${host}`, url])
   const failed = Number(/Failed requests: +(\d+)/.exec(stdout)![1])
-  const other = Number(/Non-2xx responses: +(\d+)/.exec(stdout)?.[1] ?? 0)
-  if (failed + other > 0) throw new Error(`ab at ${url}: ${failed} failed, ${other} answered otherwise`)
+  const nonSuccess = Number(/Non-2xx responses: +(\d+)/.exec(stdout)?.[1] ?? 0)
+  if (failed + nonSuccess > 0)
+    throw new Error(`ab at ${url}: ${failed} failed, ${nonSuccess} answered otherwise`)
   return {
     rate: Number(/Requests per second: +([\d.]+)/.exec(stdout)![1]),
     count: Number(/Complete requests: +(\d+)/.exec(stdout)![1]),
@@ -62,12 +63,12 @@ export async function newConnections(
 }
 
 /** TCP at full speed with iperf3: `down` is towards the visitor. */
-export async function bulk(
+export async function measureBulk(
   port: number,
   direction: 'down' | 'up',
   streams: number,
   seconds: number,
-): Promise<Measured> {
+): Promise<Measurement> {
   const args = ['-c', '127.0.0.1', '-p', String(port), '-t', String(seconds), '-P', String(streams), '--json']
   const received = await runIperf(direction === 'down' ? [...args, '-R'] : args)
   return { rate: received.bits_per_second / 8e6, count: received.bytes }
@@ -88,16 +89,16 @@ async function runIperf(args: string[], attempts = 20): Promise<{ bits_per_secon
 }
 
 /** Connections that have had one answer each and then stay idle; closes them by the function given back. */
-export async function idle({ port, host }: HttpTarget, path: string, count: number): Promise<() => void> {
+export async function openIdle({ port, host }: HttpTarget, path: string, count: number): Promise<() => void> {
   const sockets: Socket[] = []
   const close = () => {
     for (const socket of sockets) socket.destroy()
   }
   while (sockets.length < count) {
-    const some = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'))
-    sockets.push(...some)
+    const batch = Array.from({ length: 50 }, () => connect(port, '127.0.0.1'))
+    sockets.push(...batch)
     await Promise.all(
-      some.map(async (socket) => {
+      batch.map(async (socket) => {
         socket.on('error', () => {})
         socket.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\n\r\n`)
         await once(socket, 'data')
@@ -107,7 +108,7 @@ export async function idle({ port, host }: HttpTarget, path: string, count: numb
   return close
 }
 
-function milliseconds(text: string): number {
+function parseMilliseconds(text: string): number {
   const [, number, unit] = /^([\d.]+)(us|ms|s)$/.exec(text)!
   return Number(number) * { us: 0.001, ms: 1, s: 1000 }[unit as 'us' | 'ms' | 's']
 }

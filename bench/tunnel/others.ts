@@ -2,27 +2,29 @@ import { execFileSync } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Candidate } from './candidates.ts'
-import { freePort, start } from './processes.ts'
+import { findFreePort, startProgram } from './processes.ts'
 import type { Upstream } from './upstream.ts'
 
 /** Other tunnels whose visitors come in by plain TCP; each is measured when its program is on the PATH. */
-export const others: Record<string, (dir: string, upstream: Upstream) => Promise<Candidate>> = {
+export const OTHER_TUNNELS: Record<string, (dir: string, upstream: Upstream) => Promise<Candidate>> = {
   async chisel(_dir, upstream) {
-    const [server, http, tcp] = [await freePort(), await freePort(), await freePort()]
+    const [server, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
     const listening = ['server', '--reverse', '--host', '127.0.0.1', '--port', String(server)]
-    const edge = await start('chisel', listening, { listens: server })
+    const edge = await startProgram('chisel', listening, { listens: server })
     const forwards = [
       `R:127.0.0.1:${http}:127.0.0.1:${upstream.http}`,
       `R:127.0.0.1:${tcp}:127.0.0.1:${upstream.tcp}`,
     ]
-    const agent = await start('chisel', ['client', `127.0.0.1:${server}`, ...forwards], { listens: tcp })
+    const agent = await startProgram('chisel', ['client', `127.0.0.1:${server}`, ...forwards], {
+      listens: tcp,
+    })
     return { name: 'chisel', http: { port: http, host: 'bench' }, tcp, parts: { edge, agent } }
   },
   async bore(_dir, upstream) {
-    const [http, tcp] = [await freePort(), await freePort()]
-    const edge = await start('bore', ['server', '--min-port', '1024'], { listens: 7835 })
+    const [http, tcp] = [await findFreePort(), await findFreePort()]
+    const edge = await startProgram('bore', ['server', '--min-port', '1024'], { listens: 7835 })
     const local = (port: number, publicPort: number) =>
-      start('bore', ['local', String(port), '--to', '127.0.0.1', '--port', String(publicPort)], {
+      startProgram('bore', ['local', String(port), '--to', '127.0.0.1', '--port', String(publicPort)], {
         listens: publicPort,
       })
     const agent = await local(upstream.http, http)
@@ -30,7 +32,7 @@ export const others: Record<string, (dir: string, upstream: Upstream) => Promise
     return { name: 'bore', http: { port: http, host: 'bench' }, tcp, parts: { edge, agent, second } }
   },
   async frps(dir, upstream) {
-    const [server, http, tcp] = [await freePort(), await freePort(), await freePort()]
+    const [server, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
     const proxy = (name: string, local: number, remote: number) =>
       `[[proxies]]\nname = "${name}"\ntype = "tcp"\nlocalIP = "127.0.0.1"\nlocalPort = ${local}\nremotePort = ${remote}\n`
     const served = write(dir, 'frps.toml', `bindAddr = "127.0.0.1"\nbindPort = ${server}\n`)
@@ -39,12 +41,12 @@ export const others: Record<string, (dir: string, upstream: Upstream) => Promise
       'frpc.toml',
       `serverAddr = "127.0.0.1"\nserverPort = ${server}\n${proxy('http', upstream.http, http)}${proxy('tcp', upstream.tcp, tcp)}`,
     )
-    const edge = await start('frps', ['-c', served], { listens: server })
-    const agent = await start('frpc', ['-c', client], { listens: tcp })
+    const edge = await startProgram('frps', ['-c', served], { listens: server })
+    const agent = await startProgram('frpc', ['-c', client], { listens: tcp })
     return { name: 'frp', http: { port: http, host: 'bench' }, tcp, parts: { edge, agent } }
   },
   async rathole(dir, upstream) {
-    const [server, http, tcp] = [await freePort(), await freePort(), await freePort()]
+    const [server, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
     const token = 'token = "bench"'
     const served = write(
       dir,
@@ -56,16 +58,21 @@ export const others: Record<string, (dir: string, upstream: Upstream) => Promise
       'rathole-client.toml',
       `[client]\nremote_addr = "127.0.0.1:${server}"\n[client.services.http]\n${token}\nlocal_addr = "127.0.0.1:${upstream.http}"\n[client.services.tcp]\n${token}\nlocal_addr = "127.0.0.1:${upstream.tcp}"\n`,
     )
-    const edge = await start('rathole', ['--server', served], { listens: server })
+    const edge = await startProgram('rathole', ['--server', served], { listens: server })
     // A service has its port only once the client has asked for it.
-    const agent = await start('rathole', ['--client', client], { listens: http })
+    const agent = await startProgram('rathole', ['--client', client], { listens: http })
     return { name: 'rathole', http: { port: http, host: 'bench' }, tcp, parts: { edge, agent } }
   },
   async sish(dir, upstream) {
-    const [server, web, http, tcp] = await Promise.all([freePort(), freePort(), freePort(), freePort()])
+    const [server, web, http, tcp] = await Promise.all([
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+      findFreePort(),
+    ])
     const key = join(dir, 'sish_key')
     execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])
-    const edge = await start(
+    const edge = await startProgram(
       'sish',
       [
         ...[`--ssh-address=127.0.0.1:${server}`, `--http-address=127.0.0.1:${web}`],
@@ -77,7 +84,7 @@ export const others: Record<string, (dir: string, upstream: Upstream) => Promise
       ],
       { listens: server },
     )
-    const agent = await start(
+    const agent = await startProgram(
       'ssh',
       [
         ...['-N', '-F', 'none', '-p', String(server), '-i', key, '-l', 'bench'],

@@ -2,10 +2,10 @@ import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Candidate } from './candidates.ts'
-import { start } from './processes.ts'
+import { startProgram } from './processes.ts'
 import type { Upstream } from './upstream.ts'
 
-const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
+const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh']
 
 /** Our server in a home of its own. */
@@ -31,7 +31,7 @@ export async function startServer(
   const env = { PATH: process.env.PATH, HOME: home, ADIT_DATA_DIR: dataDir, ...extraEnv }
   const addresses = LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])
   const flags = [...addresses, '--dns-addr', 'false', '--log-level', 'error', ...extraFlags]
-  const edge = await start(adit, ['server', ...flags], { says: /Adit is ready/ }, env)
+  const edge = await startProgram(ADIT_PROGRAM, ['server', ...flags], { prints: /Adit is ready/ }, env)
   const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
   return {
     edge,
@@ -39,7 +39,7 @@ export async function startServer(
     credentials,
     port: Number(new URL(credentials.http_url).port),
     async call(method, path, body) {
-      const answer = await fetch(`${credentials.api_url}${path}`, {
+      const response = await fetch(`${credentials.api_url}${path}`, {
         method,
         headers: {
           authorization: `Bearer ${credentials.api_key}`,
@@ -47,8 +47,8 @@ export async function startServer(
         },
         ...(body !== undefined && { body: JSON.stringify(body) }),
       })
-      if (!answer.ok) throw new Error(`${method} ${path}: ${await answer.text()}`)
-      return answer.status === 204 ? {} : ((await answer.json()) as Record<string, unknown>)
+      if (!response.ok) throw new Error(`${method} ${path}: ${await response.text()}`)
+      return response.status === 204 ? {} : ((await response.json()) as Record<string, unknown>)
     },
   }
 }
@@ -57,8 +57,8 @@ export async function startServer(
 export function startAgent({ env }: Platform, dir: string, tunnels: Record<string, object>): Promise<number> {
   const file = join(dir, 'adit.yml')
   writeFileSync(file, JSON.stringify({ version: '2', web_addr: 'false', tunnels }), { mode: 0o600 })
-  const says = new RegExp(`(Forwarding[\\s\\S]*){${Object.keys(tunnels).length}}`)
-  return start(adit, ['start', '--all', `--config=${file}`], { says }, env)
+  const prints = new RegExp(`(Forwarding[\\s\\S]*){${Object.keys(tunnels).length}}`)
+  return startProgram(ADIT_PROGRAM, ['start', '--all', `--config=${file}`], { prints }, env)
 }
 
 /** Our server with our own agent, the official SDK and a plain SSH client. TLS on the agent links, as always. */
@@ -80,23 +80,28 @@ export async function startAdit(dir: string, upstream: Upstream): Promise<Candid
     raw: { proto: 'tcp', addr: upstream.tcp },
   })
   const [tcp] = await tcpPorts()
-  const at = (name: string) => ({ port, host: `${name}.adit.localhost:${port}` })
-  const ours: Candidate[] = [
-    { name: 'Adit', http: at('plain'), tcp: tcp!, parts: { edge, agent } },
-    { name: 'Adit, inspecting', http: at('watched'), parts: { edge, agent } },
+  const httpTarget = (name: string) => ({ port, host: `${name}.adit.localhost:${port}` })
+  const candidates: Candidate[] = [
+    { name: 'Adit', http: httpTarget('plain'), tcp: tcp!, parts: { edge, agent } },
+    { name: 'Adit, inspecting', http: httpTarget('watched'), parts: { edge, agent } },
   ]
 
   const script = join(import.meta.dirname, 'sdk-agent.ts')
   const { agent_addr: server, ca_file: authority, authtoken } = credentials
   const args = [script, server, authority, authtoken, 'sdk.adit.localhost', upstream.http, upstream.tcp]
-  const sdk = await start(process.execPath, args.map(String), { says: /ready/ }, env)
+  const sdk = await startProgram(process.execPath, args.map(String), { prints: /ready/ }, env)
   const sdkTcp = (await tcpPorts()).find((other) => other !== tcp)
-  ours.push({ name: 'official SDK', http: at('sdk'), tcp: sdkTcp!, parts: { edge, agent: sdk } })
+  candidates.push({
+    name: 'official SDK',
+    http: httpTarget('sdk'),
+    tcp: sdkTcp!,
+    parts: { edge, agent: sdk },
+  })
 
   const client = await startSshClient(dir, upstream, platform)
   const sshTcp = (await tcpPorts()).find((other) => other !== tcp && other !== sdkTcp)
-  ours.push({ name: SSH_CLIENT, http: at('ssh'), tcp: sshTcp!, parts: { edge, agent: client } })
-  return ours
+  candidates.push({ name: SSH_CLIENT, http: httpTarget('ssh'), tcp: sshTcp!, parts: { edge, agent: client } })
+  return candidates
 }
 
 export const SSH_CLIENT = "OpenSSH client to Adit's gateway"
@@ -107,7 +112,7 @@ async function startSshClient(dir: string, upstream: Upstream, platform: Platfor
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])
   await platform.call('POST', '/ssh_credentials', { public_key: readFileSync(`${key}.pub`, 'utf8').trim() })
   const [host = '', port = ''] = platform.credentials.ssh_addr!.split(':')
-  return start(
+  return startProgram(
     'ssh',
     [
       ...['-N', '-F', 'none', '-p', port, '-i', key, '-l', 'bench'],
@@ -120,6 +125,6 @@ async function startSshClient(dir: string, upstream: Upstream, platform: Platfor
         host,
       ],
     ],
-    { says: /Allocated port/ },
+    { prints: /Allocated port/ },
   )
 }

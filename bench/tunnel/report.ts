@@ -1,19 +1,19 @@
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
 import type { Candidate } from './candidates.ts'
-import type { Measured } from './load.ts'
+import type { Measurement } from './load.ts'
 import { SSH_CLIENT } from './platform.ts'
 
 /** One kind of load, run on every candidate that can take it. */
 export interface Case {
   readonly name: string
   readonly unit: 'requests/s' | 'MB/s'
-  run(candidate: Candidate): Promise<Measured> | undefined
+  run(candidate: Candidate): Promise<Measurement> | undefined
 }
 
 /** What every candidate did with a load, round by round. */
 export interface Result {
   readonly case: Case
-  readonly rounds: ReadonlyMap<string, readonly (Measured & { cpu: number })[]>
+  readonly rounds: ReadonlyMap<string, readonly (Measurement & { cpu: number })[]>
 }
 
 /** KiB for each idle connection, by part. */
@@ -22,7 +22,7 @@ export interface Idle {
   readonly kib: Readonly<Record<string, number>>
 }
 
-export interface Findings {
+export interface BenchmarkResults {
   readonly results: readonly Result[]
   readonly idle: readonly Idle[]
   readonly rounds: number
@@ -30,28 +30,28 @@ export interface Findings {
 }
 
 /** What we set out to reach, as ratios to the anchors of the same run. */
-const TARGETS: readonly { of: RegExp; against: string; least: number; who?: string }[] = [
-  { of: /^128 B, keep-alive, 50/, against: 'OpenSSH -R', least: 1.2 },
-  { of: /^128 B, keep-alive, 50/, against: 'nginx hop', least: 0.35 },
-  { of: /^128 B, keep-alive, 50/, against: 'official SDK', least: 1.5 },
-  { of: /^128 B, new connections, 50/, against: 'OpenSSH -R', least: 0.8 },
-  { of: /^TCP down, 1/, against: 'OpenSSH -R', least: 1 },
-  { of: /^TCP up, 1/, against: 'OpenSSH -R', least: 0.85 },
-  { of: /^TCP down, 4/, against: 'OpenSSH -R', least: 1 },
-  { of: /^TCP up, 4/, against: 'OpenSSH -R', least: 1 },
-  { who: SSH_CLIENT, of: /^128 B, keep-alive, 50/, against: 'OpenSSH -R', least: 0.5 },
-  { who: SSH_CLIENT, of: /^TCP down, 1/, against: 'OpenSSH -R', least: 0.5 },
-  { who: SSH_CLIENT, of: /^TCP up, 1/, against: 'OpenSSH -R', least: 0.5 },
+const TARGETS: readonly { loadName: RegExp; against: string; min: number; who?: string }[] = [
+  { loadName: /^128 B, keep-alive, 50/, against: 'OpenSSH -R', min: 1.2 },
+  { loadName: /^128 B, keep-alive, 50/, against: 'nginx hop', min: 0.35 },
+  { loadName: /^128 B, keep-alive, 50/, against: 'official SDK', min: 1.5 },
+  { loadName: /^128 B, new connections, 50/, against: 'OpenSSH -R', min: 0.8 },
+  { loadName: /^TCP down, 1/, against: 'OpenSSH -R', min: 1 },
+  { loadName: /^TCP up, 1/, against: 'OpenSSH -R', min: 0.85 },
+  { loadName: /^TCP down, 4/, against: 'OpenSSH -R', min: 1 },
+  { loadName: /^TCP up, 4/, against: 'OpenSSH -R', min: 1 },
+  { who: SSH_CLIENT, loadName: /^128 B, keep-alive, 50/, against: 'OpenSSH -R', min: 0.5 },
+  { who: SSH_CLIENT, loadName: /^TCP down, 1/, against: 'OpenSSH -R', min: 0.5 },
+  { who: SSH_CLIENT, loadName: /^TCP up, 1/, against: 'OpenSSH -R', min: 0.5 },
 ]
 const P50_TARGET_MS = 0.35
 const IDLE_TARGET_KIB = 8
 
 /** The whole report as Markdown. */
-export function report(findings: Findings): string {
+export function report(findings: BenchmarkResults): string {
   return `${[intro(findings), targets(findings), ...findings.results.map(caseTable), idleTable(findings.idle)].join('\n\n')}\n`
 }
 
-function intro({ rounds, seconds }: Findings): string {
+function intro({ rounds, seconds }: BenchmarkResults): string {
   const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() || process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`
   return `# Benchmarks
 
@@ -71,19 +71,19 @@ a ratio to a neighbour in the same run says more than a rate, and processor time
 what an agent does unless told otherwise. *official SDK* is its agent on our server. The agent link is TLS.`
 }
 
-function targets({ results, idle }: Findings): string {
-  const rows = TARGETS.flatMap(({ of, against, least, who = 'Adit' }) => {
-    const result = results.find(({ case: { name } }) => of.test(name))
-    const ours = result && rate(result, who)
-    const theirs = result && rate(result, against)
+function targets({ results, idle }: BenchmarkResults): string {
+  const rows = TARGETS.flatMap(({ loadName, against, min, who = 'Adit' }) => {
+    const result = results.find(({ case: { name } }) => loadName.test(name))
+    const ours = result && medianRate(result, who)
+    const theirs = result && medianRate(result, against)
     if (ours === undefined || theirs === undefined) return []
     const ratio = ours / theirs
     return [
-      row(
+      formatRow(
         `${who === 'Adit' ? '' : `${who}: `}${result!.case.name}`,
-        `${least} × ${against}`,
+        `${min} × ${against}`,
         ratio.toFixed(2),
-        ratio >= least ? 'yes' : '**no**',
+        ratio >= min ? 'yes' : '**no**',
       ),
     ]
   })
@@ -91,7 +91,7 @@ function targets({ results, idle }: Findings): string {
   const p50 = median(single?.rounds.get('Adit')?.map(({ p50 = 0 }) => p50) ?? [])
   if (p50 !== undefined)
     rows.push(
-      row(
+      formatRow(
         'p50 at 1 connection',
         `≤ ${P50_TARGET_MS} ms`,
         `${p50.toFixed(2)} ms`,
@@ -100,14 +100,16 @@ function targets({ results, idle }: Findings): string {
     )
   for (const [part, kib] of Object.entries(idle.find(({ name }) => name === 'Adit')?.kib ?? {}))
     rows.push(
-      row(
+      formatRow(
         `idle connection, ${part}`,
         `≤ ${IDLE_TARGET_KIB} KiB`,
         `${kib.toFixed(1)} KiB`,
         kib <= IDLE_TARGET_KIB ? 'yes' : '**no**',
       ),
     )
-  return ['## Targets', '', row('Load', 'Target', 'Reached', 'Met'), '|---|---|---|---|', ...rows].join('\n')
+  return ['## Targets', '', formatRow('Load', 'Target', 'Reached', 'Met'), '|---|---|---|---|', ...rows].join(
+    '\n',
+  )
 }
 
 function caseTable(result: Result): string {
@@ -119,34 +121,36 @@ function caseTable(result: Result): string {
   ].flat()
   const rows = [...result.rounds].map(([candidate, rounds]) => {
     const share = (against: string) => {
-      const theirs = rate(result, against)
-      return theirs === undefined ? '–' : told(rate(result, candidate)! / theirs)
+      const theirs = medianRate(result, against)
+      return theirs === undefined ? '–' : formatRatio(medianRate(result, candidate)! / theirs)
     }
     const cost = median(rounds.map(({ cpu, count }) => (cpu / count) * (isBulk ? 1e9 : 1e5)))!
     const times = isBulk
       ? []
-      : (['p50', 'p99'] as const).map((key) => median(rounds.map((one) => one[key] ?? 0))!.toFixed(2))
-    const shown = candidate === 'direct' ? '–' : told(cost)
-    return row(
+      : (['p50', 'p99'] as const).map((key) =>
+          median(rounds.map((measurement) => measurement[key] ?? 0))!.toFixed(2),
+        )
+    const cpuText = candidate === 'direct' ? '–' : formatRatio(cost)
+    return formatRow(
       candidate,
-      rate(result, candidate)!.toFixed(0),
+      medianRate(result, candidate)!.toFixed(0),
       share('nginx hop'),
       share('OpenSSH -R'),
       ...times,
-      shown,
+      cpuText,
     )
   })
-  return [`## ${name}`, '', row(...head), `|${head.map(() => '---|').join('')}`, ...rows].join('\n')
+  return [`## ${name}`, '', formatRow(...head), `|${head.map(() => '---|').join('')}`, ...rows].join('\n')
 }
 
 /** Nothing can be said of what did not answer once in its turn. */
-function told(value: number): string {
+function formatRatio(value: number): string {
   return Number.isFinite(value) ? value.toFixed(2) : '–'
 }
 
 function idleTable(idle: readonly Idle[]): string {
   const rows = idle.map(({ name, kib }) =>
-    row(
+    formatRow(
       name,
       Object.entries(kib)
         .map(([part, value]) => `${part} ${value.toFixed(1)}`)
@@ -156,14 +160,14 @@ function idleTable(idle: readonly Idle[]): string {
   return [
     '## Memory of an idle connection',
     '',
-    row('', 'KiB resident, over 1,000 connections'),
+    formatRow('', 'KiB resident, over 1,000 connections'),
     '|---|---|',
     ...rows,
   ].join('\n')
 }
 
-function rate({ rounds }: Result, candidate: string): number | undefined {
-  return median(rounds.get(candidate)?.map((one) => one.rate) ?? [])
+function medianRate({ rounds }: Result, candidate: string): number | undefined {
+  return median(rounds.get(candidate)?.map((measurement) => measurement.rate) ?? [])
 }
 
 function median(values: readonly number[]): number | undefined {
@@ -176,6 +180,6 @@ function median(values: readonly number[]): number | undefined {
       : (sorted[middle - 1]! + sorted[middle]!) / 2
 }
 
-function row(...cells: string[]): string {
+function formatRow(...cells: string[]): string {
   return `| ${cells.join(' | ')} |`
 }

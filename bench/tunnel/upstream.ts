@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { freePort, start } from './processes.ts'
+import { findFreePort, startProgram } from './processes.ts'
 
 /** The services behind every tunnel: files over HTTP, and a TCP service that takes or gives all it can. */
 export interface Upstream {
@@ -19,9 +19,9 @@ export async function startUpstream(dir: string): Promise<Upstream> {
   mkdirSync(www)
   for (const [body, bytes] of Object.entries(BODIES))
     writeFileSync(join(www, pathOf(body as Body)), Buffer.alloc(bytes, 'x'))
-  const [http, tcp] = [await freePort(), await freePort()]
+  const [http, tcp] = [await findFreePort(), await findFreePort()]
   await startNginx(dir, 'upstream', http, `root ${www}; sendfile on;`)
-  await start('iperf3', ['-s', '-p', String(tcp)], { listens: tcp })
+  await startProgram('iperf3', ['-s', '-p', String(tcp)], { listens: tcp })
   return { http, tcp }
 }
 
@@ -31,7 +31,7 @@ export function startNginx(
   name: string,
   port: number,
   server: string,
-  before = '',
+  httpDirectives = '',
 ): Promise<number> {
   const temp = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi']
     .map((kind) => `${kind}_temp_path ${dir}/${name}-${kind};`)
@@ -41,8 +41,8 @@ export function startNginx(
     file,
     `worker_processes 1; daemon off; pid ${dir}/${name}.pid; error_log ${dir}/${name}.log;
     events { worker_connections 8192; }
-    http { access_log off; ${temp} keepalive_requests 100000000; ${before}
+    http { access_log off; ${temp} keepalive_requests 100000000; ${httpDirectives}
       server { listen 127.0.0.1:${port} backlog=4096; ${server} } }`,
   )
-  return start('nginx', ['-c', file, '-e', `${dir}/${name}.log`], { listens: port })
+  return startProgram('nginx', ['-c', file, '-e', `${dir}/${name}.log`], { listens: port })
 }
