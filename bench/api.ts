@@ -12,7 +12,7 @@ const SECONDS = Number(process.env.BENCH_SECONDS ?? 0.6)
 const MANY_ROWS = Number(process.env.BENCH_ROWS ?? 1_000_000)
 const FEW_ROWS = 1_000
 const CONNECTIONS = 32
-// Many short turns: what else the machine does then meets all that is compared alike.
+// Many short rounds, so that other load on the machine affects everything compared alike.
 const ROUNDS = 9
 const FLAGS = ['--roles', 'api', '--log-level', 'error', '--api-rate-limit', '0']
 const root = join(import.meta.dirname, '..')
@@ -30,7 +30,7 @@ async function waitForOutput(child: ChildProcess, pattern: RegExp): Promise<stri
   child.stdout!.setEncoding('utf8')
   while (!pattern.test(output)) {
     const [chunk] = (await Promise.race([once(child.stdout!, 'data'), once(child, 'exit')])) as [unknown]
-    if (typeof chunk !== 'string') throw new Error(`the server ended: ${output}`)
+    if (typeof chunk !== 'string') throw new Error(`the server exited: ${output}`)
     output += chunk
   }
   return output
@@ -70,9 +70,9 @@ async function fetchJson(server: Server, path: string): Promise<Record<string, u
   return (await response.json()) as Record<string, unknown>
 }
 
-const BODY = { description: 'made by the benchmark', metadata: '{"team":"blue","purpose":"measuring"}' }
+const BODY = { description: 'created by the benchmark', metadata: '{"team":"blue","purpose":"measuring"}' }
 
-/** A server with so many resources, and ids picked from all of them. */
+/** Starts a server with this many resources and returns a sample of their ids. */
 async function startWithRows(rows: number): Promise<{ server: Server; ids: string[] }> {
   const dataDir = join(home, String(rows))
   await (await startServer(dataDir)).stop()
@@ -80,7 +80,7 @@ async function startWithRows(rows: number): Promise<{ server: Server; ids: strin
   return { server: await startServer(dataDir), ids }
 }
 
-/** Puts rows into the table directly, until there are so many. */
+/** Inserts rows directly into the table until it has this many. */
 function insertRows(dataDir: string, rows: number): string[] {
   const database = new DatabaseSync(join(dataDir, 'adit.db'))
   database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; PRAGMA cache_size = -200000')
@@ -106,7 +106,7 @@ function insertRows(dataDir: string, rows: number): string[] {
   return sampled.map(({ id }) => String(id))
 }
 
-/** Inserts a second when each is a transaction of its own, flushed to disk, and nothing else is done. */
+/** Bare inserts per second, each in its own transaction and flushed to disk. */
 function measureRawInserts(): number {
   const file = join(home, 'raw.db')
   const database = new DatabaseSync(file)
@@ -154,7 +154,7 @@ async function main(): Promise<void> {
   const list = ({ server, ids }: typeof small) =>
     run(
       server,
-      // Pages that are full: the oldest hundred have less behind them.
+      // Full pages only: the oldest hundred have fewer rows after them.
       ids
         .toSorted()
         .slice(100)
@@ -174,7 +174,7 @@ async function main(): Promise<void> {
     raw: [] as LoadResult[],
     create: [] as LoadResult[],
   }
-  // Code is compiled and pages are in memory before anything is measured.
+  // Warm-up: code is compiled and pages are in memory before anything is measured.
   for (const side of [small, large, small, large]) await get(side)
   for (let round = 0; round < ROUNDS; round++) {
     measured.bare.push(await run(bare, constant))
@@ -193,7 +193,7 @@ async function main(): Promise<void> {
   }
   await small.server.stop()
 
-  // Turn by turn: what is compared was measured within the same seconds.
+  // Per round: values that are compared were measured within the same seconds.
   const ratio = (parts: LoadResult[], wholes: LoadResult[], of: (measured: LoadResult) => number) =>
     median(parts.map((part, round) => of(part) / of(wholes[round]!)))
   const share = (part: LoadResult[], whole: LoadResult[]) =>

@@ -1,4 +1,4 @@
-// A bare Fastify route that answers with a constant: what the API is compared with.
+// A bare Fastify route that returns a constant: the baseline of the API benchmark.
 import fastify from 'fastify'
 
 const constant = JSON.parse(process.argv[2] ?? '{}')

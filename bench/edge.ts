@@ -16,10 +16,10 @@ import { localTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../src/resources/index.ts'
 
 /**
- * What configuration costs: processor time of the edge for each request over a bare tunnel, a route without modules,
- * routes with 10 and 10,000 IP rules and one behind a sign-in with a valid session, first beside 10 edges, then beside
- * EDGES (100,000 unless set). The paths take short turns, every second round in the reverse order; each is compared with
- * the bare one of the same round, and the median of all rounds counts, so that other work on the machine disturbs little.
+ * Measures the cost of configuration: CPU time of the edge per request over a bare tunnel, a route without modules,
+ * routes with 10 and 10,000 IP rules, and a route behind a sign-in with a valid session, first among 10 edges, then among
+ * EDGES (default 100,000). The paths alternate in short runs, in reverse order every second round. Each run is compared
+ * with the bare one of its round, and the median of all rounds counts, so that other load on the machine has little effect.
  */
 const PATHS = ['bare', 'route', 'rules-10', 'rules-10000', 'session'] as const
 type Path = (typeof PATHS)[number]
@@ -27,7 +27,7 @@ type Path = (typeof PATHS)[number]
 const ROUNDS = Number(process.env.ROUNDS ?? 15)
 const SECONDS = Number(process.env.SECONDS ?? 0.5)
 const MANY_EDGES = Number(process.env.EDGES ?? 100_000)
-// Enough that the edge always finds several of them waiting: what a request costs depends on that.
+// Enough that the edge always finds several requests waiting: the cost per request depends on that.
 const CONNECTIONS = 64
 const hostOf = (path: string) => `${path}.adit.localhost`
 
@@ -37,7 +37,7 @@ else await compare()
 interface EdgeProcess {
   readonly child: ChildProcess
   readonly port: number
-  /** Of the session that is signed in. */
+  /** The cookie of a signed-in session. */
   readonly cookie: string
   readonly edges: number
 }
@@ -92,7 +92,7 @@ async function readCpuMicroseconds(child: ChildProcess): Promise<number> {
   return microseconds
 }
 
-/** Connections to one path, made before anything is measured: a handshake costs as much as dozens of requests. */
+/** Opens connections to one path before anything is measured: a handshake costs as much as dozens of requests. */
 async function connectClients({ port, cookie }: EdgeProcess, path: Path): Promise<ClientPool> {
   const servername = hostOf(path)
   const sockets = await Promise.all(
@@ -102,12 +102,12 @@ async function connectClients({ port, cookie }: EdgeProcess, path: Path): Promis
       return socket
     }),
   )
-  // The same bytes on every path, so that only what is made of them differs.
+  // The same bytes on every path, so that only their processing differs.
   const request = `GET / HTTP/1.1\r\nHost: ${servername}:${port}\r\nCookie: ${cookie}\r\n\r\n`
   return { sockets, request }
 }
 
-/** Keeps one request under way on each connection; how many were answered. */
+/** Keeps one request in flight on each connection and returns the number of responses. */
 async function sendRequests({ sockets, request }: ClientPool): Promise<number> {
   const deadline = performance.now() + SECONDS * 1000
   let requests = 0
@@ -116,7 +116,7 @@ async function sendRequests({ sockets, request }: ClientPool): Promise<number> {
       (socket) =>
         new Promise<void>((resolve) => {
           socket.on('data', (chunk) => {
-            if (!chunk.toString('latin1').endsWith('hello')) throw new Error(`unexpected answer: ${chunk}`)
+            if (!chunk.toString('latin1').endsWith('hello')) throw new Error(`unexpected response: ${chunk}`)
             requests++
             if (performance.now() < deadline) {
               socket.write(request)
@@ -143,7 +143,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
     log: silentLog,
     certificates: lookup,
     logins: createLogins({
-      // A provider that knows everybody.
+      // An identity provider that accepts every user.
       outbound: {
         fetch: async (url) =>
           String(url).endsWith('/token')
@@ -189,7 +189,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
   process.send?.({ port: httpsPort, cookie: await signIn(httpsPort, ca) })
 }
 
-/** Signs in as a browser does, and answers with the cookies of the session. */
+/** Signs in as a browser does and returns the cookies of the session. */
 async function signIn(port: number, ca: string): Promise<string> {
   const host = hostOf('session')
   const cookiesOf = ({ headers }: Reply) =>
@@ -202,7 +202,7 @@ async function signIn(port: number, ca: string): Promise<string> {
   const state = new URL(String(redirect.headers.location)).searchParams.get('state')
   const path = `/auth/callback?code=c&state=${state}`
   const callback = await askSecurely(port, ca, { host, path, headers: { cookie: cookiesOf(redirect) } })
-  if (callback.status !== 303) throw new Error(`signing in ended with ${callback.status}: ${callback.text}`)
+  if (callback.status !== 303) throw new Error(`sign-in failed with ${callback.status}: ${callback.text}`)
   return cookiesOf(callback)
 }
 

@@ -1,4 +1,4 @@
-// Measures what telling of traffic costs: `npm run bench:events`. ROUNDS and SECONDS shorten or lengthen the run.
+// Measures the cost of traffic events: `npm run bench:events`. ROUNDS and SECONDS shorten or lengthen the run.
 import { once } from 'node:events'
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
@@ -10,16 +10,16 @@ import { cpuSeconds, findFreePort, stopAll } from './tunnel/processes.ts'
 import { pathOf, startUpstream } from './tunnel/upstream.ts'
 
 /**
- * Requests through the server and an agent with no subscription, with one whose sink takes everything, and with one
- * whose sink is dead. They take turns in the same processes, every second round in the reverse order, and each turn is
- * compared with the one of its round without a subscription, so that other work on the machine disturbs little; the median
- * of all rounds counts.
+ * Requests through the server and an agent without a subscription, with one whose sink accepts everything, and with one
+ * whose sink is dead. The modes alternate in the same processes, in reverse order every second round. Each measurement is
+ * compared with the one of its round without a subscription, and the median of all rounds counts, so that other load on
+ * the machine has little effect.
  */
 const MODES = ['off', 'on', 'dead'] as const
 type Mode = (typeof MODES)[number]
 
 const ROUNDS = Number(process.env.ROUNDS ?? 8)
-// Code is compiled as it runs, and that of a new subscription is slow for its first second.
+// The code path of a new subscription is slow for about a second, until it is compiled.
 const SECONDS = Number(process.env.SECONDS ?? 5)
 const CONNECTIONS = 50
 const HOST = 'plain.adit.localhost'
@@ -35,12 +35,12 @@ const MAX_LOSS = 0.05
 
 interface Measurement {
   readonly rate: number
-  /** Microseconds of the server's processor time for each request. */
+  /** CPU time of the server per request, in microseconds. */
   readonly cost: number
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
-// The workers of an nginx that root starts are somebody else.
+// nginx workers started by root run as another user.
 chmodSync(dir, 0o755)
 const sink = createServer(acceptAll)
 try {
@@ -62,7 +62,7 @@ try {
   rmSync(dir, { recursive: true, force: true })
 }
 
-/** Takes every request and looks at its length alone, so that the sink is not what is measured. */
+/** Accepts every request and reads only its length, so that the sink itself costs little. */
 function acceptAll(socket: Socket): void {
   let head = ''
   let bodyBytesLeft = 0
@@ -98,7 +98,7 @@ async function measureRounds(
       const { destination, unsubscribe } = await subscribe(platform, mode, targets[mode])
       const before = cpuSeconds([platform.edge])
       const { rate, count } = await measureRequests(target, pathOf('128 B'), CONNECTIONS, SECONDS)
-      // What was told is delivered within moments, and belongs to the cost; a dead sink keeps its share waiting.
+      // Delivery belongs to the cost and takes only moments; with a dead sink, events stay queued.
       if (mode === 'on') await waitUntilDelivered(platform, destination)
       const cost = ((cpuSeconds([platform.edge]) - before) * 1e6) / count
       await unsubscribe()
@@ -108,7 +108,7 @@ async function measureRounds(
   return measurements
 }
 
-/** A destination, and a subscription to it unless it is off; both gone at the end, with all that waits for them. */
+/** Creates a destination, and a subscription unless the mode is off. `unsubscribe` deletes both with their queue. */
 async function subscribe(
   { call }: Platform,
   mode: Mode,
@@ -162,7 +162,7 @@ function report(measurements: Record<Mode, Measurement[]>): void {
   }
   if (worst <= MAX_LOSS) return
   console.error(
-    `Telling of traffic costs ${(worst * 100).toFixed(1)} % of the throughput; ${MAX_LOSS * 100} % are allowed.`,
+    `Traffic events cost ${(worst * 100).toFixed(1)} % of the throughput; ${MAX_LOSS * 100} % are allowed.`,
   )
   process.exitCode = 1
 }

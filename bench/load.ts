@@ -1,49 +1,49 @@
 import { readFileSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 
-/** Requests to send over and over, as bytes. */
+/** Requests to send repeatedly, as bytes. */
 export interface Load {
   readonly port: number
-  /** The process that answers. */
+  /** The process of the server. */
   readonly pid: number
   readonly connections: number
   readonly seconds: number
   readonly requests: readonly Buffer[]
-  /** The status that counts; any other ends the run. */
+  /** The expected status; any other fails the run. */
   readonly status: number
 }
 
 const HEAD_END = Buffer.from('\r\n\r\n')
 
-/** How fast requests were answered, and what each cost the process that answered them. */
+/** The throughput, and the CPU time per request. */
 export interface LoadResult {
   readonly perSecond: number
-  /** Processor time for each request in microseconds: what other programs on the machine do hardly touches it. */
+  /** CPU time of the server per request, in microseconds; hardly affected by other load on the machine. */
   readonly cpu: number
 }
 
-/** One request at a time on each connection. Plain sockets: the client must not be what is measured. */
+/** Sends one request at a time on each connection. Plain sockets keep the client's own cost low. */
 export async function measure(load: Load): Promise<LoadResult> {
   await runLoad(load, Math.min(1, load.seconds / 2))
   const before = cpuMicroseconds(load.pid)
-  const { answered, seconds } = await runLoad(load, load.seconds)
-  return { perSecond: answered / seconds, cpu: (cpuMicroseconds(load.pid) - before) / answered }
+  const { responses, seconds } = await runLoad(load, load.seconds)
+  return { perSecond: responses / seconds, cpu: (cpuMicroseconds(load.pid) - before) / responses }
 }
 
-/** Microseconds that a process has used so far, from /proc, which counts hundredths of a second. */
+/** The CPU time of a process so far in microseconds, from /proc, which counts hundredths of a second. */
 function cpuMicroseconds(pid: number): number {
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
   return (Number(fields[11]) + Number(fields[12])) * 10_000
 }
 
-async function runLoad(load: Load, seconds: number): Promise<{ answered: number; seconds: number }> {
-  const state = { sent: 0, answered: 0, done: false }
+async function runLoad(load: Load, seconds: number): Promise<{ responses: number; seconds: number }> {
+  const state = { sent: 0, responses: 0, done: false }
   const startedAt = performance.now()
   const clients = Array.from({ length: load.connections }, () => runClient(load, state))
   const timer = setTimeout(() => {
     state.done = true
   }, seconds * 1000)
-  // Never asleep: waking this process up would cost the server on each of its answers, the more the slower it is.
+  // Busy loop: waking up this process would cost the server time on each response, the more the slower it is.
   const spin = () => {
     if (!state.done) setImmediate(spin)
   }
@@ -54,12 +54,12 @@ async function runLoad(load: Load, seconds: number): Promise<{ answered: number;
     clearTimeout(timer)
     state.done = true
   }
-  return { answered: state.answered, seconds: (performance.now() - startedAt) / 1000 }
+  return { responses: state.responses, seconds: (performance.now() - startedAt) / 1000 }
 }
 
 function runClient(
   { port, requests, status }: Load,
-  state: { sent: number; answered: number; done: boolean },
+  state: { sent: number; responses: number; done: boolean },
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const socket: Socket = connect({ port, host: '127.0.0.1', noDelay: true })
@@ -84,10 +84,10 @@ function runClient(
       if (pending.length < total) return
       if (!pending.subarray(0, expected.length).equals(expected)) {
         socket.destroy()
-        return reject(new Error(`unexpected answer: ${pending.toString('latin1', 0, 600)}`))
+        return reject(new Error(`unexpected response: ${pending.toString('latin1', 0, 600)}`))
       }
       pending = Buffer.alloc(0)
-      state.answered += 1
+      state.responses += 1
       next()
     })
   })

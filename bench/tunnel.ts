@@ -14,9 +14,9 @@ import { type Case, type Idle, type Result, report } from './tunnel/report.ts'
 import { type Body, pathOf, startUpstream } from './tunnel/upstream.ts'
 
 /**
- * Compares ways to the same upstream under the same load, all in one run: `--quick` measures less and takes under
- * three minutes, `--write` puts the report into docs/benchmarks.md. Candidates take turns, so that other work on the
- * machine meets them all; the median of the rounds counts, and ratios mean more than rates.
+ * Compares tunnels and proxies to the same upstream under the same load, all in one run: `--quick` measures less and takes
+ * under three minutes, `--write` writes the report to docs/benchmarks.md. Candidates alternate, so that other load on the
+ * machine affects them all; the median of the rounds counts, and ratios mean more than rates.
  */
 const TOOLS: Record<string, string> = {
   wrk: 'wrk',
@@ -35,16 +35,16 @@ const WARM_UP_SECONDS = 2
 const missing = Object.keys(TOOLS).filter((tool) => !hasProgram(tool))
 if (missing.length > 0) {
   const packages = missing.map((tool) => TOOLS[tool]).join(' ')
-  console.error(`Not here: ${missing.join(', ')}. On Debian: apt-get install -y ${packages}`)
+  console.error(`Missing programs: ${missing.join(', ')}. On Debian: apt-get install -y ${packages}`)
   process.exit(1)
 }
 
 const dir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
-// The workers of an nginx that root starts are somebody else.
+// nginx workers started by root run as another user.
 chmodSync(dir, 0o755)
 try {
   const candidates = await startCandidates(dir, await startUpstream(dir))
-  // Code that is compiled as it runs is slow at first, and nobody's tunnel is always new.
+  // Warm-up: just-in-time compiled code is slow at first, and real tunnels are long-lived.
   for (const { http } of candidates)
     if (http) await measureRequests(http, pathOf('128 B'), 50, WARM_UP_SECONDS)
   const results = await measure(candidates, QUICK ? quickCases() : allCases())
@@ -134,7 +134,7 @@ async function measureOne(
   }
 }
 
-/** Memory of each part for a connection that has had one answer and is kept. */
+/** Memory of each part per idle connection, after one response. */
 async function measureIdle(candidates: readonly Candidate[]): Promise<Idle[]> {
   const measured: Idle[] = []
   for (const { name, http, parts } of candidates) {

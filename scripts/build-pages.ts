@@ -1,10 +1,10 @@
-// Builds the pages that run in a browser into dist/, those whose sources are newer than what is there. Names of pages on
-// the command line mean only those.
+// Builds the browser pages into dist/ when their sources are newer. Arguments restrict the build to these pages:
+//   node scripts/build-pages.ts [PAGE...]
 import { glob, mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 
 const root = join(import.meta.dirname, '..')
-/** Each page and the address below which it is served. */
+/** Each page and its base path. */
 const PAGES = { inspector: '/', dashboard: '/dashboard/' }
 
 const requestedPages = process.argv.slice(2)
@@ -22,7 +22,7 @@ async function isStale(page: string): Promise<boolean> {
   return false
 }
 
-/** Built aside and then moved, so that what is running never serves half a page. */
+/** Builds in a staging directory and renames it, so that a running server never serves half a page. */
 async function build(page: string, base: string): Promise<void> {
   process.stderr.write(`setup: building the ${page} page\n`)
   const { build: bundle } = await import('vite')
@@ -36,7 +36,7 @@ async function build(page: string, base: string): Promise<void> {
   try {
     await rename(staging, target)
   } catch {
-    // Somebody else built the same page at the same moment; theirs is as good.
+    // A concurrent run built the same page; its result is equivalent.
     await rm(staging, { recursive: true, force: true })
   }
   await rm(previous, { recursive: true, force: true })

@@ -1,4 +1,4 @@
-// Writes the software bill of materials of Adit, development packages marked as such, as CycloneDX, from the lock file alone:
+// Writes Adit's software bill of materials (CycloneDX) from the lock file, with development packages marked as such:
 //   node scripts/sbom.ts [FILE]
 import { execFileSync } from 'node:child_process'
 import { readFileSync, writeFileSync } from 'node:fs'

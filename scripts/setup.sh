@@ -1,25 +1,25 @@
 #!/bin/sh
-# Brings a fresh checkout to where it can run: dependencies, the pinned Node and, with --test, the Debian packages
-# that tests use. Does nothing when everything is there.
+# Sets up a fresh checkout: installs the dependencies, the pinned Node and, with --test, the Debian packages that tests
+# need. Does nothing when everything is installed.
 set -eu
 cd "$(dirname "$0")/.."
 
 say() { printf 'setup: %s\n' "$1" >&2; }
 
 stamp=node_modules/.installed
-wanted=$(cksum package-lock.json | cut -d' ' -f1,2)
-if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$wanted" ]; then
+checksum=$(cksum package-lock.json | cut -d' ' -f1,2)
+if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$checksum" ]; then
   say 'installing dependencies (a minute or two, once)'
-  # Not `npm ci`: it insists on packages of other platforms, which not every mirror of the registry carries.
+  # Not `npm ci`: it requires packages of other platforms, which not every registry mirror carries.
   npm install --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
-  # The one install script that is needed: it puts the pinned Node beside the other programs.
+  # The only install script that is needed: it installs the pinned Node.
   (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)
   ln -sf ../node/bin/node node_modules/.bin/node
   node_modules/.bin/node --version >/dev/null
-  printf '%s' "$wanted" >"$stamp"
+  printf '%s' "$checksum" >"$stamp"
 fi
 
-# The pages that run in a browser: built when they are missing or older than their sources.
+# The browser pages: built when they are missing or older than their sources.
 if [ -d node_modules/vite ]; then
   node_modules/.bin/node scripts/build-pages.ts
 elif [ ! -f dist/inspector/index.html ] || [ ! -f dist/dashboard/index.html ]; then
@@ -35,7 +35,7 @@ for package in $packages; do
 done
 [ -n "$missing" ] || exit 0
 if ! command -v apt-get >/dev/null; then
-  say "tests need these programs, and there is no apt-get to install them with:$missing"
+  say "tests need these packages, but there is no apt-get to install them:$missing"
   exit 1
 fi
 root=''
@@ -46,7 +46,7 @@ if [ "$(id -u)" != 0 ]; then
   fi
   root=sudo
 fi
-say "installing Debian packages that tests use:$missing"
+say "installing Debian packages for the tests:$missing"
 $root apt-get update -qq >&2
 # shellcheck disable=SC2086 # A list of words.
 DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >&2

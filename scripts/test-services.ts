@@ -1,4 +1,4 @@
-// Starts what the whole test run shares, runs a command with it, and ends as the command ends:
+// Starts the services shared by a test run, runs a command with them, and exits with its code:
 //   node scripts/test-services.ts node --test
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'

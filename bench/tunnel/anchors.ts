@@ -6,7 +6,7 @@ import type { Candidate } from './candidates.ts'
 import { findFreePort, startProgram } from './processes.ts'
 import { startNginx, type Upstream } from './upstream.ts'
 
-/** nginx as a reverse proxy that keeps its connections to the upstream. */
+/** nginx as a reverse proxy with keep-alive connections to the upstream. */
 export async function startNginxHop(dir: string, upstream: Upstream): Promise<Candidate> {
   const port = await findFreePort()
   const hop = await startNginx(
@@ -19,7 +19,7 @@ export async function startNginxHop(dir: string, upstream: Upstream): Promise<Ca
   return { name: 'nginx hop', http: { port, host: 'bench' }, parts: { edge: hop } }
 }
 
-/** haproxy, which passes bytes on. */
+/** haproxy in TCP mode. */
 export async function startHaproxy(dir: string, upstream: Upstream): Promise<Candidate> {
   const [http, tcp] = [await findFreePort(), await findFreePort()]
   const file = join(dir, 'haproxy.cfg')
@@ -33,7 +33,7 @@ export async function startHaproxy(dir: string, upstream: Upstream): Promise<Can
   return { name: 'haproxy', http: { port: http, host: 'bench' }, tcp, parts: { edge } }
 }
 
-/** A real sshd, and a real ssh that forwards two ports of it back. */
+/** A real sshd, and a real ssh client that forwards two remote ports. */
 export async function startOpenSsh(dir: string, upstream: Upstream): Promise<Candidate> {
   const [port, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
   const inDir = (name: string) => join(dir, name)

@@ -4,17 +4,17 @@ import { startAdit } from './platform.ts'
 import { hasProgram } from './processes.ts'
 import type { Upstream } from './upstream.ts'
 
-/** One way to the same upstream. */
+/** One tunnel or proxy to the upstream. */
 export interface Candidate {
   readonly name: string
-  /** Where its HTTP is reached, and under which name. */
+  /** Its HTTP port and host name. */
   readonly http?: { readonly port: number; readonly host: string }
   readonly tcp?: number
-  /** Its own process groups, by their part. */
+  /** Its process groups, by part. */
   readonly parts: Readonly<Record<string, number>>
 }
 
-/** Starts every way that this machine has the programs for; says which are left out, and why. */
+/** Starts every candidate whose programs are installed, and reports which are skipped and why. */
 export async function startCandidates(dir: string, upstream: Upstream): Promise<Candidate[]> {
   const candidates: Candidate[] = [
     { name: 'direct', http: { port: upstream.http, host: 'bench' }, tcp: upstream.tcp, parts: {} },
@@ -34,7 +34,7 @@ export async function startCandidates(dir: string, upstream: Upstream): Promise<
     try {
       candidates.push(...(await startCandidate()))
     } catch (error) {
-      console.error(`${name} is left out: ${(error as Error).message}`)
+      console.error(`${name} skipped: ${(error as Error).message}`)
     }
   }
   return candidates

@@ -5,11 +5,11 @@ import { promisify } from 'node:util'
 
 const run = promisify(execFile)
 
-/** What one measurement gave. */
+/** The result of one measurement. */
 export interface Measurement {
   /** Requests per second, or MB per second for bulk. */
   readonly rate: number
-  /** How many requests, or bytes. */
+  /** The number of requests, or of bytes for bulk. */
   readonly count: number
   readonly p50?: number
   readonly p99?: number
@@ -20,7 +20,7 @@ export interface HttpTarget {
   readonly host: string
 }
 
-/** Keep-alive requests with wrk, which uses one thread. */
+/** Measures keep-alive requests with wrk, in one thread. */
 export async function measureRequests(
   { port, host }: HttpTarget,
   path: string,
@@ -40,7 +40,7 @@ export async function measureRequests(
   }
 }
 
-/** A new connection for each request, with ab. */
+/** Measures requests on new connections with ab. */
 export async function measureNewConnections(
   { port, host }: HttpTarget,
   path: string,
@@ -53,7 +53,7 @@ export async function measureNewConnections(
   const failed = Number(/Failed requests: +(\d+)/.exec(stdout)![1])
   const nonSuccess = Number(/Non-2xx responses: +(\d+)/.exec(stdout)?.[1] ?? 0)
   if (failed + nonSuccess > 0)
-    throw new Error(`ab at ${url}: ${failed} failed, ${nonSuccess} answered otherwise`)
+    throw new Error(`ab at ${url}: ${failed} failed, ${nonSuccess} with another status`)
   return {
     rate: Number(/Requests per second: +([\d.]+)/.exec(stdout)![1]),
     count: Number(/Complete requests: +(\d+)/.exec(stdout)![1]),
@@ -62,7 +62,7 @@ export async function measureNewConnections(
   }
 }
 
-/** TCP at full speed with iperf3: `down` is towards the visitor. */
+/** Measures TCP throughput with iperf3; `down` is towards the client. */
 export async function measureBulk(
   port: number,
   direction: 'down' | 'up',
@@ -74,7 +74,7 @@ export async function measureBulk(
   return { rate: received.bits_per_second / 8e6, count: received.bytes }
 }
 
-/** The service takes one test at a time and needs a moment after each; it may say so without failing. */
+/** The iperf3 server runs one test at a time and needs a moment after each, so this retries. */
 async function runIperf(args: string[], attempts = 20): Promise<{ bits_per_second: number; bytes: number }> {
   try {
     const { stdout } = await run('iperf3', args, { maxBuffer: 64 * 1024 * 1024 })
@@ -88,7 +88,7 @@ async function runIperf(args: string[], attempts = 20): Promise<{ bits_per_secon
   }
 }
 
-/** Connections that have had one answer each and then stay idle; closes them by the function given back. */
+/** Opens connections that stay idle after one response each; returns the function that closes them. */
 export async function openIdle({ port, host }: HttpTarget, path: string, count: number): Promise<() => void> {
   const sockets: Socket[] = []
   const close = () => {

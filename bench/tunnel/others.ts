@@ -5,7 +5,7 @@ import type { Candidate } from './candidates.ts'
 import { findFreePort, startProgram } from './processes.ts'
 import type { Upstream } from './upstream.ts'
 
-/** Other tunnels whose visitors come in by plain TCP; each is measured when its program is on the PATH. */
+/** Other tunnels with plain TCP clients; each is measured when its program is on the PATH. */
 export const OTHER_TUNNELS: Record<string, (dir: string, upstream: Upstream) => Promise<Candidate>> = {
   async chisel(_dir, upstream) {
     const [server, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
@@ -59,7 +59,7 @@ export const OTHER_TUNNELS: Record<string, (dir: string, upstream: Upstream) => 
       `[client]\nremote_addr = "127.0.0.1:${server}"\n[client.services.http]\n${token}\nlocal_addr = "127.0.0.1:${upstream.http}"\n[client.services.tcp]\n${token}\nlocal_addr = "127.0.0.1:${upstream.tcp}"\n`,
     )
     const edge = await startProgram('rathole', ['--server', served], { listens: server })
-    // A service has its port only once the client has asked for it.
+    // A service's port opens only after the client has connected.
     const agent = await startProgram('rathole', ['--client', client], { listens: http })
     return { name: 'rathole', http: { port: http, host: 'bench' }, tcp, parts: { edge, agent } }
   },

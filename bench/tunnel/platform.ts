@@ -8,13 +8,13 @@ import type { Upstream } from './upstream.ts'
 const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh']
 
-/** Our server in a home of its own. */
+/** Our server with its own home directory. */
 export interface Platform {
   /** Its process group. */
   readonly edge: number
   readonly env: NodeJS.ProcessEnv
   readonly credentials: Readonly<Record<string, string>>
-  /** Where visitors come in. */
+  /** The port of its HTTP listener. */
   readonly port: number
   /** Calls the management API. */
   call(method: string, path: string, body?: object): Promise<Record<string, unknown>>
@@ -53,7 +53,7 @@ export async function startServer(
   }
 }
 
-/** Our agent with these tunnels; its process group. */
+/** Starts our agent with these tunnels and returns its process group. */
 export function startAgent({ env }: Platform, dir: string, tunnels: Record<string, object>): Promise<number> {
   const file = join(dir, 'adit.yml')
   writeFileSync(file, JSON.stringify({ version: '2', web_addr: 'false', tunnels }), { mode: 0o600 })
@@ -61,7 +61,7 @@ export function startAgent({ env }: Platform, dir: string, tunnels: Record<strin
   return startProgram(ADIT_PROGRAM, ['start', '--all', `--config=${file}`], { prints }, env)
 }
 
-/** Our server with our own agent, the official SDK and a plain SSH client. TLS on the agent links, as always. */
+/** Our server with our agent, the official SDK and a plain SSH client. Agent links use TLS, as always. */
 export async function startAdit(dir: string, upstream: Upstream): Promise<Candidate[]> {
   const platform = await startServer(dir)
   const { edge, env, credentials, port } = platform
@@ -106,7 +106,7 @@ export async function startAdit(dir: string, upstream: Upstream): Promise<Candid
 
 export const SSH_CLIENT = "OpenSSH client to Adit's gateway"
 
-/** Nothing but `ssh -R`, with a key that the API knows. */
+/** A plain `ssh -R` with a key registered through the API. */
 async function startSshClient(dir: string, upstream: Upstream, platform: Platform): Promise<number> {
   const key = join(dir, 'gateway_key')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 const children: ChildProcess[] = []
 
-/** Starts a program in a process group of its own, so that all it starts can be ended with it. */
+/** Starts a program in its own process group, so that its children can be stopped with it. Returns the group id. */
 export async function startProgram(
   command: string,
   args: readonly string[],
@@ -25,7 +25,7 @@ export async function startProgram(
     failure = error.message
   })
   child.on('exit', (code) => {
-    failure ??= `ended with ${code}`
+    failure ??= `exited with ${code}`
   })
   const deadline = performance.now() + 20_000
   const isReady = () => ('prints' in ready ? ready.prints.test(output) : acceptsConnections(ready.listens))
@@ -37,7 +37,7 @@ export async function startProgram(
   return child.pid!
 }
 
-/** Ends everything that was started. */
+/** Stops all started programs. */
 export async function stopAll(): Promise<void> {
   for (const child of children.splice(0).reverse()) {
     if (child.exitCode !== null || child.signalCode !== null || child.pid === undefined) continue
@@ -53,28 +53,28 @@ function signalGroup(pid: number, signal: NodeJS.Signals): void {
   try {
     process.kill(-pid, signal)
   } catch {
-    // Gone by itself.
+    // Already exited.
   }
 }
 
-/** Processor seconds used so far by these programs and what they have started. */
+/** CPU seconds used so far by these programs and their descendants. */
 export function cpuSeconds(roots: readonly number[]): number {
   let ticks = 0
   for (const fields of readStats(roots)) ticks += Number(fields[UTIME]) + Number(fields[STIME])
   return ticks / TICKS_PER_SECOND
 }
 
-/** Resident memory of a program and what it has started, in KiB. */
+/** Resident memory of a program and its descendants, in KiB. */
 export function residentKib(root: number): number {
   let pages = 0
   for (const fields of readStats([root])) pages += Number(fields[RSS])
   return pages * 4
 }
 
-/** Places in /proc/PID/stat, counted from behind the name. */
+/** Field indexes in /proc/PID/stat, after the name. */
 const [PPID, UTIME, STIME, RSS] = [1, 11, 12, 21] as const
 
-/** The fields of /proc/PID/stat of these processes and all below them. */
+/** The fields of /proc/PID/stat of these processes and their descendants. */
 function readStats(roots: readonly number[]): string[][] {
   const statsByPid = new Map<number, string[]>()
   for (const entry of readdirSync('/proc')) {
@@ -83,7 +83,7 @@ function readStats(roots: readonly number[]): string[][] {
       const stat = readFileSync(`/proc/${entry}/stat`, 'latin1')
       statsByPid.set(Number(entry), stat.slice(stat.lastIndexOf(')') + 2).split(' '))
     } catch {
-      // Ended meanwhile.
+      // The process has exited meanwhile.
     }
   }
   const isDescendant = (pid: number): boolean =>

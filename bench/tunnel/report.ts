@@ -3,20 +3,20 @@ import type { Candidate } from './candidates.ts'
 import type { Measurement } from './load.ts'
 import { SSH_CLIENT } from './platform.ts'
 
-/** One kind of load, run on every candidate that can take it. */
+/** One kind of load, run on every candidate that supports it. */
 export interface Case {
   readonly name: string
   readonly unit: 'requests/s' | 'MB/s'
   run(candidate: Candidate): Promise<Measurement> | undefined
 }
 
-/** What every candidate did with a load, round by round. */
+/** The measurements of every candidate under a load, by round. */
 export interface Result {
   readonly case: Case
   readonly rounds: ReadonlyMap<string, readonly (Measurement & { cpu: number })[]>
 }
 
-/** KiB for each idle connection, by part. */
+/** KiB per idle connection, by part. */
 export interface Idle {
   readonly name: string
   readonly kib: Readonly<Record<string, number>>
@@ -29,7 +29,7 @@ export interface BenchmarkResults {
   readonly seconds: number
 }
 
-/** What we set out to reach, as ratios to the anchors of the same run. */
+/** The performance targets, as ratios to other candidates of the same run. */
 const TARGETS: readonly { loadName: RegExp; against: string; min: number; who?: string }[] = [
   { loadName: /^128 B, keep-alive, 50/, against: 'OpenSSH -R', min: 1.2 },
   { loadName: /^128 B, keep-alive, 50/, against: 'nginx hop', min: 0.35 },
@@ -46,7 +46,7 @@ const TARGETS: readonly { loadName: RegExp; against: string; min: number; who?: 
 const P50_TARGET_MS = 0.35
 const IDLE_TARGET_KIB = 8
 
-/** The whole report as Markdown. */
+/** Formats the report as Markdown. */
 export function report(findings: BenchmarkResults): string {
   return `${[intro(findings), targets(findings), ...findings.results.map(caseTable), idleTable(findings.idle)].join('\n\n')}\n`
 }
@@ -143,7 +143,7 @@ function caseTable(result: Result): string {
   return [`## ${name}`, '', formatRow(...head), `|${head.map(() => '---|').join('')}`, ...rows].join('\n')
 }
 
-/** Nothing can be said of what did not answer once in its turn. */
+/** A candidate without a single response has no ratio. */
 function formatRatio(value: number): string {
   return Number.isFinite(value) ? value.toFixed(2) : '–'
 }

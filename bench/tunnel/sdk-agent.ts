@@ -1,6 +1,6 @@
 import ngrok from '@ngrok/ngrok'
 
-/** The official SDK as agent: forwards one HTTP name and one TCP address until it is ended. */
+/** The official SDK as agent: forwards one HTTP name and one TCP address until it is stopped. */
 const [serverAddr, rootCas, authtoken, url, httpPort, tcpPort] = process.argv.slice(2) as string[]
 
 const builder = new ngrok.SessionBuilder()

@@ -2,13 +2,13 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { findFreePort, startProgram } from './processes.ts'
 
-/** The services behind every tunnel: files over HTTP, and a TCP service that takes or gives all it can. */
+/** The services behind every tunnel: static files over HTTP, and an iperf3 server over TCP. */
 export interface Upstream {
   readonly http: number
   readonly tcp: number
 }
 
-/** The bodies that are asked for, by path. */
+/** The response bodies, by path. */
 export const BODIES = { '128 B': 128, '64 KB': 64 * 1024, '10 MB': 10 * 1024 * 1024 } as const
 export type Body = keyof typeof BODIES
 
@@ -25,7 +25,7 @@ export async function startUpstream(dir: string): Promise<Upstream> {
   return { http, tcp }
 }
 
-/** An nginx of one worker with the given contents of its one server; its process group. */
+/** Starts nginx with one worker and one server block; returns its process group. */
 export function startNginx(
   dir: string,
   name: string,

@@ -19,11 +19,11 @@ export interface Sample {
   refused?: Readonly<Record<string, readonly unknown[]>>
 }
 
-let made = 0
+let lastNumber = 0
 /** A number unique in this process. */
 export function next(): number {
-  made += 1
-  return made
+  lastNumber += 1
+  return lastNumber
 }
 
 let authority: Promise<{ ca: TestCa; leaf: TlsIdentity }> | undefined

@@ -20,7 +20,7 @@ type Kind = (typeof KINDS)[number]
 /** One object as the writers see it: what was acknowledged, and what may have been committed since. */
 interface TrackedObject {
   readonly kind: Kind
-  /** Undefined until a response has told its id. */
+  /** Undefined until a response contains its id. */
   id: string | undefined
   /** The last acknowledged mark; undefined once its deletion was acknowledged. */
   mark: string | undefined
