@@ -17,7 +17,7 @@ const PAGE_SIZE = 500
 /** Reports the state of every managed certificate, directly from the store. */
 export async function reportCertificates(
   store: Pick<Store, 'scan'>,
-  { now, automatic }: { now: number; automatic: boolean },
+  { now, automatic: acmeEnabled }: { now: number; automatic: boolean },
 ): Promise<CertificateReport[]> {
   const jobs = new Map<string, Job>()
   for await (const row of scanAll(store, JOBS)) {
@@ -32,8 +32,8 @@ export async function reportCertificates(
         domain: row.data.domain as string,
         id: row.id,
         account: row.account,
-        state: automatic ? 'in progress' : 'off',
-        says: automatic ? 'Requested, not started yet.' : AUTOMATIC_OFF,
+        state: acmeEnabled ? 'in progress' : 'off',
+        says: acmeEnabled ? 'Requested, not started yet.' : AUTOMATIC_OFF,
       })
     }
   return reports.sort((a, b) => (a.domain < b.domain ? -1 : 1))
