@@ -5,7 +5,7 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { measureRequests } from './tunnel/load.ts'
-import { type Platform, startAgent, startServer } from './tunnel/platform.ts'
+import { type BenchPlatform, startAgent, startServer } from './tunnel/platform.ts'
 import { cpuSeconds, findFreePort, stopAll } from './tunnel/processes.ts'
 import { pathOf, startUpstream } from './tunnel/upstream.ts'
 
@@ -87,7 +87,7 @@ function acceptAll(socket: Socket): void {
 }
 
 async function measureRounds(
-  platform: Platform,
+  platform: BenchPlatform,
   targets: Record<Mode, object>,
 ): Promise<Record<Mode, Measurement[]>> {
   const measurements: Record<Mode, Measurement[]> = { off: [], on: [], dead: [] }
@@ -110,7 +110,7 @@ async function measureRounds(
 
 /** Creates a destination, and a subscription unless the mode is off. `unsubscribe` deletes both with their queue. */
 async function subscribe(
-  { call }: Platform,
+  { call }: BenchPlatform,
   mode: Mode,
   target: object,
 ): Promise<{ destination: string; unsubscribe(): Promise<void> }> {
@@ -136,7 +136,7 @@ function waitForPropagation(): Promise<void> {
   return new Promise((resolve) => setTimeout(resolve, 1000))
 }
 
-async function waitUntilDelivered({ call }: Platform, destination: string): Promise<void> {
+async function waitUntilDelivered({ call }: BenchPlatform, destination: string): Promise<void> {
   for (;;) {
     const { status } = (await call('GET', `/event_destinations/${destination}`)) as {
       status: { backlog: number; dropped: number }

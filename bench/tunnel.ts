@@ -11,7 +11,7 @@ import {
 } from './tunnel/load.ts'
 import { cpuSeconds, hasProgram, residentKib, stopAll } from './tunnel/processes.ts'
 import { type Case, type Idle, type Result, report } from './tunnel/report.ts'
-import { type Body, pathOf, startUpstream } from './tunnel/upstream.ts'
+import { type BodySize, pathOf, startUpstream } from './tunnel/upstream.ts'
 
 /**
  * Compares tunnels and proxies to the same upstream under the same load, all in one run: `--quick` measures less and takes
@@ -57,7 +57,7 @@ try {
   rmSync(dir, { recursive: true, force: true })
 }
 
-function keepAlive(body: Body, connections: number): Case {
+function keepAlive(body: BodySize, connections: number): Case {
   return {
     name: `${body}, keep-alive, ${connections} connection${connections === 1 ? '' : 's'}`,
     unit: 'requests/s',
@@ -65,7 +65,7 @@ function keepAlive(body: Body, connections: number): Case {
   }
 }
 
-function newConnection(body: Body, connections: number): Case {
+function newConnection(body: BodySize, connections: number): Case {
   return {
     name: `${body}, new connections, ${connections} at once`,
     unit: 'requests/s',
@@ -91,7 +91,7 @@ function quickCases(): Case[] {
 }
 
 function allCases(): Case[] {
-  const bodies: Body[] = ['128 B', '64 KB', '10 MB']
+  const bodies: BodySize[] = ['128 B', '64 KB', '10 MB']
   const keepAliveCases = bodies.flatMap((body) =>
     [1, 50, 200].map((connections) => keepAlive(body, connections)),
   )

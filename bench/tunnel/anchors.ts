@@ -4,10 +4,10 @@ import { userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Candidate } from './candidates.ts'
 import { findFreePort, startProgram } from './processes.ts'
-import { startNginx, type Upstream } from './upstream.ts'
+import { type BenchUpstream, startNginx } from './upstream.ts'
 
 /** nginx as a reverse proxy with keep-alive connections to the upstream. */
-export async function startNginxHop(dir: string, upstream: Upstream): Promise<Candidate> {
+export async function startNginxHop(dir: string, upstream: BenchUpstream): Promise<Candidate> {
   const port = await findFreePort()
   const hop = await startNginx(
     dir,
@@ -20,7 +20,7 @@ export async function startNginxHop(dir: string, upstream: Upstream): Promise<Ca
 }
 
 /** haproxy in TCP mode. */
-export async function startHaproxy(dir: string, upstream: Upstream): Promise<Candidate> {
+export async function startHaproxy(dir: string, upstream: BenchUpstream): Promise<Candidate> {
   const [http, tcp] = [await findFreePort(), await findFreePort()]
   const file = join(dir, 'haproxy.cfg')
   const listenSection = (name: string, from: number, to: number) =>
@@ -34,7 +34,7 @@ export async function startHaproxy(dir: string, upstream: Upstream): Promise<Can
 }
 
 /** A real sshd, and a real ssh client that forwards two remote ports. */
-export async function startOpenSsh(dir: string, upstream: Upstream): Promise<Candidate> {
+export async function startOpenSsh(dir: string, upstream: BenchUpstream): Promise<Candidate> {
   const [port, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
   const inDir = (name: string) => join(dir, name)
   for (const key of ['host_key', 'user_key'])

@@ -2,7 +2,7 @@ import { startHaproxy, startNginxHop, startOpenSsh } from './anchors.ts'
 import { OTHER_TUNNELS } from './others.ts'
 import { startAdit } from './platform.ts'
 import { hasProgram } from './processes.ts'
-import type { Upstream } from './upstream.ts'
+import type { BenchUpstream } from './upstream.ts'
 
 /** One tunnel or proxy to the upstream. */
 export interface Candidate {
@@ -15,7 +15,7 @@ export interface Candidate {
 }
 
 /** Starts every candidate whose programs are installed, and reports which are skipped and why. */
-export async function startCandidates(dir: string, upstream: Upstream): Promise<Candidate[]> {
+export async function startCandidates(dir: string, upstream: BenchUpstream): Promise<Candidate[]> {
   const candidates: Candidate[] = [
     { name: 'direct', http: { port: upstream.http, host: 'bench' }, tcp: upstream.tcp, parts: {} },
   ]

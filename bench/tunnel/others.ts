@@ -3,10 +3,10 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Candidate } from './candidates.ts'
 import { findFreePort, startProgram } from './processes.ts'
-import type { Upstream } from './upstream.ts'
+import type { BenchUpstream } from './upstream.ts'
 
 /** Other tunnels with plain TCP clients; each is measured when its program is on the PATH. */
-export const OTHER_TUNNELS: Record<string, (dir: string, upstream: Upstream) => Promise<Candidate>> = {
+export const OTHER_TUNNELS: Record<string, (dir: string, upstream: BenchUpstream) => Promise<Candidate>> = {
   async chisel(_dir, upstream) {
     const [server, http, tcp] = [await findFreePort(), await findFreePort(), await findFreePort()]
     const listening = ['server', '--reverse', '--host', '127.0.0.1', '--port', String(server)]

@@ -3,13 +3,13 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Candidate } from './candidates.ts'
 import { startProgram } from './processes.ts'
-import type { Upstream } from './upstream.ts'
+import type { BenchUpstream } from './upstream.ts'
 
 const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh']
 
 /** Our server with its own home directory. */
-export interface Platform {
+export interface BenchPlatform {
   /** Its process group. */
   readonly edge: number
   readonly env: NodeJS.ProcessEnv
@@ -24,7 +24,7 @@ export async function startServer(
   dir: string,
   extraFlags: readonly string[] = [],
   extraEnv: NodeJS.ProcessEnv = {},
-): Promise<Platform> {
+): Promise<BenchPlatform> {
   const home = join(dir, 'home')
   mkdirSync(home)
   const dataDir = join(home, 'data')
@@ -54,7 +54,11 @@ export async function startServer(
 }
 
 /** Starts our agent with these tunnels and returns its process group. */
-export function startAgent({ env }: Platform, dir: string, tunnels: Record<string, object>): Promise<number> {
+export function startAgent(
+  { env }: BenchPlatform,
+  dir: string,
+  tunnels: Record<string, object>,
+): Promise<number> {
   const file = join(dir, 'adit.yml')
   writeFileSync(file, JSON.stringify({ version: '2', web_addr: 'false', tunnels }), { mode: 0o600 })
   const prints = new RegExp(`(Forwarding[\\s\\S]*){${Object.keys(tunnels).length}}`)
@@ -62,7 +66,7 @@ export function startAgent({ env }: Platform, dir: string, tunnels: Record<strin
 }
 
 /** Our server with our agent, the official SDK and a plain SSH client. Agent links use TLS, as always. */
-export async function startAdit(dir: string, upstream: Upstream): Promise<Candidate[]> {
+export async function startAdit(dir: string, upstream: BenchUpstream): Promise<Candidate[]> {
   const platform = await startServer(dir)
   const { edge, env, credentials, port } = platform
   const tcpPorts = async () => {
@@ -107,7 +111,11 @@ export async function startAdit(dir: string, upstream: Upstream): Promise<Candid
 export const SSH_CLIENT = "OpenSSH client to Adit's gateway"
 
 /** A plain `ssh -R` with a key registered through the API. */
-async function startSshClient(dir: string, upstream: Upstream, platform: Platform): Promise<number> {
+async function startSshClient(
+  dir: string,
+  upstream: BenchUpstream,
+  platform: BenchPlatform,
+): Promise<number> {
   const key = join(dir, 'gateway_key')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])
   await platform.call('POST', '/ssh_credentials', { public_key: readFileSync(`${key}.pub`, 'utf8').trim() })

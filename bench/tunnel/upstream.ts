@@ -3,22 +3,22 @@ import { join } from 'node:path'
 import { findFreePort, startProgram } from './processes.ts'
 
 /** The services behind every tunnel: static files over HTTP, and an iperf3 server over TCP. */
-export interface Upstream {
+export interface BenchUpstream {
   readonly http: number
   readonly tcp: number
 }
 
 /** The response bodies, by path. */
 export const BODIES = { '128 B': 128, '64 KB': 64 * 1024, '10 MB': 10 * 1024 * 1024 } as const
-export type Body = keyof typeof BODIES
+export type BodySize = keyof typeof BODIES
 
-export const pathOf = (body: Body) => `/${body.replace(' ', '')}`
+export const pathOf = (body: BodySize) => `/${body.replace(' ', '')}`
 
-export async function startUpstream(dir: string): Promise<Upstream> {
+export async function startUpstream(dir: string): Promise<BenchUpstream> {
   const www = join(dir, 'www')
   mkdirSync(www)
   for (const [body, bytes] of Object.entries(BODIES))
-    writeFileSync(join(www, pathOf(body as Body)), Buffer.alloc(bytes, 'x'))
+    writeFileSync(join(www, pathOf(body as BodySize)), Buffer.alloc(bytes, 'x'))
   const [http, tcp] = [await findFreePort(), await findFreePort()]
   await startNginx(dir, 'upstream', http, `root ${www}; sendfile on;`)
   await startProgram('iperf3', ['-s', '-p', String(tcp)], { listens: tcp })

@@ -1,11 +1,11 @@
 /** A parsed pattern. */
-export type Node =
+export type PatternNode =
   | { readonly kind: 'empty' }
   | { readonly kind: 'char'; readonly accepts: (code: number) => boolean }
   | { readonly kind: 'assert'; readonly holds: (text: string, position: number) => boolean }
-  | { readonly kind: 'sequence'; readonly parts: readonly Node[] }
-  | { readonly kind: 'choice'; readonly options: readonly Node[] }
-  | { readonly kind: 'repeat'; readonly of: Node; readonly min: number; readonly max: number }
+  | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
+  | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
+  | { readonly kind: 'repeat'; readonly of: PatternNode; readonly min: number; readonly max: number }
 
 type Accepts = (code: number) => boolean
 
@@ -33,7 +33,7 @@ const isWordBoundary = (text: string, position: number): boolean =>
   (position < text.length && isWord(text.charCodeAt(position)))
 
 /** Parses a pattern. Throws a sentence when it is invalid or cannot be matched in linear time. */
-export function parsePattern(source: string): Node {
+export function parsePattern(source: string): PatternNode {
   return new Parser(source).parse()
 }
 
@@ -47,13 +47,13 @@ class Parser {
     this.#source = source
   }
 
-  parse(): Node {
+  parse(): PatternNode {
     const node = this.#choice()
     if (this.#position < this.#source.length) throw this.#error('there is a ) without its (')
     return node
   }
 
-  #choice(): Node {
+  #choice(): PatternNode {
     if (++this.#depth > MAX_DEPTH) throw this.#error(`groups are nested more than ${MAX_DEPTH} deep`)
     const options = [this.#sequence()]
     while (this.#take('|')) options.push(this.#sequence())
@@ -61,8 +61,8 @@ class Parser {
     return options.length === 1 ? options[0]! : { kind: 'choice', options }
   }
 
-  #sequence(): Node {
-    const parts: Node[] = []
+  #sequence(): PatternNode {
+    const parts: PatternNode[] = []
     while (this.#position < this.#source.length && !'|)'.includes(this.#peek()))
       parts.push(this.#repetition())
     return parts.length === 1
@@ -72,7 +72,7 @@ class Parser {
         : { kind: 'sequence', parts }
   }
 
-  #repetition(): Node {
+  #repetition(): PatternNode {
     const of = this.#atom()
     const range = this.#range()
     if (range === undefined) return of
@@ -101,7 +101,7 @@ class Parser {
     return { min, max }
   }
 
-  #atom(): Node {
+  #atom(): PatternNode {
     const character = this.#next()
     switch (character) {
       case '.':
@@ -125,7 +125,7 @@ class Parser {
     }
   }
 
-  #group(): Node {
+  #group(): PatternNode {
     const outerIgnoreCase = this.#ignoreCase
     const flags = /^\?(i|-i)?([:)])/.exec(this.#source.slice(this.#position, this.#position + 4))
     if (flags !== null) {
@@ -144,7 +144,7 @@ class Parser {
     return node
   }
 
-  #escape(): Node {
+  #escape(): PatternNode {
     const character = this.#next()
     if (character === 'b') return { kind: 'assert', holds: isWordBoundary }
     if (character === 'B')
@@ -204,7 +204,7 @@ class Parser {
     return CLASSES[escaped] ?? (escaped === 'b' ? 8 : this.#escapedCode(escaped))
   }
 
-  #literal(expected: number): Node {
+  #literal(expected: number): PatternNode {
     return { kind: 'char', accepts: this.#fold((code) => code === expected) }
   }
 

@@ -1,4 +1,4 @@
-import { type Node, parsePattern } from './linear-pattern-parse.ts'
+import { type PatternNode, parsePattern } from './linear-pattern-parse.ts'
 
 /** Bounds the program of a pattern; together with the length of the text it bounds the work of one search. */
 const MAX_STEPS = 2000
@@ -46,7 +46,7 @@ export function compileAnyOf(patterns: readonly string[]): LinearPattern {
 }
 
 /** Adds the steps of a node, which continue at `next`, and returns the index of the first. */
-function emit(node: Node, next: number, add: (step: Step) => number, steps: Step[]): number {
+function emit(node: PatternNode, next: number, add: (step: Step) => number, steps: Step[]): number {
   switch (node.kind) {
     case 'empty':
       return next

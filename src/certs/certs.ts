@@ -13,7 +13,7 @@ import { Reconciler } from './acme/reconciler.ts'
 import { RenewalPoller } from './acme/renewal-watch.ts'
 import type { NameResolver } from './acme/resolver.ts'
 import type { Random } from './acme/schedule.ts'
-import { CertificateLookup } from './lookup.ts'
+import { CertificateSelector } from './lookup.ts'
 import type { Authority } from './x509/authority.ts'
 import { KeyGenerator } from './x509/keys.ts'
 import { LeafCache } from './x509/leaves.ts'
@@ -79,7 +79,12 @@ export function createCerts(options: CertsOptions): Certs {
   const keys = new KeyGenerator()
   const inventory = new Inventory(base, options.log)
   const leaves = new LeafCache(options.authority, clock)
-  const lookup = new CertificateLookup({ inventory, leaves, clock, isBound: options.bound ?? (() => false) })
+  const lookup = new CertificateSelector({
+    inventory,
+    leaves,
+    clock,
+    isBound: options.bound ?? (() => false),
+  })
   const acme = options.acme && new AcmeClient({ settings: options.acme, outbound, store, keys, holder })
   const issueContext: IssueContext | undefined = acme && {
     ...{ store, acme, inventory, keys, clock, random, log },

@@ -5,7 +5,7 @@ import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import type { Row } from '../store/index.ts'
 import { Inventory } from './acme/inventory.ts'
-import { CertificateLookup } from './lookup.ts'
+import { CertificateSelector } from './lookup.ts'
 import { createAuthority, loadAuthority } from './x509/authority.ts'
 import { LeafCache } from './x509/leaves.ts'
 import type { ServedCertificate } from './x509/served-certificate.ts'
@@ -39,7 +39,7 @@ function createLookup(rows: Row[], isBound: (name: string) => boolean = () => fa
   inventory.reset(rows, 1)
   const clock = { ...systemClock, now: () => Date.now() }
   const leaves = new LeafCache(authority, clock)
-  return { lookup: new CertificateLookup({ inventory, leaves, clock, isBound }), inventory, leaves }
+  return { lookup: new CertificateSelector({ inventory, leaves, clock, isBound }), inventory, leaves }
 }
 
 const names = (served: ServedCertificate | undefined) =>

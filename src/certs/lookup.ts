@@ -11,7 +11,7 @@ import type { ServedCertificate } from './x509/served-certificate.ts'
  * Picks the certificate for a server name. The private root signs only for names that are reserved, bound by a tunnel, or
  * the platform's own; never for a name that a client invents.
  */
-export class CertificateLookup {
+export class CertificateSelector {
   readonly #inventory: Inventory
   readonly #leaves: LeafCache
   readonly #clock: Clock

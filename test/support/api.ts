@@ -61,7 +61,7 @@ export async function tempDir(t: Pick<TestContext, 'after'>): Promise<string> {
   return dir
 }
 
-export interface ApiOptions {
+export interface TestApiOptions {
   databaseUrl?: string
   config?: Partial<ApiConfig>
   online?: Online
@@ -80,7 +80,10 @@ export interface ApiOptions {
 export const cheapPasswords = createPasswords({ cost: { N: 16, r: 1, p: 1 } })
 
 /** The API alone, over real HTTP, on a real database, with two accounts. */
-export async function startApi(t: Pick<TestContext, 'after'>, options: ApiOptions = {}): Promise<TestApi> {
+export async function startApi(
+  t: Pick<TestContext, 'after'>,
+  options: TestApiOptions = {},
+): Promise<TestApi> {
   return (await openApi(t, options))()
 }
 
@@ -88,11 +91,14 @@ export async function startApi(t: Pick<TestContext, 'after'>, options: ApiOption
  * One API for all tests of a file, since starting one takes longer than most tests. `fresh` creates two accounts for each
  * test. Call it while the file loads.
  */
-export async function shareApi(options: ApiOptions = {}): Promise<{ fresh: () => Promise<TestApi> }> {
+export async function shareApi(options: TestApiOptions = {}): Promise<{ fresh: () => Promise<TestApi> }> {
   return { fresh: await openApi({ after: (end) => after(end as () => void) }, options) }
 }
 
-async function openApi(t: Pick<TestContext, 'after'>, options: ApiOptions): Promise<() => Promise<TestApi>> {
+async function openApi(
+  t: Pick<TestContext, 'after'>,
+  options: TestApiOptions,
+): Promise<() => Promise<TestApi>> {
   const dataDir = options.dataDir ?? (await tempDir(t))
   const clock = options.clock ?? systemClock
   const log = options.log ?? silentLog

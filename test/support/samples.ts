@@ -6,7 +6,7 @@ import { createTestCa, type TestCa, type TlsIdentity } from './test-ca.ts'
 export type Body = Record<string, unknown>
 
 /** What the contract test needs for a stored resource beyond its declaration. */
-export interface Sample {
+export interface ResourceSample {
   /** Ids in its path. */
   parents?(api: ApiClient): Promise<Record<string, string>>
   /** A complete creation body; creates everything it refers to. */
@@ -154,7 +154,7 @@ async function modules(api: ApiClient, ...names: string[]): Promise<Body> {
 export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>
 
 /** One sample per resource: a resource without one does not compile. */
-export const samples: Record<StoredKind, Sample> = {
+export const samples: Record<StoredKind, ResourceSample> = {
   api_keys: {
     create: async () => ({ ...TEXTS }),
     defaults: EMPTY_TEXTS,
