@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { DatabaseSync, type SQLInputValue } from 'node:sqlite'
 import { test } from 'node:test'
-import { isLeased, requireLease, acquireLease } from './leases.ts'
+import { acquireLease, isLeased, requireLease } from './leases.ts'
 import { LeaseLost } from './store.ts'
 
 /** A database with the table of leases and a clock that tests set. */

@@ -30,15 +30,15 @@ test('a manifest of another product is rejected, even with a good signature', ()
 })
 
 test('a signature of another key, or of other bytes, is rejected', () => {
-  assert.throws(() => read(VALID, generateKeyPairSync('ed25519').privateKey), /does not fit the update key/)
+  assert.throws(() => read(VALID, generateKeyPairSync('ed25519').privateKey), /does not match the update key/)
   const signature = sign(null, Buffer.from('other'), keys.privateKey).toString('base64')
   assert.throws(
     () => readManifest(Buffer.from(JSON.stringify(VALID)), signature, keys.publicKey),
-    /does not fit the update key/,
+    /does not match the update key/,
   )
   assert.throws(
     () => readManifest(Buffer.from(JSON.stringify(VALID)), 'AAAA', keys.publicKey),
-    /does not fit the update key/,
+    /does not match the update key/,
   )
 })
 

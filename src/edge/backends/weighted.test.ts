@@ -8,9 +8,9 @@ function build(weights: Readonly<Record<string, number>>) {
   const online = new Set(Object.keys(weights))
   const targets = Object.fromEntries(Object.keys(weights).map((id) => [id, { id } as unknown as Target]))
   const child = (id: string) => ({
-    online: () => online.has(id),
-    first: () => targets[id],
-    next: (tried: readonly Target[]) => (tried.includes(targets[id]!) ? undefined : targets[id]),
+    isOnline: () => online.has(id),
+    pick: () => targets[id],
+    pickNext: (tried: readonly Target[]) => (tried.includes(targets[id]!) ? undefined : targets[id]),
   })
   type Build = Parameters<typeof weighted>
   const balancer = weighted({ backends: weights } as unknown as Build[0], { child } as unknown as Build[1])
@@ -18,8 +18,8 @@ function build(weights: Readonly<Record<string, number>>) {
   return {
     online,
     balancer,
-    pick: (count: number) => Array.from({ length: count }, () => nameOf(balancer.first())),
-    next: (...tried: string[]) => nameOf(balancer.next(tried.map((id) => targets[id]!))),
+    pick: (count: number) => Array.from({ length: count }, () => nameOf(balancer.pick())),
+    next: (...tried: string[]) => nameOf(balancer.pickNext(tried.map((id) => targets[id]!))),
   }
 }
 
@@ -36,7 +36,7 @@ test('a child of weight 0 gets nothing, also as the last resort', () => {
   assert.deepEqual(pick(3), ['b', 'b', 'b'])
   assert.equal(next('b'), undefined)
   online.delete('b')
-  assert.equal(balancer.online(), false)
+  assert.equal(balancer.isOnline(), false)
   assert.deepEqual(pick(1), [undefined])
 })
 
@@ -44,7 +44,7 @@ test('the others share the part of a child that is offline', () => {
   const { pick, online, balancer } = build({ a: 2, b: 1, c: 1 })
   online.delete('a')
 
-  assert.equal(balancer.online(), true)
+  assert.equal(balancer.isOnline(), true)
   assert.deepEqual(pick(4), ['b', 'c', 'b', 'c'])
 })
 
