@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { type Answer, type ApiClient, shareApi, startApi, type TestApi } from '../../test/support/api.ts'
 import { refused } from '../../test/support/refused.ts'
 
@@ -16,11 +16,14 @@ async function userWith(api: TestApi, role: string): Promise<{ id: string; call:
   return { id: user.id, call: api.client(token) }
 }
 
-async function until(answered: () => Promise<Pick<Answer, 'status'>>, status: number): Promise<void> {
+async function eventuallyStatus(
+  respond: () => Promise<Pick<Answer, 'status'>>,
+  status: number,
+): Promise<void> {
   const deadline = performance.now() + 5000
-  while ((await answered()).status !== status) {
+  while ((await respond()).status !== status) {
     assert.ok(performance.now() < deadline, `no ${status} within 5 s`)
-    await turn()
+    await immediate()
   }
 }
 
@@ -34,8 +37,8 @@ test('only administrators name another owner, manage users and read the audit lo
       status: 403,
       what: `POST ${path} for somebody else`,
     })
-  const own = await developer.call.create('/api_keys', { owner_id: developer.id })
-  assert.equal(own.owner_id, developer.id)
+  const ownKey = await developer.call.create('/api_keys', { owner_id: developer.id })
+  assert.equal(ownKey.owner_id, developer.id)
   assert.equal((await developer.call.create('/api_keys', {})).owner_id, developer.id)
   assert.equal((await api.call.create('/api_keys', { owner_id: bot.id })).owner_id, bot.id)
   for (const [method, path] of [
@@ -146,15 +149,15 @@ async function startRestricted() {
   })
   assert.match(locked.body.msg, /127\.0\.0\.1/)
   const open = await api.call.create('/ip_policy_rules', rule('allow', '127.0.0.1/32').body)
-  const made = await api.call.create('/ip_restrictions', restriction)
-  return { api, rule, open: `/ip_policy_rules/${open.id}`, restriction: `/ip_restrictions/${made.id}` }
+  const created = await api.call.create('/ip_restrictions', restriction)
+  return { api, rule, open: `/ip_policy_rules/${open.id}`, restriction: `/ip_restrictions/${created.id}` }
 }
 
 test('an enforced IP restriction of type api decides who may call', async () => {
   const { api } = await startRestricted()
   const key = api.account.apiKey.reveal()
 
-  await until(async () => ({ status: (await callFrom('127.0.0.2', api, key))[0] }), 403)
+  await eventuallyStatus(async () => ({ status: (await callFrom('127.0.0.2', api, key))[0] }), 403)
 
   assert.deepEqual(await callFrom('127.0.0.2', api, key), [403, 'ERR_ADIT_220'])
   assert.deepEqual(await callFrom('127.0.0.1', api, key), [200, undefined])
@@ -181,8 +184,8 @@ test('no change of a rule keeps its author out of the API', async () => {
   }
   assert.equal((await api.call('PATCH', open, { body: { description: 'mine' } })).status, 200)
   assert.equal((await api.call('PATCH', open, { body: { cidr: '127.0.0.0/24' } })).status, 200)
-  const away = await api.call('POST', '/ip_policy_rules', rule('deny', '192.0.2.0/24'))
-  assert.equal((await api.call('DELETE', `/ip_policy_rules/${away.body.id}`)).status, 204)
+  const unrelated = await api.call('POST', '/ip_policy_rules', rule('deny', '192.0.2.0/24'))
+  assert.equal((await api.call('DELETE', `/ip_policy_rules/${unrelated.body.id}`)).status, 204)
   assert.equal((await api.call('POST', '/ip_policy_rules', rule('allow', '127.0.0.0/8'))).status, 201)
   assert.equal((await api.call('DELETE', open)).status, 204, 'another rule lets the caller in')
   await api.call('PATCH', restriction, { body: { enforced: false } })
@@ -197,27 +200,27 @@ async function startLimited(t: TestContext) {
   })
   return {
     api,
-    pass(milliseconds: number) {
+    advance(milliseconds: number) {
       now += milliseconds
     },
   }
 }
 
 test('an account that calls too often is told when to come back', async (t) => {
-  const { api, pass } = await startLimited(t)
+  const { api, advance } = await startLimited(t)
   for (let call = 0; call < 60; call++) assert.equal((await api.call('GET', '/ip_policies')).status, 200)
 
   const answer = await refused(api, () => api.call('POST', '/ip_policies'), { status: 429, what: 'call 61' })
 
   assert.equal(answer.headers.get('retry-after'), '1')
   assert.equal((await api.strange('GET', '/ip_policies')).status, 200, 'another account has its own limit')
-  pass(1000)
+  advance(1000)
   assert.equal((await api.call('GET', '/ip_policies')).status, 200)
   assert.equal((await api.call('GET', '/ip_policies')).status, 429)
 })
 
 test('whoever guesses keys is slowed down', async (t) => {
-  const { api, pass } = await startLimited(t)
+  const { api, advance } = await startLimited(t)
   const guess = `${'0'.repeat(27)}_${'0'.repeat(43)}`
   const statuses = new Map<number, number>()
   for (let call = 0; call < 1010; call++) {
@@ -233,7 +236,7 @@ test('whoever guesses keys is slowed down', async (t) => {
     ],
   )
   assert.equal((await api.call('GET', '/ip_policies')).status, 200, 'a good key is not concerned')
-  pass(60_000)
+  advance(60_000)
   assert.equal((await api.call('GET', '/ip_policies', { key: guess })).status, 401)
 })
 

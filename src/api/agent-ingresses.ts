@@ -3,13 +3,13 @@ import { isPlatformName } from '../naming/index.ts'
 import { AgentIngress } from '../resources/index.ts'
 import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
-import { pendingCertificate, refuseOverlap, refusePublicSuffix } from './reserved-names.ts'
+import { pendingCertificate, rejectOverlap, rejectPublicSuffix } from './reserved-names.ts'
 
 export const agentIngresses = crud(AgentIngress, {
-  async prepare(record, writing) {
-    const { before, config } = writing
+  async prepare(record, context) {
+    const { existing, config } = context
     const next = { ...record }
-    if (before === undefined) {
+    if (existing === undefined) {
       if (
         isWithin(record.domain, config.domain) ||
         isPlatformName(record.domain, config.domain) ||
@@ -21,17 +21,17 @@ export const agentIngresses = crud(AgentIngress, {
           'invalid_field',
           `domain: "${record.domain}" cannot be an agent ingress; use a domain of your own, such as tunnel.example.com.`,
         )
-      refusePublicSuffix(record.domain, config.domain)
+      rejectPublicSuffix(record.domain, config.domain)
       next.ns_targets = [1, 2, 3, 4].map((number) => `ns${number}.${config.domain}.`)
       next.region_domains = [`tunnel.${config.region}.${record.domain}`]
     }
     if (next.certificate_management_policy === null) next.certificate_management_status = null
-    else next.certificate_management_status ??= pendingCertificate(writing)
+    else next.certificate_management_status ??= pendingCertificate(context)
     return { record: next }
   },
 
-  async commit(record, committing) {
-    if (committing.before === undefined) await refuseOverlap(record.domain, committing)
+  async commit(record, context) {
+    if (context.existing === undefined) await rejectOverlap(record.domain, context)
     return record
   },
 })

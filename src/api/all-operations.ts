@@ -16,7 +16,7 @@ import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
 import { eventDestinations, eventSubscriptions, testEventOperation } from './event-destinations.ts'
 import { eventSourceOperations } from './event-sources.ts'
 import { ipPolicyRules, ipRestrictions } from './ip-restrictions.ts'
-import { type Operation, operationsOf } from './operations.ts'
+import { type ApiOperation, operationsOf } from './operations.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
 import { sessionOperations } from './sessions.ts'
 import { sshCertificateAuthorities, sshHostCertificates, sshUserCertificates } from './ssh-certificates.ts'
@@ -56,7 +56,7 @@ export const behaviours = {
 } satisfies Record<Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>, Behaviour>
 
 /** Every route of the API. */
-export const operations: readonly Operation[] = [
+export const operations: readonly ApiOperation[] = [
   ...Object.values(behaviours).flatMap(operationsOf),
   ...detachOperations,
   ...eventSourceOperations,

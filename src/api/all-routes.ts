@@ -6,7 +6,7 @@ import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes
 import { commandRoutes } from './session-routes.ts'
 import { testEventRoute } from './test-event-route.ts'
 
-function stored(resource: Resource): Route[] {
+function storedRoutes(resource: Resource): Route[] {
   const routes = resourceRoutes(resource)
   return [
     ...resource.operations.map((verb: Verb) => routes[verb]),
@@ -16,7 +16,7 @@ function stored(resource: Resource): Route[] {
 
 /** Every route of the API, without what it does: for programs that call it. A test holds it against the operations. */
 export const routes: readonly Route[] = [
-  ...allResources.filter(({ online }) => !online).flatMap(stored),
+  ...allResources.filter(({ online }) => !online).flatMap(storedRoutes),
   ...Object.values(detachRoutes),
   ...Object.values(eventSourceRoutes),
   testEventRoute,

@@ -1,18 +1,18 @@
 import { timestamp } from '../base/clock.ts'
 import { auditRoutes } from './audit-routes.ts'
-import { envelope } from './crud.ts'
-import type { Operation } from './operations.ts'
+import { toListResponse } from './crud.ts'
+import type { ApiOperation } from './operations.ts'
 import { requirePrefix } from './paging.ts'
 
 /** The audit log: one record for each mutating call, chained so that tampering shows. For administrators. */
-export const auditOperations: Operation[] = [
+export const auditOperations: ApiOperation[] = [
   {
     ...auditRoutes.list,
     async run(call, { page }) {
       requirePrefix(page, 'ae')
       const records = await call.store.auditLog(call.principal.accountId, {
         limit: page.limit + 1,
-        before: page.before,
+        before: page.beforeId,
       })
       const items = records.map((entry) => ({
         id: entry.id,
@@ -28,7 +28,7 @@ export const auditOperations: Operation[] = [
         detail: entry.detail ?? null,
         hash: entry.hash,
       }))
-      return envelope('audit_events', `${call.config.apiUrl()}/audit_events`, page, items)
+      return toListResponse('audit_events', `${call.config.apiUrl()}/audit_events`, page, items)
     },
   },
 ]

@@ -25,7 +25,7 @@ export const auditRoutes = {
     tag: 'audit_events',
     method: 'GET',
     path: '/audit_events',
-    answer: Type.Object({
+    response: Type.Object({
       audit_events: Type.Array(record),
       uri: Type.String(),
       next_page_uri: textOrNull,

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setImmediate as immediate } from 'node:timers/promises'
 import { type Answer, shareApi, type TestApi } from '../../test/support/api.ts'
 import { next } from '../../test/support/samples.ts'
 
@@ -15,9 +15,9 @@ async function follow(api: TestApi): Promise<(count: number) => Promise<Row[]>> 
   return async (count) => {
     const deadline = performance.now() + 5000
     for (;;) {
-      const fresher = (await read()).filter(({ id }) => !seen.has(id!)).reverse()
-      if (fresher.length >= count || performance.now() > deadline) return fresher
-      await turn()
+      const newer = (await read()).filter(({ id }) => !seen.has(id!)).reverse()
+      if (newer.length >= count || performance.now() > deadline) return newer
+      await immediate()
     }
   }
 }
@@ -50,8 +50,8 @@ test('each change leaves one record that says who did what to what, from where a
   add(await api.call('DELETE', `/ip_policies/${id}`), 'ip_policies', 'delete', id)
   const reserved = await api.call('POST', '/reserved_domains', { body: { domain } })
   add(reserved, 'reserved_domains', 'create', reserved.body.id)
-  const at = `/reserved_domains/${reserved.body.id}/certificate_management_policy`
-  const detached = await api.call('DELETE', at)
+  const policyPath = `/reserved_domains/${reserved.body.id}/certificate_management_policy`
+  const detached = await api.call('DELETE', policyPath)
   add(detached, 'reserved_domains', 'certificate_management_policy.delete', reserved.body.id)
   const subscription = await api.call('POST', '/event_subscriptions', { body: {} })
   add(subscription, 'event_subscriptions', 'create', subscription.body.id)
@@ -66,10 +66,10 @@ test('each change leaves one record that says who did what to what, from where a
 
   assert.equal(records.length, calls.length)
   for (const [answer, kind, action, object, outcome] of calls) {
-    const own = records.filter(({ operation_id }) => operation_id === operation(answer))
-    assert.equal(own.length, 1, `${action} of ${kind}`)
-    const { at: when, hash, id: _id, detail, ...told } = own[0]!
-    assert.deepEqual(told, {
+    const matching = records.filter(({ operation_id }) => operation_id === operation(answer))
+    assert.equal(matching.length, 1, `${action} of ${kind}`)
+    const { at: time, hash, id: _id, detail, ...fields } = matching[0]!
+    assert.deepEqual(fields, {
       principal: api.account.userId,
       credential: key.id,
       source: '127.0.0.1',
@@ -80,7 +80,7 @@ test('each change leaves one record that says who did what to what, from where a
       outcome,
     })
     assert.equal(detail, outcome === 'refused' ? `status ${answer.status}` : null)
-    assert.ok(Math.abs(Date.parse(when!) - Date.now()) < 10_000)
+    assert.ok(Math.abs(Date.parse(time!) - Date.now()) < 10_000)
     assert.ok(hash)
   }
   assert.equal(await api.store.verifyAudit(api.account.accountId), undefined)
@@ -100,15 +100,20 @@ test('reading a secret that the documents show leaves a record too (P44)', async
     match: '/a',
   })
   const since = await follow(api)
-  const at = `/edges/https/${edge.id}`
+  const edgePath = `/edges/https/${edge.id}`
 
   const reads: [Answer, string, string, string | null][] = [
-    [await api.call('GET', `${at}/routes/${route.id}/oidc`), 'edges_https_routes', 'oidc.get', route.id],
-    [await api.call('GET', `${at}/routes/${route.id}`), 'edges_https_routes', 'get', route.id],
-    [await api.call('GET', at), 'edges_https', 'get', edge.id],
+    [
+      await api.call('GET', `${edgePath}/routes/${route.id}/oidc`),
+      'edges_https_routes',
+      'oidc.get',
+      route.id,
+    ],
+    [await api.call('GET', `${edgePath}/routes/${route.id}`), 'edges_https_routes', 'get', route.id],
+    [await api.call('GET', edgePath), 'edges_https', 'get', edge.id],
     [await api.call('GET', '/edges/https'), 'edges_https', 'list', null],
   ]
-  for (const path of [`${at}/routes/${route.id}/saml`, `${at}/routes/${bare.id}`, '/edges/tls'])
+  for (const path of [`${edgePath}/routes/${route.id}/saml`, `${edgePath}/routes/${bare.id}`, '/edges/tls'])
     assert.equal((await api.call('GET', path)).status, 200)
 
   const records = await since(reads.length)
@@ -120,7 +125,7 @@ test('reading a secret that the documents show leaves a record too (P44)', async
       object,
       outcome,
     ]),
-    reads.map(([answer, ...told]) => [operation(answer), ...told, 'done']),
+    reads.map(([answer, ...fields]) => [operation(answer), ...fields, 'done']),
   )
 })
 
@@ -132,7 +137,7 @@ test('a caller that is refused over and over does not fill the log', async () =>
   for (let call = 0; call < 150; call++) await api.call('PATCH', '/ip_policies/x', { body: {} })
 
   const deadline = performance.now() + 5000
-  while ((await count()) - before < 120 && performance.now() < deadline) await turn()
+  while ((await count()) - before < 120 && performance.now() < deadline) await immediate()
   const recorded = (await count()) - before
   assert.ok(recorded >= 120 && recorded < 140, `${recorded} records of 150 refusals`)
 })

@@ -4,49 +4,49 @@ import type { Auth, Principal } from '../auth/index.ts'
 import { sourceOf } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
-import type { SignedIn } from './config.ts'
+import type { BrowserAuth } from './config.ts'
 import { problem } from './problems.ts'
-import { createRateLimit } from './rate-limit.ts'
+import { createRateLimiter } from './rate-limit.ts'
 
 // The limits guard our own work, not the secrecy of tokens, which have 256 random bits.
-const FAILED_LOGINS = { perMinute: 120, burst: 1000 }
+const FAILED_AUTH_LIMIT = { perMinute: 120, burst: 1000 }
 // A connection that sends the same header again need not be recognised again for so long.
-const SAME_CALLER_MS = 1000
+const CALLER_CACHE_TTL_MS = 1000
 const BEARER = /^Bearer +([^\s]+)$/i
 
 /** Finds out who calls, and whether they may call now. */
 export function createAuthenticate({
   auth,
-  signedIn,
+  browserAuth,
   admits,
   perMinute,
   clock,
 }: {
   auth: Auth
-  signedIn: SignedIn | undefined
+  browserAuth: BrowserAuth | undefined
   /** Whether the account's IP restrictions let this address use the API. */
   admits: (accountId: string, address: string) => boolean
   /** Calls of one account; 0 for no limit. */
   perMinute: number
   clock: Clock
 }): onRequestHookHandler {
-  const calls = perMinute > 0 ? createRateLimit({ perMinute, burst: perMinute, clock }) : undefined
-  const failedLogins = createRateLimit({ ...FAILED_LOGINS, clock })
+  const callLimit = perMinute > 0 ? createRateLimiter({ perMinute, burst: perMinute, clock }) : undefined
+  const failureLimit = createRateLimiter({ ...FAILED_AUTH_LIMIT, clock })
 
-  function tooMany(reply: FastifyReply, seconds: number): void {
+  function requireQuota(reply: FastifyReply, seconds: number): void {
     if (seconds === 0) return
     reply.header('retry-after', String(seconds))
     throw problem('too_many_requests', seconds)
   }
 
-  async function recognise(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
+  async function authenticateKey(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
     const header = request.headers.authorization
     if (header === undefined) throw problem('no_key')
     const token = BEARER.exec(header)?.[1]
     if (token === undefined) throw problem('bad_authorization')
     const principal = await auth.apiKey(token)
     if (principal !== undefined) return principal
-    tooMany(reply, failedLogins.take(sourceOf(request.ip)))
+    requireQuota(reply, failureLimit.take(sourceOf(request.ip)))
     throw problem((await auth.authtoken(token)) === undefined ? 'unknown_key' : 'authtoken_as_key')
   }
 
@@ -55,46 +55,46 @@ export function createAuthenticate({
     if (!principal.active) throw problem('inactive')
     const address = plainAddress(request.ip)
     if (!admits(principal.accountId, address)) throw problem('address_refused', address)
-    if (calls !== undefined) tooMany(reply, calls.take(principal.accountId))
+    if (callLimit !== undefined) requireQuota(reply, callLimit.take(principal.accountId))
   }
 
-  const callers = new WeakMap<
+  const callerCache = new WeakMap<
     Socket,
-    { header: string; principal: Principal; until: number; generation: number }
+    { header: string; principal: Principal; expiresAt: number; generation: number }
   >()
 
   return (request, reply, done) => {
     const { socket } = request.raw
     const header = request.headers.authorization
-    const caller = callers.get(socket)
-    const same =
-      caller !== undefined &&
-      caller.header === header &&
-      caller.generation === auth.generation() &&
-      caller.until > clock.monotonic()
-    if (header === undefined && signedIn !== undefined) {
+    const cached = callerCache.get(socket)
+    const isCached =
+      cached !== undefined &&
+      cached.header === header &&
+      cached.generation === auth.generation() &&
+      cached.expiresAt > clock.monotonic()
+    if (header === undefined && browserAuth !== undefined) {
       // Asked anew each time: whoever signs out, or is switched off, is out at once.
-      signedIn
-        .recognise(request)
+      browserAuth
+        .authenticate(request)
         .then((principal) => admit(request, reply, principal))
         .then(() => done(), done)
       return
     }
-    if (same) {
+    if (isCached) {
       try {
-        admit(request, reply, caller.principal)
+        admit(request, reply, cached.principal)
       } catch (error) {
         return done(error as Error)
       }
       return done()
     }
     const generation = auth.generation()
-    recognise(request, reply)
+    authenticateKey(request, reply)
       .then((principal) => {
-        callers.set(socket, {
+        callerCache.set(socket, {
           header: header!,
           principal,
-          until: clock.monotonic() + SAME_CALLER_MS,
+          expiresAt: clock.monotonic() + CALLER_CACHE_TTL_MS,
           generation,
         })
         admit(request, reply, principal)

@@ -6,13 +6,13 @@ import {
   TunnelGroupBackend,
   WeightedBackend,
 } from '../resources/index.ts'
-import type { Committing } from './call.ts'
+import type { CommitContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
 
 const MAX_DEPTH = 8
 // Walking down happens while other writers wait.
-const MAX_BELOW = 1000
+const MAX_DESCENDANTS = 1000
 
 function childrenOf(data: Readonly<Record<string, unknown>>): string[] {
   const { backends } = data
@@ -21,7 +21,10 @@ function childrenOf(data: Readonly<Record<string, unknown>>): string[] {
 }
 
 /** Backends of backends must end somewhere: walks down from the children and refuses to meet the one being written. */
-async function refuseCycles(children: readonly string[], { id, tx, principal }: Committing): Promise<void> {
+async function rejectCycles(
+  children: readonly string[],
+  { id, tx, principal }: CommitContext,
+): Promise<void> {
   const seen = new Set<string>()
   let level = children
   for (let depth = 1; level.length > 0; depth++) {
@@ -31,23 +34,23 @@ async function refuseCycles(children: readonly string[], { id, tx, principal }: 
         'invalid_field',
         `backends: backends may be nested ${MAX_DEPTH} deep at most.`,
       )
-    const below: string[] = []
+    const nextLevel: string[] = []
     for (const child of level) {
       if (child === id)
         throw fieldProblem('backends', 'invalid_field', `backends: ${id} would contain itself.`)
       if (seen.has(child)) continue
       seen.add(child)
-      if (seen.size > MAX_BELOW)
+      if (seen.size > MAX_DESCENDANTS)
         throw fieldProblem(
           'backends',
           'invalid_field',
-          `backends: more than ${MAX_BELOW} backends would stand below this one.`,
+          `backends: more than ${MAX_DESCENDANTS} backends would stand below this one.`,
         )
       const resource = resourceOfPrefix(child.slice(0, child.indexOf('_')))
       const row = resource && (await tx.get(resource.kind, principal.accountId, child))
-      if (row !== undefined) below.push(...childrenOf(row.data))
+      if (row !== undefined) nextLevel.push(...childrenOf(row.data))
     }
-    level = below
+    level = nextLevel
   }
 }
 
@@ -55,22 +58,22 @@ export const httpResponseBackends = crud(HttpResponseBackend)
 export const staticBackends = crud(StaticBackend)
 
 export const tunnelGroupBackends = crud(TunnelGroupBackend, {
-  async view(_row, { labels }, { parts, principal, showing }) {
+  async view(_row, { labels }, { parts, principal, renderContext }) {
     const tunnels = parts.online.tunnelsWith(principal.accountId, labels)
-    return { tunnels: tunnels.map((id) => ({ id, uri: showing.uriOf(id) })) }
+    return { tunnels: tunnels.map((id) => ({ id, uri: renderContext.uriOf(id) })) }
   },
 })
 
 export const weightedBackends = crud(WeightedBackend, {
-  async commit(record, committing) {
-    await refuseCycles(Object.keys(record.backends), committing)
+  async commit(record, context) {
+    await rejectCycles(Object.keys(record.backends), context)
     return record
   },
 })
 
 export const failoverBackends = crud(FailoverBackend, {
-  async commit(record, committing) {
-    await refuseCycles(record.backends, committing)
+  async commit(record, context) {
+    await rejectCycles(record.backends, context)
     return record
   },
 })

@@ -7,7 +7,7 @@ import type { ApiConfig, ApiParts } from './config.ts'
 import type { Route } from './routes.ts'
 
 /** One call of the management API: who makes it and everything its handler may need. */
-export interface Call {
+export interface ApiCall {
   readonly principal: Principal
   /** What is being done. */
   readonly operation: Route
@@ -19,28 +19,28 @@ export interface Call {
   readonly config: ApiConfig
   readonly clock: Clock
   readonly log: Logger
-  readonly showing: Showing
+  readonly renderContext: Showing
   /** Set once an answer has come to hold a secret, which a read must leave a record of (P44). */
   readonly secrets: { shown: boolean }
 }
 
 /** A created or updated object on its way into the store. */
-export interface Writing extends Call {
+export interface WriteContext extends ApiCall {
   /** The id of the object, fresh when it is being created. */
   readonly id: string
   /** The row as it is stored now; undefined while it is being created. */
-  readonly before: Row | undefined
+  readonly existing: Row | undefined
   /** What the request itself names, in an object that is otherwise filled in from defaults or from what is stored. */
-  readonly given: Readonly<Record<string, unknown>>
+  readonly body: Readonly<Record<string, unknown>>
 }
 
 /** The same inside the transaction that writes it. */
-export interface Committing extends Writing {
+export interface CommitContext extends WriteContext {
   readonly tx: Transaction
 }
 
 /** Addresses of resources, from their ids alone. */
-export function createShowing(apiUrl: () => string, secrets = false): Showing {
+export function createRenderContext(apiUrl: () => string, secrets = false): Showing {
   return {
     secrets,
     uriOf(id) {

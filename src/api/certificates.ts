@@ -4,19 +4,19 @@ import { crud } from './crud.ts'
 import { problem } from './problems.ts'
 
 export const certificateAuthorities = crud(CertificateAuthority, {
-  async prepare(record, { before }) {
+  async prepare(record, { existing }) {
     return {
-      record: before === undefined ? { ...record, ...readCertificateAuthority(record.ca_pem) } : record,
+      record: existing === undefined ? { ...record, ...readCertificateAuthority(record.ca_pem) } : record,
     }
   },
 })
 
 export const tlsCertificates = crud(TlsCertificate, {
-  async prepare(record, { before }) {
-    if (before !== undefined) return { record }
+  async prepare(record, { existing }) {
+    if (existing !== undefined) return { record }
     return { record: { ...record, ...readTlsCertificate(record.certificate_pem, record.private_key_pem) } }
   },
-  async remove(row) {
+  async beforeRemove(row) {
     if (row.data.managed === true)
       throw problem(
         'conflict',

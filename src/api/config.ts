@@ -34,18 +34,18 @@ export interface ApiConfig {
 }
 
 /** What the API asks of the delivery of events. */
-export interface Delivery {
+export interface EventDelivery {
   /** Sends one event now, past the queue; throws `TestEventFailed` with the sink's reason. */
   sendTest(accountId: string, destinationId: string): Promise<{ event_id: string }>
   status(accountId: string, destinationId: string): Promise<Record<keyof DestinationStatus, unknown>>
 }
 
 /** Recognises browsers that have signed in to the dashboard. */
-export interface SignedIn {
+export interface BrowserAuth {
   /** The principal behind a request without an API key; throws a `Problem` when there is none. */
-  recognise(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }): Promise<Principal>
+  authenticate(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }): Promise<Principal>
   /** Ends the sessions of a user or bot that was changed here, if it may no longer have any. */
-  review(accountId: string, ownerId: string): Promise<void>
+  revalidate(accountId: string, ownerId: string): Promise<void>
 }
 
 /** The parts the API acts through. */
@@ -53,9 +53,9 @@ export interface ApiParts {
   readonly auth: Auth
   readonly online: Online
   /** Browsers may call with the cookie of the dashboard's sign-in; only keys count without it. */
-  readonly signedIn?: SignedIn
+  readonly signedIn?: BrowserAuth
   /** Deliveries to event destinations; destinations show no status without it. */
-  readonly events?: Delivery
+  readonly events?: EventDelivery
   /** Which addresses an account lets use its API; all of them when absent. */
   readonly restrictions?: Pick<IpRestrictions, 'admits'>
 }

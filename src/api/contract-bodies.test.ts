@@ -66,10 +66,10 @@ test('every character comes back as it was sent', async () => {
   const { api } = await start()
   const metadata = 'tab \t, quote ", backslash \\, é, 🙂, \u2028, \uffff'
 
-  const made = await api.call('POST', '/ip_policies', { body: { metadata } })
+  const created = await api.call('POST', '/ip_policies', { body: { metadata } })
 
-  assert.equal(made.body.metadata, metadata)
-  assert.equal((await api.call('GET', `/ip_policies/${made.body.id}`)).body.metadata, metadata)
+  assert.equal(created.body.metadata, metadata)
+  assert.equal((await api.call('GET', `/ip_policies/${created.body.id}`)).body.metadata, metadata)
 })
 
 test('a creation without a body is one with nothing given', async () => {
@@ -107,14 +107,14 @@ test('reads and deletions take no body', async () => {
     status: 400,
     what: 'DELETE with a body',
   })
-  const answer = await talk(
+  const answer = await exchange(
     api,
     `GET /ip_policies/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.account.apiKey.reveal()}\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}`,
   )
   assert.match(answer, /^HTTP\/1\.1 400 /)
   assert.match(answer, /ERR_ADIT_211/)
   const inChunks = (method: string, chunks: string, type = '') =>
-    talk(
+    exchange(
       api,
       `${method} /ip_policies/${id} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${api.account.apiKey.reveal()}\r\n${type}Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n${chunks}0\r\n\r\n`,
     )
@@ -197,7 +197,7 @@ test('the address may be written whole, as for a proxy', async () => {
     ['http://api.example.com?limit=1', 404],
     [`/ip_policies/${id}?at=http://a//b`, 400],
   ] as const) {
-    const answer = await talk(
+    const answer = await exchange(
       api,
       `GET ${target} HTTP/1.1\r\nHost: api.example.com\r\nAuthorization: Bearer ${key}\r\nConnection: close\r\n\r\n`,
     )
@@ -213,7 +213,7 @@ test('what is not HTTP is answered in the same shape and ends only its own conne
     ['GET / HTTP/1.1\r\nHost: x\r\nContent-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n', 400],
     [`GET / HTTP/1.1\r\nHost: x\r\nX-Long: ${'a'.repeat(20_000)}\r\n\r\n`, 431],
   ] as const) {
-    const answer = await talk(api, bytes)
+    const answer = await exchange(api, bytes)
 
     assert.ok(answer.startsWith(`HTTP/1.1 ${status} `), answer.slice(0, 80))
     const { error_code, status_code, details } = JSON.parse(answer.slice(answer.indexOf('\r\n\r\n')))
@@ -229,26 +229,26 @@ test('what is not HTTP is answered in the same shape and ends only its own conne
 test('whoever is refused and does not leave is let go', async (t) => {
   const { api } = await start()
   const { hostname, port } = new URL(api.url)
-  const arriving = once(api.http.server, 'connection')
+  const connected = once(api.http.server, 'connection')
   // Keeps its own side open, whatever it is told.
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
   t.after(() => socket.destroy())
   socket.resume()
   socket.write('rubbish\r\n\r\n')
-  const [served] = await arriving
-  const gone = once(served, 'close')
+  const [served] = await connected
+  const closed = once(served, 'close')
   await once(socket, 'end')
 
-  await gone
+  await closed
 })
 
-async function talk(api: TestApi, bytes: string): Promise<string> {
+async function exchange(api: TestApi, bytes: string): Promise<string> {
   const { hostname, port } = new URL(api.url)
   const socket = connect(Number(port), hostname)
   socket.setEncoding('utf8')
   let answer = ''
-  socket.on('data', (piece) => {
-    answer += piece
+  socket.on('data', (chunk) => {
+    answer += chunk
   })
   socket.write(bytes)
   await once(socket, 'close')

@@ -17,7 +17,7 @@ const SHOWN_AS: Record<string, string> = {
   certificate_authority_ids: 'certificate_authorities',
 }
 
-async function makeHolder(
+async function createOwner(
   api: TestApi,
   kind: StoredKind,
   module: string,
@@ -30,7 +30,7 @@ async function makeHolder(
   return { path, id: (await api.call.create(path, body)).id }
 }
 
-function shown(answer: Body, body: Body, url: string): void {
+function assertShown(answer: Body, body: Body, url: string): void {
   for (const [key, value] of Object.entries(body)) {
     const name = SHOWN_AS[key] ?? key
     if (key === 'provider' && typeof value === 'object') continue
@@ -54,9 +54,9 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   const routes = moduleRoutes(resource, module)
   const sample = moduleSamples[module]
   assert.ok(sample, `the module ${module} has no sample`)
-  const { path, id } = await makeHolder(api, kind, module)
-  const holder = `${path}/${id}`
-  const at = `${holder}/${module}`
+  const { path, id } = await createOwner(api, kind, module)
+  const owner = `${path}/${id}`
+  const modulePath = `${owner}/${module}`
   const body = await sample(api.call)
   if (kind === 'edges_https' && module === 'tls_termination') body.terminate_at = 'edge'
   const { required = [] } = routes.replace.body as { required?: string[] }
@@ -66,44 +66,47 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   if (module === 'webhook_verification') minimal.secret = body.secret
 
   for (const method of ['GET', 'DELETE'])
-    await refused(api, () => api.call(method, at), { status: 404, what: `${method} of an unset ${module}` })
+    await refused(api, () => api.call(method, modulePath), {
+      status: 404,
+      what: `${method} of an unset ${module}`,
+    })
 
-  const put = await api.call('PUT', at, { body })
+  const put = await api.call('PUT', modulePath, { body })
   assert.equal(put.status, 200, JSON.stringify(put.body))
-  shown(put.body, body, api.url)
+  assertShown(put.body, body, api.url)
   assert.deepEqual(
     Object.keys(put.body),
-    Object.keys((routes.get.answer as unknown as { properties: object }).properties),
+    Object.keys((routes.get.response as unknown as { properties: object }).properties),
   )
-  assert.deepEqual((await api.call('GET', at)).body, put.body)
-  const before = (await api.call('GET', holder)).body
+  assert.deepEqual((await api.call('GET', modulePath)).body, put.body)
+  const before = (await api.call('GET', owner)).body
   assert.deepEqual(before[module], put.body)
 
   // An update leaves a module it does not name; one it names replaces it completely.
-  const described = await api.call('PATCH', holder, { body: { description: 'touched', [module]: null } })
+  const described = await api.call('PATCH', owner, { body: { description: 'touched', [module]: null } })
   assert.deepEqual(described.body, { ...before, description: 'touched' })
-  const replaced = await api.call('PATCH', holder, { body: { [module]: minimal } })
+  const replaced = await api.call('PATCH', owner, { body: { [module]: minimal } })
   assert.equal(replaced.status, 200, JSON.stringify(replaced.body))
   assert.equal(replaced.body[module].enabled, true, 'enabled is true unless said otherwise')
-  const again = await api.call('PUT', at, { body: minimal })
+  const again = await api.call('PUT', modulePath, { body: minimal })
   assert.deepEqual(again.body, replaced.body[module], 'PUT and PATCH replace alike')
   for (const [field, value] of Object.entries(body))
     if (!(field in minimal) && SHOWN_AS[field] === undefined && field !== 'terminate_at')
       assert.notDeepEqual(again.body[field], value, `${field} is left over from the module before`)
-  const { [module]: _replaced, ...others } = (await api.call('GET', holder)).body
+  const { [module]: _replaced, ...others } = (await api.call('GET', owner)).body
   const { [module]: _before, ...othersBefore } = described.body
   assert.deepEqual(others, othersBefore)
 
   for (const field of required) {
     const { [field]: _gone, ...without } = body
-    await refused(api, () => api.call('PUT', at, { body: without }), {
+    await refused(api, () => api.call('PUT', modulePath, { body: without }), {
       status: 400,
       field,
       what: `no ${field}`,
     })
   }
   for (const wrong of wrongBodies(routes.replace.body, body, thorough))
-    await refused(api, () => api.call('PUT', at, { body: wrong.body }), {
+    await refused(api, () => api.call('PUT', modulePath, { body: wrong.body }), {
       status: 400,
       field: wrong.field,
       what: `${module}.${wrong.field} ${wrong.why}`,
@@ -115,7 +118,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
       const unknown = `${first!.split('_')[0]}_${'0'.repeat(27)}`
       await refused(
         api,
-        () => api.call('PUT', at, { body: { ...body, [field]: list ? [unknown] : unknown } }),
+        () => api.call('PUT', modulePath, { body: { ...body, [field]: list ? [unknown] : unknown } }),
         {
           status: 400,
           field: list ? `${field}[0]` : field,
@@ -129,13 +132,13 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
       status: 404,
       what: `${method} ${module} of nothing`,
     })
-  assert.deepEqual((await api.call('GET', at)).body, again.body)
+  assert.deepEqual((await api.call('GET', modulePath)).body, again.body)
 
-  const deleted = await api.call('DELETE', at)
+  const deleted = await api.call('DELETE', modulePath)
   assert.equal(deleted.status, 204)
   assert.equal(deleted.body, '')
-  await refused(api, () => api.call('GET', at), { status: 404, what: `${module} after its deletion` })
-  assert.deepEqual((await api.call('GET', holder)).body, { ...othersBefore, [module]: null })
+  await refused(api, () => api.call('GET', modulePath), { status: 404, what: `${module} after its deletion` })
+  assert.deepEqual((await api.call('GET', owner)).body, { ...othersBefore, [module]: null })
 }
 
 for (const [engine, start] of Object.entries(engines))
@@ -146,7 +149,7 @@ for (const [engine, start] of Object.entries(engines))
         await t.test(`${kind} ${module}`, () => checkModule(api, kind, module, engine === 'SQLite'))
   })
 
-test('every resource that has modules is looked at', () => {
+test('every resource that has modules has its modules tested', () => {
   const withModules = Object.entries(resources).filter(([, { modules }]) => modules.length > 0)
 
   assert.deepEqual(
@@ -173,13 +176,13 @@ test('a route is found under its own edge only', async (t) => {
     ['PUT', '/compression'],
     ['DELETE', '/compression'],
   ] as const) {
-    const at = `/edges/https/${other.id}/routes/${route.id}${path}`
+    const url = `/edges/https/${other.id}/routes/${route.id}${path}`
     await refused(
       api,
-      () => api.call(method, at, method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
+      () => api.call(method, url, method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
       {
         status: 404,
-        what: `${method} ${at}`,
+        what: `${method} ${url}`,
       },
     )
   }

@@ -10,7 +10,7 @@ import { type Resource, resources } from '../resources/index.ts'
 import { operations } from './all-operations.ts'
 import { routes } from './all-routes.ts'
 
-const BESIDE = [
+const EXTRA_ROUTES = [
   'GET /healthz',
   'GET /readyz',
   'GET /metrics',
@@ -28,41 +28,41 @@ async function start(t: TestContext, engine: string): Promise<{ api: TestApi; on
 test('the routes served are the operations, and a few pages beside them', async (t) => {
   const { api } = await start(t, 'SQLite')
   const served: string[] = []
-  const above: string[] = []
+  const ancestors: string[] = []
   for (const line of api.http.printRoutes({ commonPrefix: false }).split('\n')) {
     const match = /^((?:│? {3,4})*)[└├]── (\S*)(?: \((.+)\))?$/.exec(line)
     if (match === null) continue
     const depth = Math.round(match[1]!.length / 4)
-    above[depth] = match[2]!
-    const path = above.slice(0, depth + 1).join('')
+    ancestors[depth] = match[2]!
+    const path = ancestors.slice(0, depth + 1).join('')
     for (const method of (match[3] ?? '').split(', '))
       if (method !== '' && method !== 'HEAD')
         served.push(`${method} ${path.replace(/:[a-z_]+(\|:[a-z_]+)*/g, '{}')}`)
   }
 
   const declared = operations.map(({ method, path }) => `${method} ${path.replace(/\{[a-z_]+\}/g, '{}')}`)
-  assert.deepEqual(served.toSorted(), [...declared, ...BESIDE].toSorted())
+  assert.deepEqual(served.toSorted(), [...declared, ...EXTRA_ROUTES].toSorted())
   assert.equal(new Set(declared).size, declared.length)
 })
 
 test('the list of routes that callers load is the list of operations', () => {
-  const told = ({ run: _run, ...route }: (typeof operations)[number]) => route
+  const toRoute = ({ run: _run, ...route }: (typeof operations)[number]) => route
 
   assert.deepEqual(
     routes.toSorted((one, other) => (one.id < other.id ? -1 : 1)),
-    operations.map(told).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
+    operations.map(toRoute).toSorted((one, other) => (one.id < other.id ? -1 : 1)),
   )
 })
 
 test('every route wants a key, refuses other methods by name and answers in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
-  const places = new Places(api.call, online.join(api.account.accountId, api.url))
+  const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
   const methods = new Map<string, Set<string>>()
   for (const { path, method } of operations)
     methods.set(path, (methods.get(path) ?? new Set<string>()).add(method))
 
   for (const route of operations) {
-    const path = await places.fill(route)
+    const path = await samplePaths.fill(route)
     const what = `${route.method} ${path}`
     const body = await bodyOf(route, api.call)
     const options = body === undefined ? {} : { body }
@@ -114,10 +114,10 @@ test('every route wants a key, refuses other methods by name and answers in both
 
 test('reads answer with their status in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
-  const places = new Places(api.call, online.join(api.account.accountId, api.url))
+  const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
 
   for (const route of operations.filter(({ method }) => method === 'GET')) {
-    const path = await places.fill(route)
+    const path = await samplePaths.fill(route)
     const unset = /\.(mutual_tls|tls_termination|oauth|saml)\.get$/.test(route.id)
     for (const headers of [{}, { 'service-version': '2' }, { 'ngrok-version': '2' }] as Record<
       string,
@@ -134,10 +134,10 @@ test('reads answer with their status in both dialects', async (t) => {
 for (const engine of Object.keys(engines))
   test(`another account finds nothing of this one on any route, on ${engine} (P39)`, async (t) => {
     const { api, online } = await start(t, engine)
-    const places = new Places(api.call, online.join(api.account.accountId, api.url))
+    const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
 
     for (const route of operations) {
-      const path = await places.fill(route)
+      const path = await samplePaths.fill(route)
       const what = `${route.method} ${path}`
       const body = await bodyOf(route, api.strange)
       const options = body === undefined ? {} : { body }
@@ -148,11 +148,11 @@ for (const engine of Object.keys(engines))
         })
         // It reads exactly as if the id had never existed, so that nobody can find out which ids do.
         const invented = path.replace(/_[0-9A-Za-z]{27}/g, `_${'0'.repeat(27)}`)
-        const nowhere = await api.strange(route.method, invented, options)
-        const bare = (text: string) => text.replace(/_[0-9A-Za-z]{27}/g, '')
-        assert.equal(nowhere.status, 404, what)
-        assert.equal(nowhere.body.error_code, answer.body.error_code, what)
-        assert.equal(bare(nowhere.body.msg), bare(answer.body.msg), what)
+        const missing = await api.strange(route.method, invented, options)
+        const withoutIds = (text: string) => text.replace(/_[0-9A-Za-z]{27}/g, '')
+        assert.equal(missing.status, 404, what)
+        assert.equal(missing.body.error_code, answer.body.error_code, what)
+        assert.equal(withoutIds(missing.body.msg), withoutIds(answer.body.msg), what)
       } else if (route.method === 'GET') {
         const { body: own } = await api.call('GET', path)
         const { body: seen } = await api.strange('GET', path)
@@ -174,8 +174,8 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
     const parents = (await sample.parents?.(api.strange)) ?? {}
     const path = collection(kind, parents)
     const record = resource.parseCreate({ ...foreign, ...parents })
-    const points = resource.pointers(record).filter(({ at }) => !(at in parents))
-    if (points.length === 0 && !kind.startsWith('edges_')) continue
+    const pointers = resource.pointers(record).filter(({ at }) => !(at in parents))
+    if (pointers.length === 0 && !kind.startsWith('edges_')) continue
     const answer = await refused(api, () => api.strange('POST', path, { body: foreign }), {
       status: 400,
       what: `POST ${path} ${JSON.stringify(foreign)}`,
@@ -189,10 +189,10 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
       resource.pointers({ ...record, ...parsed } as never).some(({ at }) => at.split(/[.[]/)[0] === key),
     )
     for (const [key, value] of editable) {
-      const at = `${own.edge_id ? `/edges/https/${own.edge_id}/routes` : path}/${own.id}`
-      await refused(api, () => api.strange('PATCH', at, { body: { [key]: value } }), {
+      const url = `${own.edge_id ? `/edges/https/${own.edge_id}/routes` : path}/${own.id}`
+      await refused(api, () => api.strange('PATCH', url, { body: { [key]: value } }), {
         status: 400,
-        what: `PATCH ${at} ${key}`,
+        what: `PATCH ${url} ${key}`,
       })
     }
   }

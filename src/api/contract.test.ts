@@ -54,12 +54,12 @@ class Subject {
     return this.api.call.create(this.path, body ?? (await this.body()))
   }
 
-  at(id: string): string {
+  pathOf(id: string): string {
     return `${this.path}/${id}`
   }
 
   get(id: string): Promise<Answer> {
-    return this.api.call('GET', this.at(id))
+    return this.api.call('GET', this.pathOf(id))
   }
 }
 
@@ -103,27 +103,27 @@ const checks: Record<string, Check> = {
     })
 
     assert.equal(answer.status, 201, JSON.stringify(answer.body))
-    const made = answer.body
+    const created = answer.body
     const visible = Object.entries(resource.fields).filter(
       ([, { access }]) => access !== 'hidden' && access !== 'writeOnly',
     )
     assert.deepEqual(
-      Object.keys(made),
+      Object.keys(created),
       visible.map(([name]) => name),
     )
-    const [prefix, suffix] = made.id.split('_')
+    const [prefix, suffix] = created.id.split('_')
     assert.equal(prefix, resource.prefix)
     assert.match(suffix, KSUID)
-    assert.equal(made.uri, `${resource.relativeUri ? '' : api.url}${subject.path}/${made.id}`)
-    assert.match(made.created_at, RFC3339)
-    assert.ok(Math.abs(Date.parse(made.created_at) - started) < 10_000)
-    shows(subject, made, subject.kind === 'ip_restrictions' ? { ...body, type: 'dashboard' } : body)
+    assert.equal(created.uri, `${resource.relativeUri ? '' : api.url}${subject.path}/${created.id}`)
+    assert.match(created.created_at, RFC3339)
+    assert.ok(Math.abs(Date.parse(created.created_at) - started) < 10_000)
+    shows(subject, created, subject.kind === 'ip_restrictions' ? { ...body, type: 'dashboard' } : body)
     assert.equal(answer.headers.get('cache-control'), 'no-store')
     assert.match(answer.headers.get('adit-operation-id') ?? '', /^op_/)
     const once = visible.flatMap(([name, { access }]) => (access === 'shownOnce' ? [name] : []))
-    for (const name of once) assert.equal(typeof made[name], 'string', name)
-    const later = { ...made, ...Object.fromEntries(once.map((name) => [name, null])) }
-    const read = await subject.get(made.id)
+    for (const name of once) assert.equal(typeof created[name], 'string', name)
+    const later = { ...created, ...Object.fromEntries(once.map((name) => [name, null])) }
+    const read = await subject.get(created.id)
     assert.equal(read.status, 200)
     assert.deepEqual(read.body, later)
     if (subject.can('list')) {
@@ -133,10 +133,10 @@ const checks: Record<string, Check> = {
   },
 
   async 'fills in the defaults of what is not given'(subject) {
-    const made = await subject.make(await subject.minimal())
+    const created = await subject.make(await subject.minimal())
 
     for (const [name, value] of Object.entries(subject.sample.defaults))
-      assert.deepEqual(made[name], value, name)
+      assert.deepEqual(created[name], value, name)
   },
 
   async 'takes null for what is not given'(subject) {
@@ -148,23 +148,23 @@ const checks: Record<string, Check> = {
       .filter((name) => !required.includes(name))
       .map((name) => [name, null])
 
-    const made = await subject.make({ ...Object.fromEntries(nulls), ...(await subject.minimal()) })
+    const created = await subject.make({ ...Object.fromEntries(nulls), ...(await subject.minimal()) })
 
     for (const [name, value] of Object.entries(subject.sample.defaults))
-      assert.deepEqual(made[name], value, name)
+      assert.deepEqual(created[name], value, name)
   },
 
   async 'is listed newest first, a page at a time, each once though others come and go'(subject) {
     if (!subject.can('list') || subject.kind === 'ip_restrictions') return
     const { api, resource, path } = subject
-    const made = [await subject.make(), await subject.make(), await subject.make()].map(({ id }) => id)
+    const created = [await subject.make(), await subject.make(), await subject.make()].map(({ id }) => id)
 
     const { body: all } = await api.call('GET', path)
     assert.deepEqual(Object.keys(all), [resource.listKey, 'uri', 'next_page_uri'])
     assert.equal(all.uri, `${api.url}${path}`)
     assert.equal(all.next_page_uri, null)
     const expected: string[] = all[resource.listKey].map(({ id }: Body) => id)
-    assert.deepEqual(expected.slice(0, 3), made.toReversed())
+    assert.deepEqual(expected.slice(0, 3), created.toReversed())
     assert.deepEqual(expected, expected.toSorted().reverse())
     const seen: string[] = []
     for (let uri: string | null = `${api.url}${path}?limit=1`; uri !== null; ) {
@@ -174,9 +174,9 @@ const checks: Record<string, Check> = {
       assert.equal(page[resource.listKey].length, 1)
       assert.ok(page.next_page_uri === null || page.next_page_uri.startsWith(`${api.url}${path}?`))
       uri = page.next_page_uri
-      // Whatever is made while somebody pages is newer than every page still to come.
+      // Whatever is created while somebody pages is newer than every page still to come.
       if (seen.length === 1) await subject.make()
-      if (seen.length === 2) assert.equal((await api.call('DELETE', subject.at(seen[0]!))).status, 204)
+      if (seen.length === 2) assert.equal((await api.call('DELETE', subject.pathOf(seen[0]!))).status, 204)
     }
     assert.deepEqual(seen, expected)
     const rest = await api.call('GET', `${path}?before_id=${expected[1]}&limit=100`)
@@ -189,13 +189,13 @@ const checks: Record<string, Check> = {
   async 'changes what an update names and keeps the rest'(subject) {
     if (!subject.can('update')) return
     const { api, resource } = subject
-    const made = await subject.make()
-    const before = (await subject.get(made.id)).body
+    const created = await subject.make()
+    const before = (await subject.get(created.id)).body
     const update = (await subject.sample.update?.(api.call)) ?? {}
 
     for (const [key, value] of Object.entries(update)) {
-      const current = (await subject.get(made.id)).body
-      const answer = await api.call('PATCH', subject.at(made.id), { body: { [key]: value } })
+      const current = (await subject.get(created.id)).body
+      const answer = await api.call('PATCH', subject.pathOf(created.id), { body: { [key]: value } })
 
       assert.equal(answer.status, 200, JSON.stringify(answer.body))
       const name = Object.entries(resource.fields).find(
@@ -205,22 +205,22 @@ const checks: Record<string, Check> = {
       for (const [field, shown] of Object.entries(answer.body))
         if (field !== name && !alsoMoves.includes(field)) assert.deepEqual(shown, current[field], field)
       shows(subject, answer.body, { [key]: value })
-      assert.deepEqual((await subject.get(made.id)).body, answer.body)
+      assert.deepEqual((await subject.get(created.id)).body, answer.body)
     }
-    const after = (await subject.get(made.id)).body
-    const nothing = await api.call('PATCH', subject.at(made.id), { body: {} })
+    const after = (await subject.get(created.id)).body
+    const nothing = await api.call('PATCH', subject.pathOf(created.id), { body: {} })
     assert.deepEqual(nothing.body, after)
     const { properties } = resource.updateSchema as unknown as { properties: object }
     const nulls = Object.fromEntries(Object.keys(properties).map((name) => [name, null]))
-    assert.deepEqual((await api.call('PATCH', subject.at(made.id), { body: nulls })).body, after)
+    assert.deepEqual((await api.call('PATCH', subject.pathOf(created.id), { body: nulls })).body, after)
     assert.deepEqual([after.id, after.uri, after.created_at], [before.id, before.uri, before.created_at])
   },
 
   async 'clears description and metadata when they are updated to nothing'(subject) {
     if (!subject.can('update') || !('description' in subject.resource.fields)) return
-    const made = await subject.make()
+    const created = await subject.make()
 
-    const answer = await subject.api.call('PATCH', subject.at(made.id), {
+    const answer = await subject.api.call('PATCH', subject.pathOf(created.id), {
       body: { description: '', metadata: '' },
     })
 
@@ -229,19 +229,25 @@ const checks: Record<string, Check> = {
 
   async 'counts bytes, not characters, in description and metadata'(subject) {
     if (!('description' in subject.resource.fields)) return
-    const made = await subject.make()
+    const created = await subject.make()
     const limits = { description: 255, metadata: 4096 }
     for (const [field, limit] of Object.entries(limits))
       for (const character of ['a', 'é', '🙂']) {
         const width = Buffer.byteLength(character)
         const fits = character.repeat(Math.floor(limit / width))
         const full = fits + 'a'.repeat(limit - Buffer.byteLength(fits))
-        const answer = await subject.api.call('PATCH', subject.at(made.id), { body: { [field]: full } })
+        const answer = await subject.api.call('PATCH', subject.pathOf(created.id), {
+          body: { [field]: full },
+        })
         assert.equal(answer.body[field], full, `${field} of ${limit} bytes`)
 
         const long = { [field]: `${fits}${character}` }
         const expected = { status: 400, field, what: `${field} over ${limit} bytes` }
-        await refused(subject, () => subject.api.call('PATCH', subject.at(made.id), { body: long }), expected)
+        await refused(
+          subject,
+          () => subject.api.call('PATCH', subject.pathOf(created.id), { body: long }),
+          expected,
+        )
         const creation = { ...(await subject.body()), ...long }
         await refused(subject, () => subject.api.call('POST', subject.path, { body: creation }), expected)
       }
@@ -251,7 +257,7 @@ const checks: Record<string, Check> = {
     const body = await subject.body()
     const { required = [] } = resourceRoutes(subject.resource).create.body as { required?: string[] }
     for (const field of required) {
-      const { [field]: _gone, ...without } = body
+      const { [field]: _removed, ...without } = body
       const expected = { status: 400, field, what: `without ${field}` }
       await refused(subject, () => subject.api.call('POST', subject.path, { body: without }), expected)
       const empty = { ...body, [field]: null }
@@ -260,7 +266,7 @@ const checks: Record<string, Check> = {
   },
 
   async 'refuses values against its rules, by name'(subject) {
-    const made = await subject.make()
+    const created = await subject.make()
     const body = { ...(await subject.body()) }
     const { properties } = subject.resource.updateSchema as unknown as { properties: object }
     for (const [field, values] of Object.entries(subject.sample.refused ?? {}))
@@ -274,7 +280,7 @@ const checks: Record<string, Check> = {
         const change = { [top]: wrong[top] }
         await refused(
           subject,
-          () => subject.api.call('PATCH', subject.at(made.id), { body: change }),
+          () => subject.api.call('PATCH', subject.pathOf(created.id), { body: change }),
           expected,
         )
       }
@@ -282,43 +288,43 @@ const checks: Record<string, Check> = {
 
   async 'refuses to change what the service assigns or creation fixed (P40)'(subject) {
     if (!subject.can('update')) return
-    const made = await subject.make()
-    const before = (await subject.get(made.id)).body
+    const created = await subject.make()
+    const before = (await subject.get(created.id)).body
     const { properties } = subject.resource.updateSchema as unknown as { properties: object }
-    for (const [field, value] of Object.entries({ ...before, ...made })) {
+    for (const [field, value] of Object.entries({ ...before, ...created })) {
       if (field in properties) continue
       const expected = { status: 400, field, what: `PATCH ${field}` }
       await refused(
         subject,
-        () => subject.api.call('PATCH', subject.at(made.id), { body: { [field]: value } }),
+        () => subject.api.call('PATCH', subject.pathOf(created.id), { body: { [field]: value } }),
         expected,
       )
     }
-    await refused(subject, () => subject.api.call('PATCH', subject.at(made.id), { body: before }), {
+    await refused(subject, () => subject.api.call('PATCH', subject.pathOf(created.id), { body: before }), {
       status: 400,
       what: 'PATCH of everything read',
     })
-    assert.deepEqual((await subject.get(made.id)).body, before)
+    assert.deepEqual((await subject.get(created.id)).body, before)
   },
 
   async 'is gone after its deletion'(subject) {
     if (!subject.can('delete')) return
     const { api, resource } = subject
-    const made = await subject.make()
+    const created = await subject.make()
 
-    const answer = await api.call('DELETE', subject.at(made.id))
+    const answer = await api.call('DELETE', subject.pathOf(created.id))
 
     assert.equal(answer.status, 204)
     assert.equal(answer.body, '')
     for (const method of ['GET', 'PATCH', 'DELETE'])
       await refused(
         subject,
-        () => api.call(method, subject.at(made.id), method === 'PATCH' ? { body: {} } : {}),
+        () => api.call(method, subject.pathOf(created.id), method === 'PATCH' ? { body: {} } : {}),
         { status: 404, what: `${method} after deletion` },
       )
     if (!subject.can('list')) return
     const { body } = await api.call('GET', subject.path)
-    assert.ok(!body[resource.listKey].some(({ id }: Body) => id === made.id))
+    assert.ok(!body[resource.listKey].some(({ id }: Body) => id === created.id))
   },
 
   async 'is not found under anything but its own id'(subject) {
@@ -342,7 +348,7 @@ const checks: Record<string, Check> = {
       for (const method of ['GET', 'PATCH', 'DELETE'])
         await refused(
           subject,
-          () => api.call(method, subject.at(id), method === 'PATCH' ? { body: {} } : {}),
+          () => api.call(method, subject.pathOf(id), method === 'PATCH' ? { body: {} } : {}),
           {
             status: 404,
             what: `${method} ${id}`,
@@ -362,7 +368,7 @@ for (const [engine, start] of Object.entries(engines))
         for (const [name, check] of Object.entries(checks)) await each.test(name, () => check(subject))
 
         await each.test('refuses a wrong type, an unknown word and an unknown field anywhere', async () => {
-          const made = await subject.make()
+          const created = await subject.make()
           const body = await subject.body()
           const routes = resourceRoutes(subject.resource)
           for (const wrong of wrongBodies(routes.create.body, body, engine === 'SQLite'))
@@ -375,11 +381,15 @@ for (const [engine, start] of Object.entries(engines))
           const { properties } = routes.update.body as unknown as { properties: object }
           const change = Object.fromEntries(Object.entries(body).filter(([name]) => name in properties))
           for (const wrong of wrongBodies(routes.update.body, change, engine === 'SQLite'))
-            await refused(subject, () => api.call('PATCH', subject.at(made.id), { body: wrong.body }), {
-              status: 400,
-              field: wrong.field,
-              what: `PATCH ${wrong.field} ${wrong.why}`,
-            })
+            await refused(
+              subject,
+              () => api.call('PATCH', subject.pathOf(created.id), { body: wrong.body }),
+              {
+                status: 400,
+                field: wrong.field,
+                what: `PATCH ${wrong.field} ${wrong.why}`,
+              },
+            )
         })
       })
     }

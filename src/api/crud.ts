@@ -12,11 +12,11 @@ import {
   type Transaction,
   withStoredSecrets,
 } from '../store/index.ts'
-import type { Call, Committing, Writing } from './call.ts'
+import type { ApiCall, CommitContext, WriteContext } from './call.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { requireGuardRole } from './roles.ts'
-import { actionOf, article } from './routes.ts'
+import { actionOf, withArticle } from './routes.ts'
 
 /** What a resource does beyond create, read, update and delete. Each step sees the record as the one before left it. */
 export interface Behaviour<R extends Resource = Resource> {
@@ -24,26 +24,23 @@ export interface Behaviour<R extends Resource = Resource> {
   /** Before the transaction: fills assigned fields, makes keys, signs. `reveal` is shown in this one answer only. */
   prepare?(
     record: Stock<R>,
-    writing: Writing,
+    context: WriteContext,
   ): Promise<{ record: Stock<R>; reveal?: Record<string, unknown> }>
   /** Inside the transaction: rules that other rows take part in. May fill in what only the transaction can know. */
-  commit?(record: Stock<R>, committing: Committing): Promise<Stock<R>>
+  commit?(record: Stock<R>, context: CommitContext): Promise<Stock<R>>
   /** Inside the transaction, before a deletion. */
-  remove?(row: Row, call: Call & { tx: Transaction }): Promise<void>
+  beforeRemove?(row: Row, call: ApiCall & { tx: Transaction }): Promise<void>
   /** After a creation has been made durable. */
-  settle?(row: Row, call: Call): Promise<void>
+  afterCreate?(row: Row, call: ApiCall): Promise<void>
   /** After any change has been made durable. */
-  settled?(id: string, call: Call): void
+  afterChange?(id: string, call: ApiCall): void
   /** Fields worked out for each answer. */
-  view?(row: Row, record: Stock<R>, call: Call): Promise<Record<string, unknown>>
+  view?(row: Row, record: Stock<R>, call: ApiCall): Promise<Record<string, unknown>>
 }
 
 /** Gives a resource its behaviour; a plain one needs none. */
-export function crud<R extends Resource>(
-  resource: R,
-  behaviour: Omit<Behaviour<R>, 'resource'> = {},
-): Behaviour {
-  return { resource, ...behaviour } as unknown as Behaviour
+export function crud<R extends Resource>(resource: R, hooks: Omit<Behaviour<R>, 'resource'> = {}): Behaviour {
+  return { resource, ...hooks } as unknown as Behaviour
 }
 
 type Body = Record<string, unknown>
@@ -55,19 +52,19 @@ export function collectionPath(resource: Resource, parents: Parents): string {
 }
 
 /** A row as answers show it. */
-export async function show(behaviour: Behaviour, row: Row, call: Call, reveal?: Body): Promise<Body> {
+export async function render(behaviour: Behaviour, row: Row, call: ApiCall, reveal?: Body): Promise<Body> {
   return behaviour.view === undefined
-    ? showWith(behaviour, row, call, reveal)
-    : showWith(behaviour, row, call, {
+    ? renderRow(behaviour, row, call, reveal)
+    : renderRow(behaviour, row, call, {
         ...(await behaviour.view(row, recordOf(row) as Stock<Resource>, call)),
         ...reveal,
       })
 }
 
 /** The same for what has nothing to be worked out, without waiting: lists hold a hundred. */
-function showWith({ resource }: Behaviour, row: Row, call: Call, lively?: Body): Body {
+function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: Body): Body {
   const record = resource.sealed.length === 0 ? row.data : recordOf(row)
-  if (call.showing.secrets && resource.revealed.some((secret) => row.secrets?.[secret]))
+  if (call.renderContext.secrets && resource.revealed.some((secret) => row.secrets?.[secret]))
     call.secrets.shown = true
   const path = resource.parents.length === 0 ? resource.path : collectionPath(resource, row.data as Parents)
   const identity = {
@@ -77,13 +74,13 @@ function showWith({ resource }: Behaviour, row: Row, call: Call, lively?: Body):
   }
   return resource.show(
     record as Stock<Resource>,
-    lively === undefined ? identity : Object.assign(identity, lively),
-    call.showing,
+    computed === undefined ? identity : Object.assign(identity, computed),
+    call.renderContext,
   ) as Body
 }
 
 /** Throws what the caller should read instead of what the store says. */
-function explain(resource: Resource, record: Body, { principal }: Call, error: unknown): never {
+function rethrowAsProblem(resource: Resource, record: Body, { principal }: ApiCall, error: unknown): never {
   if (error instanceof NameTaken) {
     const name = resource
       .unique(record as Stock<Resource>)
@@ -100,12 +97,12 @@ function explain(resource: Resource, record: Body, { principal }: Call, error: u
   throw error
 }
 
-function author({ principal }: Call) {
+function authorOf({ principal }: ApiCall) {
   return { principal: principal.ownerId, credential: principal.credentialId }
 }
 
 /** The audit record of a call that was carried out. */
-export function auditDone(call: Call, object: string | undefined) {
+export function auditEntry(call: ApiCall, object: string | undefined) {
   return {
     account: call.principal.accountId,
     principal: call.principal.ownerId,
@@ -120,27 +117,30 @@ export function auditDone(call: Call, object: string | undefined) {
   }
 }
 
-const WORD = /^\w+$/
+const ID_CHARACTERS = /^\w+$/
 
 /** The same as asking for its prefix, for every call. */
 function isIdOf({ prefix }: Resource, id: string): boolean {
   return (
-    id.length === prefix.length + 28 && id.startsWith(prefix) && id[prefix.length] === '_' && WORD.test(id)
+    id.length === prefix.length + 28 &&
+    id.startsWith(prefix) &&
+    id[prefix.length] === '_' &&
+    ID_CHARACTERS.test(id)
   )
 }
 
 /** Finds the row an address names, or says that it is not there; another account's rows are not there. */
 export async function find(
   resource: Resource,
-  call: Call,
+  call: ApiCall,
   id: string,
   parents: Parents,
   reader: Pick<Transaction, 'get'> = call.store,
 ): Promise<Row> {
-  if (!isIdOf(resource, id)) throw problem('malformed_id', article(resource.name), id)
+  if (!isIdOf(resource, id)) throw problem('malformed_id', withArticle(resource.name), id)
   const row = await reader.get(resource.kind, call.principal.accountId, id)
-  const misplaced = resource.parents.some((parent) => row?.data[parent] !== parents[parent])
-  if (row === undefined || misplaced) throw problem('not_found', resource.name, id)
+  const hasOtherParent = resource.parents.some((parent) => row?.data[parent] !== parents[parent])
+  if (row === undefined || hasOtherParent) throw problem('not_found', resource.name, id)
   return row
 }
 
@@ -151,77 +151,82 @@ function parentOf(resource: Resource, name: string): Resource {
 }
 
 /** A parent in the path has to exist, so that its absence reads as 404 and not as a bad reference (decision 4). */
-async function requireParents(resource: Resource, call: Call, parents: Parents): Promise<void> {
+async function requireParents(resource: Resource, call: ApiCall, parents: Parents): Promise<void> {
   for (const name of resource.parents) await find(parentOf(resource, name), call, parents[name] ?? '', {})
 }
 
-export async function create(behaviour: Behaviour, call: Call, body: Body, parents: Parents): Promise<Body> {
+export async function create(
+  behaviour: Behaviour,
+  call: ApiCall,
+  body: Body,
+  parents: Parents,
+): Promise<Body> {
   const { resource } = behaviour
   await requireParents(resource, call, parents)
   const id = newId(resource.prefix, call.clock.now())
-  const writing: Writing = { ...call, id, before: undefined, given: body }
+  const context: WriteContext = { ...call, id, existing: undefined, body }
   let record: Body = resource.parseCreate({ ...body, ...parents })
   resource.verify(record as Stock<Resource>)
 
-  const prepared = await behaviour.prepare?.(record as Stock<Resource>, writing)
-  record = (prepared?.record as Body | undefined) ?? record
+  const preparation = await behaviour.prepare?.(record as Stock<Resource>, context)
+  record = (preparation?.record as Body | undefined) ?? record
   const row = await call.store
-    .write(author(call), async (tx) => {
-      await requireGuardRole(record, { ...writing, tx })
+    .write(authorOf(call), async (tx) => {
+      await requireGuardRole(record, { ...context, tx })
       if (behaviour.commit !== undefined)
-        record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
-      const inserted = await tx.insert(draftOf(resource, writing.id, call.principal.accountId, record))
-      await tx.audit(auditDone(call, writing.id))
-      return inserted
+        record = (await behaviour.commit(record as Stock<Resource>, { ...context, tx })) as Body
+      const created = await tx.insert(draftOf(resource, context.id, call.principal.accountId, record))
+      await tx.audit(auditEntry(call, context.id))
+      return created
     })
-    .catch((error) => explain(resource, record, call, error))
-  await behaviour.settle?.(row, call)
-  return show(behaviour, row, call, prepared?.reveal)
+    .catch((error) => rethrowAsProblem(resource, record, call, error))
+  await behaviour.afterCreate?.(row, call)
+  return render(behaviour, row, call, preparation?.reveal)
 }
 
 /** Changes a row: `change` is given the stored record and answers with the new one. */
 export async function rewrite(
   behaviour: Behaviour,
-  call: Call,
+  call: ApiCall,
   id: string,
   parents: Parents,
   change: (record: Body) => Body,
-  given: Body = {},
+  body: Body = {},
 ): Promise<Row> {
   const { resource } = behaviour
-  const before = await find(resource, call, id, parents)
-  const writing: Writing = { ...call, id, before, given }
-  let record = change(recordOf(before))
+  const existing = await find(resource, call, id, parents)
+  const context: WriteContext = { ...call, id, existing, body }
+  let record = change(recordOf(existing))
   resource.verify(record as Stock<Resource>)
-  const prepared = await behaviour.prepare?.(record as Stock<Resource>, writing)
-  record = (prepared?.record as Body | undefined) ?? record
+  const preparation = await behaviour.prepare?.(record as Stock<Resource>, context)
+  record = (preparation?.record as Body | undefined) ?? record
 
   const row = await call.store
-    .write(author(call), async (tx) => {
+    .write(authorOf(call), async (tx) => {
       // Two updates at once: the one that comes second starts over from what the first has left.
       const current = await find(resource, call, id, parents, tx)
-      if (current.revision !== before.revision) throw new Outrun()
-      await requireGuardRole(current.data, { ...writing, tx })
+      if (current.revision !== existing.revision) throw new WriteConflict()
+      await requireGuardRole(current.data, { ...context, tx })
       if (behaviour.commit !== undefined)
-        record = (await behaviour.commit(record as Stock<Resource>, { ...writing, tx })) as Body
+        record = (await behaviour.commit(record as Stock<Resource>, { ...context, tx })) as Body
       const updated = await tx.update(draftOf(resource, id, call.principal.accountId, record))
-      await tx.audit(auditDone(call, id))
+      await tx.audit(auditEntry(call, id))
       return updated
     })
     .catch((error) => {
-      if (error instanceof Outrun) return undefined
-      return explain(resource, record, call, error)
+      if (error instanceof WriteConflict) return undefined
+      return rethrowAsProblem(resource, record, call, error)
     })
-  if (row === undefined) return rewrite(behaviour, call, id, parents, change, given)
-  behaviour.settled?.(id, call)
+  if (row === undefined) return rewrite(behaviour, call, id, parents, change, body)
+  behaviour.afterChange?.(id, call)
   return row
 }
 
-class Outrun extends Error {}
+class WriteConflict extends Error {}
 
 export async function update(
   behaviour: Behaviour,
-  call: Call,
+  call: ApiCall,
   id: string,
   parents: Parents,
   body: Body,
@@ -232,58 +237,63 @@ export async function update(
     ...resource.parseUpdate(withStoredSecrets(body, record, resource.revealed)),
   })
   const row = await rewrite(behaviour, call, id, parents, change, body)
-  return show(behaviour, row, call)
+  return render(behaviour, row, call)
 }
 
-export async function get(behaviour: Behaviour, call: Call, id: string, parents: Parents): Promise<Body> {
+export async function get(behaviour: Behaviour, call: ApiCall, id: string, parents: Parents): Promise<Body> {
   const row = await find(behaviour.resource, call, id, parents)
-  return behaviour.view === undefined ? showWith(behaviour, row, call) : show(behaviour, row, call)
+  return behaviour.view === undefined ? renderRow(behaviour, row, call) : render(behaviour, row, call)
 }
 
 /** The envelope of a list; one more row than asked for tells whether there is a next page. */
-export function envelope(listKey: string, address: string, page: Page, items: Body[]): Body {
-  const shown = items.slice(0, page.limit)
-  const more = items.length > page.limit
+export function toListResponse(listKey: string, address: string, page: Page, items: Body[]): Body {
+  const pageItems = items.slice(0, page.limit)
+  const hasMore = items.length > page.limit
   return {
-    [listKey]: shown,
+    [listKey]: pageItems,
     uri: address,
-    next_page_uri: more ? `${address}?limit=${page.limit}&before_id=${shown.at(-1)?.id}` : null,
+    next_page_uri: hasMore ? `${address}?limit=${page.limit}&before_id=${pageItems.at(-1)?.id}` : null,
   }
 }
 
-export async function list(behaviour: Behaviour, call: Call, page: Page): Promise<Body> {
+export async function list(behaviour: Behaviour, call: ApiCall, page: Page): Promise<Body> {
   const { resource } = behaviour
   requirePrefix(page, resource.prefix)
   const rows = await call.store.list(resource.kind, call.principal.accountId, {
     limit: page.limit + 1,
-    before: page.before,
+    before: page.beforeId,
   })
   const items =
     behaviour.view === undefined
-      ? rows.map((row) => showWith(behaviour, row, call))
-      : await Promise.all(rows.map((row) => show(behaviour, row, call)))
-  return envelope(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, items)
+      ? rows.map((row) => renderRow(behaviour, row, call))
+      : await Promise.all(rows.map((row) => render(behaviour, row, call)))
+  return toListResponse(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, items)
 }
 
-export async function remove(behaviour: Behaviour, call: Call, id: string, parents: Parents): Promise<void> {
+export async function remove(
+  behaviour: Behaviour,
+  call: ApiCall,
+  id: string,
+  parents: Parents,
+): Promise<void> {
   const { resource } = behaviour
   await call.store
-    .write(author(call), async (tx) => {
+    .write(authorOf(call), async (tx) => {
       const row = await find(resource, call, id, parents, tx)
       await requireGuardRole(row.data, { ...call, tx })
-      await behaviour.remove?.(row, { ...call, tx })
+      await behaviour.beforeRemove?.(row, { ...call, tx })
       await tx.remove(resource.kind, call.principal.accountId, id)
-      await tx.audit(auditDone(call, id))
+      await tx.audit(auditEntry(call, id))
     })
     .catch((error) => {
       if (!(error instanceof StillReferenced)) throw error
-      const user = resourceOfPrefix(prefixOf(error.by.id) ?? '')
+      const referrer = resourceOfPrefix(prefixOf(error.by.id) ?? '')
       throw problem(
         'in_use',
         resource.name,
         id,
-        `the ${user?.name ?? 'object'} ${error.by.id} (${error.by.field})`,
+        `the ${referrer?.name ?? 'object'} ${error.by.id} (${error.by.field})`,
       )
     })
-  behaviour.settled?.(id, call)
+  behaviour.afterChange?.(id, call)
 }

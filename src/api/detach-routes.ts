@@ -1,13 +1,13 @@
 import { AgentIngress, ReservedAddr, ReservedDomain, type Resource } from '../resources/index.ts'
-import { article, type Route } from './routes.ts'
+import { type Route, withArticle } from './routes.ts'
 
-function detach(
+function detachRoute(
   { kind, path, name, roles }: Pick<Resource, 'kind' | 'path' | 'name' | 'roles'>,
   part: string,
 ): Route {
   return {
     id: `${kind}.${part}.delete`,
-    summary: `Detach the ${part} of ${article(name)}`,
+    summary: `Detach the ${part} of ${withArticle(name)}`,
     tag: kind,
     method: 'DELETE',
     path: `${path}/{id}/${part}`,
@@ -17,10 +17,10 @@ function detach(
 }
 
 export const detachRoutes = {
-  certificate: detach(ReservedDomain, 'certificate'),
-  policy: detach(ReservedDomain, 'certificate_management_policy'),
-  http: detach(ReservedDomain, 'http_endpoint_configuration'),
-  https: detach(ReservedDomain, 'https_endpoint_configuration'),
-  address: detach(ReservedAddr, 'endpoint_configuration'),
-  ingressPolicy: detach(AgentIngress, 'certificate_management_policy'),
+  certificate: detachRoute(ReservedDomain, 'certificate'),
+  policy: detachRoute(ReservedDomain, 'certificate_management_policy'),
+  http: detachRoute(ReservedDomain, 'http_endpoint_configuration'),
+  https: detachRoute(ReservedDomain, 'https_endpoint_configuration'),
+  address: detachRoute(ReservedAddr, 'endpoint_configuration'),
+  ingressPolicy: detachRoute(AgentIngress, 'certificate_management_policy'),
 }

@@ -69,8 +69,8 @@ test('empty values mean not given in creations', async () => {
     ['/backends/http_response', { body: '', headers: {}, status_code: 0 }],
     ['/edges/https', { hostports: [], mutual_tls: {}, tls_termination: {} }],
   ] as const) {
-    const made = await call('POST', path, { body })
-    assert.equal(made.status, 201, JSON.stringify(made.body))
+    const created = await call('POST', path, { body })
+    assert.equal(created.status, 201, JSON.stringify(created.body))
     const strict = await api.call('POST', path, { body })
     if (path === '/backends/http_response')
       assert.equal(strict.status, 400, 'our own dialect takes a value as it is')
@@ -85,12 +85,12 @@ test('empty values clear in updates, except where clients send them unasked', as
   const backend = await api.call.create('/backends/failover', { backends: [child.id], description: 'x' })
 
   const cleared = await call('PATCH', `/credentials/${credential.id}`, { body: { acl: [], description: '' } })
-  const kept = await call('PATCH', `/backends/failover/${backend.id}`, {
+  const unchanged = await call('PATCH', `/backends/failover/${backend.id}`, {
     body: { backends: [], description: '' },
   })
 
   assert.deepEqual([cleared.body.acl, cleared.body.description], [[], ''])
-  assert.deepEqual([kept.body.backends, kept.body.description], [[child.id], ''])
+  assert.deepEqual([unchanged.body.backends, unchanged.body.description], [[child.id], ''])
 })
 
 test("words of the caller's own are never renamed", async () => {
@@ -104,10 +104,10 @@ test("words of the caller's own are never renamed", async () => {
     target: 'f',
   }
 
-  const made = await original(api)('POST', '/backends/tunnel_group', { body: { labels } })
+  const created = await original(api)('POST', '/backends/tunnel_group', { body: { labels } })
 
-  assert.deepEqual(made.body.labels, labels)
-  assert.deepEqual((await api.call('GET', `/backends/tunnel_group/${made.body.id}`)).body.labels, labels)
+  assert.deepEqual(created.body.labels, labels)
+  assert.deepEqual((await api.call('GET', `/backends/tunnel_group/${created.body.id}`)).body.labels, labels)
   const [listed] = (await original(api)('GET', '/backends/tunnel_group')).body.backends
   assert.deepEqual(listed.labels, labels)
 })
@@ -116,12 +116,12 @@ test('targets are renamed both ways, and either spelling is taken', async () => 
   const api = await fresh()
   const call = original(api)
   for (const member of ['datadog', 'monitoring']) {
-    const made = await call('POST', '/event_destinations', {
+    const created = await call('POST', '/event_destinations', {
       body: { format: 'json', target: { [member]: { api_key: 'k' } } },
     })
-    assert.equal(made.status, 201, JSON.stringify(made.body))
-    assert.equal(made.body.target.datadog.api_key, null)
-    assert.ok(!('monitoring' in made.body.target))
+    assert.equal(created.status, 201, JSON.stringify(created.body))
+    assert.equal(created.body.target.datadog.api_key, null)
+    assert.ok(!('monitoring' in created.body.target))
   }
   const listed = (await call('GET', '/event_destinations')).body.event_destinations
   assert.ok(listed.every(({ target }: { target: object }) => 'datadog' in target))
@@ -193,7 +193,7 @@ test('commands take whatever body comes', async (t) => {
   const api = await startApi(t, { online })
   const { session } = online.join(api.account.accountId, api.url)
   const call = original(api)
-  const at = `/tunnel_sessions/${session}/restart`
+  const path = `/tunnel_sessions/${session}/restart`
   for (const options of [
     {},
     { body: {} },
@@ -201,6 +201,6 @@ test('commands take whatever body comes', async (t) => {
     { raw: session, headers: { 'content-type': 'text/plain;charset=UTF-8' } },
     { headers: { 'content-type': 'application/json' } },
   ])
-    assert.equal((await call('POST', at, options)).status, 204, JSON.stringify(options))
-  assert.equal((await api.call('POST', at, { raw: session })).status, 400, 'not in our own dialect')
+    assert.equal((await call('POST', path, options)).status, 204, JSON.stringify(options))
+  assert.equal((await api.call('POST', path, { raw: session })).status, 400, 'not in our own dialect')
 })

@@ -8,19 +8,19 @@ import type { Problem } from './problems.ts'
 type Body = Record<string, unknown>
 
 // Renamed members of an event destination's target; elsewhere these words are data of the caller's own.
-const RENAMED: readonly (readonly [ours: string, theirs: string])[] = [
+const RENAMED_FIELDS: readonly (readonly [ours: string, theirs: string])[] = [
   ['monitoring', 'datadog'],
   ['cloud_access_key_id', 'aws_access_key_id'],
   ['cloud_secret_access_key', 'aws_secret_access_key'],
 ]
-const toOurs = new Map(RENAMED.map(([ours, theirs]) => [theirs, ours]))
-const toTheirs = new Map(RENAMED.map(([ours, theirs]) => [ours, theirs]))
+const NATIVE_NAMES = new Map(RENAMED_FIELDS.map(([ours, theirs]) => [theirs, ours]))
+const ORIGINAL_NAMES = new Map(RENAMED_FIELDS.map(([ours, theirs]) => [ours, theirs]))
 
 // Ids that some clients repeat in the body although the path names them.
 const PATH_IDS = ['id', 'edge_id', 'subscription_id']
 
-const SOURCE = /\/sources\/[^/]+$/
-const COMMAND = /^\/tunnel_sessions\/[^/]+\/(restart|stop|update)$/
+const SOURCE_PATH = /\/sources\/[^/]+$/
+const COMMAND_PATH = /^\/tunnel_sessions\/[^/]+\/(restart|stop|update)$/
 // Fields whose empty default some clients send on every update without meaning it.
 const EMPTY_MEANS_UNCHANGED = new Set([
   'backends',
@@ -54,44 +54,45 @@ export function isOriginal(headers: Record<string, unknown>): boolean {
 
 /** True for the three agent commands, to which clients send no body, `{}` or even plain text. */
 export function isCommand(path: string): boolean {
-  return COMMAND.test(path)
+  return COMMAND_PATH.test(path)
 }
 
 /** A request body in our names. */
-export function readBody(method: string, path: string, body: unknown): unknown {
+export function toNativeBody(method: string, path: string, body: unknown): unknown {
   if (!isObject(body)) return body
-  const given = method === 'PUT' && isObject(body.module) ? body.module : body
-  const inPath = method === 'PATCH' && SOURCE.test(path) ? [...PATH_IDS, 'type'] : PATH_IDS
-  const kept = Object.entries(given).filter(([key, value]) => {
-    if (inPath.includes(key)) return false
+  const fields = method === 'PUT' && isObject(body.module) ? body.module : body
+  const pathFields = method === 'PATCH' && SOURCE_PATH.test(path) ? [...PATH_IDS, 'type'] : PATH_IDS
+  const entries = Object.entries(fields).filter(([key, value]) => {
+    if (pathFields.includes(key)) return false
     if (!isEmpty(value)) return true
     // Creation: empty means not given. Update: empty clears, except where clients send it unasked.
     return method === 'PATCH' && !EMPTY_MEANS_UNCHANGED.has(key)
   })
   return Object.fromEntries(
-    kept.map(([key, value]) => [key, key === 'target' ? rename(value, toOurs) : value]),
+    entries.map(([key, value]) => [key, key === 'target' ? rename(value, NATIVE_NAMES) : value]),
   )
 }
 
 /** An answer in the original's names: one object, or a list of them. */
-export function writeBody(body: unknown): unknown {
+export function toOriginalBody(body: unknown): unknown {
   if (!isObject(body)) return body
   return Object.fromEntries(
-    Object.entries(writeObject(body)).map(([key, value]) => [
+    Object.entries(toOriginalObject(body)).map(([key, value]) => [
       key,
-      Array.isArray(value) ? value.map((item) => (isObject(item) ? writeObject(item) : item)) : value,
+      Array.isArray(value) ? value.map((item) => (isObject(item) ? toOriginalObject(item) : item)) : value,
     ]),
   )
 }
 
-function writeObject(given: Body): Body {
-  const shown = { ...given }
+function toOriginalObject(body: Body): Body {
+  const translated = { ...body }
   // Edges and routes had this field under three names over time; every client finds the one it knows.
-  if ('policies' in shown) Object.assign(shown, { policy: null, traffic_policy: null })
-  if (Array.isArray(shown.routes)) shown.routes = shown.routes.map(writeObject)
-  if ('target' in shown) shown.target = rename(shown.target, toTheirs)
-  if (typeof shown.transport === 'string') shown.transport = shown.transport.replace('adit/', 'ngrok/')
-  return shown
+  if ('policies' in translated) Object.assign(translated, { policy: null, traffic_policy: null })
+  if (Array.isArray(translated.routes)) translated.routes = translated.routes.map(toOriginalObject)
+  if ('target' in translated) translated.target = rename(translated.target, ORIGINAL_NAMES)
+  if (typeof translated.transport === 'string')
+    translated.transport = translated.transport.replace('adit/', 'ngrok/')
+  return translated
 }
 
 const AUTHTOKEN_AS_KEY = 206

@@ -2,25 +2,25 @@ import { X509Certificate } from 'node:crypto'
 import { Secret } from '../base/secret.ts'
 import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../certs/index.ts'
 import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
-import type { Committing, Writing } from './call.ts'
-import { crud, show } from './crud.ts'
+import type { CommitContext, WriteContext } from './call.ts'
+import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { hostOf, isReserved } from './reserved-hosts.ts'
 
 /** `host:443` means the HTTPS listener wherever it is bound; the port really bound is taken for the same. */
-function publicPorts(hostports: readonly string[] | null, { config }: Writing): string[] | null {
-  const bound = `:${config.httpsPort()}`
-  const ports = hostports?.map((hostport) =>
-    hostport.endsWith(bound) ? `${hostport.slice(0, -bound.length)}:443` : hostport,
+function normalizeHostports(hostports: readonly string[] | null, { config }: WriteContext): string[] | null {
+  const boundSuffix = `:${config.httpsPort()}`
+  const normalized = hostports?.map((hostport) =>
+    hostport.endsWith(boundSuffix) ? `${hostport.slice(0, -boundSuffix.length)}:443` : hostport,
   )
-  if (ports === undefined) return null
-  if (new Set(ports).size < ports.length)
+  if (normalized === undefined) return null
+  if (new Set(normalized).size < normalized.length)
     throw fieldProblem('hostports', 'invalid_field', 'hostports names the same hostport twice.')
-  return ports
+  return normalized
 }
 
 /** HTTPS and TLS edges serve the account's own reserved domains, on port 443. */
-async function requireReservedDomains(hostports: readonly string[] | null, committing: Committing) {
+async function requireReservedDomains(hostports: readonly string[] | null, context: CommitContext) {
   for (const [index, hostport] of (hostports ?? []).entries()) {
     const field = `hostports[${index}]`
     const host = hostOf(hostport)
@@ -30,11 +30,11 @@ async function requireReservedDomains(hostports: readonly string[] | null, commi
         'invalid_field',
         `${field}: HTTPS and TLS edges are served on port 443, so write ${host}:443.`,
       )
-    if (!(await isReserved(host, committing)))
+    if (!(await isReserved(host, context)))
       throw fieldProblem(
         field,
         'invalid_field',
-        `${field}: ${host} is not a reserved domain of this account. Reserve it first with POST ${committing.config.apiUrl()}/reserved_domains.`,
+        `${field}: ${host} is not a reserved domain of this account. Reserve it first with POST ${context.config.apiUrl()}/reserved_domains.`,
       )
   }
 }
@@ -42,7 +42,7 @@ async function requireReservedDomains(hostports: readonly string[] | null, commi
 /** TCP edges serve the account's own reserved addresses. */
 async function requireReservedAddresses(
   hostports: readonly string[] | null,
-  { tx, principal, config }: Committing,
+  { tx, principal, config }: CommitContext,
 ) {
   for (const [index, hostport] of (hostports ?? []).entries()) {
     const field = `hostports[${index}]`
@@ -57,18 +57,18 @@ async function requireReservedAddresses(
 }
 
 export const tlsEdges = crud(TlsEdge, {
-  async prepare(record, writing) {
-    return { record: { ...record, hostports: publicPorts(record.hostports, writing) } }
+  async prepare(record, context) {
+    return { record: { ...record, hostports: normalizeHostports(record.hostports, context) } }
   },
-  async commit(record, committing) {
-    await requireReservedDomains(record.hostports, committing)
+  async commit(record, context) {
+    await requireReservedDomains(record.hostports, context)
     return record
   },
 })
 
 export const tcpEdges = crud(TcpEdge, {
-  async commit(record, committing) {
-    await requireReservedAddresses(record.hostports, committing)
+  async commit(record, context) {
+    await requireReservedAddresses(record.hostports, context)
     return record
   },
 })
@@ -77,18 +77,18 @@ export const tcpEdges = crud(TcpEdge, {
 const MAX_ROUTES = 250
 
 export const httpsRoutes = crud(HttpsRoute, {
-  async commit(record, { before, tx }) {
-    if (before !== undefined) return record
+  async commit(record, { existing, tx }) {
+    if (existing !== undefined) return record
     const routes = await tx.referrers(record.edge_id, MAX_ROUTES)
     if (routes.length === MAX_ROUTES)
       throw problem('conflict', `An edge can have ${MAX_ROUTES} routes at most; delete one first.`)
     return record
   },
-  async prepare(record, writing) {
+  async prepare(record, context) {
     const { saml } = record
     if (saml === null) return { record }
-    const url = `${writing.config.idpUrl()}/saml/${writing.id}`
-    const { certificatePem, privateKeyPem } = await requestSigning(writing)
+    const url = `${context.config.idpUrl()}/saml/${context.id}`
+    const { certificatePem, privateKeyPem } = await signingCertificate(context)
     return {
       record: {
         ...record,
@@ -107,10 +107,10 @@ export const httpsRoutes = crud(HttpsRoute, {
 })
 
 /** The key that signs requests of a SAML module stays the same; a certificate of wrong dates is replaced (decision 148). */
-async function requestSigning({ id, before, clock }: Writing): Promise<KeyedCertificate> {
-  const saml = before?.data.saml as { request_signing_certificate_pem?: string } | null | undefined
+async function signingCertificate({ id, existing, clock }: WriteContext): Promise<KeyedCertificate> {
+  const saml = existing?.data.saml as { request_signing_certificate_pem?: string } | null | undefined
   const certificatePem = saml?.request_signing_certificate_pem
-  const keyPem = before?.secrets?.['saml.request_signing_key_pem']
+  const keyPem = existing?.secrets?.['saml.request_signing_key_pem']
   if (!certificatePem || !keyPem) return createSelfSigned({ commonName: id })
   const stored = { certificatePem, privateKeyPem: new Secret(keyPem) }
   const { validFromDate, validToDate } = new X509Certificate(certificatePem)
@@ -121,11 +121,11 @@ async function requestSigning({ id, before, clock }: Writing): Promise<KeyedCert
 }
 
 export const httpsEdges = crud(HttpsEdge, {
-  async prepare(record, writing) {
-    return { record: { ...record, hostports: publicPorts(record.hostports, writing) } }
+  async prepare(record, context) {
+    return { record: { ...record, hostports: normalizeHostports(record.hostports, context) } }
   },
-  async commit(record, committing) {
-    await requireReservedDomains(record.hostports, committing)
+  async commit(record, context) {
+    await requireReservedDomains(record.hostports, context)
     return record
   },
   async view(row, _record, call) {
@@ -136,7 +136,7 @@ export const httpsEdges = crud(HttpsEdge, {
         .map(({ id }) => call.store.get(HttpsRoute.kind, row.account, id)),
     )
     return {
-      routes: await Promise.all(routes.flatMap((route) => (route ? [show(httpsRoutes, route, call)] : []))),
+      routes: await Promise.all(routes.flatMap((route) => (route ? [render(httpsRoutes, route, call)] : []))),
     }
   },
 })

@@ -9,17 +9,17 @@ import { hostport, next } from '../../test/support/samples.ts'
 type Item = Record<string, unknown> & { id: string }
 
 /** All pages of the list, each with so many at most. */
-async function pages(call: ApiClient, limit: number): Promise<Item[]> {
-  const found: Item[] = []
+async function readPages(call: ApiClient, limit: number): Promise<Item[]> {
+  const endpoints: Item[] = []
   let at: string | null = `/endpoints?limit=${limit}`
   while (at !== null) {
     const { status, body } = await call('GET', at)
     assert.equal(status, 200, JSON.stringify(body))
     assert.ok(body.endpoints.length > 0 && body.endpoints.length <= limit)
-    found.push(...body.endpoints)
+    endpoints.push(...body.endpoints)
     at = body.next_page_uri
   }
-  return found
+  return endpoints
 }
 
 for (const [engine, start] of Object.entries(engines))
@@ -39,7 +39,7 @@ for (const [engine, start] of Object.entries(engines))
     await api.call.create('/edges/https', {})
     const agent = online.join(api.account.accountId, api.url).endpoint
 
-    const all = await pages(api.call, 100)
+    const all = await readPages(api.call, 100)
 
     const of = (id: string) => all.filter(({ edge }) => (edge as Item | null)?.id === id)
     assert.equal(all.length, 5)
@@ -89,7 +89,8 @@ for (const [engine, start] of Object.entries(engines))
       ['tcp', `tcp://${addr}`, addrId, null],
     )
 
-    for (const limit of [1, 2, 3, 4]) assert.deepEqual(await pages(api.call, limit), all, `${limit} at once`)
+    for (const limit of [1, 2, 3, 4])
+      assert.deepEqual(await readPages(api.call, limit), all, `${limit} at once`)
     for (const item of all) assert.deepEqual((await api.call('GET', `/endpoints/${item.id}`)).body, item)
     for (const { id } of all)
       await refused(api, () => api.strange('GET', `/endpoints/${id}`), { status: 404, what: 'a stranger' })
@@ -113,9 +114,9 @@ test('lists go on over more edges than are read at once, with and without hostpo
   }
 
   for (const limit of [7, 100]) {
-    const found = await pages(api.call, limit)
-    assert.equal(found.length, expected.size)
-    assert.deepEqual(new Set(found.map((item) => item.hostport)), expected)
-    assert.equal(found[0]!.hostport, 'n239.many.example.com:443')
+    const endpoints = await readPages(api.call, limit)
+    assert.equal(endpoints.length, expected.size)
+    assert.deepEqual(new Set(endpoints.map((item) => item.hostport)), expected)
+    assert.equal(endpoints[0]!.hostport, 'n239.many.example.com:443')
   }
 })

@@ -3,9 +3,9 @@ import { joinHostPort } from '../base/hostport.ts'
 import { prefixOf } from '../base/id.ts'
 import { Endpoint, HttpsEdge, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { Row } from '../store/index.ts'
-import type { Call } from './call.ts'
-import type { OnlineWanted } from './operations.ts'
-import { hostOf, reservationOf } from './reserved-hosts.ts'
+import type { ApiCall } from './call.ts'
+import type { OnlineQuery } from './operations.ts'
+import { findReservation, hostOf } from './reserved-hosts.ts'
 import { opaqueLabel } from './reserved-names.ts'
 
 const EDGES = [
@@ -17,70 +17,77 @@ const EDGES = [
 type EdgeKind = (typeof EDGES)[number]
 
 /** One hostport of an edge. */
-interface Place {
+interface EdgeEndpoint {
   readonly id: string
   readonly edge: Row
   readonly proto: EdgeKind['proto']
   readonly hostport: string
 }
 
-const EDGES_AT_ONCE = 100
+const EDGE_BATCH_SIZE = 100
 // An endpoint's id begins like that of its edge, so that both have the same order; the rest tells its hostport.
-const HEAD = 20
-const TAIL = 7
+const ID_HEAD_LENGTH = 20
+const ID_TAIL_LENGTH = 7
 
-function headOf(id: string): string {
+function idHead(id: string): string {
   const suffix = id.indexOf('_') + 1
-  return id.slice(suffix, suffix + HEAD)
+  return id.slice(suffix, suffix + ID_HEAD_LENGTH)
 }
 
-function placesOf(edge: Row, proto: EdgeKind['proto']): Place[] {
+function toEndpoints(edge: Row, proto: EdgeKind['proto']): EdgeEndpoint[] {
   const hostports = (edge.data.hostports ?? []) as string[]
   return hostports.map((hostport) => ({
-    id: `${Endpoint.prefix}_${headOf(edge.id)}${opaqueLabel(TAIL, edge.id, hostport)}`,
+    id: `${Endpoint.prefix}_${idHead(edge.id)}${opaqueLabel(ID_TAIL_LENGTH, edge.id, hostport)}`,
     edge,
     proto,
     hostport,
   }))
 }
 
-const newestFirst = (one: Place, other: Place) => (one.id < other.id ? 1 : -1)
+const newestFirst = (one: EdgeEndpoint, other: EdgeEndpoint) => (one.id < other.id ? 1 : -1)
 
 /** The newest places of one kind of edge, from an id on. Edges are read until no later one could come before these. */
-async function newestPlaces(
+async function listNewest(
   { kind, prefix, proto }: EdgeKind,
-  { store, principal }: Call,
-  { from, limit }: OnlineWanted,
-): Promise<Place[]> {
-  const places: Place[] = []
-  let before = from === undefined ? undefined : `${prefix}_${headOf(from)}~` // Sorts behind all ids that begin so.
+  { store, principal }: ApiCall,
+  { from, limit }: OnlineQuery,
+): Promise<EdgeEndpoint[]> {
+  const endpoints: EdgeEndpoint[] = []
+  let cursor = from === undefined ? undefined : `${prefix}_${idHead(from)}~` // Sorts behind all ids that begin so.
   for (;;) {
-    const edges = await store.lastKnown.list(kind, principal.accountId, { limit: EDGES_AT_ONCE, before })
+    const edges = await store.lastKnown.list(kind, principal.accountId, {
+      limit: EDGE_BATCH_SIZE,
+      before: cursor,
+    })
     for (const edge of edges)
-      places.push(...placesOf(edge, proto).filter(({ id }) => from === undefined || id <= from))
+      endpoints.push(...toEndpoints(edge, proto).filter(({ id }) => from === undefined || id <= from))
     const last = edges.at(-1)
-    places.sort(newestFirst)
-    const enough = places[limit - 1]
-    if (last === undefined || edges.length < EDGES_AT_ONCE) return places
-    if (enough !== undefined && headOf(last.id) < headOf(enough.id)) return places
-    before = last.id
+    endpoints.sort(newestFirst)
+    const lastNeeded = endpoints[limit - 1]
+    if (last === undefined || edges.length < EDGE_BATCH_SIZE) return endpoints
+    if (lastNeeded !== undefined && idHead(last.id) < idHead(lastNeeded.id)) return endpoints
+    cursor = last.id
   }
 }
 
-async function show({ id, edge, proto, hostport }: Place, call: Call): Promise<Record<string, unknown>> {
-  const { principal, config, showing } = call
+async function renderEndpoint(
+  { id, edge, proto, hostport }: EdgeEndpoint,
+  call: ApiCall,
+): Promise<Record<string, unknown>> {
+  const { principal, config, renderContext } = call
   const { lastKnown } = call.store
   const host = hostOf(hostport)
   const reservation =
     proto === 'tcp'
       ? (await lastKnown.holder('address', hostport))?.id
-      : await reservationOf(host, lastKnown, principal.accountId)
-  const reserved = reservation === undefined ? null : { id: reservation, uri: showing.uriOf(reservation) }
+      : await findReservation(host, lastKnown, principal.accountId)
+  const reserved =
+    reservation === undefined ? null : { id: reservation, uri: renderContext.uriOf(reservation) }
   const port = proto === 'tcp' ? Number(hostport.slice(host.length + 1)) : config.httpsPort()
   const url = `${proto}://${proto !== 'tcp' && port === 443 ? host : joinHostPort(host, port)}`
   return {
     id,
-    uri: showing.uriOf(id),
+    uri: renderContext.uriOf(id),
     created_at: timestamp(edge.createdAt),
     updated_at: timestamp(edge.createdAt),
     region: config.region,
@@ -97,14 +104,14 @@ async function show({ id, edge, proto, hostport }: Place, call: Call): Promise<R
     metadata: edge.data.metadata,
     domain: proto === 'tcp' ? null : reserved,
     tcp_addr: proto === 'tcp' ? reserved : null,
-    edge: { id: edge.id, uri: showing.uriOf(edge.id) },
+    edge: { id: edge.id, uri: renderContext.uriOf(edge.id) },
   }
 }
 
 /** The endpoints that the account's edges make: one for each hostport (decision 100). They are shown while the database is away too. */
-export async function edgeEndpoints(call: Call, wanted: OnlineWanted): Promise<Record<string, unknown>[]> {
-  if (wanted.from !== undefined && prefixOf(wanted.from) !== Endpoint.prefix) return []
-  const places = await Promise.all(EDGES.map((kind) => newestPlaces(kind, call, wanted)))
-  const newest = places.flat().toSorted(newestFirst).slice(0, wanted.limit)
-  return Promise.all(newest.map((place) => show(place, call)))
+export async function edgeEndpoints(call: ApiCall, query: OnlineQuery): Promise<Record<string, unknown>[]> {
+  if (query.from !== undefined && prefixOf(query.from) !== Endpoint.prefix) return []
+  const endpoints = await Promise.all(EDGES.map((kind) => listNewest(kind, call, query)))
+  const newest = endpoints.flat().toSorted(newestFirst).slice(0, query.limit)
+  return Promise.all(newest.map((endpoint) => renderEndpoint(endpoint, call)))
 }

@@ -1,19 +1,22 @@
 import { checkFilter, FilterProblem, TestEventFailed } from '../events/index.ts'
 import { EventDestination, EventSubscription } from '../resources/index.ts'
-import { auditDone, crud, find } from './crud.ts'
-import type { Operation } from './operations.ts'
+import { auditEntry, crud, find } from './crud.ts'
+import type { ApiOperation } from './operations.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { testEventRoute } from './test-event-route.ts'
 
 type Target = Record<string, unknown>
 
-function kindOf(target: Target): string | undefined {
+function targetKind(target: Target): string | undefined {
   return Object.keys(target).find((member) => target[member] !== null)
 }
 
 export const eventDestinations = crud(EventDestination, {
-  async prepare(record, { before }) {
-    if (before !== undefined && kindOf(before.data.target as Target) !== kindOf(record.target as Target))
+  async prepare(record, { existing }) {
+    if (
+      existing !== undefined &&
+      targetKind(existing.data.target as Target) !== targetKind(record.target as Target)
+    )
       throw problem('target_kind_fixed')
     return { record }
   },
@@ -48,7 +51,7 @@ export const eventSubscriptions = crud(EventSubscription, {
 })
 
 /** Tries a destination out: one event, sent at once, whose failure is the answer. */
-export const testEventOperation: Operation = {
+export const testEventOperation: ApiOperation = {
   ...testEventRoute,
   async run(call, { params }) {
     const id = params.id!
@@ -58,7 +61,7 @@ export const testEventOperation: Operation = {
     const sent = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
       throw error instanceof TestEventFailed ? problem('test_event_failed', error.message) : error
     })
-    await call.store.write({}, (tx) => tx.audit(auditDone(call, id)))
+    await call.store.write({}, (tx) => tx.audit(auditEntry(call, id)))
     return { ...sent }
   },
 }

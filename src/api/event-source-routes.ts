@@ -5,7 +5,7 @@ import type { Route } from './routes.ts'
 const path = '/event_subscriptions/{subscription_id}/sources'
 const tag = 'event_subscriptions'
 const { roles } = EventSubscription
-const answer = eventSource.read
+const response = eventSource.read
 const { type: _type, ...editable } = (eventSource.written as { properties: Record<string, TSchema> })
   .properties
 
@@ -18,7 +18,7 @@ export const eventSourceRoutes = {
     method: 'POST',
     path,
     body: eventSource.written,
-    answer,
+    response,
     status: 201,
     requires: roles.change,
   },
@@ -28,7 +28,7 @@ export const eventSourceRoutes = {
     tag,
     method: 'GET',
     path,
-    answer: Type.Object({ sources: Type.Array(answer), uri: Type.String() }),
+    response: Type.Object({ sources: Type.Array(response), uri: Type.String() }),
     status: 200,
     requires: roles.read,
   },
@@ -38,7 +38,7 @@ export const eventSourceRoutes = {
     tag,
     method: 'GET',
     path: `${path}/{type}`,
-    answer,
+    response,
     status: 200,
     requires: roles.read,
   },
@@ -49,7 +49,7 @@ export const eventSourceRoutes = {
     method: 'PATCH',
     path: `${path}/{type}`,
     body: Type.Object(editable, { additionalProperties: false }),
-    answer,
+    response,
     status: 200,
     requires: roles.change,
   },

@@ -1,15 +1,15 @@
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
 import { IpPolicyRule, IpRestriction, type Stock } from '../resources/index.ts'
 import type { Transaction } from '../store/index.ts'
-import type { Call } from './call.ts'
+import type { ApiCall } from './call.ts'
 import { crud } from './crud.ts'
 import { problem } from './problems.ts'
 import { restrictionsUsing } from './roles.ts'
 
-type InTransaction = Call & { tx: Transaction }
+type TransactionCall = ApiCall & { tx: Transaction }
 
 /** A rule as it is about to be; without `rule` it is about to be deleted. */
-interface ChangedRule {
+interface RuleChange {
   readonly id: string
   readonly rule?: IpRule
 }
@@ -18,12 +18,12 @@ const MAX_RULES = 10_000
 
 async function rulesOf(
   policyId: string,
-  { tx, principal }: InTransaction,
-  changed?: ChangedRule,
+  { tx, principal }: TransactionCall,
+  change?: RuleChange,
 ): Promise<IpRule[]> {
   const rules: IpRule[] = []
   for (const { kind, id } of await tx.referrers(policyId, MAX_RULES)) {
-    if (kind !== IpPolicyRule.kind || id === changed?.id) continue
+    if (kind !== IpPolicyRule.kind || id === change?.id) continue
     const row = await tx.get(kind, principal.accountId, id)
     if (row !== undefined) rules.push(row.data as unknown as IpRule)
   }
@@ -31,23 +31,23 @@ async function rulesOf(
 }
 
 /** The address of the caller, if a restriction would keep out this very call. */
-async function keptOut(
+async function rejectedAddress(
   { type, enforced, ip_policy_ids }: Stock<typeof IpRestriction>,
-  call: InTransaction,
-  changed?: ChangedRule,
+  call: TransactionCall,
+  change?: RuleChange,
 ): Promise<string | undefined> {
-  const ofCaller = type === 'api' || type === call.principal.through
-  if (!ofCaller || !enforced) return undefined
-  const rules = changed?.rule === undefined ? [] : [changed.rule]
-  for (const policy of ip_policy_ids) rules.push(...(await rulesOf(policy, call, changed)))
+  const appliesToCaller = type === 'api' || type === call.principal.through
+  if (!appliesToCaller || !enforced) return undefined
+  const rules = change?.rule === undefined ? [] : [change.rule]
+  for (const policy of ip_policy_ids) rules.push(...(await rulesOf(policy, call, change)))
   const address = plainAddress(call.source)
   return compileRules(rules)(address) ? undefined : address
 }
 
 export const ipRestrictions = crud(IpRestriction, {
-  async commit(record, committing) {
+  async commit(record, context) {
     // Nobody could take the restriction back once it keeps its own author out.
-    const address = await keptOut(record, committing)
+    const address = await rejectedAddress(record, context)
     if (address !== undefined)
       throw problem(
         'conflict',
@@ -58,9 +58,9 @@ export const ipRestrictions = crud(IpRestriction, {
 })
 
 /** The same by way of a rule: a restriction that is enforced must go on letting in whoever changes its policies. */
-async function refuseLockout(policyId: string, changed: ChangedRule, call: InTransaction): Promise<void> {
+async function rejectLockout(policyId: string, change: RuleChange, call: TransactionCall): Promise<void> {
   for (const { id, restriction } of await restrictionsUsing(policyId, call)) {
-    const address = await keptOut(restriction, call, changed)
+    const address = await rejectedAddress(restriction, call, change)
     if (address !== undefined)
       throw problem(
         'conflict',
@@ -70,13 +70,13 @@ async function refuseLockout(policyId: string, changed: ChangedRule, call: InTra
 }
 
 export const ipPolicyRules = crud(IpPolicyRule, {
-  async commit(record, committing) {
-    const { before, id } = committing
-    const harmless = before === undefined ? record.action === 'allow' : record.cidr === before.data.cidr
-    if (!harmless) await refuseLockout(record.ip_policy_id, { id, rule: record }, committing)
+  async commit(record, context) {
+    const { existing, id } = context
+    const isHarmless = existing === undefined ? record.action === 'allow' : record.cidr === existing.data.cidr
+    if (!isHarmless) await rejectLockout(record.ip_policy_id, { id, rule: record }, context)
     return record
   },
-  async remove({ id, data }, call) {
-    if (data.action === 'allow') await refuseLockout(data.ip_policy_id as string, { id }, call)
+  async beforeRemove({ id, data }, call) {
+    if (data.action === 'allow') await rejectLockout(data.ip_policy_id as string, { id }, call)
   },
 })

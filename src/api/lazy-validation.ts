@@ -14,25 +14,25 @@ export function createLazyValidation(ajv: NonNullable<FastifyServerOptions['ajv'
   compile: FastifySchemaCompiler<FastifySchema>
 } {
   // Never listens: it is only asked for the compiler that Fastify would have used.
-  const source = fastify({ ajv })
-  source.post('/', { schema: { body: { type: 'object' } } }, async () => ({}))
+  const compilerHost = fastify({ ajv })
+  compilerHost.post('/', { schema: { body: { type: 'object' } } }, async () => ({}))
   const validators = new Map<unknown, Validate>()
 
   return {
     async ready() {
-      await source.ready()
+      await compilerHost.ready()
     },
     compile(route) {
       // Fastify reads the complaints of the function that it was given.
       const validate: Validate = (data) => {
-        let check = validators.get(route.schema)
-        if (check === undefined) {
-          check = source.validatorCompiler!(route) as Validate
-          validators.set(route.schema, check)
+        let validator = validators.get(route.schema)
+        if (validator === undefined) {
+          validator = compilerHost.validatorCompiler!(route) as Validate
+          validators.set(route.schema, validator)
         }
-        const fits = check(data)
-        validate.errors = check.errors
-        return fits
+        const valid = validator(data)
+        validate.errors = validator.errors
+        return valid
       }
       return validate as ReturnType<FastifySchemaCompiler<FastifySchema>>
     },

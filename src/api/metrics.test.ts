@@ -5,7 +5,7 @@ import { createApiMetrics } from './metrics.ts'
 
 test('calls are counted by operation and status, and timed by operation, however often one asks', async () => {
   const registry = new Registry()
-  const observe = createApiMetrics(registry).of('ip_policies.get')
+  const observe = createApiMetrics(registry).forOperation('ip_policies.get')
   for (let call = 0; call < 3; call++) observe(200, 3)
   observe(404, 30)
 
@@ -20,7 +20,7 @@ test('calls are counted by operation and status, and timed by operation, however
 
 test('durations that nobody asks for are not kept one by one', async () => {
   const registry = new Registry()
-  const observe = createApiMetrics(registry).of('ip_policies.get')
+  const observe = createApiMetrics(registry).forOperation('ip_policies.get')
 
   for (let call = 0; call < 25_000; call++) observe(200, 1)
 

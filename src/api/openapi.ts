@@ -16,7 +16,7 @@ const problemSchema = {
   },
 }
 
-const PAGING = [
+const PAGING_PARAMETERS = [
   {
     name: 'limit',
     in: 'query',
@@ -31,7 +31,7 @@ const PAGING = [
   },
 ]
 
-const PARENT_NAMES: Record<string, string> = {
+const PARAMETER_DESCRIPTIONS: Record<string, string> = {
   id: 'The id of the object.',
   edge_id: 'The id of the HTTPS edge.',
   subscription_id: 'The id of the event subscription.',
@@ -60,16 +60,16 @@ class Components {
     )
     const { title, type } = shared
     if (typeof title !== 'string' || shared.properties === undefined) return shared
-    const $ref = `#/components/schemas/${this.#keep({ ...shared, type: 'object' }, title, suffix, tag)}`
+    const $ref = `#/components/schemas/${this.#register({ ...shared, type: 'object' }, title, suffix, tag)}`
     return Array.isArray(type) ? { anyOf: [{ $ref }, { type: 'null' }] } : { $ref }
   }
 
-  #keep(schema: Json, title: string, suffix: string, tag: string): string {
+  #register(schema: Json, title: string, suffix: string, tag: string): string {
     const key = JSON.stringify(schema)
-    const known = this.#names.get(key)
-    if (known !== undefined) return known
-    const plain = `${componentName(title)}${suffix}`
-    const name = plain in this.schemas ? `${componentName(tag)}${plain}` : plain
+    const existing = this.#names.get(key)
+    if (existing !== undefined) return existing
+    const baseName = `${componentName(title)}${suffix}`
+    const name = baseName in this.schemas ? `${componentName(tag)}${baseName}` : baseName
     this.#names.set(key, name)
     this.schemas[name] = schema
     return name
@@ -93,10 +93,10 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
           name,
           in: 'path',
           required: true,
-          description: PARENT_NAMES[name!] ?? '',
+          description: PARAMETER_DESCRIPTIONS[name!] ?? '',
           schema: { type: 'string' },
         })),
-        ...(operation.paged ? PAGING : []),
+        ...(operation.paged ? PAGING_PARAMETERS : []),
       ],
       ...(operation.body && {
         requestBody: {
@@ -107,11 +107,11 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
         },
       }),
       responses: {
-        [operation.status]: operation.answer
+        [operation.status]: operation.response
           ? {
               description: 'Done.',
               content: {
-                'application/json': { schema: components.share(operation.answer, '', operation.tag) },
+                'application/json': { schema: components.share(operation.response, '', operation.tag) },
               },
             }
           : { description: 'Done; no body.' },

@@ -1,7 +1,7 @@
 import { InvalidValue, type Resource, type Operation as Verb } from '../resources/index.ts'
 import { recordOf, withStoredSecrets } from '../store/index.ts'
-import type { Call } from './call.ts'
-import { type Behaviour, create, envelope, find, get, list, remove, rewrite, update } from './crud.ts'
+import type { ApiCall } from './call.ts'
+import { type Behaviour, create, find, get, list, remove, rewrite, toListResponse, update } from './crud.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { Problem, problem } from './problems.ts'
 import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes.ts'
@@ -9,22 +9,22 @@ import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes
 type Body = Record<string, unknown>
 
 /** What a route hands to its operation, checked against the operation's schemas. */
-export interface Input {
+export interface OperationInput {
   readonly params: Readonly<Record<string, string>>
   readonly page: Page
   readonly body: Body
 }
 
 /** A route with what it does. The server and the OpenAPI document are made from these. */
-export interface Operation extends Route {
-  run(call: Call, input: Input): Promise<Body | undefined>
+export interface ApiOperation extends Route {
+  run(call: ApiCall, input: OperationInput): Promise<Body | undefined>
 }
 
 /** The operations that follow from a declaration and its behaviour. */
-export function operationsOf(behaviour: Behaviour): Operation[] {
+export function operationsOf(behaviour: Behaviour): ApiOperation[] {
   const { resource } = behaviour
   const routes = resourceRoutes(resource)
-  const runs: Record<Verb, Operation['run']> = {
+  const runs: Record<Verb, ApiOperation['run']> = {
     create: (call, { body, params }) => create(behaviour, call, body, params),
     get: (call, { params }) => get(behaviour, call, params.id!, params),
     list: (call, { page }) => list(behaviour, call, page),
@@ -41,7 +41,7 @@ export function operationsOf(behaviour: Behaviour): Operation[] {
 }
 
 /** Replace, get and delete of one module of an edge or route. */
-function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
+function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] {
   const { resource } = behaviour
   const { value } = resource.fields[module]!
   const routes = moduleRoutes(resource, module)
@@ -51,12 +51,12 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
       ...routes.replace,
       async run(call, { params, body }) {
         const row = await rewrite(behaviour, call, params.id!, params, (record) => {
-          const given = withStoredSecrets({ [key]: body }, record, resource.revealed)
-          return { ...record, [key]: value.check(given[key], key) }
+          const input = withStoredSecrets({ [key]: body }, record, resource.revealed)
+          return { ...record, [key]: value.check(input[key], key) }
         }).catch((error) => {
-          throw asSeenFrom(key, error)
+          throw relativizeError(key, error)
         })
-        return value.show(recordOf(row)[key], call.showing) as Body
+        return value.show(recordOf(row)[key], call.renderContext) as Body
       },
     },
     {
@@ -65,9 +65,9 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
         const row = await find(resource, call, params.id!, params)
         const settings = recordOf(row)[key]
         if (settings === null) throw problem('module_unset', module, params.id!)
-        if (call.showing.secrets && value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`]))
+        if (call.renderContext.secrets && value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`]))
           call.secrets.shown = true
-        return value.show(settings, call.showing) as Body
+        return value.show(settings, call.renderContext) as Body
       },
     },
     {
@@ -87,31 +87,31 @@ function moduleOperations(behaviour: Behaviour, module: string): Operation[] {
  * A complaint about the whole resource, as it reads for the caller of a route that writes one part of it: fields of the
  * part have the names they have there, and what the request does not hold is not named.
  */
-export function asSeenFrom(part: string, error: unknown): unknown {
+export function relativizeError(part: string, error: unknown): unknown {
   const prefix = `${part}.`
-  const bare = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)
-  const within = (field: string) => (field.startsWith(prefix) ? bare(field) : undefined)
+  const stripPrefix = (text: string) => (text.startsWith(prefix) ? text.slice(prefix.length) : text)
+  const relativeField = (field: string) => (field.startsWith(prefix) ? stripPrefix(field) : undefined)
   if (error instanceof InvalidValue)
-    return new InvalidValue(error.field && within(error.field), bare(error.message))
+    return new InvalidValue(error.field && relativeField(error.field), stripPrefix(error.message))
   if (!(error instanceof Problem)) return error
   const { field, ...details } = error.details
   if (field === undefined) return error
-  const own = within(field)
+  const relative = relativeField(field)
   return new Problem(
     error.code,
     error.status,
-    bare(error.message),
-    own ? { ...details, field: own } : details,
+    stripPrefix(error.message),
+    relative ? { ...details, field: relative } : details,
   )
 }
 
 /** What is online, with the fields its declaration has and no others. */
-function online(resource: Resource, item: Body, { showing }: Call): Body {
-  return resource.show({} as never, item, showing) as Body
+function renderOnline(resource: Resource, item: Body, { renderContext }: ApiCall): Body {
+  return resource.show({} as never, item, renderContext) as Body
 }
 
 /** Which of the things online are asked for: the newest so many, from this id on. */
-export interface OnlineWanted {
+export interface OnlineQuery {
   readonly from: string | undefined
   readonly limit: number
 }
@@ -119,8 +119,8 @@ export interface OnlineWanted {
 /** List and get of what is online now; `items` may answer with more than is wanted. */
 export function onlineOperations(
   resource: Resource,
-  items: (call: Call, wanted: OnlineWanted) => Body[] | Promise<Body[]>,
-): Operation[] {
+  items: (call: ApiCall, query: OnlineQuery) => Body[] | Promise<Body[]>,
+): ApiOperation[] {
   const routes = onlineRoutes(resource)
   return [
     {
@@ -128,20 +128,20 @@ export function onlineOperations(
       async run(call, { page }) {
         requirePrefix(page, resource.prefix)
         // Two more than a page: the one it comes after, and the one that tells whether there is a next.
-        const found = (await items(call, { from: page.before, limit: page.limit + 2 }))
+        const rows = (await items(call, { from: page.beforeId, limit: page.limit + 2 }))
           .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
-          .filter((item) => page.before === undefined || String(item.id) < page.before)
+          .filter((item) => page.beforeId === undefined || String(item.id) < page.beforeId)
           .slice(0, page.limit + 1)
-          .map((item) => online(resource, item, call))
-        return envelope(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, found)
+          .map((item) => renderOnline(resource, item, call))
+        return toListResponse(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, rows)
       },
     },
     {
       ...routes.get,
       async run(call, { params }) {
-        const found = (await items(call, { from: params.id!, limit: 1 })).find(({ id }) => id === params.id)
-        if (found === undefined) throw problem('not_found', resource.name, params.id!)
-        return online(resource, found, call)
+        const item = (await items(call, { from: params.id!, limit: 1 })).find(({ id }) => id === params.id)
+        if (item === undefined) throw problem('not_found', resource.name, params.id!)
+        return renderOnline(resource, item, call)
       },
     },
   ]

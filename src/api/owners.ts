@@ -1,6 +1,6 @@
-import type { Call } from './call.ts'
+import type { ApiCall } from './call.ts'
 
 /** The owner a new credential gets: the caller unless another is named, which the guard of the resource decides on. */
-export function ownerFor(given: string, { principal }: Call): string {
-  return given === '' ? principal.ownerId : given
+export function ownerFor(requestedOwner: string, { principal }: ApiCall): string {
+  return requestedOwner === '' ? principal.ownerId : requestedOwner
 }

@@ -5,7 +5,7 @@ import type { Probes } from './probes.ts'
 import { problem } from './problems.ts'
 import { referencePage, referenceScript, referenceStyle } from './reference-page.ts'
 
-const NO_FOREIGN_CONTENT =
+const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
 /** What is served beside the operations: health, metrics and the documents of the API itself. */
@@ -29,7 +29,7 @@ export function mountPages(
 ): void {
   // Worked out once for each address: nobody should be able to make us do so on every request.
   let documents: { url: string; json: string; page: string } | undefined
-  function current() {
+  function currentDocuments() {
     const url = apiUrl()
     if (documents?.url !== url) {
       const document = createOpenApi({ serverUrl: url, version })
@@ -38,9 +38,9 @@ export function mountPages(
     return documents
   }
 
-  for (const [path, answer] of probes)
+  for (const [path, probe] of probes)
     http.get(path, async (_request, reply) => {
-      const { status, body } = await answer()
+      const { status, body } = await probe()
       return reply.code(status).send(body)
     })
   http.get('/metrics', { onRequest: authenticate }, async ({ principal }, reply) => {
@@ -49,13 +49,13 @@ export function mountPages(
     return reply.type(registry.contentType).send(await registry.metrics())
   })
   http.get('/openapi.json', async (_request, reply) =>
-    reply.type('application/json; charset=utf-8').send(current().json),
+    reply.type('application/json; charset=utf-8').send(currentDocuments().json),
   )
   http.get('/reference', async (_request, reply) =>
     reply
-      .header('content-security-policy', NO_FOREIGN_CONTENT)
+      .header('content-security-policy', CONTENT_SECURITY_POLICY)
       .type('text/html; charset=utf-8')
-      .send(current().page),
+      .send(currentDocuments().page),
   )
   http.get('/reference.css', async (_request, reply) =>
     reply.type('text/css; charset=utf-8').send(referenceStyle),

@@ -4,28 +4,28 @@ import type { AddressInfo } from 'node:net'
 import { Admission } from '../base/admission.ts'
 
 /** What a probe is answered with. */
-export interface ProbeAnswer {
+export interface ProbeResponse {
   readonly status: number
   readonly body: object
 }
 
 /** What answers at each path. */
-export type Probes = ReadonlyMap<string, () => Promise<ProbeAnswer>>
+export type Probes = ReadonlyMap<string, () => Promise<ProbeResponse>>
 
 /** `/healthz` says that the process lives, `/readyz` whether it can do its work. `ready` throws why not. */
 export function createProbes(ready: () => Promise<void>): Probes {
-  let checking: Promise<ProbeAnswer> | undefined
+  let pendingCheck: Promise<ProbeResponse> | undefined
   // However many ask at once, the parts are asked once.
-  const readiness = (): Promise<ProbeAnswer> => {
-    checking ??= ready()
+  const readiness = (): Promise<ProbeResponse> => {
+    pendingCheck ??= ready()
       .then(
         () => ({ status: 200, body: { status: 'ready' } }),
         (error: Error) => ({ status: 503, body: { status: 'not ready', reason: error.message } }),
       )
       .finally(() => {
-        checking = undefined
+        pendingCheck = undefined
       })
-    return checking
+    return pendingCheck
   }
   return new Map([
     ['/healthz', async () => ({ status: 200, body: { status: 'ok' } })],
@@ -33,11 +33,11 @@ export function createProbes(ready: () => Promise<void>): Probes {
   ])
 }
 
-const NOT_FOUND: ProbeAnswer = { status: 404, body: { status: 'not found' } }
+const NOT_FOUND: ProbeResponse = { status: 404, body: { status: 'not found' } }
 
 const MAX_CONNECTIONS = 64
 /** A probe is one short request; a connection that takes longer is closed. */
-const PROBE_MS = 5_000
+const PROBE_TIMEOUT_MS = 5_000
 
 /** A listener for probes alone: whatever happens to the one of the API, an orchestrator gets its answer. */
 export function createProbeListener(probes: Probes): {
@@ -47,20 +47,20 @@ export function createProbeListener(probes: Probes): {
   const admission = new Admission({ total: MAX_CONNECTIONS })
   const server: Server = createServer(
     {
-      headersTimeout: PROBE_MS,
-      requestTimeout: PROBE_MS,
-      keepAliveTimeout: PROBE_MS,
+      headersTimeout: PROBE_TIMEOUT_MS,
+      requestTimeout: PROBE_TIMEOUT_MS,
+      keepAliveTimeout: PROBE_TIMEOUT_MS,
       connectionsCheckingInterval: 1_000,
     },
     (request, response) => {
-      const answer = probes.get((request.url ?? '').split('?')[0]!) ?? (async () => NOT_FOUND)
-      void answer().then(({ status, body }) => {
+      const probe = probes.get((request.url ?? '').split('?')[0]!) ?? (async () => NOT_FOUND)
+      void probe().then(({ status, body }) => {
         response.writeHead(status, { 'content-type': 'application/json', 'cache-control': 'no-store' })
         response.end(JSON.stringify(body))
       })
     },
   )
-  server.timeout = PROBE_MS
+  server.timeout = PROBE_TIMEOUT_MS
   server.on('connection', (socket) => admission.admit(socket))
   return {
     async listen({ host, port }) {

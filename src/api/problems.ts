@@ -18,7 +18,7 @@ export class Problem extends Error {
   }
 }
 
-interface Entry {
+interface ProblemDefinition {
   readonly code: number
   readonly status: number
   readonly text: (...facts: never[]) => string
@@ -88,15 +88,19 @@ export const catalogue = {
   content_type: {
     code: 210,
     status: 415,
-    text: (given: string | undefined) =>
-      `The body has to come with the header "Content-Type: application/json", ${given === undefined ? 'which is missing' : `not ${given}`}.`,
+    text: (contentType: string | undefined) =>
+      `The body has to come with the header "Content-Type: application/json", ${contentType === undefined ? 'which is missing' : `not ${contentType}`}.`,
   },
   body_unexpected: {
     code: 211,
     status: 400,
     text: (method: string) => `A ${method} request carries no body here.`,
   },
-  malformed_json: { code: 213, status: 400, text: (why: string) => `The body is not valid JSON: ${why}` },
+  malformed_json: {
+    code: 213,
+    status: 400,
+    text: (reason: string) => `The body is not valid JSON: ${reason}`,
+  },
   unknown_field: {
     code: 214,
     status: 400,
@@ -107,7 +111,7 @@ export const catalogue = {
   version: {
     code: 217,
     status: 400,
-    text: (given: string) => `Service-Version ${given} is not supported; the only version is 2.`,
+    text: (version: string) => `Service-Version ${version} is not supported; the only version is 2.`,
   },
   address_refused: {
     code: 220,
@@ -143,12 +147,12 @@ export const catalogue = {
   bad_limit: {
     code: 233,
     status: 400,
-    text: (given: string) => `limit has to be a whole number from 1 to 100, not "${given}".`,
+    text: (limit: string) => `limit has to be a whole number from 1 to 100, not "${limit}".`,
   },
   bad_page: {
     code: 234,
     status: 400,
-    text: (given: string) => `before_id "${given}" is not an id of this list.`,
+    text: (id: string) => `before_id "${id}" is not an id of this list.`,
   },
   unknown_event_source: {
     code: 5125,
@@ -158,7 +162,7 @@ export const catalogue = {
   test_event_failed: {
     code: 5132,
     status: 400,
-    text: (why: string) => `The destination did not take the test event: ${why}`,
+    text: (reason: string) => `The destination did not take the test event: ${reason}`,
   },
   target_kind_fixed: {
     code: 5108,
@@ -221,8 +225,12 @@ export const catalogue = {
     status: 400,
     text: () => 'certificate_id and certificate_management_policy exclude each other; give one of them.',
   },
-  command_unsupported: { code: 804, status: 400, text: (why: string) => `The agent refused: ${why}` },
-  command_failed: { code: 807, status: 400, text: (why: string) => `The agent could not do it: ${why}` },
+  command_unsupported: { code: 804, status: 400, text: (reason: string) => `The agent refused: ${reason}` },
+  command_failed: {
+    code: 807,
+    status: 400,
+    text: (reason: string) => `The agent could not do it: ${reason}`,
+  },
   command_lost: {
     code: 810,
     status: 503,
@@ -240,13 +248,17 @@ export const catalogue = {
   },
   head_too_large: { code: 431, status: 431, text: () => 'The headers of the request are too large.' },
   timeout: { code: 408, status: 408, text: () => 'The request took too long to arrive.' },
-  bad_request: { code: 400, status: 400, text: (why: string) => `The request could not be read: ${why}` },
+  bad_request: {
+    code: 400,
+    status: 400,
+    text: (reason: string) => `The request could not be read: ${reason}`,
+  },
   internal: {
     code: 500,
     status: 500,
     text: (id: string) => `Something went wrong here. The server's log tells more under ${id}.`,
   },
-} as const satisfies Record<string, Entry>
+} as const satisfies Record<string, ProblemDefinition>
 
 type Catalogue = typeof catalogue
 export type ProblemName = keyof Catalogue
@@ -254,7 +266,7 @@ export type ProblemName = keyof Catalogue
 /** Makes a refusal; a wrong name or a missing fact does not compile. */
 export function problem<N extends ProblemName>(name: N, ...facts: Parameters<Catalogue[N]['text']>): Problem {
   const { code, status, text } = catalogue[name]
-  return new Problem(code, status, (text as (...given: unknown[]) => string)(...facts))
+  return new Problem(code, status, (text as (...values: unknown[]) => string)(...facts))
 }
 
 /** The same, naming the field at fault. */

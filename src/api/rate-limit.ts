@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 
 /** A limit on how often something may happen, for each of many keys. */
-export interface RateLimit {
+export interface RateLimiter {
   /** Takes one; answers with the seconds to wait when there is none left, and 0 otherwise. */
   take(key: string): number
 }
@@ -9,7 +9,7 @@ export interface RateLimit {
 const MAX_KEYS = 50_000
 
 /** Token buckets: `burst` at once, `perMinute` over time. Bounded memory: full buckets are forgotten first. */
-export function createRateLimit({
+export function createRateLimiter({
   perMinute,
   burst,
   clock,
@@ -17,12 +17,13 @@ export function createRateLimit({
   perMinute: number
   burst: number
   clock: Clock
-}): RateLimit {
+}): RateLimiter {
   const perMs = perMinute / 60_000
-  const buckets = new Map<string, { left: number; at: number }>()
+  const buckets = new Map<string, { tokens: number; updatedAt: number }>()
 
-  function forgetFull(now: number): void {
-    for (const [key, { left, at }] of buckets) if (left + (now - at) * perMs >= burst) buckets.delete(key)
+  function evictFull(now: number): void {
+    for (const [key, { tokens, updatedAt }] of buckets)
+      if (tokens + (now - updatedAt) * perMs >= burst) buckets.delete(key)
     if (buckets.size >= MAX_KEYS) buckets.clear()
   }
 
@@ -31,14 +32,14 @@ export function createRateLimit({
       const now = clock.monotonic()
       const bucket = buckets.get(key)
       if (bucket === undefined) {
-        if (buckets.size >= MAX_KEYS) forgetFull(now)
-        buckets.set(key, { left: burst - 1, at: now })
+        if (buckets.size >= MAX_KEYS) evictFull(now)
+        buckets.set(key, { tokens: burst - 1, updatedAt: now })
         return 0
       }
-      bucket.left = Math.min(burst, bucket.left + (now - bucket.at) * perMs)
-      bucket.at = now
-      if (bucket.left < 1) return Math.max(1, Math.ceil((1 - bucket.left) / perMs / 1000))
-      bucket.left -= 1
+      bucket.tokens = Math.min(burst, bucket.tokens + (now - bucket.updatedAt) * perMs)
+      bucket.updatedAt = now
+      if (bucket.tokens < 1) return Math.max(1, Math.ceil((1 - bucket.tokens) / perMs / 1000))
+      bucket.tokens -= 1
       return 0
     },
   }

@@ -8,14 +8,14 @@ import { problem } from './problems.ts'
 const MIB = 1024 * 1024
 
 /** What unfinished bodies may take; each is 1 MiB at most. */
-const BODIES = { perConnection: 2 * MIB, perSource: 32 * MIB, total: 64 * MIB }
+const BODY_BUDGETS = { perConnection: 2 * MIB, perSource: 32 * MIB, total: 64 * MIB }
 
 /** Reads whole bodies into one buffer each: Fastify's own parsers keep a list of pieces. */
 export function createBodyReader(bodyLimit: number, isShared?: (ip: string) => boolean) {
-  const budgets = new ByteBudgets({ ...BODIES, isShared })
+  const budgets = new ByteBudgets({ ...BODY_BUDGETS, isShared })
   return {
     /** Call it before anything waits: what arrives until the body is read is packed as well. */
-    expect({ raw }: FastifyRequest): void {
+    packReads({ raw }: FastifyRequest): void {
       packReads(raw)
     },
 
@@ -24,24 +24,24 @@ export function createBodyReader(bodyLimit: number, isShared?: (ip: string) => b
       return async (request: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
         const limit = request.routeOptions.bodyLimit ?? bodyLimit
         if (Number(request.headers['content-length']) > limit) throw problem('too_large', limit)
-        const held = new ByteQueue(limit, budgets.of(request.ip))
+        const queue = new ByteQueue(limit, budgets.of(request.ip))
         try {
-          await collect(payload, held, limit)
-          return parse(request, held.bytes)
+          await collect(payload, queue, limit)
+          return parse(request, queue.bytes)
         } finally {
-          held.clear()
+          queue.clear()
         }
       }
     },
   }
 }
 
-function collect(payload: IncomingMessage, held: ByteQueue, limit: number): Promise<void> {
+function collect(payload: IncomingMessage, queue: ByteQueue, limit: number): Promise<void> {
   const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const onData = (piece: Buffer): void => {
-    if (held.push(piece)) return
+  const onData = (chunk: Buffer): void => {
+    if (queue.push(chunk)) return
     payload.off('data', onData)
-    const isTooLarge = held.length + piece.length > limit
+    const isTooLarge = queue.length + chunk.length > limit
     reject(isTooLarge ? problem('too_large', limit) : problem('too_many_bodies'))
   }
   payload.on('data', onData)

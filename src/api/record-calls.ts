@@ -3,11 +3,11 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
 import type { createApiMetrics } from './metrics.ts'
-import { createRateLimit } from './rate-limit.ts'
+import { createRateLimiter } from './rate-limit.ts'
 import { actionOf, type Route } from './routes.ts'
 
 // A caller that is refused over and over must not fill the disk with its refusals.
-const REFUSALS_AUDITED = { perMinute: 60, burst: 120 }
+const AUDITED_REJECTIONS = { perMinute: 60, burst: 120 }
 
 /** Notes that a call is being answered with this status. */
 export type RecordCall = (request: FastifyRequest, status: number) => void
@@ -24,12 +24,12 @@ export function createCallRecorder({
   clock: Clock
   log: Logger
 }): (operation: Route) => RecordCall {
-  const audited = createRateLimit({ ...REFUSALS_AUDITED, clock })
+  const auditLimit = createRateLimiter({ ...AUDITED_REJECTIONS, clock })
 
   return (operation) => {
-    const observe = metrics.of(operation.id)
+    const observe = metrics.forOperation(operation.id)
     return (request, status) => {
-      const milliseconds = clock.monotonic() - request.began
+      const milliseconds = clock.monotonic() - request.startedAt
       observe(status, milliseconds)
       const { principal } = request
       const mutates = request.method !== 'GET' && request.method !== 'HEAD'
@@ -48,7 +48,7 @@ export function createCallRecorder({
           'api call',
         )
       if (!mutates || principal === undefined || status < 400 || status >= 500) return
-      if (audited.take(principal.accountId) > 0) return
+      if (auditLimit.take(principal.accountId) > 0) return
       const { id, edge_id, subscription_id } = request.params as Record<string, string | undefined>
       store
         .write({}, (tx) =>
@@ -60,7 +60,7 @@ export function createCallRecorder({
             requestId: request.id,
             action: actionOf(operation),
             kind: operation.tag,
-            object: shortened(id ?? subscription_id ?? edge_id),
+            object: sanitizeId(id ?? subscription_id ?? edge_id),
             outcome: 'refused',
             detail: `status ${status}${principal.through === undefined ? '' : `, ${principal.through}`}`,
           }),
@@ -71,6 +71,6 @@ export function createCallRecorder({
 }
 
 /** What stands in the place of an id can be anything at all; the log keeps what an id could have been. */
-function shortened(id: string | undefined): string | undefined {
+function sanitizeId(id: string | undefined): string | undefined {
   return id?.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)
 }

@@ -1,23 +1,23 @@
 type Json = Record<string, unknown>
 
-function escaped(text: unknown): string {
+function escapeHtml(text: unknown): string {
   return String(text ?? '').replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
 /** Finds the schema that a `$ref` names. */
 type Resolve = (schema: Json) => Json
 
-function typeOf(schema: Json, resolve: Resolve): string {
+function formatType(schema: Json, resolve: Resolve): string {
   if (schema.$ref !== undefined) return String(resolve(schema).title)
   if (schema.enum !== undefined)
     return (schema.enum as unknown[]).map((word) => JSON.stringify(word)).join(' | ')
   if (schema.anyOf !== undefined)
-    return (schema.anyOf as Json[]).map((member) => typeOf(member, resolve)).join(' | ')
+    return (schema.anyOf as Json[]).map((member) => formatType(member, resolve)).join(' | ')
   const type = [schema.type ?? 'any'].flat().join(' | ')
-  return type.startsWith('array') ? `array of ${typeOf((schema.items ?? {}) as Json, resolve)}` : type
+  return type.startsWith('array') ? `array of ${formatType((schema.items ?? {}) as Json, resolve)}` : type
 }
 
-function inner(schema: Json, resolve: Resolve): Json | undefined {
+function nestedSchema(schema: Json, resolve: Resolve): Json | undefined {
   const candidates = [
     schema,
     ...((schema.anyOf ?? []) as Json[]),
@@ -27,8 +27,8 @@ function inner(schema: Json, resolve: Resolve): Json | undefined {
 }
 
 /** The fields as a table; answers have all of them, so only those of `requests` say which are required. */
-function fields(given: Json, resolve: Resolve, requests: boolean, depth = 0): string {
-  const schema = resolve(given)
+function renderFields(reference: Json, resolve: Resolve, isRequest: boolean, depth = 0): string {
+  const schema = resolve(reference)
   const required = new Set((schema.required ?? []) as string[])
   const rows = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, value]) => {
     const limits = ['maxLength', 'minimum', 'maximum', 'maxItems', 'minItems', 'default']
@@ -36,14 +36,14 @@ function fields(given: Json, resolve: Resolve, requests: boolean, depth = 0): st
       .map((limit) => `${limit} ${value[limit]}`)
     const ids = (value['x-refers-to'] ?? (value.items as Json | undefined)?.['x-refers-to'] ?? []) as string[]
     if (ids.length > 0) limits.unshift(ids.map((prefix) => `${prefix}_…`).join(' or '))
-    const below = depth < 4 ? inner(value, resolve) : undefined
-    return `<tr><td><code>${escaped(name)}</code>${requests && required.has(name) ? ' <b>required</b>' : ''}</td><td>${escaped(typeOf(value, resolve))} <small>${escaped(limits.join(', '))}</small>${below ? fields(below, resolve, requests, depth + 1) : ''}</td></tr>`
+    const nested = depth < 4 ? nestedSchema(value, resolve) : undefined
+    return `<tr><td><code>${escapeHtml(name)}</code>${isRequest && required.has(name) ? ' <b>required</b>' : ''}</td><td>${escapeHtml(formatType(value, resolve))} <small>${escapeHtml(limits.join(', '))}</small>${nested ? renderFields(nested, resolve, isRequest, depth + 1) : ''}</td></tr>`
   })
   return rows.length === 0 ? '<p>No fields.</p>' : `<table>${rows.join('')}</table>`
 }
 
 /** The role that an operation needs, in words. */
-function roleOf(operation: Json): string {
+function formatRole(operation: Json): string {
   const { role, when } = (operation['x-required-role-when'] ?? {}) as { role?: string; when?: string }
   return `${operation['x-required-role']}${role === undefined ? '' : `; ${role} when ${when}`}`
 }
@@ -60,20 +60,20 @@ export function referencePage(document: Json): string {
       const body = (operation.requestBody as { content: Record<string, { schema: Json }> } | undefined)
         ?.content['application/json']?.schema
       const responses = operation.responses as Record<string, { content?: Record<string, { schema: Json }> }>
-      const [status, answer] = Object.entries(responses)[0]!
-      const answerSchema = answer.content?.['application/json']?.schema
-      const entry = `<details class="operation" id="${escaped(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escaped(path)}</code> <span>${escaped(operation.summary)}</span></summary>
-<p>Role: ${escaped(roleOf(operation))}</p>${body ? `<h3>Body</h3>${fields(body, resolve, true)}` : ''}<h3>Answer ${escaped(status)}</h3>${answerSchema ? fields(answerSchema, resolve, false) : '<p>No body.</p>'}</details>`
+      const [status, response] = Object.entries(responses)[0]!
+      const responseSchema = response.content?.['application/json']?.schema
+      const entry = `<details class="operation" id="${escapeHtml(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code> <span>${escapeHtml(operation.summary)}</span></summary>
+<p>Role: ${escapeHtml(formatRole(operation))}</p>${body ? `<h3>Body</h3>${renderFields(body, resolve, true)}` : ''}<h3>Answer ${escapeHtml(status)}</h3>${responseSchema ? renderFields(responseSchema, resolve, false) : '<p>No body.</p>'}</details>`
       byTag.set(tag, [...(byTag.get(tag) ?? []), entry])
     }
   const tags = [...byTag.keys()]
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Adit management API</title><link rel="stylesheet" href="/reference.css"></head><body>
-<header><h1>Adit management API</h1><p>${escaped((document.info as Json).description)} The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
+<header><h1>Adit management API</h1><p>${escapeHtml((document.info as Json).description)} The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
 <label>Filter <input id="filter" type="search" placeholder="path or words"></label></header>
-<nav>${tags.map((tag) => `<a href="#tag-${escaped(tag)}">${escaped(tag)}</a>`).join('')}</nav>
-<main>${tags.map((tag) => `<section id="tag-${escaped(tag)}"><h2>${escaped(tag)}</h2>${byTag.get(tag)!.join('\n')}</section>`).join('\n')}</main>
+<nav>${tags.map((tag) => `<a href="#tag-${escapeHtml(tag)}">${escapeHtml(tag)}</a>`).join('')}</nav>
+<main>${tags.map((tag) => `<section id="tag-${escapeHtml(tag)}"><h2>${escapeHtml(tag)}</h2>${byTag.get(tag)!.join('\n')}</section>`).join('\n')}</main>
 <script src="/reference.js"></script></body></html>`
 }
 

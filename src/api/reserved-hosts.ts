@@ -1,6 +1,6 @@
 import { reversed } from '../base/domain.ts'
 import type { Reader, Transaction } from '../store/index.ts'
-import type { Call } from './call.ts'
+import type { ApiCall } from './call.ts'
 
 /** `app.example.com` of `app.example.com:443`. */
 export function hostOf(hostport: string): string {
@@ -15,15 +15,15 @@ function coveringNames(host: string): string[] {
 }
 
 /** The account's reservation that covers the host, other than the one with the id `except`. */
-export async function reservationOf(
+export async function findReservation(
   host: string,
   reader: Pick<Reader, 'holder'>,
   accountId: string,
-  except?: string,
+  exceptId?: string,
 ): Promise<string | undefined> {
   for (const name of coveringNames(host)) {
     const holder = await reader.holder('domain', reversed(name))
-    if (holder?.account === accountId && holder.id !== except) return holder.id
+    if (holder?.account === accountId && holder.id !== exceptId) return holder.id
   }
   return undefined
 }
@@ -31,8 +31,8 @@ export async function reservationOf(
 /** Whether the account has reserved the host, by something other than the reservation `except`. */
 export async function isReserved(
   host: string,
-  { tx, principal }: Call & { tx: Transaction },
-  except?: string,
+  { tx, principal }: ApiCall & { tx: Transaction },
+  exceptId?: string,
 ): Promise<boolean> {
-  return (await reservationOf(host, tx, principal.accountId, except)) !== undefined
+  return (await findReservation(host, tx, principal.accountId, exceptId)) !== undefined
 }

@@ -4,7 +4,7 @@ import { covers, isWithin, reversed } from '../base/domain.ts'
 import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
 import { claimedName, isPlatformName, isPublicSuffix, TCP_CLAIMS } from '../naming/index.ts'
 import { ReservedAddr, ReservedDomain, type Stock } from '../resources/index.ts'
-import type { Committing, Writing } from './call.ts'
+import type { CommitContext, WriteContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { hostOf, isReserved } from './reserved-hosts.ts'
@@ -16,13 +16,13 @@ export function opaqueLabel(length: number, ...parts: string[]): string {
 }
 
 /** The state of a certificate that has been asked for and not been issued yet. */
-export function pendingCertificate(writing: Writing) {
+export function pendingCertificate(context: WriteContext) {
   return {
     renews_at: null,
     provisioning_job: {
       error_code: null,
-      msg: writing.config.acme ? IN_PROGRESS : AUTOMATIC_OFF,
-      started_at: timestamp(writing.clock.now()),
+      msg: context.config.acme ? IN_PROGRESS : AUTOMATIC_OFF,
+      started_at: timestamp(context.clock.now()),
       retries_at: null,
     },
   }
@@ -35,9 +35,9 @@ const NAME_SCOPES = ['domain', 'agent_ingress']
  * Owning a name owns everything below it: nobody else may reserve there, nor around someone else's names. An agent
  * ingress counts as well, since its zone is delegated to the platform and so proves nothing about anybody else.
  */
-export async function refuseOverlap(domain: string, committing: Committing): Promise<void> {
-  const { tx, principal, config } = committing
-  await refuseNamesInUse(domain, committing)
+export async function rejectOverlap(domain: string, context: CommitContext): Promise<void> {
+  const { tx, principal, config } = context
+  await rejectNamesInUse(domain, context)
   const taken = problem('taken', `The domain ${domain} is reserved already.`)
   const plain = domain.replace(/^\*\./, '')
   const labels = plain.split('.')
@@ -50,8 +50,8 @@ export async function refuseOverlap(domain: string, committing: Committing): Pro
         if (holder !== undefined && holder.account !== principal.accountId) throw taken
       }
     }
-    const below = await tx.holdersBelow(scope, `${reversed(plain)}.`, 1000)
-    if (below.some((holder) => holder.account !== principal.accountId)) throw taken
+    const descendants = await tx.holdersBelow(scope, `${reversed(plain)}.`, 1000)
+    if (descendants.some((holder) => holder.account !== principal.accountId)) throw taken
   }
 }
 
@@ -59,12 +59,12 @@ export async function refuseOverlap(domain: string, committing: Committing): Pro
  * The same for names that tunnels of others have, on any node, or had lately: a reservation never takes a name away
  * from whoever uses it (decision 91).
  */
-async function refuseNamesInUse(domain: string, { tx, principal, config }: Committing): Promise<void> {
+async function rejectNamesInUse(domain: string, { tx, principal, config }: CommitContext): Promise<void> {
   const plain = domain.replace(/^\*\./, '')
   const labels = plain.split('.')
-  const above = labels.map((_, from) => labels.slice(from).join('.'))
-  const end = above.indexOf(config.domain)
-  const names = above.slice(0, end === -1 ? above.length : end).flatMap((name) => [name, `*.${name}`])
+  const ancestors = labels.map((_, from) => labels.slice(from).join('.'))
+  const end = ancestors.indexOf(config.domain)
+  const names = ancestors.slice(0, end === -1 ? ancestors.length : end).flatMap((name) => [name, `*.${name}`])
   const query = { names: names.map(reversed), below: `${reversed(plain)}.`, limit: 1 }
   const used = await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans)
   if (used.length > 0)
@@ -75,7 +75,7 @@ async function refuseNamesInUse(domain: string, { tx, principal, config }: Commi
 }
 
 /** Names under the platform's domain come with the platform's certificate. */
-function refuseCertificate({ domain, certificate_id }: Stock<typeof ReservedDomain>): never {
+function rejectCertificate({ domain, certificate_id }: Stock<typeof ReservedDomain>): never {
   throw fieldProblem(
     certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
     'invalid_field',
@@ -84,9 +84,9 @@ function refuseCertificate({ domain, certificate_id }: Stock<typeof ReservedDoma
 }
 
 /** The top-level domain that is set aside for private networks. */
-const PRIVATE = 'internal'
+const PRIVATE_TLD = 'internal'
 
-function refuseUnusable(domain: string, { config }: Writing): void {
+function rejectUnusable(domain: string, { config }: WriteContext): void {
   if (!domain.replace(/^\*\./, '').includes('.'))
     throw fieldProblem(
       'domain',
@@ -94,21 +94,21 @@ function refuseUnusable(domain: string, { config }: Writing): void {
       `domain: "${domain}" is not a full domain name, such as app.example.com.`,
     )
   // Nobody could point such a name here or prove that it is theirs, unless the platform itself lives among them.
-  if (isWithin(domain, PRIVATE) && !isWithin(config.domain, PRIVATE))
+  if (isWithin(domain, PRIVATE_TLD) && !isWithin(config.domain, PRIVATE_TLD))
     throw fieldProblem(
       'domain',
       'invalid_field',
-      `domain: "${domain}" is not a public name: ${PRIVATE} is kept for private networks.`,
+      `domain: "${domain}" is not a public name: ${PRIVATE_TLD} is kept for private networks.`,
     )
   if (domain === config.domain || domain === `*.${config.domain}`)
     throw fieldProblem('domain', 'invalid_field', `domain: ${domain} belongs to the platform itself.`)
   if (isPlatformName(domain, config.domain))
     throw problem('taken', `The domain ${domain} belongs to the platform itself. Choose another one.`)
-  refusePublicSuffix(domain, config.domain)
+  rejectPublicSuffix(domain, config.domain)
 }
 
 /** Decision 127: names below a public suffix belong to unrelated parties, so no account may own the suffix. */
-export function refusePublicSuffix(domain: string, platform: string): void {
+export function rejectPublicSuffix(domain: string, platform: string): void {
   const plain = domain.replace(/^\*\./, '')
   if (isWithin(plain, platform) || !isPublicSuffix(plain)) return
   throw fieldProblem(
@@ -119,47 +119,51 @@ export function refusePublicSuffix(domain: string, platform: string): void {
 }
 
 export const reservedDomains = crud(ReservedDomain, {
-  async prepare(record, writing) {
-    const { before, config, principal, id, given } = writing
+  async prepare(record, context) {
+    const { existing, config, principal, id, body } = context
     const next = { ...record }
     const { domain } = record
-    const own = isWithin(domain, config.domain)
-    const named = (field: string) => given[field] !== undefined && given[field] !== null
-    if (named('certificate_id') && named('certificate_management_policy'))
+    const isPlatformSubdomain = isWithin(domain, config.domain)
+    const isSet = (field: string) => body[field] !== undefined && body[field] !== null
+    if (isSet('certificate_id') && isSet('certificate_management_policy'))
       throw fieldProblem('certificate_management_policy', 'both_certificates')
-    if (before === undefined) {
-      refuseUnusable(domain, writing)
+    if (existing === undefined) {
+      rejectUnusable(domain, context)
       // Decision 11: a custom domain asks for an automatic certificate unless told otherwise.
-      if (!own && record.certificate_id === null && record.certificate_management_policy === null)
+      if (
+        !isPlatformSubdomain &&
+        record.certificate_id === null &&
+        record.certificate_management_policy === null
+      )
         next.certificate_management_policy = { authority: 'letsencrypt', private_key_type: 'rsa' }
-      next.cname_target = own
+      next.cname_target = isPlatformSubdomain
         ? null
         : `${opaqueLabel(16, id)}.${opaqueLabel(16, principal.accountId)}.cname.${config.domain}`
       next.acme_challenge_cname_target =
-        !own && domain.startsWith('*.')
+        !isPlatformSubdomain && domain.startsWith('*.')
           ? `${opaqueLabel(8, id, 'acme')}.acme-challenge.${config.domain}`
           : null
-    } else if (named('certificate_id')) next.certificate_management_policy = null
-    else if (named('certificate_management_policy') && before.data.certificate_management_policy === null)
+    } else if (isSet('certificate_id')) next.certificate_management_policy = null
+    else if (isSet('certificate_management_policy') && existing.data.certificate_management_policy === null)
       next.certificate_id = null // An uploaded certificate gives way to the automatic one.
-    if (own && (next.certificate_id !== null || next.certificate_management_policy !== null))
-      refuseCertificate(next)
+    if (isPlatformSubdomain && (next.certificate_id !== null || next.certificate_management_policy !== null))
+      rejectCertificate(next)
 
     if (next.certificate_management_policy === null) next.certificate_management_status = null
-    else next.certificate_management_status ??= pendingCertificate(writing)
+    else next.certificate_management_status ??= pendingCertificate(context)
     return { record: next }
   },
 
-  async commit(record, committing) {
-    if (committing.before === undefined) await refuseOverlap(record.domain, committing)
-    await refuseWrongConfiguration(
-      committing,
+  async commit(record, context) {
+    if (context.existing === undefined) await rejectOverlap(record.domain, context)
+    await requireConfigurationType(
+      context,
       'http_endpoint_configuration_id',
       record.http_endpoint_configuration_id,
       'http',
     )
-    await refuseWrongConfiguration(
-      committing,
+    await requireConfigurationType(
+      context,
       'https_endpoint_configuration_id',
       record.https_endpoint_configuration_id,
       'https',
@@ -167,7 +171,7 @@ export const reservedDomains = crud(ReservedDomain, {
     return record
   },
 
-  async remove(row, call) {
+  async beforeRemove(row, call) {
     const domain = row.data.domain as string
     const prefix = domain.startsWith('*.') ? `${reversed(domain.slice(2))}.` : `${reversed(domain)}:`
     for (const edge of await call.tx.holdersBelow('hostport', prefix, 1000)) {
@@ -183,41 +187,41 @@ export const reservedDomains = crud(ReservedDomain, {
   },
 })
 
-async function refuseWrongConfiguration(
-  committing: Committing,
+async function requireConfigurationType(
+  context: CommitContext,
   field: string,
   id: string | null,
   type: string,
 ) {
   if (id === null) return
-  const row = await committing.tx.get('endpoint_configurations', committing.principal.accountId, id)
+  const row = await context.tx.get('endpoint_configurations', context.principal.accountId, id)
   if (row !== undefined && row.data.type !== type)
     throw fieldProblem(field, 'invalid_field', `${field}: ${id} is of type ${row.data.type}, not ${type}.`)
 }
 
-const NEXT_PORT = 'reserved_addrs.next'
+const NEXT_PORT_SETTING = 'reserved_addrs.next'
 
 export const reservedAddrs = crud(ReservedAddr, {
-  async commit(record, committing) {
-    await refuseWrongConfiguration(
-      committing,
+  async commit(record, context) {
+    await requireConfigurationType(
+      context,
       'endpoint_configuration_id',
       record.endpoint_configuration_id,
       'tcp',
     )
-    if (committing.before !== undefined) return record
-    return { ...record, addr: await nextFreeAddress(committing) }
+    if (context.existing !== undefined) return record
+    return { ...record, addr: await nextFreeAddress(context) }
   },
-  async settle(row, { store, config, log }) {
+  async afterCreate(row, { store, config, log }) {
     const port = Number((row.data.addr as string).split(':')[1])
     await store
-      .putSetting(NEXT_PORT, String(port + 1 - config.tcpPorts[0]))
+      .putSetting(NEXT_PORT_SETTING, String(port + 1 - config.tcpPorts[0]))
       .catch((error) => log.warn({ err: error }, 'where the circle of addresses goes on could not be kept'))
   },
-  async remove(row, { tx }) {
+  async beforeRemove(row, { tx }) {
     const [host, port] = (row.data.addr as string).split(':')
-    const [held] = await tx.holdersBelow('hostport', `${reversed(host!)}:${port}`, 1)
-    if (held !== undefined) throw problem('in_use', 'reserved address', row.id, `the edge ${held.id}`)
+    const [holder] = await tx.holdersBelow('hostport', `${reversed(host!)}:${port}`, 1)
+    if (holder !== undefined) throw problem('in_use', 'reserved address', row.id, `the edge ${holder.id}`)
     await tx.releaseName(row.account, {
       ...claimedName({ proto: 'tcp', port: Number(port) }),
       id: row.id,
@@ -229,10 +233,10 @@ export const reservedAddrs = crud(ReservedAddr, {
  * Addresses are handed out in a circle that goes on where it stopped, so that one given back is the last to be
  * given to someone else.
  */
-async function nextFreeAddress({ tx, store, config, principal }: Committing): Promise<string> {
+async function nextFreeAddress({ tx, store, config, principal }: CommitContext): Promise<string> {
   const [first, last] = config.tcpPorts
   const size = last - first + 1
-  const start = Number((await store.setting(NEXT_PORT)) ?? 0) % size
+  const start = Number((await store.setting(NEXT_PORT_SETTING)) ?? 0) % size
   const query = { below: TCP_CLAIMS, orHeld: true, limit: size }
   const used = new Set(await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans))
   for (let step = 0; step < size; step++) {

@@ -20,7 +20,7 @@ A developer needs *admin* for a few objects of operations that are otherwise ope
 `
 
 /** One operation in the words of the table: what a developer or reader may do with it. */
-function cell({ requires }: Route, role: (typeof ROLES)[number]): string {
+function renderCell({ requires }: Route, role: (typeof ROLES)[number]): string {
   if (!hasRole(role, requires.role)) return ''
   return requires.guard === undefined || hasRole(role, GUARDS[requires.guard].role) ? 'yes' : requires.guard
 }
@@ -30,7 +30,7 @@ export function rolesPage(): string {
   const guards = Object.entries(GUARDS).map(([name, { when }]) => `- \`${name}\`: ${when};`)
   const rows = routes.map(
     (route) =>
-      `| \`${route.method} ${route.path}\` | ${ROLES.map((role) => cell(route, role)).join(' | ')} |`,
+      `| \`${route.method} ${route.path}\` | ${ROLES.map((role) => renderCell(route, role)).join(' | ')} |`,
   )
   return [
     INTRODUCTION,

@@ -22,7 +22,9 @@ interface Actor {
 }
 
 /** Somebody of each role and a bot, each with an API key and with a session of the dashboard. */
-async function startWithActors(t: TestContext): Promise<{ api: TestApi; actors: Actor[]; places: Places }> {
+async function startWithActors(
+  t: TestContext,
+): Promise<{ api: TestApi; actors: Actor[]; samplePaths: Places }> {
   const online = createOnline()
   const api = await startApi(t, { online, dashboard: true })
   const owners: { name: string; id: string; role: Role; proof?: Body }[] = []
@@ -40,7 +42,7 @@ async function startWithActors(t: TestContext): Promise<{ api: TestApi; actors: 
     actors.push({ name: `${name} with a key`, id, role, call: api.client(token) })
     actors.push({ name: `${name} in the dashboard`, id, role, call: browser.call })
   }
-  return { api, actors, places: new Places(api.call, online.join(api.account.accountId, api.url)) }
+  return { api, actors, samplePaths: new Places(api.call, online.join(api.account.accountId, api.url)) }
 }
 
 /** An object of an operation: what sets it apart in its creation, and whether the operation's guard is about it. */
@@ -74,16 +76,16 @@ function mayCall({ role }: Actor, { requires }: Route, { guarded }: Case): boole
 }
 
 /** One restriction of a type is all that an account can have. */
-async function makeRoom(api: TestApi, { tag }: Route): Promise<void> {
+async function deleteAgentRestriction(api: TestApi, { tag }: Route): Promise<void> {
   if (tag !== 'ip_restrictions') return
   for (const { id, type } of (await api.call('GET', '/ip_restrictions')).body.ip_restrictions)
     if (type === 'agent') await api.call('DELETE', `/ip_restrictions/${id}`)
 }
 
 test('every operation is open to exactly the roles that its declaration names, by key and by session', async (t) => {
-  const { api, actors, places } = await startWithActors(t)
+  const { api, actors, samplePaths } = await startWithActors(t)
   const cases = await casesOf(api)
-  const tried = { allowed: 0, refused: 0 }
+  const counts = { allowed: 0, refused: 0 }
 
   for (const route of routes)
     for (const actor of actors)
@@ -91,20 +93,20 @@ test('every operation is open to exactly the roles that its declaration names, b
         const what = `${route.id} on ${object.name} by ${actor.name}`
         const allowed = mayCall(actor, route, object)
         const more = object.more(actor)
-        if (allowed || object.guarded) await makeRoom(api, route)
-        const path = await places.fill(route, allowed || object.guarded ? more : undefined)
+        if (allowed || object.guarded) await deleteAgentRestriction(api, route)
+        const path = await samplePaths.fill(route, allowed || object.guarded ? more : undefined)
         const body = await bodyOf(route, api.call)
-        const given = body && { body: route.id === `${route.tag}.create` ? { ...body, ...more } : body }
+        const options = body && { body: route.id === `${route.tag}.create` ? { ...body, ...more } : body }
         if (!allowed) {
-          tried.refused++
-          const answer = await refused(api, () => actor.call(route.method, path, given), {
+          counts.refused++
+          const answer = await refused(api, () => actor.call(route.method, path, options), {
             status: 403,
             what,
           })
           assert.match(answer.body.error_code, /^ERR_ADIT_(635|4111|630|638)$/, what)
         } else {
-          tried.allowed++
-          const { status, body: answer } = await actor.call(route.method, path, given)
+          counts.allowed++
+          const { status, body: answer } = await actor.call(route.method, path, options)
           // A module that is not set, a certificate that is managed, a server without events: not a matter of roles.
           assert.ok(
             (status >= 200 && status < 300) || status === 404 || status === 409,
@@ -112,11 +114,11 @@ test('every operation is open to exactly the roles that its declaration names, b
           )
         }
       }
-  assert.ok(tried.allowed > routes.length && tried.refused > routes.length, JSON.stringify(tried))
+  assert.ok(counts.allowed > routes.length && counts.refused > routes.length, JSON.stringify(counts))
 })
 
 test('the guards of an account and the credentials of others are for administrators', () => {
-  const needing = (role: Role) =>
+  const requiring = (role: Role) =>
     routes.filter(({ requires }) => requires.role === role).map(({ method, path }) => `${method} ${path}`)
   const guardedBy = (guard: string) =>
     routes.filter(({ requires }) => requires.guard === guard).map(({ tag }) => tag)
@@ -134,7 +136,7 @@ test('the guards of an account and the credentials of others are for administrat
     'DELETE /event_subscriptions/{subscription_id}/sources/{type}',
     'POST /event_destinations/{id}/send_test_event',
   ])
-    assert.ok(needing('admin').includes(expected), expected)
+    assert.ok(requiring('admin').includes(expected), expected)
   assert.deepEqual(
     [...new Set(guardedBy('owner'))].toSorted(),
     ['api_keys', 'credentials', 'ssh_credentials'].toSorted(),
@@ -159,7 +161,7 @@ const SECRETS = {
 }
 
 /** An edge with every secret that answers show, and a destination with one they do not. */
-async function plantSecrets({ call }: TestApi) {
+async function createSecrets({ call }: TestApi) {
   const edge = await call.create('/edges/https', {})
   const routes = `/edges/https/${edge.id}/routes`
   const modules = {
@@ -177,23 +179,23 @@ async function plantSecrets({ call }: TestApi) {
 }
 
 test('a reader sees no secret on any route or view, by key or by session, and reading leaves no record', async (t) => {
-  const { api, actors, places } = await startWithActors(t)
-  const { edge, route } = await plantSecrets(api)
-  const own = ['', '/oidc', '/oauth', '/webhook_verification'].map((part) => `${route}${part}`)
-  const revealing = [...own, edge, '/edges/https']
+  const { api, actors, samplePaths } = await startWithActors(t)
+  const { edge, route } = await createSecrets(api)
+  const modulePaths = ['', '/oidc', '/oauth', '/webhook_verification'].map((part) => `${route}${part}`)
+  const revealing = [...modulePaths, edge, '/edges/https']
 
   for (const reader of actors.filter(({ role }) => role === 'read_only')) {
     const paths = [...revealing, '/dashboard/api/session']
     for (const operation of routes.filter(({ method }) => method === 'GET'))
-      paths.push(await places.fill(operation))
+      paths.push(await samplePaths.fill(operation))
     for (const path of paths) {
       const text = JSON.stringify((await reader.call('GET', path)).body)
       for (const secret of Object.values(SECRETS))
         assert.ok(!text.includes(secret), `${path} shows ${secret} to ${reader.name}`)
     }
-    assert.equal((await reader.call('GET', own[1]!)).body.client_secret, null)
-    assert.equal((await reader.call('GET', own[2]!)).body.provider.github.client_secret, null)
-    assert.equal((await reader.call('GET', own[3]!)).body.secret, null)
+    assert.equal((await reader.call('GET', modulePaths[1]!)).body.client_secret, null)
+    assert.equal((await reader.call('GET', modulePaths[2]!)).body.provider.github.client_secret, null)
+    assert.equal((await reader.call('GET', modulePaths[3]!)).body.secret, null)
     const reads = (await api.call('GET', '/audit_events')).body.audit_events.filter(
       ({ principal }: Body) => principal === reader.id,
     )
@@ -213,7 +215,7 @@ test('a reader sees no secret on any route or view, by key or by session, and re
 
 test('what a reader was shown can be sent back by somebody else and erases no secret', async (t) => {
   const { api, actors } = await startWithActors(t)
-  const { route } = await plantSecrets(api)
+  const { route } = await createSecrets(api)
   const reader = actors.find(({ role }) => role === 'read_only')!
   const developer = actors.find(({ role }) => role === 'developer')!
   const { body: before } = await developer.call('GET', route)
@@ -235,17 +237,17 @@ test('a secret that was never given is still asked for', async (t) => {
   const routes = `/edges/https/${edge.id}/routes`
   const { id } = await api.call.create(routes, { match_type: 'path_prefix', match: '/' })
   const oidc = { issuer: 'https://id.example.com', client_id: 'me', client_secret: null }
-  const ask = { status: 400, field: 'client_secret', what: 'null without a stored secret' }
+  const expected = { status: 400, field: 'client_secret', what: 'null without a stored secret' }
 
-  await refused(api, () => api.call('PUT', `${routes}/${id}/oidc`, { body: oidc }), ask)
+  await refused(api, () => api.call('PUT', `${routes}/${id}/oidc`, { body: oidc }), expected)
   await refused(api, () => api.call('PATCH', `${routes}/${id}`, { body: { oidc } }), {
-    ...ask,
+    ...expected,
     field: 'oidc.client_secret',
   })
   await refused(
     api,
     () =>
       api.call('PUT', `${routes}/${id}/webhook_verification`, { body: { provider: 'github', secret: null } }),
-    { ...ask, field: 'secret' },
+    { ...expected, field: 'secret' },
   )
 })

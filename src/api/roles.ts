@@ -1,12 +1,12 @@
 import type { Principal } from '../auth/index.ts'
 import { GUARDS, type Guard, hasRole, IpRestriction, type Stock } from '../resources/index.ts'
 import type { Transaction } from '../store/index.ts'
-import type { Call } from './call.ts'
+import type { ApiCall } from './call.ts'
 import { type Problem, problem } from './problems.ts'
 import { actionOf, type Route } from './routes.ts'
 
 type Body = Readonly<Record<string, unknown>>
-type InTransaction = Call & { tx: Transaction }
+type TransactionCall = ApiCall & { tx: Transaction }
 
 // One of each type.
 const MAX_RESTRICTIONS = 10
@@ -18,24 +18,24 @@ export function roleProblem({ role }: Principal, { requires, method }: Route): P
 }
 
 /** Whether a record is one of those that need more. */
-const guarded: Record<Guard, (record: Body, call: InTransaction) => boolean | Promise<boolean>> = {
+const GUARD_CHECKS: Record<Guard, (record: Body, call: TransactionCall) => boolean | Promise<boolean>> = {
   owner: ({ owner_id }, { principal }) => owner_id !== principal.ownerId,
   restriction: async ({ ip_policy_id }, call) =>
     (await restrictionsUsing(ip_policy_id as string, call)).length > 0,
 }
 
 /** Refuses a change of what needs a higher role than its kind does. Inside the transaction that makes the change. */
-export async function requireGuardRole(record: Body, call: InTransaction): Promise<void> {
+export async function requireGuardRole(record: Body, call: TransactionCall): Promise<void> {
   const { guard } = call.operation.requires
   if (guard === undefined || hasRole(call.principal.role, GUARDS[guard].role)) return
-  if (!(await guarded[guard](record, call))) return
+  if (!(await GUARD_CHECKS[guard](record, call))) return
   throw guard === 'owner' && actionOf(call.operation) === 'create'
     ? problem('other_owner')
     : problem('guarded', GUARDS[guard].when)
 }
 
 /** The account's restrictions that a policy is part of. */
-export async function restrictionsUsing(policyId: string, { tx, principal }: InTransaction) {
+export async function restrictionsUsing(policyId: string, { tx, principal }: TransactionCall) {
   const rows = await tx.list(IpRestriction.kind, principal.accountId, { limit: MAX_RESTRICTIONS })
   return rows
     .map(({ id, data }) => ({ id, restriction: data as Stock<typeof IpRestriction> }))

@@ -13,7 +13,7 @@ export interface Route {
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
   readonly path: string
   readonly body?: TSchema
-  readonly answer?: TSchema
+  readonly response?: TSchema
   readonly status: 200 | 201 | 204
   readonly paged?: boolean
   /** Who may call it. */
@@ -27,55 +27,55 @@ export function actionOf({ id, tag }: Route): string {
 
 /** The routes of a stored resource itself. */
 export function resourceRoutes(resource: Resource): Record<Verb, Route> {
-  const { name, path, kind: tag, roles, viewSchema: answer } = resource
+  const { name, path, kind: tag, roles, viewSchema: response } = resource
   const item = `${path}/{id}`
   return {
     create: {
       id: `${tag}.create`,
-      summary: `Create ${article(name)}`,
+      summary: `Create ${withArticle(name)}`,
       tag,
       method: 'POST',
       path,
       body: withoutParents(resource, resource.createSchema),
-      answer,
+      response,
       status: 201,
       requires: roles.change,
     },
     get: {
       id: `${tag}.get`,
-      summary: `Get ${article(name)}`,
+      summary: `Get ${withArticle(name)}`,
       tag,
       method: 'GET',
       path: item,
-      answer,
+      response,
       status: 200,
       requires: roles.read,
     },
     list: {
       id: `${tag}.list`,
-      summary: `List ${plural(name)}`,
+      summary: `List ${pluralize(name)}`,
       tag,
       method: 'GET',
       path,
-      answer: resource.listSchema,
+      response: resource.listSchema,
       status: 200,
       paged: true,
       requires: roles.read,
     },
     update: {
       id: `${tag}.update`,
-      summary: `Update ${article(name)}`,
+      summary: `Update ${withArticle(name)}`,
       tag,
       method: 'PATCH',
       path: item,
       body: resource.updateSchema,
-      answer,
+      response,
       status: 200,
       requires: roles.change,
     },
     delete: {
       id: `${tag}.delete`,
-      summary: `Delete ${article(name)}`,
+      summary: `Delete ${withArticle(name)}`,
       tag,
       method: 'DELETE',
       path: item,
@@ -93,8 +93,8 @@ export function moduleRoutes(
   const { value } = resource.fields[module]!
   const tag = resource.kind
   const path = `${resource.path}/{id}/${module}`
-  const what = `the ${module} module of ${article(resource.name)}`
-  const answer = bare(value.read)
+  const what = `the ${module} module of ${withArticle(resource.name)}`
+  const response = withoutNull(value.read)
   return {
     replace: {
       id: `${tag}.${module}.replace`,
@@ -103,7 +103,7 @@ export function moduleRoutes(
       method: 'PUT',
       path,
       body: value.written,
-      answer,
+      response,
       status: 200,
       requires: resource.roles.change,
     },
@@ -113,7 +113,7 @@ export function moduleRoutes(
       tag,
       method: 'GET',
       path,
-      answer,
+      response,
       status: 200,
       requires: resource.roles.read,
     },
@@ -145,30 +145,30 @@ function withoutParents(resource: Resource, schema: TSchema): TSchema {
     properties?: Record<string, TSchema>
     required?: string[]
   }
-  const kept = Object.fromEntries(
+  const bodyProperties = Object.fromEntries(
     Object.entries(properties ?? {}).filter(([key]) => !resource.parents.includes(key)),
   )
   return {
     ...schema,
-    properties: kept,
+    properties: bodyProperties,
     required: required.filter((key) => !resource.parents.includes(key)),
   } as TSchema
 }
 
 /** The schema without the null that stands for an unset module. */
-function bare(schema: TSchema): TSchema {
+function withoutNull(schema: TSchema): TSchema {
   const { anyOf, type } = schema as { anyOf?: TSchema[]; type?: unknown }
   if (anyOf !== undefined) return anyOf[0]!
   return (Array.isArray(type) ? { ...schema, type: type[0] } : schema) as TSchema
 }
 
 /** The name with the article it is spoken with. */
-export function article(name: string): string {
-  const letters = /^[A-Z]{2,}/.test(name) ? /^[AEFHILMNORSX]/.test(name) : /^[aeiou]/i.test(name)
-  return `${letters && !name.startsWith('user') ? 'an' : 'a'} ${name}`
+export function withArticle(name: string): string {
+  const startsWithVowelSound = /^[A-Z]{2,}/.test(name) ? /^[AEFHILMNORSX]/.test(name) : /^[aeiou]/i.test(name)
+  return `${startsWithVowelSound && !name.startsWith('user') ? 'an' : 'a'} ${name}`
 }
 
-function plural(name: string): string {
+function pluralize(name: string): string {
   if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`
   return /(s|x)$/.test(name) ? `${name}es` : `${name}s`
 }

@@ -5,18 +5,18 @@ import { startApi } from '../../test/support/api.ts'
 import { createSelfSigned } from '../certs/index.ts'
 import { HttpsRoute } from '../resources/index.ts'
 
-const RIGHT = Date.parse('2026-11-15T12:00:00Z')
-const WRONG = { ahead: Date.parse('2038-01-01T00:00:00Z'), behind: Date.parse('1999-12-31T00:00:00Z') }
+const CORRECT_TIME = Date.parse('2026-11-15T12:00:00Z')
+const WRONG_TIMES = { ahead: Date.parse('2038-01-01T00:00:00Z'), behind: Date.parse('1999-12-31T00:00:00Z') }
 const METADATA = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor>
   <KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>AAAA</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
   <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`
 
-function isValid(pem: string, at: number): boolean {
+function isValid(pem: string, time: number): boolean {
   const { validFromDate, validToDate } = new X509Certificate(pem)
-  return validFromDate.getTime() <= at && at <= validToDate.getTime()
+  return validFromDate.getTime() <= time && time <= validToDate.getTime()
 }
 
-for (const [how, wrong] of Object.entries(WRONG)) {
+for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
   test(`a SAML signing certificate made while the clock was ${how} is valid once the clock is right`, async (t) => {
     const time = { now: wrong }
     const clock = { now: () => time.now, monotonic: () => performance.now() }
@@ -30,11 +30,11 @@ for (const [how, wrong] of Object.entries(WRONG)) {
     })
 
     assert.ok(isValid(route.saml.request_signing_certificate_pem, wrong))
-    assert.ok(isValid(route.saml.request_signing_certificate_pem, RIGHT))
+    assert.ok(isValid(route.saml.request_signing_certificate_pem, CORRECT_TIME))
   })
 
   test(`a stored certificate whose dates a clock ${how} chose is replaced by one of the same key at the next change`, async (t) => {
-    const clock = { now: () => RIGHT, monotonic: () => performance.now() }
+    const clock = { now: () => CORRECT_TIME, monotonic: () => performance.now() }
     const { call, store, account } = await startApi(t, { clock })
     const edge = await call.create('/edges/https', {})
     const route = await call.create(`/edges/https/${edge.id}/routes`, {
@@ -77,7 +77,7 @@ for (const [how, wrong] of Object.entries(WRONG)) {
       (await call('PATCH', path, { body: { description } })).body.saml.request_signing_certificate_pem
     const renewed = await change('first')
 
-    assert.ok(isValid(renewed, RIGHT))
+    assert.ok(isValid(renewed, CORRECT_TIME))
     const keyOf = (pem: string) => new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'pem' })
     assert.equal(keyOf(renewed), keyOf(certificatePem))
     assert.equal(await change('second'), renewed, 'a valid one stays')

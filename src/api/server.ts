@@ -19,35 +19,40 @@ import { hasRole } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
 import { createAuthenticate } from './authenticate.ts'
-import { type Call, createShowing } from './call.ts'
+import { type ApiCall, createRenderContext } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
-import { auditDone } from './crud.ts'
-import { isCommand, needsObjectForEmpty, readBody, writeBody } from './dialect.ts'
+import { auditEntry } from './crud.ts'
+import { isCommand, needsObjectForEmpty, toNativeBody, toOriginalBody } from './dialect.ts'
 import { createLazyValidation } from './lazy-validation.ts'
 import { createApiMetrics } from './metrics.ts'
-import type { Operation } from './operations.ts'
+import type { ApiOperation } from './operations.ts'
 import { mountPages } from './pages.ts'
 import { readPage } from './paging.ts'
 import { createProbes, type Probes } from './probes.ts'
 import { fieldProblem, type Problem, problem } from './problems.ts'
 import { createBodyReader } from './read-body.ts'
 import { createCallRecorder } from './record-calls.ts'
-import { announce, answerWithRefusals, refuseConnection, refuseUnreadable } from './refusals.ts'
+import {
+  handleClientError,
+  handleFrameworkError,
+  installErrorHandlers,
+  setCommonHeaders,
+} from './refusals.ts'
 import { roleProblem } from './roles.ts'
 import { parseStrictJson } from './strict-json.ts'
 
 declare module 'fastify' {
   interface FastifyRequest {
     principal: Principal | undefined
-    original: boolean
+    isOriginal: boolean
     /** Monotonic milliseconds. */
-    began: number
+    startedAt: number
   }
 }
 
 /** How long calls under way may take once the server stops; nobody else is waited for. */
-const CLOSE_MS = 5_000
-const BODY_LIMIT = 1024 * 1024
+const CLOSE_TIMEOUT_MS = 5_000
+const MAX_BODY_BYTES = 1024 * 1024
 /** Who may change a secret may read it, where the documents show it. */
 const ROLE_FOR_SECRETS = 'developer'
 // A body is taken as it is: nothing is converted, filled in or left out before it has been checked.
@@ -87,13 +92,13 @@ export interface ApiOptions {
 /** Builds the API: every route comes from the list of operations. */
 export function createApi(options: ApiOptions): Api {
   const { store, parts, config, clock, log } = options
-  const withSecrets = createShowing(config.apiUrl, true)
-  const withoutSecrets = createShowing(config.apiUrl)
+  const withSecrets = createRenderContext(config.apiUrl, true)
+  const withoutSecrets = createRenderContext(config.apiUrl)
   const registry = options.metrics ?? new Registry()
   const restrictions = createIpRestrictions({ store })
   const authenticate = createAuthenticate({
     auth: parts.auth,
-    signedIn: parts.signedIn,
+    browserAuth: parts.signedIn,
     admits: (accountId, address) => restrictions.admits(accountId, 'api', address),
     perMinute: config.rateLimit,
     clock,
@@ -101,9 +106,9 @@ export function createApi(options: ApiOptions): Api {
 
   const callIds = new RunningIds('op')
   const http = fastify({
-    bodyLimit: BODY_LIMIT,
+    bodyLimit: MAX_BODY_BYTES,
     genReqId: () => callIds.next(clock.now()),
-    rewriteUrl: ({ url = '/' }) => (url.includes('//') ? plainPath(url) : url),
+    rewriteUrl: ({ url = '/' }) => (url.includes('//') ? normalizeTarget(url) : url),
     // Node would refuse a request without Host before it comes here, and without a body.
     http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     requestTimeout: 30_000,
@@ -111,8 +116,8 @@ export function createApi(options: ApiOptions): Api {
     connectionTimeout: 120_000,
     keepAliveTimeout: 60_000,
     forceCloseConnections: 'idle',
-    frameworkErrors: refuseUnreadable,
-    clientErrorHandler: refuseConnection,
+    frameworkErrors: handleFrameworkError,
+    clientErrorHandler: handleClientError,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
   })
   // Node looks an address up when it is first asked for, and a closed socket has none; calls are recorded after their end.
@@ -127,39 +132,39 @@ export function createApi(options: ApiOptions): Api {
   http.decorateRequest('began', 0)
 
   http.removeAllContentTypeParsers()
-  const bodies = createBodyReader(BODY_LIMIT, config.isShared)
+  const bodyReader = createBodyReader(MAX_BODY_BYTES, config.isShared)
   const parseJson = (request: FastifyRequest, body: Buffer): unknown => {
     const path = request.url.split('?')[0]!
-    if (body.length > 0 && takesNoBody(request)) throw problem('body_unexpected', request.method)
-    if (body.length === 0 || (request.original && isCommand(path))) return undefined
-    const value = readJson(body)
-    return request.original ? readBody(request.method, path, value) : value
+    if (body.length > 0 && rejectsBody(request)) throw problem('body_unexpected', request.method)
+    if (body.length === 0 || (request.isOriginal && isCommand(path))) return undefined
+    const value = parseBody(body)
+    return request.isOriginal ? toNativeBody(request.method, path, value) : value
   }
-  http.addContentTypeParser('application/json', bodies.parser(parseJson))
+  http.addContentTypeParser('application/json', bodyReader.parser(parseJson))
 
   // Official clients send commands with text that says it is JSON, or without saying what it is.
   const parseOther = (request: FastifyRequest, body: Buffer): undefined => {
-    if (request.original && isCommand(request.url.split('?')[0]!)) return undefined
-    if (!takesNoBody(request)) throw problem('content_type', request.headers['content-type'])
+    if (request.isOriginal && isCommand(request.url.split('?')[0]!)) return undefined
+    if (!rejectsBody(request)) throw problem('content_type', request.headers['content-type'])
     if (body.length > 0) throw problem('body_unexpected', request.method)
   }
-  http.addContentTypeParser('*', bodies.parser(parseOther))
+  http.addContentTypeParser('*', bodyReader.parser(parseOther))
 
   http.addHook('onRequest', (request, reply, done) => {
-    request.began = clock.monotonic()
-    if (announcesBody(request)) bodies.expect(request)
-    announce(request, reply)
+    request.startedAt = clock.monotonic()
+    if (declaresBody(request)) bodyReader.packReads(request)
+    setCommonHeaders(request, reply)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       return done(problem('bad_request', 'it has no Host header.'))
     if (request.url.includes('%00')) return done(problem('bad_request', 'its address holds U+0000.'))
-    const version = request.headers[request.original ? 'ngrok-version' : 'service-version']
+    const version = request.headers[request.isOriginal ? 'ngrok-version' : 'service-version']
     done(version === undefined || version === '2' ? undefined : problem('version', String(version)))
   })
 
-  const recorderOf = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
-  answerWithRefusals(http, { routes: operations, bodyLimit: BODY_LIMIT, log })
+  const createRecorder = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
+  installErrorHandlers(http, { routes: operations, bodyLimit: MAX_BODY_BYTES, log })
 
-  function callOf(request: FastifyRequest, operation: Operation): Call {
+  function createCall(request: FastifyRequest, operation: ApiOperation): ApiCall {
     return {
       principal: request.principal!,
       operation,
@@ -170,16 +175,16 @@ export function createApi(options: ApiOptions): Api {
       config,
       clock,
       log,
-      showing: hasRole(request.principal!.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
+      renderContext: hasRole(request.principal!.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
       secrets: { shown: false },
     }
   }
 
-  function mount(operation: Operation): void {
+  function mount(operation: ApiOperation): void {
     const mutates = operation.method !== 'GET'
-    const record = recorderOf(operation)
+    const record = createRecorder(operation)
     const { body, paged = false } = operation
-    const mayBeEmpty = wordsThatMayBeEmpty(body)
+    const unsetWhenEmpty = emptyMeansUnset(body)
     http.route({
       method: operation.method,
       url: operation.path.replace(/\{([a-z_]+)\}/g, ':$1'),
@@ -190,9 +195,9 @@ export function createApi(options: ApiOptions): Api {
       onRequest: (request, reply, done) => {
         authenticate.call(http, request, reply, (error) => {
           if (error !== undefined) return done(error)
-          const refusal = roleProblem(request.principal!, operation)
-          if (refusal !== undefined) return done(refusal)
-          if (takesNoBody(request) && announcesBody(request))
+          const denied = roleProblem(request.principal!, operation)
+          if (denied !== undefined) return done(denied)
+          if (rejectsBody(request) && declaresBody(request))
             return done(problem('body_unexpected', operation.method))
           done()
         })
@@ -200,22 +205,22 @@ export function createApi(options: ApiOptions): Api {
       ...(body && {
         preValidation: (request: FastifyRequest, _reply: FastifyReply, done: () => void) => {
           if (request.body === undefined) request.body = {}
-          for (const name of mayBeEmpty) leaveOutEmpty(request.body, name)
+          for (const name of unsetWhenEmpty) dropEmpty(request.body, name)
           done()
         },
       }),
       handler: async (request, reply) => {
-        const call = callOf(request, operation)
+        const call = createCall(request, operation)
         const params = request.params as Record<string, string>
-        const answered = await operation.run(call, {
+        const result = await operation.run(call, {
           params,
-          page: readPage(request.query as Record<string, unknown>, paged, request.original),
+          page: readPage(request.query as Record<string, unknown>, paged, request.isOriginal),
           body: (request.body ?? {}) as Record<string, unknown>,
         })
         if (call.secrets.shown && !mutates)
-          await store.write({}, (tx) => tx.audit(auditDone(call, params.id)))
+          await store.write({}, (tx) => tx.audit(auditEntry(call, params.id)))
         record(request, operation.status)
-        return send(request, reply, operation.status, answered)
+        return sendResponse(request, reply, operation.status, result)
       },
     })
   }
@@ -244,14 +249,14 @@ export function createApi(options: ApiOptions): Api {
       const admission = new Admission({ total, isShared })
       http.server.on('connection', (socket: Socket) => admission.admit(socket))
       await http.listen({ host, port })
-      const bound = http.server.address()
-      if (bound === null || typeof bound === 'string') throw new Error('the API listener has no address')
-      return { host: bound.address, port: bound.port }
+      const address = http.server.address()
+      if (address === null || typeof address === 'string') throw new Error('the API listener has no address')
+      return { host: address.address, port: address.port }
     },
     async close() {
-      const late = setTimeout(() => http.server.closeAllConnections(), CLOSE_MS)
+      const timer = setTimeout(() => http.server.closeAllConnections(), CLOSE_TIMEOUT_MS)
       await http.close()
-      clearTimeout(late)
+      clearTimeout(timer)
       restrictions.stop()
     },
   }
@@ -261,13 +266,13 @@ export function createApi(options: ApiOptions): Api {
  * The path that is meant. Clients of a proxy send the whole address (RFC 9112 section 3.2.2), and some clients join a
  * base address that ends in a slash with a path that begins with one.
  */
-function plainPath(target: string): string {
+function normalizeTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
-  return path.replace(/^[^?]*/, (steps) => steps.replace(/\/{2,}/g, '/'))
+  return path.replace(/^[^?]*/, (path) => path.replace(/\/{2,}/g, '/'))
 }
 
 /** The value that a JSON body says; throws what is wrong with it. */
-function readJson(body: Buffer): unknown {
+function parseBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw problem('malformed_json', 'it is not UTF-8.')
   const text = body.toString()
   let value: unknown
@@ -276,8 +281,8 @@ function readJson(body: Buffer): unknown {
   } catch (error) {
     throw problem('malformed_json', (error as Error).message)
   }
-  const nul = text.includes('\\u0000') ? pathOfNul(value) : undefined
-  if (nul !== undefined) throw nulProblem(nul)
+  const nulPath = text.includes('\\u0000') ? pathOfNul(value) : undefined
+  if (nulPath !== undefined) throw nulProblem(nulPath)
   return value
 }
 
@@ -287,33 +292,33 @@ function nulProblem(field: string): Problem {
 }
 
 /** Fields of a body whose empty text means that they are not given. */
-function wordsThatMayBeEmpty(body: TSchema | undefined): string[] {
+function emptyMeansUnset(body: TSchema | undefined): string[] {
   const { properties = {} } = (body ?? {}) as { properties?: Record<string, Record<string, unknown>> }
   return Object.keys(properties).filter((name) => properties[name]!['x-empty-means-unset'] === true)
 }
 
-function leaveOutEmpty(body: unknown, name: string): void {
-  const given = body as Record<string, unknown> | null
-  if (given?.[name] === '') delete given[name]
+function dropEmpty(body: unknown, name: string): void {
+  const fields = body as Record<string, unknown> | null
+  if (fields?.[name] === '') delete fields[name]
 }
 
 /** True for requests that must not bring a body; official clients send one everywhere. */
-function takesNoBody({ original, routeOptions }: FastifyRequest): boolean {
-  return !original && (routeOptions.config as { bodiless?: boolean }).bodiless === true
+function rejectsBody({ isOriginal, routeOptions }: FastifyRequest): boolean {
+  return !isOriginal && (routeOptions.config as { bodiless?: boolean }).bodiless === true
 }
 
 /** True for a request whose head says that a body comes. Whether one in chunks is empty shows when it is read. */
-function announcesBody({ method, headers }: FastifyRequest): boolean {
+function declaresBody({ method, headers }: FastifyRequest): boolean {
   if (headers['transfer-encoding'] !== undefined) return method !== 'DELETE'
   return headers['content-length'] !== undefined && headers['content-length'] !== '0'
 }
 
-function send(request: FastifyRequest, reply: FastifyReply, status: number, answer: unknown) {
-  if (!request.original) return reply.code(status).send(answer)
+function sendResponse(request: FastifyRequest, reply: FastifyReply, status: number, result: unknown) {
+  if (!request.isOriginal) return reply.code(status).send(result)
   reply.serializer(JSON.stringify)
   if (status === 204)
     return needsObjectForEmpty(request.headers['user-agent'])
       ? reply.code(200).type('application/json').send({})
       : reply.code(204).send()
-  return reply.code(status).type('application/json').send(writeBody(answer))
+  return reply.code(status).type('application/json').send(toOriginalBody(result))
 }

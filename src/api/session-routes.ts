@@ -3,7 +3,7 @@ import { emptyBody, type Route } from './routes.ts'
 /** Commands to the agent behind a session. */
 export type Command = 'restart' | 'stop' | 'update'
 
-function command(name: Command, summary: string): Route {
+function commandRoute(name: Command, summary: string): Route {
   return {
     id: `tunnel_sessions.${name}`,
     summary,
@@ -17,7 +17,10 @@ function command(name: Command, summary: string): Route {
 }
 
 export const commandRoutes: Record<Command, Route> = {
-  restart: command('restart', 'Restart the agent of a tunnel session; it comes back under a new session id'),
-  stop: command('stop', 'Stop the agent of a tunnel session'),
-  update: command('update', 'Update the agent of a tunnel session, never to a new major version'),
+  restart: commandRoute(
+    'restart',
+    'Restart the agent of a tunnel session; it comes back under a new session id',
+  ),
+  stop: commandRoute('stop', 'Stop the agent of a tunnel session'),
+  update: commandRoute('update', 'Update the agent of a tunnel session, never to a new major version'),
 }

@@ -1,8 +1,8 @@
 import { Endpoint, Tunnel, TunnelSession } from '../resources/index.ts'
-import type { Call } from './call.ts'
-import { auditDone } from './crud.ts'
+import type { ApiCall } from './call.ts'
+import { auditEntry } from './crud.ts'
 import { edgeEndpoints } from './endpoints.ts'
-import { type Operation, onlineOperations } from './operations.ts'
+import { type ApiOperation, onlineOperations } from './operations.ts'
 import { problem } from './problems.ts'
 import { type Command, commandRoutes } from './session-routes.ts'
 
@@ -25,29 +25,29 @@ export interface Online {
   command(accountId: string, sessionId: string, command: Command): Promise<CommandOutcome | undefined>
 }
 
-async function run(command: Command, call: Call, id: string): Promise<undefined> {
-  const outcome = await call.parts.online.command(call.principal.accountId, id, command)
-  if (outcome === undefined) throw problem('not_found', TunnelSession.name, id)
-  if (!outcome.done) {
-    if (outcome.because === 'unsupported') throw problem('command_unsupported', outcome.reason)
-    if (outcome.because === 'failed') throw problem('command_failed', outcome.reason)
+async function runCommand(command: Command, call: ApiCall, id: string): Promise<undefined> {
+  const result = await call.parts.online.command(call.principal.accountId, id, command)
+  if (result === undefined) throw problem('not_found', TunnelSession.name, id)
+  if (!result.done) {
+    if (result.because === 'unsupported') throw problem('command_unsupported', result.reason)
+    if (result.because === 'failed') throw problem('command_failed', result.reason)
     throw problem('command_lost')
   }
-  await call.store.write({}, (tx) => tx.audit(auditDone(call, id)))
+  await call.store.write({}, (tx) => tx.audit(auditEntry(call, id)))
   return undefined
 }
 
-export const sessionOperations: Operation[] = [
+export const sessionOperations: ApiOperation[] = [
   ...onlineOperations(TunnelSession, ({ parts, principal }) => parts.online.sessions(principal.accountId)),
   ...onlineOperations(Tunnel, ({ parts, principal }) => parts.online.tunnels(principal.accountId)),
-  ...onlineOperations(Endpoint, async (call, wanted) => [
+  ...onlineOperations(Endpoint, async (call, query) => [
     ...call.parts.online.endpoints(call.principal.accountId),
-    ...(await edgeEndpoints(call, wanted)),
+    ...(await edgeEndpoints(call, query)),
   ]),
   ...Object.entries(commandRoutes).map(
-    ([command, route]): Operation => ({
+    ([command, route]): ApiOperation => ({
       ...route,
-      run: (call, { params }) => run(command as Command, call, params.id!),
+      run: (call, { params }) => runCommand(command as Command, call, params.id!),
     }),
   ),
 ]

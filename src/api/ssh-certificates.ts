@@ -14,13 +14,13 @@ import {
   SshHostCertificate,
   SshUserCertificate,
 } from '../resources/index.ts'
-import type { Writing } from './call.ts'
+import type { WriteContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
 
 export const sshCertificateAuthorities = crud(SshCertificateAuthority, {
-  async prepare(record, { before }) {
-    if (before !== undefined) return { record }
+  async prepare(record, { existing }) {
+    if (existing !== undefined) return { record }
     const { private_key_type, elliptic_curve, key_size } = record
     const keys = await createSshAuthority({
       private_key_type,
@@ -49,23 +49,23 @@ interface CertificateRecord {
 }
 
 /** Signs what is asked for with the named authority; the times that were left open become those really signed. */
-async function signed<T extends CertificateRecord>(
+async function signCertificate<T extends CertificateRecord>(
   kind: 'user' | 'host',
   record: T,
-  writing: Writing,
+  context: WriteContext,
   options: { criticalOptions?: Record<string, string>; extensions?: Record<string, string> } = {},
 ): Promise<T> {
   const field = 'ssh_certificate_authority_id'
   const authorityId = record[field]
-  const authority = await writing.store.get(
+  const authority = await context.store.get(
     'ssh_certificate_authorities',
-    writing.principal.accountId,
+    context.principal.accountId,
     authorityId,
   )
   if (authority === undefined) throw fieldProblem(field, 'no_such_reference', field, authorityId)
 
   const publicKey = parseSshPublicKey(record.public_key)
-  const validAfter = record.valid_after === null ? writing.clock.now() : Date.parse(record.valid_after)
+  const validAfter = record.valid_after === null ? context.clock.now() : Date.parse(record.valid_after)
   const validUntil =
     record.valid_until === null ? validAfter + defaultSshValidity[kind] : Date.parse(record.valid_until)
   const certificate = await signSshCertificate({
@@ -73,7 +73,7 @@ async function signed<T extends CertificateRecord>(
     publicKey,
     authorityKey: new Secret(authority.secrets?.private_key ?? ''),
     serial: newSshSerial(),
-    id: writing.id,
+    id: context.id,
     principals: record.principals,
     validAfter,
     validUntil,
@@ -95,16 +95,18 @@ async function signed<T extends CertificateRecord>(
 }
 
 export const sshUserCertificates = crud(SshUserCertificate, {
-  async prepare(record, writing) {
-    if (writing.before !== undefined) return { record }
+  async prepare(record, context) {
+    if (context.existing !== undefined) return { record }
     const extensions = record.extensions ?? DEFAULT_EXTENSIONS
     const options = { criticalOptions: record.critical_options, extensions }
-    return { record: await signed('user', { ...record, extensions }, writing, options) }
+    return { record: await signCertificate('user', { ...record, extensions }, context, options) }
   },
 })
 
 export const sshHostCertificates = crud(SshHostCertificate, {
-  async prepare(record, writing) {
-    return { record: writing.before === undefined ? await signed('host', record, writing) : record }
+  async prepare(record, context) {
+    return {
+      record: context.existing === undefined ? await signCertificate('host', record, context) : record,
+    }
   },
 })

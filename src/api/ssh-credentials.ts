@@ -4,15 +4,15 @@ import { crud } from './crud.ts'
 import { ownerFor } from './owners.ts'
 
 export const sshCredentials = crud(SshCredential, {
-  async prepare(record, writing) {
-    if (writing.before !== undefined) return { record }
+  async prepare(record, context) {
+    if (context.existing !== undefined) return { record }
     const key = parseSshPublicKey(record.public_key)
     return {
       record: {
         ...record,
         public_key: record.public_key.trim(),
         fingerprint: key.fingerprint,
-        owner_id: ownerFor(record.owner_id, writing),
+        owner_id: ownerFor(record.owner_id, context),
       },
     }
   },

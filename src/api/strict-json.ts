@@ -3,7 +3,7 @@ import { endOfString, hasAtMostValues } from '../base/json-size.ts'
 const MAX_DEPTH = 32
 /** More than any body here needs; each costs time before a schema can refuse it. */
 const MAX_VALUES = 20_000
-const POISON = new Set(['__proto__', 'constructor', 'prototype'])
+const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
  * Parses JSON the way a careful caller would want it: a key given twice, a key that could reach an object's
@@ -11,13 +11,13 @@ const POISON = new Set(['__proto__', 'constructor', 'prototype'])
  */
 export function parseStrictJson(text: string): unknown {
   if (!hasAtMostValues(text, MAX_VALUES)) throw new SyntaxError(`it holds more than ${MAX_VALUES} values.`)
-  const value = parse(text) // Syntax first, so that the scan below can trust the form.
-  scan(text)
+  const value = parseJson(text) // Syntax first, so that the scan below can trust the form.
+  rejectUnsafe(text)
   return value
 }
 
 /** The engine's complaint quotes what stands around the mistake, which may be a secret. */
-function parse(text: string): unknown {
+function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
@@ -25,44 +25,44 @@ function parse(text: string): unknown {
   }
 }
 
-function scan(text: string): void {
+function rejectUnsafe(text: string): void {
   // One set of keys for each open object, undefined for each open array.
-  const open: (Set<string> | undefined)[] = []
+  const scopes: (Set<string> | undefined)[] = []
   let expectKey = false
-  for (let at = 0; at < text.length; at++) {
-    switch (text[at]) {
+  for (let index = 0; index < text.length; index++) {
+    switch (text[index]) {
       case '{':
-        open.push(new Set())
+        scopes.push(new Set())
         expectKey = true
         break
       case '[':
-        open.push(undefined)
+        scopes.push(undefined)
         expectKey = false
         break
       case '}':
       case ']':
-        open.pop()
+        scopes.pop()
         expectKey = false
         break
       case ',':
-        expectKey = open.at(-1) !== undefined
+        expectKey = scopes.at(-1) !== undefined
         break
       case ':':
         expectKey = false
         break
       case '"': {
-        const end = endOfString(text, at)
-        if (expectKey) addKey(open.at(-1)!, JSON.parse(text.slice(at, end + 1)) as string)
-        at = end
+        const end = endOfString(text, index)
+        if (expectKey) addKey(scopes.at(-1)!, JSON.parse(text.slice(index, end + 1)) as string)
+        index = end
         break
       }
     }
-    if (open.length > MAX_DEPTH) throw new SyntaxError(`it is nested more than ${MAX_DEPTH} levels deep.`)
+    if (scopes.length > MAX_DEPTH) throw new SyntaxError(`it is nested more than ${MAX_DEPTH} levels deep.`)
   }
 }
 
 function addKey(keys: Set<string>, key: string): void {
-  if (POISON.has(key)) throw new SyntaxError(`the key "${key}" is not allowed.`)
+  if (FORBIDDEN_KEYS.has(key)) throw new SyntaxError(`the key "${key}" is not allowed.`)
   if (keys.has(key)) throw new SyntaxError(`the key "${key}" stands in one object twice.`)
   keys.add(key)
 }

@@ -9,7 +9,7 @@ export const testEventRoute: Route = {
   method: 'POST',
   path: '/event_destinations/{id}/send_test_event',
   body: emptyBody,
-  answer: Type.Object({ event_id: Type.String() }),
+  response: Type.Object({ event_id: Type.String() }),
   status: 200,
   requires: EventDestination.roles.change,
 }

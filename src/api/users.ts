@@ -1,37 +1,40 @@
 import { BotUser, User } from '../resources/index.ts'
 import type { Row, Transaction } from '../store/index.ts'
-import type { Call } from './call.ts'
+import type { ApiCall } from './call.ts'
 import { crud } from './crud.ts'
 import { problem } from './problems.ts'
 
 /** An account without an administrator could never be changed again. */
-async function keepAnAdministrator(id: string, { tx, principal }: Call & { tx: Transaction }): Promise<void> {
-  let before: string | undefined
+async function requireOtherAdmin(
+  id: string,
+  { tx, principal }: ApiCall & { tx: Transaction },
+): Promise<void> {
+  let cursor: string | undefined
   for (;;) {
-    const users: Row[] = await tx.list('users', principal.accountId, { limit: 100, before })
+    const users: Row[] = await tx.list('users', principal.accountId, { limit: 100, before: cursor })
     if (users.some((user) => user.id !== id && user.data.role === 'admin' && user.data.active === true))
       return
     if (users.length < 100) throw problem('conflict', 'The account needs at least one active administrator.')
-    before = users.at(-1)?.id
+    cursor = users.at(-1)?.id
   }
 }
 
 /** What is known elsewhere of a user that was changed or deleted here no longer holds. */
-function settled(id: string, { parts, principal, log }: Call): void {
+function invalidateUser(id: string, { parts, principal, log }: ApiCall): void {
   parts.auth.forget(id)
   parts.signedIn
-    ?.review(principal.accountId, id)
+    ?.revalidate(principal.accountId, id)
     .catch((error) => log.warn({ err: error, user: id }, 'the sessions of a user could not be ended'))
 }
 
 export const users = crud(User, {
-  async commit(record, committing) {
-    const losesPower = committing.before !== undefined && (record.role !== 'admin' || !record.active)
-    if (losesPower) await keepAnAdministrator(committing.id, committing)
+  async commit(record, context) {
+    const losesAdmin = context.existing !== undefined && (record.role !== 'admin' || !record.active)
+    if (losesAdmin) await requireOtherAdmin(context.id, context)
     return record
   },
-  remove: (row, call) => keepAnAdministrator(row.id, call),
-  settled,
+  beforeRemove: (row, call) => requireOtherAdmin(row.id, call),
+  afterChange: invalidateUser,
 })
 
-export const botUsers = crud(BotUser, { settled })
+export const botUsers = crud(BotUser, { afterChange: invalidateUser })

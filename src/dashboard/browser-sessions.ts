@@ -1,6 +1,6 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 import type { IncomingHttpHeaders } from 'node:http'
-import { problem, type SignedIn } from '../api/index.ts'
+import { type BrowserAuth, problem } from '../api/index.ts'
 import { type Auth, isTokenShaped, mintToken, type Principal, tokenDigest } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
@@ -18,7 +18,7 @@ const NOTED_EVERY_MS = 5 * MINUTE
 const KEPT_PER_OWNER = 50
 
 /** What is looked at of a request. */
-type Asking = Parameters<SignedIn['recognise']>[0]
+type Asking = Parameters<BrowserAuth['authenticate']>[0]
 
 /** A session with who it stands for now. */
 export interface CurrentSession {
@@ -31,7 +31,7 @@ export interface CurrentSession {
 }
 
 /** Sessions of browsers that have signed in. */
-export interface BrowserSessions extends SignedIn {
+export interface BrowserSessions extends BrowserAuth {
   /** Seconds that a session lives at most. */
   readonly longestSeconds: number
   /** A name for a session that is about to be opened. */
@@ -147,7 +147,7 @@ export function createBrowserSessions({
       const token = tokenOf(headers)
       return token === undefined ? undefined : currentBehind(token, ip)
     },
-    async recognise({ headers, ip }) {
+    async authenticate({ headers, ip }) {
       const token = tokenOf(headers)
       if (token === undefined) throw problem('no_key')
       requireOwnSite(headers)
@@ -162,7 +162,7 @@ export function createBrowserSessions({
       if (token !== undefined) await sessions.remove(tokenDigest(token))
     },
     closeToken: (token) => sessions.remove(tokenDigest(token.reveal())),
-    async review(account, owner) {
+    async revalidate(account, owner) {
       const { active } = await auth.owner(account, owner)
       if (!active) await sessions.removeOf(owner)
     },

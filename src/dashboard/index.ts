@@ -1,4 +1,4 @@
-import type { Api, SignedIn } from '../api/index.ts'
+import type { Api, BrowserAuth } from '../api/index.ts'
 import type { Auth, IpRestrictions } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
@@ -19,7 +19,7 @@ export { mountViews, type ViewSources } from './views.ts'
 /** The dashboard: pages on the API's address, and the sign-in that lets them call the API. */
 export interface Dashboard {
   /** What the API asks about browsers that call it. */
-  readonly signedIn: SignedIn
+  readonly signedIn: BrowserAuth
   /** Serves the pages and the dashboard's own routes beside those of the API. */
   mount(api: Api): void
 }

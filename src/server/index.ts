@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { Registry as MetricsRegistry } from 'prom-client'
-import { createApi, createProbeListener, createShowing } from '../api/index.ts'
+import { createApi, createProbeListener, createRenderContext } from '../api/index.ts'
 import { createAuth, createIpRestrictions, firstAccount } from '../auth/index.ts'
 import { Admission } from '../base/admission.ts'
 import { systemClock } from '../base/clock.ts'
@@ -430,7 +430,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         events,
         online: createOnline(
           registry,
-          createShowing(() => bound.apiUrl),
+          createRenderContext(() => bound.apiUrl),
         ),
       },
       config: {
