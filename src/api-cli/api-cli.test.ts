@@ -180,7 +180,7 @@ test('what goes wrong is a sentence on the error output, and the exit code is 1'
     ],
     [['ip-policies', 'create', '--description'], /--description needs a value/],
     [['backends-http-response', 'create', '--status-code', 'ok'], /--status-code is "ok"; write a number/],
-    [['reserved-addrs', 'create', '--region', 'mars'], /region has to be one of au, eu/],
+    [['reserved-addrs', 'create', '--region', 'mars'], /region must be one of au, eu/],
     [['backends-tunnel-group', 'create', '--labels', 'a'], /write KEY=VALUE/],
     [['event-destinations', 'create', '--target', '{'], /--target is not valid JSON/],
     [
@@ -191,7 +191,7 @@ test('what goes wrong is a sentence on the error output, and the exit code is 1'
       ['ip-policies', 'get', `ipp_${'0'.repeat(27)}`],
       /There is no IP policy with the id .*\nERROR: {2}ERR_ADIT_404/,
     ],
-    [['ip-policies', 'list', '--limit', '500'], /limit has to be a whole number from 1 to 100/],
+    [['ip-policies', 'list', '--limit', '500'], /limit must be a whole number from 1 to 100/],
   ] as const) {
     const ended = await run(...args)
     assert.equal(ended.code, 1, args.join(' '))

@@ -35,7 +35,7 @@ test('only administrators name another owner, manage users and read the audit lo
   for (const path of ['/api_keys', '/credentials'])
     await refused(api, () => developer.call('POST', path, { body: { owner_id: bot.id } }), {
       status: 403,
-      what: `POST ${path} for somebody else`,
+      what: `POST ${path} for another owner`,
     })
   const ownKey = await developer.call.create('/api_keys', { owner_id: developer.id })
   assert.equal(ownKey.owner_id, developer.id)
@@ -54,7 +54,7 @@ test('only administrators name another owner, manage users and read the audit lo
     })
 })
 
-test('only administrators read who has access to the account', async () => {
+test('only administrators read users and bots', async () => {
   const api = await fresh()
   const bot = await api.call.create('/bot_users', { name: 'robot' })
   const { token } = await api.call.create('/api_keys', { owner_id: bot.id })
@@ -70,7 +70,7 @@ test('only administrators read who has access to the account', async () => {
   assert.equal((await api.call('GET', `/bot_users/${bot.id}`)).status, 200)
 })
 
-test('an owner who may only read changes nothing', async () => {
+test('a read_only owner changes nothing', async () => {
   const api = await fresh()
   const reader = await userWith(api, 'read_only')
   const policy = await api.call.create('/ip_policies', {})
@@ -121,7 +121,7 @@ test('an owner with credentials cannot be deleted', async () => {
   assert.equal((await api.call('DELETE', `/bot_users/${bot.id}`)).status, 204)
 })
 
-/** The status and code that a read from another address of this machine gets. */
+/** The status and error code of a read from another local address. */
 async function callFrom(
   localAddress: string,
   api: TestApi,
@@ -137,7 +137,7 @@ async function callFrom(
   return [response.statusCode!, error_code]
 }
 
-/** A policy that an enforced restriction of type api uses, with a rule that lets this machine in. */
+/** An account with an enforced restriction of type api, whose policy allows this machine. */
 async function startRestricted() {
   const api = await fresh()
   const policy = await api.call.create('/ip_policies', {})
@@ -145,7 +145,7 @@ async function startRestricted() {
   const restriction = { type: 'api', ip_policy_ids: [policy.id], enforced: true }
   const locked = await refused(api, () => api.call('POST', '/ip_restrictions', { body: restriction }), {
     status: 409,
-    what: 'a restriction that would keep its author out',
+    what: 'a restriction that would lock out its author',
   })
   assert.match(locked.body.msg, /127\.0\.0\.1/)
   const open = await api.call.create('/ip_policy_rules', rule('allow', '127.0.0.1/32').body)
@@ -153,7 +153,7 @@ async function startRestricted() {
   return { api, rule, open: `/ip_policy_rules/${open.id}`, restriction: `/ip_restrictions/${created.id}` }
 }
 
-test('an enforced IP restriction of type api decides who may call', async () => {
+test('an enforced IP restriction of type api decides which addresses may call', async () => {
   const { api } = await startRestricted()
   const key = api.account.apiKey.reveal()
 
@@ -164,11 +164,11 @@ test('an enforced IP restriction of type api decides who may call', async () => 
   assert.deepEqual(
     await callFrom('127.0.0.2', api, api.stranger.apiKey.reveal()),
     [200, undefined],
-    'another account is not concerned',
+    'another account is not affected',
   )
 })
 
-test('no change of a rule keeps its author out of the API', async () => {
+test('no rule change locks its author out of the API', async () => {
   const { api, rule, open, restriction } = await startRestricted()
 
   for (const [method, path, options] of [
@@ -187,7 +187,7 @@ test('no change of a rule keeps its author out of the API', async () => {
   const unrelated = await api.call('POST', '/ip_policy_rules', rule('deny', '192.0.2.0/24'))
   assert.equal((await api.call('DELETE', `/ip_policy_rules/${unrelated.body.id}`)).status, 204)
   assert.equal((await api.call('POST', '/ip_policy_rules', rule('allow', '127.0.0.0/8'))).status, 201)
-  assert.equal((await api.call('DELETE', open)).status, 204, 'another rule lets the caller in')
+  assert.equal((await api.call('DELETE', open)).status, 204, 'another rule allows the caller')
   await api.call('PATCH', restriction, { body: { enforced: false } })
   assert.equal((await api.call('POST', '/ip_policy_rules', rule('deny', '127.0.0.1/32'))).status, 201)
 })
@@ -206,7 +206,7 @@ async function startLimited(t: TestContext) {
   }
 }
 
-test('an account that calls too often is told when to come back', async (t) => {
+test('an account over its rate limit gets 429 with Retry-After', async (t) => {
   const { api, advance } = await startLimited(t)
   for (let call = 0; call < 60; call++) assert.equal((await api.call('GET', '/ip_policies')).status, 200)
 
@@ -219,7 +219,7 @@ test('an account that calls too often is told when to come back', async (t) => {
   assert.equal((await api.call('GET', '/ip_policies')).status, 429)
 })
 
-test('whoever guesses keys is slowed down', async (t) => {
+test('guessing keys is rate limited', async (t) => {
   const { api, advance } = await startLimited(t)
   const guess = `${'0'.repeat(27)}_${'0'.repeat(43)}`
   const statuses = new Map<number, number>()
@@ -235,12 +235,12 @@ test('whoever guesses keys is slowed down', async (t) => {
       [429, 10],
     ],
   )
-  assert.equal((await api.call('GET', '/ip_policies')).status, 200, 'a good key is not concerned')
+  assert.equal((await api.call('GET', '/ip_policies')).status, 200, 'a valid key is not affected')
   advance(60_000)
   assert.equal((await api.call('GET', '/ip_policies', { key: guess })).status, 401)
 })
 
-test('metrics speak of all accounts, so only administrators of the first one read them', async (t) => {
+test('only administrators of the first account read metrics, which cover all accounts', async (t) => {
   const { call, strange } = await startApi(t)
 
   assert.equal((await call('GET', '/metrics')).status, 200)

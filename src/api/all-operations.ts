@@ -23,7 +23,7 @@ import { sshCertificateAuthorities, sshHostCertificates, sshUserCertificates } f
 import { sshCredentials } from './ssh-credentials.ts'
 import { botUsers, users } from './users.ts'
 
-/** Every stored resource with what it does; one without behaviour does not compile. */
+/** The behaviour of every stored resource. A resource missing here does not compile. */
 export const behaviours = {
   api_keys: apiKeys,
   credentials: tunnelCredentials,
@@ -55,7 +55,7 @@ export const behaviours = {
   bot_users: botUsers,
 } satisfies Record<Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>, Behaviour>
 
-/** Every route of the API. */
+/** Every operation of the API. */
 export const operations: readonly ApiOperation[] = [
   ...Object.values(behaviours).flatMap(operationsOf),
   ...detachOperations,

@@ -14,7 +14,7 @@ function storedRoutes(resource: Resource): Route[] {
   ]
 }
 
-/** Every route of the API, without what it does: for programs that call it. A test holds it against the operations. */
+/** Every route of the API without its handler, for API clients. A test compares it with the operations. */
 export const routes: readonly Route[] = [
   ...allResources.filter(({ online }) => !online).flatMap(storedRoutes),
   ...Object.values(detachRoutes),

@@ -4,7 +4,7 @@ import type { WriteContext } from './call.ts'
 import { crud } from './crud.ts'
 import { ownerFor } from './owners.ts'
 
-/** Gives a new credential its token: shown in this one answer, kept as a digest. */
+/** Issues the token of a new credential. The creation response shows it once; the store holds only its digest. */
 async function issueToken<T extends { owner_id: string; token_digest: string }>(
   record: T,
   context: WriteContext,

@@ -4,7 +4,7 @@ import { toListResponse } from './crud.ts'
 import type { ApiOperation } from './operations.ts'
 import { requirePrefix } from './paging.ts'
 
-/** The audit log: one record for each mutating call, chained so that tampering shows. For administrators. */
+/** The audit log: one record per mutating call, hash-chained so that tampering is detectable. Administrators only. */
 export const auditOperations: ApiOperation[] = [
   {
     ...auditRoutes.list,

@@ -8,7 +8,7 @@ const { fresh } = await shareApi()
 
 type Row = Record<string, string | null>
 
-/** Audit records that come after the newest one of an account now; refusals are written after their answer. */
+/** Reads audit records newer than the current ones; rejections are recorded after their response. */
 async function follow(api: TestApi): Promise<(count: number) => Promise<Row[]>> {
   const read = async () => (await api.call('GET', '/audit_events')).body.audit_events as Row[]
   const seen = new Set((await read()).map(({ id }) => id))
@@ -24,7 +24,7 @@ async function follow(api: TestApi): Promise<(count: number) => Promise<Row[]>> 
 
 const operation = ({ headers }: Answer) => headers.get('adit-operation-id')
 
-test('each change leaves one record that says who did what to what, from where and how it ended (P44)', async () => {
+test('each change leaves one record with principal, action, object, source and outcome (P44)', async () => {
   const api = await fresh()
   const since = await follow(api)
   const key = (await api.call('GET', '/api_keys')).body.keys[0]
@@ -86,7 +86,7 @@ test('each change leaves one record that says who did what to what, from where a
   assert.equal(await api.store.verifyAudit(api.account.accountId), undefined)
 })
 
-test('reading a secret that the documents show leaves a record too (P44)', async () => {
+test('reading a secret that the API returns leaves a record too (P44)', async () => {
   const api = await fresh()
   const edge = await api.call.create('/edges/https', {})
   const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
@@ -129,7 +129,7 @@ test('reading a secret that the documents show leaves a record too (P44)', async
   )
 })
 
-test('a caller that is refused over and over does not fill the log', async () => {
+test('a caller that keeps failing does not fill the audit log', async () => {
   const api = await fresh()
   const count = async () => (await api.store.auditLog(api.account.accountId, { limit: 1000 })).length
   const before = await count()

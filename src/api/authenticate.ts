@@ -8,13 +8,13 @@ import type { BrowserAuth } from './config.ts'
 import { problem } from './problems.ts'
 import { createRateLimiter } from './rate-limit.ts'
 
-// The limits guard our own work, not the secrecy of tokens, which have 256 random bits.
+// The limit protects the server's CPU, not the tokens: those have 256 random bits.
 const FAILED_AUTH_LIMIT = { perMinute: 120, burst: 1000 }
-// A connection that sends the same header again need not be recognised again for so long.
+// A connection that repeats its Authorization header is not authenticated again within this time.
 const CALLER_CACHE_TTL_MS = 1000
 const BEARER = /^Bearer +([^\s]+)$/i
 
-/** Finds out who calls, and whether they may call now. */
+/** Creates the hook that authenticates a request, then applies IP restrictions and the rate limit. */
 export function createAuthenticate({
   auth,
   browserAuth,
@@ -24,9 +24,9 @@ export function createAuthenticate({
 }: {
   auth: Auth
   browserAuth: BrowserAuth | undefined
-  /** Whether the account's IP restrictions let this address use the API. */
+  /** Whether the account's IP restrictions allow this address to use the API. */
   admits: (accountId: string, address: string) => boolean
-  /** Calls of one account; 0 for no limit. */
+  /** Calls per account; 0 disables the limit. */
   perMinute: number
   clock: Clock
 }): onRequestHookHandler {
@@ -73,7 +73,7 @@ export function createAuthenticate({
       cached.generation === auth.generation() &&
       cached.expiresAt > clock.monotonic()
     if (header === undefined && browserAuth !== undefined) {
-      // Asked anew each time: whoever signs out, or is switched off, is out at once.
+      // Never cached: signing out and deactivation take effect at once.
       browserAuth
         .authenticate(request)
         .then((principal) => admit(request, reply, principal))

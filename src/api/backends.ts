@@ -11,7 +11,7 @@ import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
 
 const MAX_DEPTH = 8
-// Walking down happens while other writers wait.
+// The walk runs inside the transaction, which blocks other writers.
 const MAX_DESCENDANTS = 1000
 
 function childrenOf(data: Readonly<Record<string, unknown>>): string[] {
@@ -20,7 +20,7 @@ function childrenOf(data: Readonly<Record<string, unknown>>): string[] {
   return typeof backends === 'object' && backends !== null ? Object.keys(backends) : []
 }
 
-/** Backends of backends must end somewhere: walks down from the children and refuses to meet the one being written. */
+/** Walks the tree below a backend and rejects one that would contain itself. */
 async function rejectCycles(
   children: readonly string[],
   { id, tx, principal }: CommitContext,
@@ -32,7 +32,7 @@ async function rejectCycles(
       throw fieldProblem(
         'backends',
         'invalid_field',
-        `backends: backends may be nested ${MAX_DEPTH} deep at most.`,
+        `backends: backends may be nested at most ${MAX_DEPTH} levels deep.`,
       )
     const nextLevel: string[] = []
     for (const child of level) {
@@ -44,7 +44,7 @@ async function rejectCycles(
         throw fieldProblem(
           'backends',
           'invalid_field',
-          `backends: more than ${MAX_DESCENDANTS} backends would stand below this one.`,
+          `backends: this backend would contain more than ${MAX_DESCENDANTS} others.`,
         )
       const resource = resourceOfPrefix(child.slice(0, child.indexOf('_')))
       const row = resource && (await tx.get(resource.kind, principal.accountId, child))

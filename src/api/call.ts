@@ -6,12 +6,12 @@ import type { Row, Store, Transaction } from '../store/index.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import type { Route } from './routes.ts'
 
-/** One call of the management API: who makes it and everything its handler may need. */
+/** One call of the management API: the principal, and everything its handler may need. */
 export interface ApiCall {
   readonly principal: Principal
-  /** What is being done. */
+  /** The route that is called. */
   readonly operation: Route
-  /** Shown in answers and logs, and kept in the audit record. */
+  /** Appears in responses, logs and the audit record. */
   readonly operationId: string
   readonly source: string
   readonly store: Store
@@ -20,26 +20,26 @@ export interface ApiCall {
   readonly clock: Clock
   readonly log: Logger
   readonly renderContext: Showing
-  /** Set once an answer has come to hold a secret, which a read must leave a record of (P44). */
+  /** Set once a response contains a secret: such a read is audited (P44). */
   readonly secrets: { shown: boolean }
 }
 
-/** A created or updated object on its way into the store. */
+/** The context of a creation or an update. */
 export interface WriteContext extends ApiCall {
-  /** The id of the object, fresh when it is being created. */
+  /** The id of the object; new for a creation. */
   readonly id: string
-  /** The row as it is stored now; undefined while it is being created. */
+  /** The stored row; undefined for a creation. */
   readonly existing: Row | undefined
-  /** What the request itself names, in an object that is otherwise filled in from defaults or from what is stored. */
+  /** The request body alone, without defaults and stored values. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
-/** The same inside the transaction that writes it. */
+/** The same, inside the transaction that writes the object. */
 export interface CommitContext extends WriteContext {
   readonly tx: Transaction
 }
 
-/** Addresses of resources, from their ids alone. */
+/** Renders `uri` fields: derives the URI of a resource from its id. */
 export function createRenderContext(apiUrl: () => string, secrets = false): Showing {
   return {
     secrets,

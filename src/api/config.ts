@@ -4,58 +4,58 @@ import type { DestinationStatus } from '../events/index.ts'
 import type { NameSpans } from '../store/index.ts'
 import type { Online } from './sessions.ts'
 
-/** What the API has to know about the server it belongs to. */
+/** Settings of the server that the API depends on. */
 export interface ApiConfig {
-  /** Base address shown in `uri`; known once the listener is bound. */
+  /** Base URL of `uri` fields; available once the listener is bound. */
   apiUrl(): string
   /** The platform's own domain. */
   readonly domain: string
-  /** The account made first, whose administrators run the platform. */
+  /** The first account, whose administrators operate the platform. */
   operatorAccount(): string
   readonly region: string
-  /** Where log-in callbacks of the edge are served. */
+  /** Base URL of the edge's login callbacks. */
   idpUrl(): string
-  /** The HTTPS port really bound, which hostports may name in place of 443. */
+  /** The public HTTPS port; hostports may name it instead of 443. */
   httpsPort(): number
   /** Host name of public TCP addresses. */
   readonly tcpHost: string
   readonly tcpPorts: readonly [number, number]
-  /** How long names stay out of reach after their last use. */
+  /** How long a name stays reserved for its last user. */
   readonly nameSpans: NameSpans
-  /** Whether automatic certificates can be had. */
+  /** Whether automatic certificates are enabled. */
   readonly acme: boolean
-  /** Requests an account may make in a minute; 0 for no limit. */
+  /** Requests per account and minute; 0 disables the limit. */
   readonly rateLimit: number
-  /** Connections at once; as many as come unless given. */
+  /** Concurrent connections; unlimited when absent. */
   readonly maxConnections?: number
-  /** Addresses that many callers come from, as those of a load balancer. */
+  /** Addresses shared by many clients, such as load balancers. */
   readonly isShared?: (ip: string) => boolean
   readonly version: string
 }
 
-/** What the API asks of the delivery of events. */
+/** Event delivery, as the API uses it. */
 export interface EventDelivery {
-  /** Sends one event now, past the queue; throws `TestEventFailed` with the sink's reason. */
+  /** Sends one event at once, bypassing the queue; throws `TestEventFailed` with the sink's reason. */
   sendTest(accountId: string, destinationId: string): Promise<{ event_id: string }>
   status(accountId: string, destinationId: string): Promise<Record<keyof DestinationStatus, unknown>>
 }
 
-/** Recognises browsers that have signed in to the dashboard. */
+/** Authenticates browsers that are signed in to the dashboard. */
 export interface BrowserAuth {
-  /** The principal behind a request without an API key; throws a `Problem` when there is none. */
+  /** The principal of a request without an API key; throws a `Problem` when there is none. */
   authenticate(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }): Promise<Principal>
-  /** Ends the sessions of a user or bot that was changed here, if it may no longer have any. */
+  /** Ends the sessions of a changed user or bot that may no longer have any. */
   revalidate(accountId: string, ownerId: string): Promise<void>
 }
 
-/** The parts the API acts through. */
+/** The parts the API depends on. */
 export interface ApiParts {
   readonly auth: Auth
   readonly online: Online
-  /** Browsers may call with the cookie of the dashboard's sign-in; only keys count without it. */
+  /** Accepts the dashboard's session cookie; without it only API keys authenticate. */
   readonly signedIn?: BrowserAuth
-  /** Deliveries to event destinations; destinations show no status without it. */
+  /** Deliveries to event destinations; without it destinations have no status. */
   readonly events?: EventDelivery
-  /** Which addresses an account lets use its API; all of them when absent. */
+  /** The accounts' IP restrictions; no address is restricted when absent. */
   readonly restrictions?: Pick<IpRestrictions, 'admits'>
 }

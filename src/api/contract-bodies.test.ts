@@ -15,7 +15,7 @@ async function start(): Promise<{ api: TestApi; id: string }> {
   return { api, id }
 }
 
-test('a body that is not one JSON object is refused and changes nothing', async () => {
+test('a body that is not one JSON object is rejected and changes nothing', async () => {
   const { api, id } = await start()
   const deep = `${'{"a":'.repeat(33)}1${'}'.repeat(33)}`
   const bodies: [what: string, raw: string, status: number][] = [
@@ -48,7 +48,7 @@ test('a body that is not one JSON object is refused and changes nothing', async 
   }
 })
 
-test('bytes that are not UTF-8 are refused', async () => {
+test('bytes that are not UTF-8 are rejected', async () => {
   const { api } = await start()
   const body = Buffer.concat([Buffer.from('{"description":"'), Buffer.from([0xff, 0xc0]), Buffer.from('"}')])
 
@@ -62,7 +62,7 @@ test('bytes that are not UTF-8 are refused', async () => {
   assert.match(((await response.json()) as { msg: string }).msg, /UTF-8/)
 })
 
-test('every character comes back as it was sent', async () => {
+test('every character is returned as it was sent', async () => {
   const { api } = await start()
   const metadata = 'tab \t, quote ", backslash \\, é, 🙂, \u2028, \uffff'
 
@@ -72,14 +72,14 @@ test('every character comes back as it was sent', async () => {
   assert.equal((await api.call('GET', `/ip_policies/${created.body.id}`)).body.metadata, metadata)
 })
 
-test('a creation without a body is one with nothing given', async () => {
+test('a creation without a body is like one with an empty object', async () => {
   const { api } = await start()
 
   for (const options of [{}, { headers: { 'content-type': 'application/json' } }])
     assert.equal((await api.call('POST', '/ip_policies', options)).status, 201)
 })
 
-test('only JSON is taken', async () => {
+test('only JSON is accepted', async () => {
   const { api } = await start()
   for (const type of [
     'text/plain',
@@ -100,7 +100,7 @@ test('only JSON is taken', async () => {
     )
 })
 
-test('reads and deletions take no body', async () => {
+test('reads and deletions accept no body', async () => {
   const { api, id } = await start()
 
   await refused(api, () => api.call('DELETE', `/ip_policies/${id}`, { body: { description: 'x' } }), {
@@ -134,7 +134,7 @@ test('reads and deletions take no body', async () => {
     assert.ok((await inChunks('DELETE', '', type)).startsWith(`HTTP/1.1 ${status} `), 'no body, in chunks')
 })
 
-test('paging parameters are checked by name', async () => {
+test('invalid paging parameters are rejected by name', async () => {
   const { api, id } = await start()
   const key = (await api.call('GET', '/api_keys')).body.keys[0].id
   for (const query of [
@@ -159,7 +159,7 @@ test('paging parameters are checked by name', async () => {
     assert.equal((await api.call('GET', `/ip_policies?${query}`)).status, 200, query)
 })
 
-test('addresses that lead nowhere are refused in the same shape', async () => {
+test('unknown paths get an error response of the same shape', async () => {
   const { api } = await start()
   for (const [path, status] of [
     ['/nothing', 404],
@@ -178,7 +178,7 @@ test('addresses that lead nowhere are refused in the same shape', async () => {
   }
 })
 
-test('doubled slashes are one', async () => {
+test('repeated slashes count as one', async () => {
   const { api, id } = await start()
 
   const answer = await api.call('GET', `//ip_policies///${id}`)
@@ -186,7 +186,7 @@ test('doubled slashes are one', async () => {
   assert.equal(answer.status, 200)
 })
 
-test('the address may be written whole, as for a proxy', async () => {
+test('the request target may be in absolute form, as for a proxy', async () => {
   const { api, id } = await start()
   const key = api.account.apiKey.reveal()
   for (const [target, status] of [
@@ -205,7 +205,7 @@ test('the address may be written whole, as for a proxy', async () => {
   }
 })
 
-test('what is not HTTP is answered in the same shape and ends only its own connection', async () => {
+test('invalid HTTP gets an error response of the same shape and ends only its own connection', async () => {
   const { api } = await start()
   for (const [bytes, status] of [
     ['rubbish\r\n\r\n', 400],
@@ -226,11 +226,11 @@ test('what is not HTTP is answered in the same shape and ends only its own conne
   assert.equal((await api.call('GET', '/healthz')).status, 200)
 })
 
-test('whoever is refused and does not leave is let go', async (t) => {
+test('a rejected connection that the client keeps open is closed', async (t) => {
   const { api } = await start()
   const { hostname, port } = new URL(api.url)
   const connected = once(api.http.server, 'connection')
-  // Keeps its own side open, whatever it is told.
+  // The client keeps its side open.
   const socket = connect({ port: Number(port), host: hostname, allowHalfOpen: true })
   t.after(() => socket.destroy())
   socket.resume()

@@ -10,7 +10,7 @@ import { moduleRoutes } from './routes.ts'
 
 const KINDS = ['edges_https', 'edges_https_routes', 'edges_tls', 'edges_tcp'] as const
 
-/** Fields of a module that answers show in another form than requests write them. */
+/** Fields of a module that responses show in another form than requests. */
 const SHOWN_AS: Record<string, string> = {
   backend_id: 'backend',
   ip_policy_ids: 'ip_policies',
@@ -24,7 +24,7 @@ async function createOwner(
 ): Promise<{ path: string; id: string }> {
   const parents = (await samples[kind].parents?.(api.call)) ?? {}
   const body: Body = kind === 'edges_https_routes' ? { match_type: 'path_prefix', match: `/${module}` } : {}
-  // Who checks client certificates has to end TLS.
+  // Mutual TLS requires TLS termination at the edge.
   if (kind === 'edges_tls' && module === 'mutual_tls') body.tls_termination = { terminate_at: 'edge' }
   const path = collection(kind, parents)
   return { path, id: (await api.call.create(path, body)).id }
@@ -61,7 +61,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   if (kind === 'edges_https' && module === 'tls_termination') body.terminate_at = 'edge'
   const { required = [] } = routes.replace.body as { required?: string[] }
   const minimal = Object.fromEntries(required.map((field) => [field, body[field]]))
-  // Not required by name, but none of these can do without.
+  // Not required by the schema, but by the module's rules.
   if (module === 'saml') minimal.idp_metadata = body.idp_metadata
   if (module === 'webhook_verification') minimal.secret = body.secret
 
@@ -82,17 +82,17 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   const before = (await api.call('GET', owner)).body
   assert.deepEqual(before[module], put.body)
 
-  // An update leaves a module it does not name; one it names replaces it completely.
+  // An update keeps a module it does not name and replaces one it names completely.
   const described = await api.call('PATCH', owner, { body: { description: 'touched', [module]: null } })
   assert.deepEqual(described.body, { ...before, description: 'touched' })
   const replaced = await api.call('PATCH', owner, { body: { [module]: minimal } })
   assert.equal(replaced.status, 200, JSON.stringify(replaced.body))
-  assert.equal(replaced.body[module].enabled, true, 'enabled is true unless said otherwise')
+  assert.equal(replaced.body[module].enabled, true, 'enabled is true by default')
   const again = await api.call('PUT', modulePath, { body: minimal })
   assert.deepEqual(again.body, replaced.body[module], 'PUT and PATCH replace alike')
   for (const [field, value] of Object.entries(body))
     if (!(field in minimal) && SHOWN_AS[field] === undefined && field !== 'terminate_at')
-      assert.notDeepEqual(again.body[field], value, `${field} is left over from the module before`)
+      assert.notDeepEqual(again.body[field], value, `${field} is left over from the previous module`)
   const { [module]: _replaced, ...others } = (await api.call('GET', owner)).body
   const { [module]: _before, ...othersBefore } = described.body
   assert.deepEqual(others, othersBefore)
@@ -122,7 +122,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
         {
           status: 400,
           field: list ? `${field}[0]` : field,
-          what: `${module} naming nobody`,
+          what: `${module} with an unknown reference`,
         },
       )
     }

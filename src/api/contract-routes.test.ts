@@ -25,7 +25,7 @@ async function start(t: TestContext, engine: string): Promise<{ api: TestApi; on
   return { api: await engines[engine]!(t, { online }), online }
 }
 
-test('the routes served are the operations, and a few pages beside them', async (t) => {
+test('the server mounts the operations and a few pages beside them', async (t) => {
   const { api } = await start(t, 'SQLite')
   const served: string[] = []
   const ancestors: string[] = []
@@ -45,7 +45,7 @@ test('the routes served are the operations, and a few pages beside them', async 
   assert.equal(new Set(declared).size, declared.length)
 })
 
-test('the list of routes that callers load is the list of operations', () => {
+test('the list of routes for clients matches the operations', () => {
   const toRoute = ({ run: _run, ...route }: (typeof operations)[number]) => route
 
   assert.deepEqual(
@@ -54,7 +54,7 @@ test('the list of routes that callers load is the list of operations', () => {
   )
 })
 
-test('every route wants a key, refuses other methods by name and answers in both dialects', async (t) => {
+test('every route requires a key, rejects other methods and responds in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
   const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
   const methods = new Map<string, Set<string>>()
@@ -79,7 +79,7 @@ test('every route wants a key, refuses other methods by name and answers in both
       })
       assert.equal(answer.body.error_code, code, what)
       assert.match(answer.headers.get('www-authenticate') ?? '', /^Bearer/, what)
-      assert.ok(key === undefined || !JSON.stringify(answer.body).includes(key), `${what} tells the key`)
+      assert.ok(key === undefined || !JSON.stringify(answer.body).includes(key), `${what} reveals the key`)
     }
 
     const allowed = methods.get(route.path)!
@@ -112,7 +112,7 @@ test('every route wants a key, refuses other methods by name and answers in both
   }
 })
 
-test('reads answer with their status in both dialects', async (t) => {
+test('reads respond with their status in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
   const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
 
@@ -146,7 +146,7 @@ for (const engine of Object.keys(engines))
           status: 404,
           what,
         })
-        // It reads exactly as if the id had never existed, so that nobody can find out which ids do.
+        // The response is the same as for an id that never existed, so it does not reveal which ids exist.
         const invented = path.replace(/_[0-9A-Za-z]{27}/g, `_${'0'.repeat(27)}`)
         const missing = await api.strange(route.method, invented, options)
         const withoutIds = (text: string) => text.replace(/_[0-9A-Za-z]{27}/g, '')
@@ -199,7 +199,7 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
 })
 
 for (const engine of Object.keys(engines))
-  test(`whether another account holds an SSH key is not told, on ${engine}`, async (t) => {
+  test(`no response reveals whether another account holds an SSH key, on ${engine}`, async (t) => {
     const { api } = await start(t, engine)
     const key = await samples.ssh_credentials.create(api.call)
     const unknown = await samples.ssh_credentials.create(api.call)
@@ -217,7 +217,7 @@ for (const engine of Object.keys(engines))
     assert.match(answer.body.msg, /^This account/)
   })
 
-test('names are taken for everybody, and a taken one does not tell by whom', async (t) => {
+test('names are unique across accounts, and the error does not reveal the owner', async (t) => {
   const { api } = await start(t, 'SQLite')
   const domain = `taken${next()}.example.com`
   const { addr } = await api.call.create('/reserved_addrs', {})

@@ -11,7 +11,7 @@ import { resourceRoutes } from './routes.ts'
 const KSUID = /^[0-9A-Za-z]{27}$/
 const RFC3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}Z$/
 
-/** One resource as the contract looks at it. */
+/** One resource under test. */
 class Subject {
   readonly api: TestApi
   readonly kind: StoredKind
@@ -39,7 +39,7 @@ class Subject {
     return this.sample.create(this.api.call)
   }
 
-  /** Only what a creation must give. */
+  /** The required fields of a creation only. */
   async minimal(): Promise<Body> {
     const full = await this.body()
     const { required = [] } = resourceRoutes(this.resource).create.body as { required?: string[] }
@@ -47,7 +47,7 @@ class Subject {
   }
 
   async make(body?: Body): Promise<Body & { id: string }> {
-    // One restriction of a type is all an account can have.
+    // An account has at most one restriction of each type.
     if (this.kind === 'ip_restrictions')
       for (const { id } of (await this.api.call('GET', this.path)).body.ip_restrictions)
         await this.api.call('DELETE', `${this.path}/${id}`)
@@ -71,7 +71,7 @@ function refused(
   return refusedBy(subject.api, call, expected)
 }
 
-/** What an answer must hold of a body that was sent: references are written as ids and read as Refs. */
+/** Asserts that a response contains the body that was sent; references are written as ids and read as Refs. */
 function shows(subject: Subject, answer: Body, body: Body): void {
   for (const [name, field] of Object.entries(subject.resource.fields)) {
     const written = body[field.value.key ?? name]
@@ -93,7 +93,7 @@ function shows(subject: Subject, answer: Body, body: Body): void {
 type Check = (subject: Subject) => Promise<void>
 
 const checks: Record<string, Check> = {
-  async 'is created complete, and read back the same'(subject) {
+  async 'is created with all fields, and read back the same'(subject) {
     const { resource, api } = subject
     const body = await subject.body()
     const started = Date.now()
@@ -132,14 +132,14 @@ const checks: Record<string, Check> = {
     }
   },
 
-  async 'fills in the defaults of what is not given'(subject) {
+  async 'fills in defaults of absent fields'(subject) {
     const created = await subject.make(await subject.minimal())
 
     for (const [name, value] of Object.entries(subject.sample.defaults))
       assert.deepEqual(created[name], value, name)
   },
 
-  async 'takes null for what is not given'(subject) {
+  async 'treats null as absent'(subject) {
     const { required = [], properties } = resourceRoutes(subject.resource).create.body as unknown as {
       required?: string[]
       properties: object
@@ -154,7 +154,7 @@ const checks: Record<string, Check> = {
       assert.deepEqual(created[name], value, name)
   },
 
-  async 'is listed newest first, a page at a time, each once though others come and go'(subject) {
+  async 'is listed newest first in pages, each object once while others are created and deleted'(subject) {
     if (!subject.can('list') || subject.kind === 'ip_restrictions') return
     const { api, resource, path } = subject
     const created = [await subject.make(), await subject.make(), await subject.make()].map(({ id }) => id)
@@ -174,7 +174,7 @@ const checks: Record<string, Check> = {
       assert.equal(page[resource.listKey].length, 1)
       assert.ok(page.next_page_uri === null || page.next_page_uri.startsWith(`${api.url}${path}?`))
       uri = page.next_page_uri
-      // Whatever is created while somebody pages is newer than every page still to come.
+      // An object created while paging is newer than every following page.
       if (seen.length === 1) await subject.make()
       if (seen.length === 2) assert.equal((await api.call('DELETE', subject.pathOf(seen[0]!))).status, 204)
     }
@@ -186,7 +186,7 @@ const checks: Record<string, Check> = {
     )
   },
 
-  async 'changes what an update names and keeps the rest'(subject) {
+  async 'changes the fields an update names and keeps the rest'(subject) {
     if (!subject.can('update')) return
     const { api, resource } = subject
     const created = await subject.make()
@@ -216,7 +216,7 @@ const checks: Record<string, Check> = {
     assert.deepEqual([after.id, after.uri, after.created_at], [before.id, before.uri, before.created_at])
   },
 
-  async 'clears description and metadata when they are updated to nothing'(subject) {
+  async 'clears description and metadata when they are updated to an empty string'(subject) {
     if (!subject.can('update') || !('description' in subject.resource.fields)) return
     const created = await subject.make()
 
@@ -253,7 +253,7 @@ const checks: Record<string, Check> = {
       }
   },
 
-  async 'refuses a creation that lacks a required field, by name'(subject) {
+  async 'rejects a creation without a required field, by name'(subject) {
     const body = await subject.body()
     const { required = [] } = resourceRoutes(subject.resource).create.body as { required?: string[] }
     for (const field of required) {
@@ -265,7 +265,7 @@ const checks: Record<string, Check> = {
     }
   },
 
-  async 'refuses values against its rules, by name'(subject) {
+  async 'rejects invalid values, by name'(subject) {
     const created = await subject.make()
     const body = { ...(await subject.body()) }
     const { properties } = subject.resource.updateSchema as unknown as { properties: object }
@@ -286,7 +286,7 @@ const checks: Record<string, Check> = {
       }
   },
 
-  async 'refuses to change what the service assigns or creation fixed (P40)'(subject) {
+  async 'rejects changes of assigned and fixed fields (P40)'(subject) {
     if (!subject.can('update')) return
     const created = await subject.make()
     const before = (await subject.get(created.id)).body
@@ -307,7 +307,7 @@ const checks: Record<string, Check> = {
     assert.deepEqual((await subject.get(created.id)).body, before)
   },
 
-  async 'is gone after its deletion'(subject) {
+  async 'is not found after its deletion'(subject) {
     if (!subject.can('delete')) return
     const { api, resource } = subject
     const created = await subject.make()
@@ -327,7 +327,7 @@ const checks: Record<string, Check> = {
     assert.ok(!body[resource.listKey].some(({ id }: Body) => id === created.id))
   },
 
-  async 'is not found under anything but its own id'(subject) {
+  async 'is found under its own id only'(subject) {
     const { api, resource } = subject
     const suffix = (await subject.make()).id.split('_')[1]!
     const ids = [
@@ -367,30 +367,33 @@ for (const [engine, start] of Object.entries(engines))
       await t.test(kind, async (each) => {
         for (const [name, check] of Object.entries(checks)) await each.test(name, () => check(subject))
 
-        await each.test('refuses a wrong type, an unknown word and an unknown field anywhere', async () => {
-          const created = await subject.make()
-          const body = await subject.body()
-          const routes = resourceRoutes(subject.resource)
-          for (const wrong of wrongBodies(routes.create.body, body, engine === 'SQLite'))
-            await refused(subject, () => api.call('POST', subject.path, { body: wrong.body }), {
-              status: 400,
-              field: wrong.field,
-              what: `${wrong.field} ${wrong.why}`,
-            })
-          if (!subject.can('update')) return
-          const { properties } = routes.update.body as unknown as { properties: object }
-          const change = Object.fromEntries(Object.entries(body).filter(([name]) => name in properties))
-          for (const wrong of wrongBodies(routes.update.body, change, engine === 'SQLite'))
-            await refused(
-              subject,
-              () => api.call('PATCH', subject.pathOf(created.id), { body: wrong.body }),
-              {
+        await each.test(
+          'rejects a wrong type, an unknown enum value and an unknown field anywhere',
+          async () => {
+            const created = await subject.make()
+            const body = await subject.body()
+            const routes = resourceRoutes(subject.resource)
+            for (const wrong of wrongBodies(routes.create.body, body, engine === 'SQLite'))
+              await refused(subject, () => api.call('POST', subject.path, { body: wrong.body }), {
                 status: 400,
                 field: wrong.field,
-                what: `PATCH ${wrong.field} ${wrong.why}`,
-              },
-            )
-        })
+                what: `${wrong.field} ${wrong.why}`,
+              })
+            if (!subject.can('update')) return
+            const { properties } = routes.update.body as unknown as { properties: object }
+            const change = Object.fromEntries(Object.entries(body).filter(([name]) => name in properties))
+            for (const wrong of wrongBodies(routes.update.body, change, engine === 'SQLite'))
+              await refused(
+                subject,
+                () => api.call('PATCH', subject.pathOf(created.id), { body: wrong.body }),
+                {
+                  status: 400,
+                  field: wrong.field,
+                  what: `PATCH ${wrong.field} ${wrong.why}`,
+                },
+              )
+          },
+        )
       })
     }
   })

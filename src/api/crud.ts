@@ -18,27 +18,27 @@ import { fieldProblem, problem } from './problems.ts'
 import { requireGuardRole } from './roles.ts'
 import { actionOf, withArticle } from './routes.ts'
 
-/** What a resource does beyond create, read, update and delete. Each step sees the record as the one before left it. */
+/** What a resource does beyond CRUD. Each hook receives the record as the previous one returned it. */
 export interface Behaviour<R extends Resource = Resource> {
   readonly resource: R
-  /** Before the transaction: fills assigned fields, makes keys, signs. `reveal` is shown in this one answer only. */
+  /** Before the transaction: fills assigned fields, generates keys, signs. Only this response contains `reveal`. */
   prepare?(
     record: Stock<R>,
     context: WriteContext,
   ): Promise<{ record: Stock<R>; reveal?: Record<string, unknown> }>
-  /** Inside the transaction: rules that other rows take part in. May fill in what only the transaction can know. */
+  /** Inside the transaction: rules that involve other rows, and fields that depend on them. */
   commit?(record: Stock<R>, context: CommitContext): Promise<Stock<R>>
   /** Inside the transaction, before a deletion. */
   beforeRemove?(row: Row, call: ApiCall & { tx: Transaction }): Promise<void>
-  /** After a creation has been made durable. */
+  /** After a creation is committed. */
   afterCreate?(row: Row, call: ApiCall): Promise<void>
-  /** After any change has been made durable. */
+  /** After an update or deletion is committed. */
   afterChange?(id: string, call: ApiCall): void
-  /** Fields worked out for each answer. */
+  /** Fields computed for each response. */
   view?(row: Row, record: Stock<R>, call: ApiCall): Promise<Record<string, unknown>>
 }
 
-/** Gives a resource its behaviour; a plain one needs none. */
+/** Declares the behaviour of a resource; a plain resource has no hooks. */
 export function crud<R extends Resource>(resource: R, hooks: Omit<Behaviour<R>, 'resource'> = {}): Behaviour {
   return { resource, ...hooks } as unknown as Behaviour
 }
@@ -46,12 +46,12 @@ export function crud<R extends Resource>(resource: R, hooks: Omit<Behaviour<R>, 
 type Body = Record<string, unknown>
 type Parents = Record<string, string>
 
-/** The path of a collection with its parents filled in. */
+/** The path of a collection with the parent ids filled in. */
 export function collectionPath(resource: Resource, parents: Parents): string {
   return resource.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => parents[name] ?? '')
 }
 
-/** A row as answers show it. */
+/** Renders a row for a response. */
 export async function render(behaviour: Behaviour, row: Row, call: ApiCall, reveal?: Body): Promise<Body> {
   return behaviour.view === undefined
     ? renderRow(behaviour, row, call, reveal)
@@ -61,7 +61,7 @@ export async function render(behaviour: Behaviour, row: Row, call: ApiCall, reve
       })
 }
 
-/** The same for what has nothing to be worked out, without waiting: lists hold a hundred. */
+/** The synchronous part, for resources without `view`: a list renders up to a hundred rows. */
 function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: Body): Body {
   const record = resource.sealed.length === 0 ? row.data : recordOf(row)
   if (call.renderContext.secrets && resource.revealed.some((secret) => row.secrets?.[secret]))
@@ -79,7 +79,7 @@ function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: 
   ) as Body
 }
 
-/** Throws what the caller should read instead of what the store says. */
+/** Replaces an error of the store by the problem the caller sees. */
 function rethrowAsProblem(resource: Resource, record: Body, { principal }: ApiCall, error: unknown): never {
   if (error instanceof NameTaken) {
     const name = resource
@@ -101,7 +101,7 @@ function authorOf({ principal }: ApiCall) {
   return { principal: principal.ownerId, credential: principal.credentialId }
 }
 
-/** The audit record of a call that was carried out. */
+/** The audit record of a successful call. */
 export function auditEntry(call: ApiCall, object: string | undefined) {
   return {
     account: call.principal.accountId,
@@ -119,7 +119,7 @@ export function auditEntry(call: ApiCall, object: string | undefined) {
 
 const ID_CHARACTERS = /^\w+$/
 
-/** The same as asking for its prefix, for every call. */
+/** Equivalent to comparing `prefixOf(id)`, but cheaper: every call runs it. */
 function isIdOf({ prefix }: Resource, id: string): boolean {
   return (
     id.length === prefix.length + 28 &&
@@ -129,7 +129,7 @@ function isIdOf({ prefix }: Resource, id: string): boolean {
   )
 }
 
-/** Finds the row an address names, or says that it is not there; another account's rows are not there. */
+/** Finds the row that a path names, or throws 404; rows of other accounts do not exist for the caller. */
 export async function find(
   resource: Resource,
   call: ApiCall,
@@ -144,13 +144,13 @@ export async function find(
   return row
 }
 
-/** The resource that an id of this name in the path belongs to, as the field it is kept in says. */
+/** The parent resource of a path parameter, taken from the declaration of the field of that name. */
 function parentOf(resource: Resource, name: string): Resource {
   const { 'x-refers-to': prefixes } = resource.fields[name]!.value.written as { 'x-refers-to'?: string[] }
   return resourceOfPrefix(prefixes![0]!)!
 }
 
-/** A parent in the path has to exist, so that its absence reads as 404 and not as a bad reference (decision 4). */
+/** A missing parent in the path is a 404, not an invalid reference (decision 4). */
 async function requireParents(resource: Resource, call: ApiCall, parents: Parents): Promise<void> {
   for (const name of resource.parents) await find(parentOf(resource, name), call, parents[name] ?? '', {})
 }
@@ -184,7 +184,7 @@ export async function create(
   return render(behaviour, row, call, preparation?.reveal)
 }
 
-/** Changes a row: `change` is given the stored record and answers with the new one. */
+/** Rewrites a row: `change` maps the stored record to the new one. */
 export async function rewrite(
   behaviour: Behaviour,
   call: ApiCall,
@@ -203,7 +203,7 @@ export async function rewrite(
 
   const row = await call.store
     .write(authorOf(call), async (tx) => {
-      // Two updates at once: the one that comes second starts over from what the first has left.
+      // Of two concurrent updates the second starts over from the result of the first.
       const current = await find(resource, call, id, parents, tx)
       if (current.revision !== existing.revision) throw new WriteConflict()
       await requireGuardRole(current.data, { ...context, tx })
@@ -245,7 +245,7 @@ export async function get(behaviour: Behaviour, call: ApiCall, id: string, paren
   return behaviour.view === undefined ? renderRow(behaviour, row, call) : render(behaviour, row, call)
 }
 
-/** The envelope of a list; one more row than asked for tells whether there is a next page. */
+/** The response of a list. `items` has one row more than the page when there is a next one. */
 export function toListResponse(listKey: string, address: string, page: Page, items: Body[]): Body {
   const pageItems = items.slice(0, page.limit)
   const hasMore = items.length > page.limit

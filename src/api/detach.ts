@@ -6,7 +6,7 @@ import { problem } from './problems.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
 import type { Route } from './routes.ts'
 
-/** `DELETE …/{id}/<part>`: sets one reference or policy of a name back to null. */
+/** `DELETE …/{id}/<part>`: sets one reference or policy of a name to null. */
 function detachOperation(
   route: Route,
   behaviour: Behaviour,

@@ -6,13 +6,13 @@ import { next } from '../../test/support/samples.ts'
 
 const { fresh } = await shareApi()
 
-/** Calls as the original's clients do. */
+/** A client that speaks the dialect of the original. */
 function original(api: TestApi, headers: Record<string, string> = {}) {
   return (method: string, path: string, options: Parameters<TestApi['call']>[2] = {}): Promise<Answer> =>
     api.call(method, path, { ...options, headers: { 'ngrok-version': '2', ...headers, ...options.headers } })
 }
 
-test('refusals have the statuses and codes of the original', async () => {
+test('errors have the statuses and codes of the original', async () => {
   const api = await fresh()
   const call = original(api)
   const domain = `taken${next()}.example.com`
@@ -58,7 +58,7 @@ test('both headers together mean the original', async () => {
   assert.equal(answer.body.error_code, 'ERR_NGROK_200')
 })
 
-test('empty values mean not given in creations', async () => {
+test('empty values mean unset in creations', async () => {
   const api = await fresh()
   const call = original(api)
 
@@ -73,11 +73,11 @@ test('empty values mean not given in creations', async () => {
     assert.equal(created.status, 201, JSON.stringify(created.body))
     const strict = await api.call('POST', path, { body })
     if (path === '/backends/http_response')
-      assert.equal(strict.status, 400, 'our own dialect takes a value as it is')
+      assert.equal(strict.status, 400, 'the native dialect takes a value as it is')
   }
 })
 
-test('empty values clear in updates, except where clients send them unasked', async () => {
+test('empty values clear fields in updates, except where clients always send them', async () => {
   const api = await fresh()
   const call = original(api)
   const credential = await api.call.create('/credentials', { acl: ['*'], description: 'x' })
@@ -93,7 +93,7 @@ test('empty values clear in updates, except where clients send them unasked', as
   assert.deepEqual([unchanged.body.backends, unchanged.body.description], [[child.id], ''])
 })
 
-test("words of the caller's own are never renamed", async () => {
+test('user data is never renamed', async () => {
   const api = await fresh()
   const labels = {
     datadog: 'a',
@@ -112,7 +112,7 @@ test("words of the caller's own are never renamed", async () => {
   assert.deepEqual(listed.labels, labels)
 })
 
-test('targets are renamed both ways, and either spelling is taken', async () => {
+test('targets are renamed both ways, and either spelling is accepted', async () => {
   const api = await fresh()
   const call = original(api)
   for (const member of ['datadog', 'monitoring']) {
@@ -127,7 +127,7 @@ test('targets are renamed both ways, and either spelling is taken', async () => 
   assert.ok(listed.every(({ target }: { target: object }) => 'datadog' in target))
 })
 
-test('edges carry the names that their policies had over time', async () => {
+test('edges have their policies under every name the field has had', async () => {
   const api = await fresh()
   const call = original(api)
   const edge = await call('POST', '/edges/https', { body: {} })
@@ -142,7 +142,7 @@ test('edges carry the names that their policies had over time', async () => {
   assert.ok(!('policy' in (await api.call('GET', `/edges/https/${edge.body.id}`)).body))
 })
 
-test('ids in the body and the wrapping of modules are looked through', async () => {
+test('ids in the body are ignored and wrapped modules unwrapped', async () => {
   const api = await fresh()
   const call = original(api)
   const { id } = await api.call.create('/edges/tcp', {})
@@ -155,10 +155,14 @@ test('ids in the body and the wrapping of modules are looked through', async () 
 
   assert.deepEqual(wrapped.body, bare.body)
   assert.equal(patched.body.description, 'x')
-  assert.equal((await api.call('PATCH', `/edges/tcp/${id}`, { body: { id } })).status, 400, 'not in our own')
+  assert.equal(
+    (await api.call('PATCH', `/edges/tcp/${id}`, { body: { id } })).status,
+    400,
+    'not in the native dialect',
+  )
 })
 
-test('clients that cannot read an empty answer get an empty object', async () => {
+test('clients that cannot parse an empty response get an empty object', async () => {
   const api = await fresh()
   for (const [agent, status] of [
     ['ngrok-api-typescript/0.10.0/v26', 200],
@@ -173,7 +177,7 @@ test('clients that cannot read an empty answer get an empty object', async () =>
   }
 })
 
-test('beforeId is taken for before_id', async () => {
+test('beforeId is accepted for before_id', async () => {
   const api = await fresh()
   const [first, second] = [
     await api.call.create('/ip_policies', {}),
@@ -188,7 +192,7 @@ test('beforeId is taken for before_id', async () => {
   )
 })
 
-test('commands take whatever body comes', async (t) => {
+test('commands accept any body', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
   const { session } = online.join(api.account.accountId, api.url)
@@ -202,5 +206,5 @@ test('commands take whatever body comes', async (t) => {
     { headers: { 'content-type': 'application/json' } },
   ])
     assert.equal((await call('POST', path, options)).status, 204, JSON.stringify(options))
-  assert.equal((await api.call('POST', path, { raw: session })).status, 400, 'not in our own dialect')
+  assert.equal((await api.call('POST', path, { raw: session })).status, 400, 'not in the native dialect')
 })

@@ -1,13 +1,13 @@
 import type { Problem } from './problems.ts'
 
 /**
- * The names and habits of the original service, for its official clients. A request that carries `Ngrok-Version` is
- * read and answered in them; this file is the only one that knows the differences.
+ * The dialect of the original service, for its official clients. A request with the header `Ngrok-Version` is read and
+ * answered in it. Only this file knows the differences.
  */
 
 type Body = Record<string, unknown>
 
-// Renamed members of an event destination's target; elsewhere these words are data of the caller's own.
+// Renamed members of an event destination's target. Elsewhere these words are user data.
 const RENAMED_FIELDS: readonly (readonly [ours: string, theirs: string])[] = [
   ['monitoring', 'datadog'],
   ['cloud_access_key_id', 'aws_access_key_id'],
@@ -16,12 +16,12 @@ const RENAMED_FIELDS: readonly (readonly [ours: string, theirs: string])[] = [
 const NATIVE_NAMES = new Map(RENAMED_FIELDS.map(([ours, theirs]) => [theirs, ours]))
 const ORIGINAL_NAMES = new Map(RENAMED_FIELDS.map(([ours, theirs]) => [ours, theirs]))
 
-// Ids that some clients repeat in the body although the path names them.
+// Ids that some clients repeat in the body although they are in the path.
 const PATH_IDS = ['id', 'edge_id', 'subscription_id']
 
 const SOURCE_PATH = /\/sources\/[^/]+$/
 const COMMAND_PATH = /^\/tunnel_sessions\/[^/]+\/(restart|stop|update)$/
-// Fields whose empty default some clients send on every update without meaning it.
+// Fields that some clients send with an empty default on every update.
 const EMPTY_MEANS_UNCHANGED = new Set([
   'backends',
   'labels',
@@ -47,17 +47,17 @@ function isEmpty(value: unknown): boolean {
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
 }
 
-/** True when an official client of the original is calling. */
+/** Whether an official client of the original service is calling. */
 export function isOriginal(headers: Record<string, unknown>): boolean {
   return headers['ngrok-version'] !== undefined
 }
 
-/** True for the three agent commands, to which clients send no body, `{}` or even plain text. */
+/** Whether the path is an agent command: clients send those without a body, with `{}` or with plain text. */
 export function isCommand(path: string): boolean {
   return COMMAND_PATH.test(path)
 }
 
-/** A request body in our names. */
+/** Translates a request body to the native names. */
 export function toNativeBody(method: string, path: string, body: unknown): unknown {
   if (!isObject(body)) return body
   const fields = method === 'PUT' && isObject(body.module) ? body.module : body
@@ -65,7 +65,7 @@ export function toNativeBody(method: string, path: string, body: unknown): unkno
   const entries = Object.entries(fields).filter(([key, value]) => {
     if (pathFields.includes(key)) return false
     if (!isEmpty(value)) return true
-    // Creation: empty means not given. Update: empty clears, except where clients send it unasked.
+    // Creation: empty means unset. Update: empty clears the field, except where clients always send it.
     return method === 'PATCH' && !EMPTY_MEANS_UNCHANGED.has(key)
   })
   return Object.fromEntries(
@@ -73,7 +73,7 @@ export function toNativeBody(method: string, path: string, body: unknown): unkno
   )
 }
 
-/** An answer in the original's names: one object, or a list of them. */
+/** Translates a response, one object or a list of them, to the original's names. */
 export function toOriginalBody(body: unknown): unknown {
   if (!isObject(body)) return body
   return Object.fromEntries(
@@ -86,7 +86,7 @@ export function toOriginalBody(body: unknown): unknown {
 
 function toOriginalObject(body: Body): Body {
   const translated = { ...body }
-  // Edges and routes had this field under three names over time; every client finds the one it knows.
+  // This field of edges and routes has had three names; each client finds the one it knows.
   if ('policies' in translated) Object.assign(translated, { policy: null, traffic_policy: null })
   if (Array.isArray(translated.routes)) translated.routes = translated.routes.map(toOriginalObject)
   if ('target' in translated) translated.target = rename(translated.target, ORIGINAL_NAMES)
@@ -97,7 +97,7 @@ function toOriginalObject(body: Body): Body {
 
 const AUTHTOKEN_AS_KEY = 206
 
-/** Statuses the original answers with where the documents' dialect has a finer one. */
+/** The status of the original service, which is coarser than the native one. */
 export function originalStatus({ status, code }: Problem): number {
   if (code === AUTHTOKEN_AS_KEY) return 400
   if (status === 401) return 403
@@ -106,7 +106,7 @@ export function originalStatus({ status, code }: Problem): number {
   return status
 }
 
-/** Some clients cannot read an empty answer and get an empty object instead. */
+/** Some clients cannot parse an empty response and get an empty object instead. */
 export function needsObjectForEmpty(userAgent: string | undefined): boolean {
   return userAgent !== undefined && /^ngrok-api-(typescript|python)\//.test(userAgent)
 }

@@ -7,7 +7,7 @@ import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { hostOf, isReserved } from './reserved-hosts.ts'
 
-/** `host:443` means the HTTPS listener wherever it is bound; the port really bound is taken for the same. */
+/** `host:443` means the HTTPS listener wherever it is bound, so its actual port is normalised to 443. */
 function normalizeHostports(hostports: readonly string[] | null, { config }: WriteContext): string[] | null {
   const boundSuffix = `:${config.httpsPort()}`
   const normalized = hostports?.map((hostport) =>
@@ -73,7 +73,7 @@ export const tcpEdges = crud(TcpEdge, {
   },
 })
 
-// An edge shows all its routes in every answer, so their number has to be bounded.
+// Every response with an edge contains all its routes, so their number is bounded.
 const MAX_ROUTES = 250
 
 export const httpsRoutes = crud(HttpsRoute, {
@@ -106,7 +106,7 @@ export const httpsRoutes = crud(HttpsRoute, {
   },
 })
 
-/** The key that signs requests of a SAML module stays the same; a certificate of wrong dates is replaced (decision 148). */
+/** Keeps the key that signs SAML requests; replaces its certificate when that is not valid now (decision 148). */
 async function signingCertificate({ id, existing, clock }: WriteContext): Promise<KeyedCertificate> {
   const saml = existing?.data.saml as { request_signing_certificate_pem?: string } | null | undefined
   const certificatePem = saml?.request_signing_certificate_pem

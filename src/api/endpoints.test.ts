@@ -8,7 +8,7 @@ import { hostport, next } from '../../test/support/samples.ts'
 
 type Item = Record<string, unknown> & { id: string }
 
-/** All pages of the list, each with so many at most. */
+/** Reads all pages of the list, each with at most `limit` items. */
 async function readPages(call: ApiClient, limit: number): Promise<Item[]> {
   const endpoints: Item[] = []
   let at: string | null = `/endpoints?limit=${limit}`
@@ -102,7 +102,7 @@ for (const [engine, start] of Object.entries(engines))
     await refused(api, () => api.call('GET', `/endpoints/${byPort!.id}`), { status: 404, what: 'deleted' })
   })
 
-test('lists go on over more edges than are read at once, with and without hostports', async (t) => {
+test('lists continue over several batches of edges, with and without hostports', async (t) => {
   const api = await engines.SQLite!(t)
   const { domain } = await api.call.create('/reserved_domains', { domain: '*.many.example.com' })
   const expected = new Set<string>()

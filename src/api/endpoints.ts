@@ -25,7 +25,7 @@ interface EdgeEndpoint {
 }
 
 const EDGE_BATCH_SIZE = 100
-// An endpoint's id begins like that of its edge, so that both have the same order; the rest tells its hostport.
+// An endpoint's id starts like its edge's id, so both sort alike; the rest is a hash of the hostport.
 const ID_HEAD_LENGTH = 20
 const ID_TAIL_LENGTH = 7
 
@@ -46,14 +46,14 @@ function toEndpoints(edge: Row, proto: EdgeKind['proto']): EdgeEndpoint[] {
 
 const newestFirst = (one: EdgeEndpoint, other: EdgeEndpoint) => (one.id < other.id ? 1 : -1)
 
-/** The newest places of one kind of edge, from an id on. Edges are read until no later one could come before these. */
+/** The newest endpoints of one kind of edge, from `from` on. Reads edges until no further one can sort into the page. */
 async function listNewest(
   { kind, prefix, proto }: EdgeKind,
   { store, principal }: ApiCall,
   { from, limit }: OnlineQuery,
 ): Promise<EdgeEndpoint[]> {
   const endpoints: EdgeEndpoint[] = []
-  let cursor = from === undefined ? undefined : `${prefix}_${idHead(from)}~` // Sorts behind all ids that begin so.
+  let cursor = from === undefined ? undefined : `${prefix}_${idHead(from)}~` // Sorts after every id with this prefix.
   for (;;) {
     const edges = await store.lastKnown.list(kind, principal.accountId, {
       limit: EDGE_BATCH_SIZE,
@@ -108,7 +108,7 @@ async function renderEndpoint(
   }
 }
 
-/** The endpoints that the account's edges make: one for each hostport (decision 100). They are shown while the database is away too. */
+/** The endpoints of the account's edges, one per hostport (decision 100). Available also while the database is unreachable. */
 export async function edgeEndpoints(call: ApiCall, query: OnlineQuery): Promise<Record<string, unknown>[]> {
   if (query.from !== undefined && prefixOf(query.from) !== Endpoint.prefix) return []
   const endpoints = await Promise.all(EDGES.map((kind) => listNewest(kind, call, query)))

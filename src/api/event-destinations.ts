@@ -25,7 +25,7 @@ export const eventDestinations = crud(EventDestination, {
   },
 })
 
-/** A filter that could never be applied is refused when it is written. */
+/** Rejects invalid filters when they are written. */
 function checkFilters(sources: readonly { type: string; filter: string }[]): void {
   for (const [index, { type, filter }] of sources.entries()) {
     try {
@@ -50,7 +50,7 @@ export const eventSubscriptions = crud(EventSubscription, {
   },
 })
 
-/** Tries a destination out: one event, sent at once, whose failure is the answer. */
+/** Tests a destination: sends one event at once and reports its failure. */
 export const testEventOperation: ApiOperation = {
   ...testEventRoute,
   async run(call, { params }) {

@@ -29,7 +29,7 @@ function requireSource(sources: readonly Source[], type: string): Source {
   return source
 }
 
-/** Changes the sources of a subscription; complaints about the one that `type` names read as about the body alone. */
+/** Rewrites the sources of a subscription; errors about the source `type` name fields relative to the request body. */
 async function rewriteSources(
   call: ApiCall,
   subscriptionId: string,

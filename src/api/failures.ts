@@ -4,7 +4,7 @@ import { InvalidValue } from '../resources/index.ts'
 import { StoreUnavailable } from '../store/index.ts'
 import { fieldProblem, Problem, problem } from './problems.ts'
 
-/** What the caller should read of something that was thrown; undefined for what only the log should tell. */
+/** The problem a caller sees for a thrown error; undefined for an unexpected error, which only the log describes. */
 export function toProblem(error: FastifyError, schema: unknown, bodyLimit: number): Problem | undefined {
   if (error instanceof Problem) return error
   if (error instanceof InvalidValue) return invalidValue(error.field, error.message)
@@ -25,14 +25,14 @@ export function toProblem(error: FastifyError, schema: unknown, bodyLimit: numbe
   return undefined
 }
 
-/** A value that is not allowed; nothing is named when the whole body is meant. */
+/** An invalid value; without a field the whole body is meant. */
 function invalidValue(field: string | undefined, sentence: string): Problem {
   return field === undefined
     ? problem('invalid_field', sentence)
     : fieldProblem(field, 'invalid_field', sentence)
 }
 
-/** `/acl/0` as people write it: `acl[0]`. */
+/** Formats a JSON pointer: `/acl/0` becomes `acl[0]`. */
 function formatFieldPath(pointer: string): string {
   return pointer
     .split('/')
@@ -69,12 +69,12 @@ function toValidationProblem(failure: FastifySchemaValidationError, schema: unkn
 
 function describeFailure(failure: FastifySchemaValidationError, params: Record<string, unknown>): string {
   const joinValues = (list: unknown[]) => list.filter((word) => word !== null && word !== 'null').join(', ')
-  if (failure.keyword === 'enum') return `has to be one of ${joinValues(params.allowedValues as unknown[])}`
-  if (failure.keyword === 'type') return `has to be of type ${joinValues([params.type].flat())}`
+  if (failure.keyword === 'enum') return `must be one of ${joinValues(params.allowedValues as unknown[])}`
+  if (failure.keyword === 'type') return `must be of type ${joinValues([params.type].flat())}`
   return failure.message ?? 'is not valid'
 }
 
-/** Names of the fields that can be given where the unknown one stood. */
+/** The fields that are allowed where the unknown one was. */
 function allowedFields(schema: unknown, pointer: string): string[] {
   let node = (schema as { body?: unknown })?.body as Record<string, unknown> | undefined
   for (const step of pointer.split('/').slice(1)) {

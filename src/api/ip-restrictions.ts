@@ -8,7 +8,7 @@ import { restrictionsUsing } from './roles.ts'
 
 type TransactionCall = ApiCall & { tx: Transaction }
 
-/** A rule as it is about to be; without `rule` it is about to be deleted. */
+/** A rule after the change; `rule` is absent for a deletion. */
 interface RuleChange {
   readonly id: string
   readonly rule?: IpRule
@@ -30,7 +30,7 @@ async function rulesOf(
   return rules
 }
 
-/** The address of the caller, if a restriction would keep out this very call. */
+/** The caller's address, if the restriction would reject this call. */
 async function rejectedAddress(
   { type, enforced, ip_policy_ids }: Stock<typeof IpRestriction>,
   call: TransactionCall,
@@ -46,7 +46,7 @@ async function rejectedAddress(
 
 export const ipRestrictions = crud(IpRestriction, {
   async commit(record, context) {
-    // Nobody could take the restriction back once it keeps its own author out.
+    // A restriction that locks out its author could not be removed again.
     const address = await rejectedAddress(record, context)
     if (address !== undefined)
       throw problem(
@@ -57,7 +57,7 @@ export const ipRestrictions = crud(IpRestriction, {
   },
 })
 
-/** The same by way of a rule: a restriction that is enforced must go on letting in whoever changes its policies. */
+/** Rejects a rule change after which an enforced restriction would lock out its author. */
 async function rejectLockout(policyId: string, change: RuleChange, call: TransactionCall): Promise<void> {
   for (const { id, restriction } of await restrictionsUsing(policyId, call)) {
     const address = await rejectedAddress(restriction, call, change)

@@ -6,14 +6,14 @@ interface Validate {
 }
 
 /**
- * Fastify compiles the schemas of all routes before it is ready, which took most of a server's start. This compiles a
- * schema when its route is first called, and one that several routes share only once.
+ * Fastify compiles the schemas of all routes before it is ready, which took most of the server's start-up time. This
+ * compiles a schema when its route is first called, and a shared schema only once.
  */
 export function createLazyValidation(ajv: NonNullable<FastifyServerOptions['ajv']>): {
   ready(): Promise<void>
   compile: FastifySchemaCompiler<FastifySchema>
 } {
-  // Never listens: it is only asked for the compiler that Fastify would have used.
+  // Never listens; it only provides Fastify's own compiler.
   const compilerHost = fastify({ ajv })
   compilerHost.post('/', { schema: { body: { type: 'object' } } }, async () => ({}))
   const validators = new Map<unknown, Validate>()
@@ -23,7 +23,7 @@ export function createLazyValidation(ajv: NonNullable<FastifyServerOptions['ajv'
       await compilerHost.ready()
     },
     compile(route) {
-      // Fastify reads the complaints of the function that it was given.
+      // Fastify reads `errors` from the function it was given.
       const validate: Validate = (data) => {
         let validator = validators.get(route.schema)
         if (validator === undefined) {

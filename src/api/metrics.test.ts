@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Registry } from 'prom-client'
 import { createApiMetrics } from './metrics.ts'
 
-test('calls are counted by operation and status, and timed by operation, however often one asks', async () => {
+test('calls are counted by operation and status and timed by operation, however often metrics are scraped', async () => {
   const registry = new Registry()
   const observe = createApiMetrics(registry).forOperation('ip_policies.get')
   for (let call = 0; call < 3; call++) observe(200, 3)
@@ -18,7 +18,7 @@ test('calls are counted by operation and status, and timed by operation, however
   assert.match(text, /adit_api_call_seconds_count\{operation="ip_policies.get"\} 4/)
 })
 
-test('durations that nobody asks for are not kept one by one', async () => {
+test('durations are flushed when no scrape comes', async () => {
   const registry = new Registry()
   const observe = createApiMetrics(registry).forOperation('ip_policies.get')
 

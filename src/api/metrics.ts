@@ -5,13 +5,10 @@ interface PendingCalls {
   readonly seconds: number[]
 }
 
-// A scrape that does not come must not make us keep every duration there was.
+// Bounds memory when no scrape comes.
 const MAX_PENDING_DURATIONS = 10_000
 
-/**
- * Counts and times the calls of the API. A call only adds to numbers of our own; they are handed to the metrics when
- * somebody asks for them.
- */
+/** Counts and times API calls. A call only updates plain numbers; a scrape flushes them to the metrics. */
 export function createApiMetrics(registry: Registry) {
   const byOperation = new Map<string, PendingCalls>()
   const duration = new Histogram({
@@ -44,7 +41,7 @@ export function createApiMetrics(registry: Registry) {
   }
 
   return {
-    /** What notes the calls of one operation. */
+    /** The recorder for calls of one operation. */
     forOperation(operation: string): (status: number, milliseconds: number) => void {
       const pending: PendingCalls = { statuses: new Map(), seconds: [] }
       byOperation.set(operation, pending)

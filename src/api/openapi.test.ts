@@ -14,7 +14,7 @@ function* schemasIn(value: unknown): Generator<Json> {
   for (const inner of Object.values(value)) yield* schemasIn(inner)
 }
 
-test('the committed document is the one the declarations give; run `npm run openapi` after a change', () => {
+test('the committed document matches the declarations; run `npm run openapi` after a change', () => {
   const file = join(import.meta.dirname, '..', '..', 'docs', 'openapi.json')
 
   const committed = JSON.parse(readFileSync(file, 'utf8'))
@@ -22,7 +22,7 @@ test('the committed document is the one the declarations give; run `npm run open
   assert.deepEqual(committed, JSON.parse(JSON.stringify(documentedOpenApi())))
 })
 
-test('every route is in the document under an id of its own, and every name it uses is defined', () => {
+test('every route is in the document under its own id, and every reference resolves', () => {
   const document = JSON.parse(JSON.stringify(documentedOpenApi())) as {
     paths: Record<string, Record<string, { operationId: string; responses: Json; parameters: Json[] }>>
     components: Record<string, Json>
@@ -51,7 +51,7 @@ test('every route is in the document under an id of its own, and every name it u
     }
 })
 
-test('the document and a page to browse it are served without a key', async (t) => {
+test('the document and the reference page are served without a key', async (t) => {
   const api = await startApi(t)
 
   const document = await api.call('GET', '/openapi.json', { key: undefined })

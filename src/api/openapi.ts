@@ -38,7 +38,7 @@ const PARAMETER_DESCRIPTIONS: Record<string, string> = {
   type: 'The event type.',
 }
 
-/** `IPPolicyRule` of `IP policy rule`, `IpRestriction` of `ip_restriction`. */
+/** `IP policy rule` becomes `IPPolicyRule`, `ip_restriction` becomes `IpRestriction`. */
 function componentName(title: string): string {
   return title
     .split(/[\s_]+/)
@@ -46,12 +46,12 @@ function componentName(title: string): string {
     .join('')
 }
 
-/** Collects schemas that have a title, so that the document names them instead of repeating them. */
+/** Collects schemas with a title, so that the document references them instead of repeating them. */
 class Components {
   readonly #names = new Map<string, string>()
   readonly schemas: Record<string, unknown> = {}
 
-  /** A copy in which titled schemas are references; `suffix` keeps requests and answers of one title apart. */
+  /** A copy with titled schemas replaced by references; `suffix` separates requests and responses of one title. */
   share(schema: unknown, suffix: string, tag: string): unknown {
     if (Array.isArray(schema)) return schema.map((item) => this.share(item, suffix, tag))
     if (typeof schema !== 'object' || schema === null) return schema
@@ -76,7 +76,7 @@ class Components {
   }
 }
 
-/** The OpenAPI 3.1 document of all routes, worked out from the same list that serves them. */
+/** The OpenAPI 3.1 document, generated from the list of routes that the server mounts. */
 export function createOpenApi(options: { serverUrl: string; version: string }): Json {
   const paths: Record<string, Json> = {}
   const components = new Components()
@@ -157,7 +157,7 @@ function hasRequired(schema: unknown): boolean {
   return ((schema as { required?: string[] }).required ?? []).length > 0
 }
 
-/** The document as it is committed: of no server in particular, so that only changes of the API change it. */
+/** The committed document. It names no particular server, so only API changes change it. */
 export function documentedOpenApi(): Json {
   return createOpenApi({ serverUrl: 'http://127.0.0.1:4080', version: '2' })
 }

@@ -8,19 +8,19 @@ import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes
 
 type Body = Record<string, unknown>
 
-/** What a route hands to its operation, checked against the operation's schemas. */
+/** The validated input of an operation. */
 export interface OperationInput {
   readonly params: Readonly<Record<string, string>>
   readonly page: Page
   readonly body: Body
 }
 
-/** A route with what it does. The server and the OpenAPI document are made from these. */
+/** A route with its handler. */
 export interface ApiOperation extends Route {
   run(call: ApiCall, input: OperationInput): Promise<Body | undefined>
 }
 
-/** The operations that follow from a declaration and its behaviour. */
+/** The operations of a declared resource with its behaviour. */
 export function operationsOf(behaviour: Behaviour): ApiOperation[] {
   const { resource } = behaviour
   const routes = resourceRoutes(resource)
@@ -84,8 +84,8 @@ function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] 
 }
 
 /**
- * A complaint about the whole resource, as it reads for the caller of a route that writes one part of it: fields of the
- * part have the names they have there, and what the request does not hold is not named.
+ * Adapts an error about a whole resource for a route that writes one part of it: field names become relative to the
+ * part, and fields outside the request are not named.
  */
 export function relativizeError(part: string, error: unknown): unknown {
   const prefix = `${part}.`
@@ -105,18 +105,18 @@ export function relativizeError(part: string, error: unknown): unknown {
   )
 }
 
-/** What is online, with the fields its declaration has and no others. */
+/** Renders an online object with the declared fields only. */
 function renderOnline(resource: Resource, item: Body, { renderContext }: ApiCall): Body {
   return resource.show({} as never, item, renderContext) as Body
 }
 
-/** Which of the things online are asked for: the newest so many, from this id on. */
+/** A query for online objects: the newest `limit` ones, from the id `from` on. */
 export interface OnlineQuery {
   readonly from: string | undefined
   readonly limit: number
 }
 
-/** List and get of what is online now; `items` may answer with more than is wanted. */
+/** List and get of online objects; `items` may return more than the query asks for. */
 export function onlineOperations(
   resource: Resource,
   items: (call: ApiCall, query: OnlineQuery) => Body[] | Promise<Body[]>,
@@ -127,7 +127,7 @@ export function onlineOperations(
       ...routes.list,
       async run(call, { page }) {
         requirePrefix(page, resource.prefix)
-        // Two more than a page: the one it comes after, and the one that tells whether there is a next.
+        // Two more than a page: the cursor itself, and the item that shows whether there is a next page.
         const rows = (await items(call, { from: page.beforeId, limit: page.limit + 2 }))
           .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
           .filter((item) => page.beforeId === undefined || String(item.id) < page.beforeId)

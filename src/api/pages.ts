@@ -8,7 +8,7 @@ import { referencePage, referenceScript, referenceStyle } from './reference-page
 const CONTENT_SECURITY_POLICY =
   "default-src 'none'; style-src 'self'; script-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-/** What is served beside the operations: health, metrics and the documents of the API itself. */
+/** Mounts the routes beside the operations: probes, metrics and the API's own documentation. */
 export function mountPages(
   http: FastifyInstance,
   {
@@ -27,7 +27,7 @@ export function mountPages(
     version: string
   },
 ): void {
-  // Worked out once for each address: nobody should be able to make us do so on every request.
+  // Generated once per base URL: requests without a key must stay cheap.
   let documents: { url: string; json: string; page: string } | undefined
   function currentDocuments() {
     const url = apiUrl()
@@ -44,7 +44,7 @@ export function mountPages(
       return reply.code(status).send(body)
     })
   http.get('/metrics', { onRequest: authenticate }, async ({ principal }, reply) => {
-    // They speak of all accounts, so only the operator's may read them.
+    // Metrics cover all accounts, so only the operator may read them.
     if (principal?.role !== 'admin' || principal.accountId !== operatorAccount()) throw problem('admins_only')
     return reply.type(registry.contentType).send(await registry.metrics())
   })

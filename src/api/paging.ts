@@ -4,16 +4,16 @@ import { problem } from './problems.ts'
 const MAX_LIMIT = 100
 const NO_PARAMETERS: readonly string[] = []
 const PAGING_PARAMETERS: readonly string[] = ['limit', 'before_id']
-// One official client pages with the camel-case name; refusing it would break every second page.
+// One official client uses the camel-case name in its page links.
 const ORIGINAL_PARAMETERS: readonly string[] = [...PAGING_PARAMETERS, 'beforeId']
 
-/** Where a page starts and how long it is. */
+/** The requested page: its size and the id it starts after. */
 export interface Page {
   readonly limit: number
   readonly beforeId: string | undefined
 }
 
-/** Reads the query of a request; anything it does not know is refused by name. */
+/** Parses the query of a request and rejects unknown parameters. */
 export function readPage(query: Record<string, unknown>, paged: boolean, original: boolean): Page {
   const allowed = paged ? (original ? ORIGINAL_PARAMETERS : PAGING_PARAMETERS) : NO_PARAMETERS
   for (const name in query) {
@@ -25,7 +25,7 @@ export function readPage(query: Record<string, unknown>, paged: boolean, origina
   return { limit: readLimit(query.limit as string | undefined), beforeId }
 }
 
-/** An id of another list says nothing about where this one should go on. */
+/** Rejects a cursor that is an id of another kind. */
 export function requirePrefix({ beforeId }: Page, prefix: string): void {
   if (beforeId !== undefined && prefixOf(beforeId) !== prefix) throw problem('bad_page', beforeId)
 }

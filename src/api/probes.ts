@@ -3,19 +3,19 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Admission } from '../base/admission.ts'
 
-/** What a probe is answered with. */
+/** The response to a probe. */
 export interface ProbeResponse {
   readonly status: number
   readonly body: object
 }
 
-/** What answers at each path. */
+/** The probe handlers by path. */
 export type Probes = ReadonlyMap<string, () => Promise<ProbeResponse>>
 
-/** `/healthz` says that the process lives, `/readyz` whether it can do its work. `ready` throws why not. */
+/** `/healthz` is liveness, `/readyz` readiness. `ready` throws the reason when the server is not ready. */
 export function createProbes(ready: () => Promise<void>): Probes {
   let pendingCheck: Promise<ProbeResponse> | undefined
-  // However many ask at once, the parts are asked once.
+  // Concurrent probes share one check.
   const readiness = (): Promise<ProbeResponse> => {
     pendingCheck ??= ready()
       .then(
@@ -36,10 +36,10 @@ export function createProbes(ready: () => Promise<void>): Probes {
 const NOT_FOUND: ProbeResponse = { status: 404, body: { status: 'not found' } }
 
 const MAX_CONNECTIONS = 64
-/** A probe is one short request; a connection that takes longer is closed. */
+/** A probe is one short request; slower connections are closed. */
 const PROBE_TIMEOUT_MS = 5_000
 
-/** A listener for probes alone: whatever happens to the one of the API, an orchestrator gets its answer. */
+/** A listener for probes alone, which responds even when the API's listener is saturated. */
 export function createProbeListener(probes: Probes): {
   listen(address: { host: string; port: number }): Promise<AddressInfo>
   close(): Promise<void>

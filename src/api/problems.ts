@@ -1,4 +1,4 @@
-/** A refusal the caller can read: a code, a status and a sentence, with facts for programs in `details`. */
+/** An API error: a code, a status and a sentence for people, with machine-readable facts in `details`. */
 export class Problem extends Error {
   override name = 'Problem'
   readonly code: number
@@ -12,7 +12,7 @@ export class Problem extends Error {
     this.details = details
   }
 
-  /** The same with more facts for programs. */
+  /** A copy with additional details. */
   with(details: Record<string, string>): Problem {
     return new Problem(this.code, this.status, this.message, { ...this.details, ...details })
   }
@@ -25,8 +25,8 @@ interface ProblemDefinition {
 }
 
 /**
- * Every refusal of the management API. Numbers follow the original service where it has one for the same cause, so
- * that people find them; docs/errors.md explains each, and a test holds the two lists together.
+ * Every error of the management API. Codes match the original service where it has one for the same cause.
+ * docs/errors.md explains each code; a test compares the two lists.
  */
 export const catalogue = {
   no_key: {
@@ -57,12 +57,12 @@ export const catalogue = {
   code_needed: {
     code: 241,
     status: 401,
-    text: () => 'This user has a second factor: give the code that its app shows now.',
+    text: () => 'This user has a second factor. Enter the current code from the authenticator app.',
   },
   code_wrong: {
     code: 242,
     status: 401,
-    text: () => 'The code is not right, or was used already. Wait for the next one that the app shows.',
+    text: () => 'The code is wrong or was used already. Wait for the next one in the app.',
   },
   signed_out: {
     code: 243,
@@ -73,12 +73,12 @@ export const catalogue = {
     code: 244,
     status: 401,
     text: () =>
-      'The cookie of a session counts only together with its token in the header adit-csrf; GET /dashboard/api/session tells it.',
+      'A session cookie is accepted only together with its token in the header adit-csrf; GET /dashboard/api/session returns it.',
   },
   foreign_site: {
     code: 245,
     status: 403,
-    text: () => 'Calls with the cookie of a session have to come from the pages of the dashboard itself.',
+    text: () => 'Calls with a session cookie must come from the pages of the dashboard itself.',
   },
   dashboard_only: {
     code: 246,
@@ -89,12 +89,12 @@ export const catalogue = {
     code: 210,
     status: 415,
     text: (contentType: string | undefined) =>
-      `The body has to come with the header "Content-Type: application/json", ${contentType === undefined ? 'which is missing' : `not ${contentType}`}.`,
+      `The body needs the header "Content-Type: application/json", ${contentType === undefined ? 'which is missing' : `not ${contentType}`}.`,
   },
   body_unexpected: {
     code: 211,
     status: 400,
-    text: (method: string) => `A ${method} request carries no body here.`,
+    text: (method: string) => `A ${method} request must not have a body.`,
   },
   malformed_json: {
     code: 213,
@@ -105,7 +105,7 @@ export const catalogue = {
     code: 214,
     status: 400,
     text: (field: string, allowed: string) =>
-      `There is no field "${field}" here. Fields that can be given: ${allowed}.`,
+      `There is no field "${field}" here. Allowed fields: ${allowed}.`,
   },
   invalid_field: { code: 215, status: 400, text: (sentence: string) => sentence },
   version: {
@@ -137,7 +137,7 @@ export const catalogue = {
     code: 231,
     status: 400,
     text: (name: string, allowed: string) =>
-      `There is no query parameter "${name}" here. Known ones: ${allowed}.`,
+      `There is no query parameter "${name}" here. Allowed parameters: ${allowed}.`,
   },
   repeated_parameter: {
     code: 232,
@@ -147,7 +147,7 @@ export const catalogue = {
   bad_limit: {
     code: 233,
     status: 400,
-    text: (limit: string) => `limit has to be a whole number from 1 to 100, not "${limit}".`,
+    text: (limit: string) => `limit must be a whole number from 1 to 100, not "${limit}".`,
   },
   bad_page: {
     code: 234,
@@ -182,7 +182,7 @@ export const catalogue = {
   inactive: {
     code: 636,
     status: 403,
-    text: () => 'This user has been switched off. An administrator can switch them on again.',
+    text: () => 'This user is deactivated. An administrator can activate them again.',
   },
   guarded: {
     code: 638,
@@ -239,7 +239,7 @@ export const catalogue = {
   storage: {
     code: 1500,
     status: 503,
-    text: () => 'The database cannot be used right now, and nothing was changed. Try again later.',
+    text: () => 'The database is unavailable, and nothing was changed. Try again later.',
   },
   too_many_bodies: {
     code: 1501,
@@ -256,20 +256,20 @@ export const catalogue = {
   internal: {
     code: 500,
     status: 500,
-    text: (id: string) => `Something went wrong here. The server's log tells more under ${id}.`,
+    text: (id: string) => `Internal error. The server's log has the details under ${id}.`,
   },
 } as const satisfies Record<string, ProblemDefinition>
 
 type Catalogue = typeof catalogue
 export type ProblemName = keyof Catalogue
 
-/** Makes a refusal; a wrong name or a missing fact does not compile. */
+/** Creates a problem; an unknown name or a missing argument does not compile. */
 export function problem<N extends ProblemName>(name: N, ...facts: Parameters<Catalogue[N]['text']>): Problem {
   const { code, status, text } = catalogue[name]
   return new Problem(code, status, (text as (...values: unknown[]) => string)(...facts))
 }
 
-/** The same, naming the field at fault. */
+/** The same, with the invalid field in `details`. */
 export function fieldProblem<N extends ProblemName>(
   field: string,
   name: N,

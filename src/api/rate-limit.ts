@@ -1,14 +1,14 @@
 import type { Clock } from '../base/clock.ts'
 
-/** A limit on how often something may happen, for each of many keys. */
+/** A rate limiter with one bucket per key. */
 export interface RateLimiter {
-  /** Takes one; answers with the seconds to wait when there is none left, and 0 otherwise. */
+  /** Takes one token; returns 0, or the seconds until the next token when the bucket is empty. */
   take(key: string): number
 }
 
 const MAX_KEYS = 50_000
 
-/** Token buckets: `burst` at once, `perMinute` over time. Bounded memory: full buckets are forgotten first. */
+/** Token buckets of `burst` tokens, refilled at `perMinute`. Memory is bounded: full buckets are evicted first. */
 export function createRateLimiter({
   perMinute,
   burst,

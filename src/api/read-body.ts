@@ -7,19 +7,19 @@ import { problem } from './problems.ts'
 
 const MIB = 1024 * 1024
 
-/** What unfinished bodies may take; each is 1 MiB at most. */
+/** Memory budgets of incomplete bodies; each body is at most 1 MiB. */
 const BODY_BUDGETS = { perConnection: 2 * MIB, perSource: 32 * MIB, total: 64 * MIB }
 
-/** Reads whole bodies into one buffer each: Fastify's own parsers keep a list of pieces. */
+/** Reads each body into one buffer; Fastify's own parsers keep a list of chunks. */
 export function createBodyReader(bodyLimit: number, isShared?: (ip: string) => boolean) {
   const budgets = new ByteBudgets({ ...BODY_BUDGETS, isShared })
   return {
-    /** Call it before anything waits: what arrives until the body is read is packed as well. */
+    /** Packs the reads of a request. Call it synchronously, so that data arriving before the body is read is packed too. */
     packReads({ raw }: FastifyRequest): void {
       packReads(raw)
     },
 
-    /** A parser that hands the whole body to `parse`, which answers with the value that handlers get, or throws. */
+    /** A content type parser that passes the whole body to `parse`, which returns the handler's value or throws. */
     parser(parse: (request: FastifyRequest, body: Buffer) => unknown) {
       return async (request: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
         const limit = request.routeOptions.bodyLimit ?? bodyLimit

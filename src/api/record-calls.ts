@@ -6,13 +6,13 @@ import type { createApiMetrics } from './metrics.ts'
 import { createRateLimiter } from './rate-limit.ts'
 import { actionOf, type Route } from './routes.ts'
 
-// A caller that is refused over and over must not fill the disk with its refusals.
+// A caller that keeps failing must not fill the disk with audit records.
 const AUDITED_REJECTIONS = { perMinute: 60, burst: 120 }
 
-/** Notes that a call is being answered with this status. */
+/** Records the status of a call. */
 export type RecordCall = (request: FastifyRequest, status: number) => void
 
-/** Counts, times and logs every call, and puts refused changes into the audit log beside those carried out. */
+/** Counts, times and logs every call, and audits rejected changes. */
 export function createCallRecorder({
   store,
   metrics,
@@ -65,12 +65,14 @@ export function createCallRecorder({
             detail: `status ${status}${principal.through === undefined ? '' : `, ${principal.through}`}`,
           }),
         )
-        .catch((error) => log.warn({ err: error, id: request.id }, 'a refused call could not be recorded'))
+        .catch((error) =>
+          log.warn({ err: error, id: request.id }, 'audit record of a rejected call not written'),
+        )
     }
   }
 }
 
-/** What stands in the place of an id can be anything at all; the log keeps what an id could have been. */
+/** A path parameter can hold anything; the log keeps what could have been an id. */
 function sanitizeId(id: string | undefined): string | undefined {
   return id?.replace(/[^\x21-\x7e]/g, '?').slice(0, 64)
 }

@@ -4,7 +4,7 @@ function escapeHtml(text: unknown): string {
   return String(text ?? '').replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Finds the schema that a `$ref` names. */
+/** Resolves a `$ref`. */
 type Resolve = (schema: Json) => Json
 
 function formatType(schema: Json, resolve: Resolve): string {
@@ -26,7 +26,7 @@ function nestedSchema(schema: Json, resolve: Resolve): Json | undefined {
   return candidates.map(resolve).find((candidate) => candidate.properties !== undefined)
 }
 
-/** The fields as a table; answers have all of them, so only those of `requests` say which are required. */
+/** The fields as a table. Responses contain all fields, so only requests mark the required ones. */
 function renderFields(reference: Json, resolve: Resolve, isRequest: boolean, depth = 0): string {
   const schema = resolve(reference)
   const required = new Set((schema.required ?? []) as string[])
@@ -42,13 +42,13 @@ function renderFields(reference: Json, resolve: Resolve, isRequest: boolean, dep
   return rows.length === 0 ? '<p>No fields.</p>' : `<table>${rows.join('')}</table>`
 }
 
-/** The role that an operation needs, in words. */
+/** The role that an operation requires. */
 function formatRole(operation: Json): string {
   const { role, when } = (operation['x-required-role-when'] ?? {}) as { role?: string; when?: string }
   return `${operation['x-required-role']}${role === undefined ? '' : `; ${role} when ${when}`}`
 }
 
-/** A page that shows every route of the OpenAPI document; works without scripts, filters with one. */
+/** A page with every route of the OpenAPI document. It works without scripts; a script adds the filter. */
 export function referencePage(document: Json): string {
   const { schemas } = document.components as { schemas: Record<string, Json> }
   const resolve: Resolve = (schema) =>
@@ -63,7 +63,7 @@ export function referencePage(document: Json): string {
       const [status, response] = Object.entries(responses)[0]!
       const responseSchema = response.content?.['application/json']?.schema
       const entry = `<details class="operation" id="${escapeHtml(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code> <span>${escapeHtml(operation.summary)}</span></summary>
-<p>Role: ${escapeHtml(formatRole(operation))}</p>${body ? `<h3>Body</h3>${renderFields(body, resolve, true)}` : ''}<h3>Answer ${escapeHtml(status)}</h3>${responseSchema ? renderFields(responseSchema, resolve, false) : '<p>No body.</p>'}</details>`
+<p>Role: ${escapeHtml(formatRole(operation))}</p>${body ? `<h3>Body</h3>${renderFields(body, resolve, true)}` : ''}<h3>Response ${escapeHtml(status)}</h3>${responseSchema ? renderFields(responseSchema, resolve, false) : '<p>No body.</p>'}</details>`
       byTag.set(tag, [...(byTag.get(tag) ?? []), entry])
     }
   const tags = [...byTag.keys()]
@@ -77,7 +77,7 @@ export function referencePage(document: Json): string {
 <script src="/reference.js"></script></body></html>`
 }
 
-/** The colours and type of the dashboard, which leads here. */
+/** The colours and type of the dashboard, which links here. */
 export const referenceStyle = `:root{color-scheme:light dark;--paper:light-dark(#faf9f6,#171614);--raised:light-dark(#fff,#1f1e1b);--line:light-dark(#dcd8cf,#3a3732);
 --ink:light-dark(#1d1b17,#ece8e0);--quiet:light-dark(#635d52,#a9a294);--accent:light-dark(#8a5200,#f0b429);
 font:14px/1.5 system-ui,"Segoe UI",Roboto,"DejaVu Sans",sans-serif}

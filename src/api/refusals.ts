@@ -8,7 +8,7 @@ import { type Problem, problem } from './problems.ts'
 import type { RecordCall } from './record-calls.ts'
 import type { Route } from './routes.ts'
 
-/** The four keys every refusal has. */
+/** The body of every error response. */
 function errorBody(problem: Problem, operationId: string, original: boolean) {
   const status = original ? originalStatus(problem) : problem.status
   return {
@@ -19,14 +19,14 @@ function errorBody(problem: Problem, operationId: string, original: boolean) {
   }
 }
 
-/** What every answer carries, whoever makes it. */
+/** Sets the headers of every response. */
 export function setCommonHeaders(request: FastifyRequest, reply: FastifyReply): void {
   request.isOriginal = isOriginal(request.headers)
   reply.header('cache-control', 'no-store')
   reply.header(request.isOriginal ? 'ngrok-operation-id' : 'adit-operation-id', request.id)
 }
 
-/** Answers with a refusal. */
+/** Sends a problem as the response. */
 function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Problem) {
   const body = errorBody(problem, request.id, request.isOriginal)
   if (body.status_code === 401) reply.header('www-authenticate', 'Bearer realm="adit"')
@@ -34,7 +34,7 @@ function sendProblem(request: FastifyRequest, reply: FastifyReply, problem: Prob
   return reply.code(body.status_code).type('application/json').send(body)
 }
 
-/** What can go wrong before a route is found: an address that cannot be read, or an id longer than any. */
+/** Handles errors before routing: a malformed URL, or an id longer than any. */
 export function handleFrameworkError(error: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   setCommonHeaders(request, reply) // No hook has run.
   const cause =
@@ -46,7 +46,7 @@ export function handleFrameworkError(error: FastifyError, request: FastifyReques
 
 const LINGER_TIMEOUT_MS = 1_000
 
-/** Answers what is not even HTTP; the socket may be gone, and must not be used again. */
+/** Responds to bytes that are not valid HTTP. The socket may be closed already and is not reused. */
 export function handleClientError(error: Error & { code?: string }, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy()
@@ -69,11 +69,11 @@ export function handleClientError(error: Error & { code?: string }, socket: Sock
     'Connection: close',
   ]
   socket.end(`${head.join('\r\n')}\r\n\r\n${body}`)
-  // Whoever does not go by themselves has had the time to read why they should.
+  // Lingering close: the client has had time to read the response.
   setTimeout(() => socket.destroy(), LINGER_TIMEOUT_MS).unref()
 }
 
-/** Everything thrown, and every address without a route, is answered as a refusal. */
+/** Responds to every thrown error, and to every URL without a route, with a problem. */
 export function installErrorHandlers(
   http: FastifyInstance,
   { routes, bodyLimit, log }: { routes: readonly Route[]; bodyLimit: number; log: Logger },

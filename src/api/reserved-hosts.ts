@@ -2,7 +2,7 @@ import { reversed } from '../base/domain.ts'
 import type { Reader, Transaction } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
 
-/** `app.example.com` of `app.example.com:443`. */
+/** The host of a hostport: `app.example.com` for `app.example.com:443`. */
 export function hostOf(hostport: string): string {
   return hostport.slice(0, hostport.lastIndexOf(':'))
 }
@@ -14,7 +14,7 @@ function coveringNames(host: string): string[] {
   return [host, ...wildcards]
 }
 
-/** The account's reservation that covers the host, other than the one with the id `except`. */
+/** The account's reservation that covers the host, other than `exceptId`. */
 export async function findReservation(
   host: string,
   reader: Pick<Reader, 'holder'>,
@@ -28,7 +28,7 @@ export async function findReservation(
   return undefined
 }
 
-/** Whether the account has reserved the host, by something other than the reservation `except`. */
+/** Whether a reservation of the account other than `exceptId` covers the host. */
 export async function isReserved(
   host: string,
   { tx, principal }: ApiCall & { tx: Transaction },

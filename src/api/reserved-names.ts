@@ -9,13 +9,13 @@ import { crud } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { hostOf, isReserved } from './reserved-hosts.ts'
 
-/** A stable DNS label worked out from ids, so that it tells nothing and never changes. */
+/** A stable DNS label hashed from ids, so that it reveals nothing and never changes. */
 export function opaqueLabel(length: number, ...parts: string[]): string {
   const digest = createHash('sha256').update(parts.join('\0')).digest('hex')
   return BigInt(`0x${digest}`).toString(36).slice(0, length)
 }
 
-/** The state of a certificate that has been asked for and not been issued yet. */
+/** The status of a requested certificate that has not been issued yet. */
 export function pendingCertificate(context: WriteContext) {
   return {
     renews_at: null,
@@ -28,12 +28,12 @@ export function pendingCertificate(context: WriteContext) {
   }
 }
 
-/** What names can be held as; whoever holds one in any of these ways owns everything below it. */
+/** The scopes in which an account can hold a name; holding it in any of them owns everything below it. */
 const NAME_SCOPES = ['domain', 'agent_ingress']
 
 /**
- * Owning a name owns everything below it: nobody else may reserve there, nor around someone else's names. An agent
- * ingress counts as well, since its zone is delegated to the platform and so proves nothing about anybody else.
+ * Owning a name owns everything below it: other accounts may reserve neither names below it nor a name above names of
+ * others. An agent ingress counts too: its zone is delegated to the platform, so DNS proves no other owner.
  */
 export async function rejectOverlap(domain: string, context: CommitContext): Promise<void> {
   const { tx, principal, config } = context
@@ -56,8 +56,8 @@ export async function rejectOverlap(domain: string, context: CommitContext): Pro
 }
 
 /**
- * The same for names that tunnels of others have, on any node, or had lately: a reservation never takes a name away
- * from whoever uses it (decision 91).
+ * The same for names that tunnels of other accounts use, on any node, or used recently: a reservation never takes a
+ * name away from its user (decision 91).
  */
 async function rejectNamesInUse(domain: string, { tx, principal, config }: CommitContext): Promise<void> {
   const plain = domain.replace(/^\*\./, '')
@@ -74,16 +74,16 @@ async function rejectNamesInUse(domain: string, { tx, principal, config }: Commi
     )
 }
 
-/** Names under the platform's domain come with the platform's certificate. */
+/** Names below the platform's domain use the platform's certificate. */
 function rejectCertificate({ domain, certificate_id }: Stock<typeof ReservedDomain>): never {
   throw fieldProblem(
     certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
     'invalid_field',
-    `${domain} lies under the platform's own domain, which brings its own certificate.`,
+    `${domain} is below the platform's own domain, which has its own certificate.`,
   )
 }
 
-/** The top-level domain that is set aside for private networks. */
+/** The top-level domain reserved for private networks. */
 const PRIVATE_TLD = 'internal'
 
 function rejectUnusable(domain: string, { config }: WriteContext): void {
@@ -93,12 +93,12 @@ function rejectUnusable(domain: string, { config }: WriteContext): void {
       'invalid_field',
       `domain: "${domain}" is not a full domain name, such as app.example.com.`,
     )
-  // Nobody could point such a name here or prove that it is theirs, unless the platform itself lives among them.
+  // Such a name has no public DNS that could point here or prove ownership, unless the platform uses it itself.
   if (isWithin(domain, PRIVATE_TLD) && !isWithin(config.domain, PRIVATE_TLD))
     throw fieldProblem(
       'domain',
       'invalid_field',
-      `domain: "${domain}" is not a public name: ${PRIVATE_TLD} is kept for private networks.`,
+      `domain: "${domain}" is not a public name: ${PRIVATE_TLD} is reserved for private networks.`,
     )
   if (domain === config.domain || domain === `*.${config.domain}`)
     throw fieldProblem('domain', 'invalid_field', `domain: ${domain} belongs to the platform itself.`)
@@ -114,7 +114,7 @@ export function rejectPublicSuffix(domain: string, platform: string): void {
   throw fieldProblem(
     'domain',
     'invalid_field',
-    `domain: ${plain} is a public suffix, below which anybody registers names. Use a domain of your own, such as app.${plain}.`,
+    `domain: ${plain} is a public suffix, below which anyone can register names. Use a domain of your own, such as app.${plain}.`,
   )
 }
 
@@ -129,7 +129,7 @@ export const reservedDomains = crud(ReservedDomain, {
       throw fieldProblem('certificate_management_policy', 'both_certificates')
     if (existing === undefined) {
       rejectUnusable(domain, context)
-      // Decision 11: a custom domain asks for an automatic certificate unless told otherwise.
+      // Decision 11: a custom domain gets an automatic certificate by default.
       if (
         !isPlatformSubdomain &&
         record.certificate_id === null &&
@@ -145,7 +145,7 @@ export const reservedDomains = crud(ReservedDomain, {
           : null
     } else if (isSet('certificate_id')) next.certificate_management_policy = null
     else if (isSet('certificate_management_policy') && existing.data.certificate_management_policy === null)
-      next.certificate_id = null // An uploaded certificate gives way to the automatic one.
+      next.certificate_id = null // The automatic certificate replaces the uploaded one.
     if (isPlatformSubdomain && (next.certificate_id !== null || next.certificate_management_policy !== null))
       rejectCertificate(next)
 
@@ -181,7 +181,7 @@ export const reservedDomains = crud(ReservedDomain, {
         if (covers(domain, hostOf(hostport)) && !(await isReserved(hostOf(hostport), call, row.id)))
           throw problem('in_use', 'reserved domain', row.id, `the edge ${edge.id}`)
     }
-    // Decision 125: a custom domain moves between accounts with its DNS, which is its owner's.
+    // Decision 125: a custom domain has no cooldown: its owner moves it between accounts with its DNS.
     if (isWithin(domain, call.config.domain))
       await call.tx.releaseName(row.account, { name: reversed(domain), listener: 'https', id: row.id })
   },
@@ -216,7 +216,7 @@ export const reservedAddrs = crud(ReservedAddr, {
     const port = Number((row.data.addr as string).split(':')[1])
     await store
       .putSetting(NEXT_PORT_SETTING, String(port + 1 - config.tcpPorts[0]))
-      .catch((error) => log.warn({ err: error }, 'where the circle of addresses goes on could not be kept'))
+      .catch((error) => log.warn({ err: error }, 'next TCP port not stored'))
   },
   async beforeRemove(row, { tx }) {
     const [host, port] = (row.data.addr as string).split(':')
@@ -230,8 +230,8 @@ export const reservedAddrs = crud(ReservedAddr, {
 })
 
 /**
- * Addresses are handed out in a circle that goes on where it stopped, so that one given back is the last to be
- * given to someone else.
+ * Assigns ports round-robin from where the last assignment stopped, so that a released address is the last one to be
+ * reused.
  */
 async function nextFreeAddress({ tx, store, config, principal }: CommitContext): Promise<string> {
   const [first, last] = config.tcpPorts

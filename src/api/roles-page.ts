@@ -13,19 +13,19 @@ that the server enforces (\`npm run roles\`); the same facts are in [openapi.jso
 - **developer** also changes everything except what is marked *admin*. Bots are developers.
 - **admin** may call everything.
 
-Both roads to the API obey it: API keys, which act for their owner, and sessions of the dashboard. Beside these operations the
+It holds for API keys, which act for their owner, and for dashboard sessions. Beside these operations the
 dashboard lets every user change their own password and second factor, and administrators set a new password for others.
 
 A developer needs *admin* for a few objects of operations that are otherwise open to developers. The table names the guard:
 `
 
-/** One operation in the words of the table: what a developer or reader may do with it. */
+/** One cell of the table: whether the role may call the operation. */
 function renderCell({ requires }: Route, role: (typeof ROLES)[number]): string {
   if (!hasRole(role, requires.role)) return ''
   return requires.guard === undefined || hasRole(role, GUARDS[requires.guard].role) ? 'yes' : requires.guard
 }
 
-/** The page of the documentation that says which role may call which operation. */
+/** Generates docs/roles.md: which role may call which operation. */
 export function rolesPage(): string {
   const guards = Object.entries(GUARDS).map(([name, { when }]) => `- \`${name}\`: ${when};`)
   const rows = routes.map(

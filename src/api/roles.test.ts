@@ -13,7 +13,7 @@ import { routes } from './all-routes.ts'
 import { rolesPage } from './roles-page.ts'
 import type { Route } from './routes.ts'
 
-/** A user or bot, by one of the ways to call. */
+/** A user or bot with one kind of credential. */
 interface Actor {
   readonly name: string
   readonly id: string
@@ -21,7 +21,7 @@ interface Actor {
   call(method: string, path: string, options?: CallOptions): Promise<Answer>
 }
 
-/** Somebody of each role and a bot, each with an API key and with a session of the dashboard. */
+/** A user of each role and a bot, each with an API key and with a dashboard session. */
 async function startWithActors(
   t: TestContext,
 ): Promise<{ api: TestApi; actors: Actor[]; samplePaths: Places }> {
@@ -45,14 +45,14 @@ async function startWithActors(
   return { api, actors, samplePaths: new Places(api.call, online.join(api.account.accountId, api.url)) }
 }
 
-/** An object of an operation: what sets it apart in its creation, and whether the operation's guard is about it. */
+/** A variant of the object an operation runs on: the fields it is created with, and whether the guard applies. */
 interface Case {
   readonly name: string
   readonly guarded: boolean
   more(actor: Actor): Body
 }
 
-/** What every operation is tried on: its guard decides which objects are different from each other. */
+/** The variants for each operation; its guard decides which ones differ. */
 async function casesOf(api: TestApi): Promise<(route: Route) => readonly Case[]> {
   const [free, used] = [await api.call.create('/ip_policies', {}), await api.call.create('/ip_policies', {})]
   await api.call.create('/ip_restrictions', { type: 'dashboard', ip_policy_ids: [used.id] })
@@ -75,7 +75,7 @@ function mayCall({ role }: Actor, { requires }: Route, { guarded }: Case): boole
   return hasRole(role, needed)
 }
 
-/** One restriction of a type is all that an account can have. */
+/** An account has at most one restriction of each type. */
 async function deleteAgentRestriction(api: TestApi, { tag }: Route): Promise<void> {
   if (tag !== 'ip_restrictions') return
   for (const { id, type } of (await api.call('GET', '/ip_restrictions')).body.ip_restrictions)
@@ -107,7 +107,7 @@ test('every operation is open to exactly the roles that its declaration names, b
         } else {
           counts.allowed++
           const { status, body: answer } = await actor.call(route.method, path, options)
-          // A module that is not set, a certificate that is managed, a server without events: not a matter of roles.
+          // 404 and 409 do not come from roles: an unset module, a managed certificate, a server without events.
           assert.ok(
             (status >= 200 && status < 300) || status === 404 || status === 409,
             `${what}: ${status} ${JSON.stringify(answer)}`,
@@ -117,7 +117,7 @@ test('every operation is open to exactly the roles that its declaration names, b
   assert.ok(counts.allowed > routes.length && counts.refused > routes.length, JSON.stringify(counts))
 })
 
-test('the guards of an account and the credentials of others are for administrators', () => {
+test("an account's guards and other owners' credentials require an administrator", () => {
   const requiring = (role: Role) =>
     routes.filter(({ requires }) => requires.role === role).map(({ method, path }) => `${method} ${path}`)
   const guardedBy = (guard: string) =>
@@ -147,7 +147,7 @@ test('the guards of an account and the credentials of others are for administrat
     assert.ok(method === 'GET' || requires.role !== 'read_only', `${id} changes something`)
 })
 
-test('the committed page of roles is the one the declarations give; run `npm run roles` after a change', () => {
+test('the committed page of roles matches the declarations; run `npm run roles` after a change', () => {
   const file = join(import.meta.dirname, '..', '..', 'docs', 'roles.md')
 
   assert.equal(readFileSync(file, 'utf8'), rolesPage())
@@ -160,7 +160,7 @@ const SECRETS = {
   target: 'canary-of-target',
 }
 
-/** An edge with every secret that answers show, and a destination with one they do not. */
+/** Creates an edge with every secret that the API returns, and a destination with one it does not. */
 async function createSecrets({ call }: TestApi) {
   const edge = await call.create('/edges/https', {})
   const routes = `/edges/https/${edge.id}/routes`
@@ -213,7 +213,7 @@ test('a reader sees no secret on any route or view, by key or by session, and re
     }
 })
 
-test('what a reader was shown can be sent back by somebody else and erases no secret', async (t) => {
+test('sending back what a reader was shown erases no secret', async (t) => {
   const { api, actors } = await startWithActors(t)
   const { route } = await createSecrets(api)
   const reader = actors.find(({ role }) => role === 'read_only')!
@@ -231,7 +231,7 @@ test('what a reader was shown can be sent back by somebody else and erases no se
   assert.deepEqual((await developer.call('GET', route)).body, before)
 })
 
-test('a secret that was never given is still asked for', async (t) => {
+test('a secret that is not stored yet is required', async (t) => {
   const { api } = await startWithActors(t)
   const edge = await api.call.create('/edges/https', {})
   const routes = `/edges/https/${edge.id}/routes`

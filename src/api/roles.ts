@@ -8,23 +8,23 @@ import { actionOf, type Route } from './routes.ts'
 type Body = Readonly<Record<string, unknown>>
 type TransactionCall = ApiCall & { tx: Transaction }
 
-// One of each type.
+// An account has at most one of each type.
 const MAX_RESTRICTIONS = 10
 
-/** Why the role of a caller does not allow the operation, if it does not. */
+/** The problem if the caller's role does not allow the operation. */
 export function roleProblem({ role }: Principal, { requires, method }: Route): Problem | undefined {
   if (hasRole(role, requires.role)) return undefined
   return problem(role === 'read_only' && method !== 'GET' ? 'read_only' : 'admins_only')
 }
 
-/** Whether a record is one of those that need more. */
+/** Whether a guard applies to a record. */
 const GUARD_CHECKS: Record<Guard, (record: Body, call: TransactionCall) => boolean | Promise<boolean>> = {
   owner: ({ owner_id }, { principal }) => owner_id !== principal.ownerId,
   restriction: async ({ ip_policy_id }, call) =>
     (await restrictionsUsing(ip_policy_id as string, call)).length > 0,
 }
 
-/** Refuses a change of what needs a higher role than its kind does. Inside the transaction that makes the change. */
+/** Rejects a change of a record whose guard requires a higher role. Runs inside the transaction of the change. */
 export async function requireGuardRole(record: Body, call: TransactionCall): Promise<void> {
   const { guard } = call.operation.requires
   if (guard === undefined || hasRole(call.principal.role, GUARDS[guard].role)) return
@@ -34,7 +34,7 @@ export async function requireGuardRole(record: Body, call: TransactionCall): Pro
     : problem('guarded', GUARDS[guard].when)
 }
 
-/** The account's restrictions that a policy is part of. */
+/** The account's restrictions that use a policy. */
 export async function restrictionsUsing(policyId: string, { tx, principal }: TransactionCall) {
   const rows = await tx.list(IpRestriction.kind, principal.accountId, { limit: MAX_RESTRICTIONS })
   return rows

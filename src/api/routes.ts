@@ -2,11 +2,11 @@ import { type TSchema, Type } from 'typebox'
 import type { RequiredRole, Resource, Operation as Verb } from '../resources/index.ts'
 
 /**
- * One route of the API as callers see it: where it is, what it takes and what it gives. Operations add what it does,
- * so that programs which only call the API can know its routes without loading the server.
+ * One route of the API as clients see it: path, request and response. `ApiOperation` adds the handler, so that API
+ * clients can load the routes without the server.
  */
 export interface Route {
-  /** The tag and what is done, such as `ip_policies.create`; also the words of `adit api ip-policies create`. */
+  /** Tag and action, such as `ip_policies.create`; also the words of `adit api ip-policies create`. */
   readonly id: string
   readonly summary: string
   readonly tag: string
@@ -16,16 +16,16 @@ export interface Route {
   readonly response?: TSchema
   readonly status: 200 | 201 | 204
   readonly paged?: boolean
-  /** Who may call it. */
+  /** The role and guard a caller needs. */
   readonly requires: RequiredRole
 }
 
-/** What a route does, without the resource it does it to: `create`, `backend.replace`. */
+/** The id of a route without its tag: `create`, `backend.replace`. */
 export function actionOf({ id, tag }: Route): string {
   return id.slice(tag.length + 1)
 }
 
-/** The routes of a stored resource itself. */
+/** The CRUD routes of a stored resource. */
 export function resourceRoutes(resource: Resource): Record<Verb, Route> {
   const { name, path, kind: tag, roles, viewSchema: response } = resource
   const item = `${path}/{id}`
@@ -129,7 +129,7 @@ export function moduleRoutes(
   }
 }
 
-/** List and get of what is online now. */
+/** List and get of online objects. */
 export function onlineRoutes(resource: Resource): Record<'list' | 'get', Route> {
   const { list, get } = resourceRoutes(resource)
   return {
@@ -138,7 +138,7 @@ export function onlineRoutes(resource: Resource): Record<'list' | 'get', Route> 
   }
 }
 
-/** A parent's id comes from the path, so the body does not take it. */
+/** Removes the parents from the body's schema: their ids are in the path. */
 function withoutParents(resource: Resource, schema: TSchema): TSchema {
   if (resource.parents.length === 0) return schema
   const { properties, required = [] } = schema as {
@@ -155,14 +155,14 @@ function withoutParents(resource: Resource, schema: TSchema): TSchema {
   } as TSchema
 }
 
-/** The schema without the null that stands for an unset module. */
+/** The schema without null, which stands for an unset module. */
 function withoutNull(schema: TSchema): TSchema {
   const { anyOf, type } = schema as { anyOf?: TSchema[]; type?: unknown }
   if (anyOf !== undefined) return anyOf[0]!
   return (Array.isArray(type) ? { ...schema, type: type[0] } : schema) as TSchema
 }
 
-/** The name with the article it is spoken with. */
+/** The name with its indefinite article. */
 export function withArticle(name: string): string {
   const startsWithVowelSound = /^[A-Z]{2,}/.test(name) ? /^[AEFHILMNORSX]/.test(name) : /^[aeiou]/i.test(name)
   return `${startsWithVowelSound && !name.startsWith('user') ? 'an' : 'a'} ${name}`
@@ -173,5 +173,5 @@ function pluralize(name: string): string {
   return /(s|x)$/.test(name) ? `${name}es` : `${name}s`
 }
 
-/** The body of commands: nothing to say. */
+/** The body of commands: an empty object. */
 export const emptyBody = Type.Object({}, { additionalProperties: false })

@@ -17,7 +17,7 @@ function isValid(pem: string, time: number): boolean {
 }
 
 for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
-  test(`a SAML signing certificate made while the clock was ${how} is valid once the clock is right`, async (t) => {
+  test(`a SAML signing certificate created while the clock was ${how} is valid once the clock is right`, async (t) => {
     const time = { now: wrong }
     const clock = { now: () => time.now, monotonic: () => performance.now() }
     const { call } = await startApi(t, { clock })
@@ -33,7 +33,7 @@ for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
     assert.ok(isValid(route.saml.request_signing_certificate_pem, CORRECT_TIME))
   })
 
-  test(`a stored certificate whose dates a clock ${how} chose is replaced by one of the same key at the next change`, async (t) => {
+  test(`the next change replaces a stored certificate dated by a clock ${how} by one with the same key`, async (t) => {
     const clock = { now: () => CORRECT_TIME, monotonic: () => performance.now() }
     const { call, store, account } = await startApi(t, { clock })
     const edge = await call.create('/edges/https', {})
@@ -80,6 +80,6 @@ for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
     assert.ok(isValid(renewed, CORRECT_TIME))
     const keyOf = (pem: string) => new X509Certificate(pem).publicKey.export({ type: 'spki', format: 'pem' })
     assert.equal(keyOf(renewed), keyOf(certificatePem))
-    assert.equal(await change('second'), renewed, 'a valid one stays')
+    assert.equal(await change('second'), renewed, 'a valid certificate is kept')
   })
 }

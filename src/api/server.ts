@@ -50,12 +50,12 @@ declare module 'fastify' {
   }
 }
 
-/** How long calls under way may take once the server stops; nobody else is waited for. */
+/** Grace period of calls in flight when the server stops. */
 const CLOSE_TIMEOUT_MS = 5_000
 const MAX_BODY_BYTES = 1024 * 1024
-/** Who may change a secret may read it, where the documents show it. */
+/** The role that may change a secret may also read it, where the API returns secrets. */
 const ROLE_FOR_SECRETS = 'developer'
-// A body is taken as it is: nothing is converted, filled in or left out before it has been checked.
+// Validates the body as sent: no coercion, no defaults, no removal.
 const VALIDATION = {
   coerceTypes: false,
   useDefaults: false,
@@ -67,14 +67,14 @@ const VALIDATION = {
 
 /** The management API on its listener. */
 export interface Api {
-  /** Binds the address and answers with the one really bound. */
+  /** Binds the address and returns the actual one. */
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
   close(): Promise<void>
-  /** The server itself, for pages that are served beside the API. */
+  /** The underlying server, for pages beside the API. */
   readonly http: FastifyInstance
-  /** The hook that finds out who calls, for routes that are served beside those of the API. */
+  /** The authentication hook, for routes beside the API. */
   readonly authenticate: onRequestHookHandler
-  /** What answers `/healthz` and `/readyz`, for a listener of their own. */
+  /** The handlers of `/healthz` and `/readyz`, for a listener of their own. */
   readonly probes: Probes
 }
 
@@ -85,11 +85,11 @@ export interface ApiOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics?: Registry
-  /** Answers when all parts are ready, throws why not otherwise. */
+  /** Resolves when all parts are ready, throws the reason otherwise. */
   readonly ready?: () => Promise<void>
 }
 
-/** Builds the API: every route comes from the list of operations. */
+/** Creates the API: mounts every operation and the pages beside them. */
 export function createApi(options: ApiOptions): Api {
   const { store, parts, config, clock, log } = options
   const withSecrets = createRenderContext(config.apiUrl, true)
@@ -109,10 +109,10 @@ export function createApi(options: ApiOptions): Api {
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => callIds.next(clock.now()),
     rewriteUrl: ({ url = '/' }) => (url.includes('//') ? normalizeTarget(url) : url),
-    // Node would refuse a request without Host before it comes here, and without a body.
+    // Node would reject a request without Host itself, without the API's error body.
     http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     requestTimeout: 30_000,
-    // Longer than an idle connection is kept: only those that do not read what they asked for get here.
+    // Longer than keepAliveTimeout: closes only clients that do not read their response.
     connectionTimeout: 120_000,
     keepAliveTimeout: 60_000,
     forceCloseConnections: 'idle',
@@ -120,7 +120,7 @@ export function createApi(options: ApiOptions): Api {
     clientErrorHandler: handleClientError,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
   })
-  // Node looks an address up when it is first asked for, and a closed socket has none; calls are recorded after their end.
+  // Node resolves the peer address lazily and a closed socket has none, but calls are recorded after their end.
   http.server.on('connection', (socket: Socket) => {
     if (readEnds(socket) === undefined) socket.destroy()
   })
@@ -142,7 +142,7 @@ export function createApi(options: ApiOptions): Api {
   }
   http.addContentTypeParser('application/json', bodyReader.parser(parseJson))
 
-  // Official clients send commands with text that says it is JSON, or without saying what it is.
+  // Official clients send commands with a text body, some of them without a content type.
   const parseOther = (request: FastifyRequest, body: Buffer): undefined => {
     if (request.isOriginal && isCommand(request.url.split('?')[0]!)) return undefined
     if (!rejectsBody(request)) throw problem('content_type', request.headers['content-type'])
@@ -189,9 +189,9 @@ export function createApi(options: ApiOptions): Api {
       method: operation.method,
       url: operation.path.replace(/\{([a-z_]+)\}/g, ':$1'),
       config: { record, bodiless: body === undefined },
-      // Answers are made field by field from the declarations, so they need no schema to be written by.
+      // Responses are rendered from the declarations, so they need no response schema.
       schema: body === undefined ? {} : { body },
-      // One hook for all that can be said before the body is read: each costs every call.
+      // One hook for all checks before the body: every hook costs every call.
       onRequest: (request, reply, done) => {
         authenticate.call(http, request, reply, (error) => {
           if (error !== undefined) return done(error)
@@ -263,15 +263,15 @@ export function createApi(options: ApiOptions): Api {
 }
 
 /**
- * The path that is meant. Clients of a proxy send the whole address (RFC 9112 section 3.2.2), and some clients join a
- * base address that ends in a slash with a path that begins with one.
+ * Normalises the request target. Clients of a proxy send the absolute form (RFC 9112 section 3.2.2), and some clients
+ * join a base URL that ends in a slash with a path that begins with one.
  */
 function normalizeTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
   return path.replace(/^[^?]*/, (path) => path.replace(/\/{2,}/g, '/'))
 }
 
-/** The value that a JSON body says; throws what is wrong with it. */
+/** Parses a JSON body; throws a `Problem` if it is invalid. */
 function parseBody(body: Buffer): unknown {
   if (!isUtf8(body)) throw problem('malformed_json', 'it is not UTF-8.')
   const text = body.toString()
@@ -291,7 +291,7 @@ function nulProblem(field: string): Problem {
   return field === '' ? problem('invalid_field', sentence) : fieldProblem(field, 'invalid_field', sentence)
 }
 
-/** Fields of a body whose empty text means that they are not given. */
+/** The fields of a body whose empty string means unset. */
 function emptyMeansUnset(body: TSchema | undefined): string[] {
   const { properties = {} } = (body ?? {}) as { properties?: Record<string, Record<string, unknown>> }
   return Object.keys(properties).filter((name) => properties[name]!['x-empty-means-unset'] === true)
@@ -302,12 +302,12 @@ function dropEmpty(body: unknown, name: string): void {
   if (fields?.[name] === '') delete fields[name]
 }
 
-/** True for requests that must not bring a body; official clients send one everywhere. */
+/** Whether a request must not have a body; official clients always send one. */
 function rejectsBody({ isOriginal, routeOptions }: FastifyRequest): boolean {
   return !isOriginal && (routeOptions.config as { bodiless?: boolean }).bodiless === true
 }
 
-/** True for a request whose head says that a body comes. Whether one in chunks is empty shows when it is read. */
+/** Whether the headers declare a body. A chunked body may still turn out to be empty. */
 function declaresBody({ method, headers }: FastifyRequest): boolean {
   if (headers['transfer-encoding'] !== undefined) return method !== 'DELETE'
   return headers['content-length'] !== undefined && headers['content-length'] !== '0'

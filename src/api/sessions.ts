@@ -6,20 +6,20 @@ import { type ApiOperation, onlineOperations } from './operations.ts'
 import { problem } from './problems.ts'
 import { type Command, commandRoutes } from './session-routes.ts'
 
-/** How a command ended: carried out, refused by the agent for a reason, failed there, or never answered. */
+/** The result of a command: done, rejected by the agent, failed there, or lost without a response. */
 export type CommandOutcome =
   | { readonly done: true }
   | { readonly done: false; readonly because: 'unsupported' | 'failed' | 'lost'; readonly reason: string }
 
 type Body = Record<string, unknown>
 
-/** What the API asks of the sessions online; every answer is about one account alone. */
+/** The online sessions, tunnels and endpoints of one account. */
 export interface Online {
   sessions(accountId: string): Body[]
   tunnels(accountId: string): Body[]
-  /** Those that tunnels make. */
+  /** The endpoints of tunnels. */
   endpoints(accountId: string): Body[]
-  /** Ids of tunnels whose labels hold these. */
+  /** Ids of the tunnels whose labels include these. */
   tunnelsWith(accountId: string, labels: Readonly<Record<string, string>>): string[]
   /** Undefined when no such session is online in this account. */
   command(accountId: string, sessionId: string, command: Command): Promise<CommandOutcome | undefined>

@@ -48,7 +48,7 @@ interface CertificateRecord {
   certificate: string
 }
 
-/** Signs what is asked for with the named authority; the times that were left open become those really signed. */
+/** Signs a certificate with the named authority and fills in the validity that the request left open. */
 async function signCertificate<T extends CertificateRecord>(
   kind: 'user' | 'host',
   record: T,
@@ -79,7 +79,7 @@ async function signCertificate<T extends CertificateRecord>(
     validUntil,
     ...options,
   }).catch((error) => {
-    // The end was worked out from the start, so the start is what to correct.
+    // The end was derived from the start, so the start is the invalid field.
     throw error instanceof CertificateProblem && error.field === 'valid_until' && record.valid_until === null
       ? fieldProblem('valid_after', 'invalid_field', `valid_after: ${error.message}`)
       : error

@@ -1,22 +1,22 @@
 import { endOfString, hasAtMostValues } from '../base/json-size.ts'
 
 const MAX_DEPTH = 32
-/** More than any body here needs; each costs time before a schema can refuse it. */
+/** More than any body needs; each value costs time before the schema can reject it. */
 const MAX_VALUES = 20_000
 const FORBIDDEN_KEYS = new Set(['__proto__', 'constructor', 'prototype'])
 
 /**
- * Parses JSON the way a careful caller would want it: a key given twice, a key that could reach an object's
- * prototype, or deeper nesting than any body here needs is refused instead of silently resolved.
+ * Parses JSON strictly: rejects duplicate keys, keys that could reach an object's prototype, and nesting deeper than
+ * any body needs.
  */
 export function parseStrictJson(text: string): unknown {
   if (!hasAtMostValues(text, MAX_VALUES)) throw new SyntaxError(`it holds more than ${MAX_VALUES} values.`)
-  const value = parseJson(text) // Syntax first, so that the scan below can trust the form.
+  const value = parseJson(text) // Syntax first: the scan below assumes valid JSON.
   rejectUnsafe(text)
   return value
 }
 
-/** The engine's complaint quotes what stands around the mistake, which may be a secret. */
+/** V8's message quotes the text around the mistake, which may be a secret; this drops it. */
 function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -26,7 +26,7 @@ function parseJson(text: string): unknown {
 }
 
 function rejectUnsafe(text: string): void {
-  // One set of keys for each open object, undefined for each open array.
+  // A set of keys per open object, undefined per open array.
   const scopes: (Set<string> | undefined)[] = []
   let expectKey = false
   for (let index = 0; index < text.length; index++) {
@@ -63,6 +63,6 @@ function rejectUnsafe(text: string): void {
 
 function addKey(keys: Set<string>, key: string): void {
   if (FORBIDDEN_KEYS.has(key)) throw new SyntaxError(`the key "${key}" is not allowed.`)
-  if (keys.has(key)) throw new SyntaxError(`the key "${key}" stands in one object twice.`)
+  if (keys.has(key)) throw new SyntaxError(`the key "${key}" appears twice in one object.`)
   keys.add(key)
 }

@@ -4,7 +4,7 @@ import type { ApiCall } from './call.ts'
 import { crud } from './crud.ts'
 import { problem } from './problems.ts'
 
-/** An account without an administrator could never be changed again. */
+/** Rejects a change that would leave the account without an active administrator. */
 async function requireOtherAdmin(
   id: string,
   { tx, principal }: ApiCall & { tx: Transaction },
@@ -19,12 +19,12 @@ async function requireOtherAdmin(
   }
 }
 
-/** What is known elsewhere of a user that was changed or deleted here no longer holds. */
+/** Invalidates cached state of a changed or deleted user. */
 function invalidateUser(id: string, { parts, principal, log }: ApiCall): void {
   parts.auth.forget(id)
   parts.signedIn
     ?.revalidate(principal.accountId, id)
-    .catch((error) => log.warn({ err: error, user: id }, 'the sessions of a user could not be ended'))
+    .catch((error) => log.warn({ err: error, user: id }, 'user sessions not revalidated'))
 }
 
 export const users = crud(User, {
