@@ -7,14 +7,14 @@ import {
   NewerSchema,
   StoreUnavailable,
 } from '../store/index.ts'
-import type { MadeAccount } from './create-account.ts'
+import type { CreatedAccount } from './create-account.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 import { type RunningServer, startServer } from './index.ts'
-import { isReadByPerson } from './secret-output.ts'
-import { BadSetting, readSettings, type Settings, settingsHelp } from './settings.ts'
-import { findSubcommand, Refused, subcommands } from './subcommands.ts'
+import { isTerminalOutput } from './secret-output.ts'
+import { formatSettingsHelp, InvalidSetting, readSettings, type ServerSettings } from './settings.ts'
+import { CommandError, findSubcommand, subcommands } from './subcommands.ts'
 
-function help(): string {
+function formatHelp(): string {
   return `adit server: the platform, in one process
 
 Usage
@@ -22,17 +22,20 @@ Usage
 ${subcommands.map(({ words, help: text }) => `  adit server ${words.padEnd(28)}${text}`).join('\n')}
 
 Flags, each with its environment variable
-${settingsHelp()}
+${formatSettingsHelp()}
 
 An address with port 0 means any free port; false switches that listener off.
 `
 }
 
-function welcome({ credentials, made, databaseAway }: RunningServer, settings: Settings): string {
+function formatWelcome(
+  { credentials, made, databaseError }: RunningServer,
+  settings: ServerSettings,
+): string {
   const lines = ['', 'Adit is ready.']
-  if (databaseAway !== undefined)
+  if (databaseError !== undefined)
     lines.push(
-      `Its database is away, though. ${databaseAway}`,
+      `Its database is away, though. ${databaseError}`,
       'Until it is back, edges and agents go on with what was last known; the API answers 503.',
     )
   lines.push(`  API and dashboard   ${credentials.api_url}`)
@@ -40,42 +43,46 @@ function welcome({ credentials, made, databaseAway }: RunningServer, settings: S
   if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
   if (credentials.agent_addr !== null) lines.push(`  Agents              ${credentials.agent_addr}`)
   if (credentials.ssh_addr !== null) lines.push(`  SSH gateway         ${credentials.ssh_addr}`)
-  if (made !== undefined) lines.push('', ...firstStart(made, credentials, settings))
+  if (made !== undefined) lines.push('', ...formatFirstStart(made, credentials, settings))
   lines.push('', 'Next, in another terminal, give a local service a public URL:', '  bin/adit http 3000', '')
   return lines.join('\n')
 }
 
-function firstStart(made: MadeAccount, { api_url }: CredentialsFile, { dataDir }: Settings): string[] {
+function formatFirstStart(
+  account: CreatedAccount,
+  { api_url }: CredentialsFile,
+  { dataDir }: ServerSettings,
+): string[] {
   const file = join(dataDir, 'credentials.json')
-  if (!isReadByPerson())
+  if (!isTerminalOutput())
     return [
       'This is the first start, so an account was made. Its API key and authtoken are in',
       `${file}, which its owner alone can read; they are printed to terminals only.`,
       '',
-      `Sign in to the dashboard at ${api_url}/dashboard/ as ${made.email}; this makes the password:`,
-      `  bin/adit server user password ${made.email} --data-dir ${dataDir}`,
+      `Sign in to the dashboard at ${api_url}/dashboard/ as ${account.email}; this makes the password:`,
+      `  bin/adit server user password ${account.email} --data-dir ${dataDir}`,
     ]
   return [
     'This is the first start, so an account was made. Its secrets are shown this once',
     `and kept in ${file}:`,
-    `  API key     ${made.apiKey.reveal()}`,
-    `  Authtoken   ${made.authtoken.reveal()}`,
+    `  API key     ${account.apiKey.reveal()}`,
+    `  Authtoken   ${account.authtoken.reveal()}`,
     '',
     `Sign in to the dashboard at ${api_url}/dashboard/ with`,
-    `  Email       ${made.email}`,
-    `  Password    ${made.password.reveal()}`,
+    `  Email       ${account.email}`,
+    `  Password    ${account.password.reveal()}`,
     'The password is shown this once and kept nowhere; "adit server user password" makes another.',
   ]
 }
 
 /** Errors of the store whose text is meant for the terminal. */
-const SPOKEN_FOR = [MasterKeyRefused, NewerSchema, StoreUnavailable, BackupRefused, DatabaseRefused]
+const USER_FACING_ERRORS = [MasterKeyRefused, NewerSchema, StoreUnavailable, BackupRefused, DatabaseRefused]
 
 /** Sentences for what can go wrong before anything runs; anything else is a bug and shown whole. */
-function explain(error: unknown): string | undefined {
-  if (error instanceof BadSetting || error instanceof Refused) return error.message
+function describeError(error: unknown): string | undefined {
+  if (error instanceof InvalidSetting || error instanceof CommandError) return error.message
   if (error instanceof Failpoint) return error.message
-  if (SPOKEN_FOR.some((kind) => error instanceof kind)) return (error as Error).message
+  if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (code === 'EADDRINUSE')
     return `${address}:${port} is in use by another program. Stop it, or choose another address (adit server --help).`
@@ -91,22 +98,22 @@ function explain(error: unknown): string | undefined {
 /** `adit server …`; answers with the exit code, or ends the process with 1 when the server could not start. */
 export async function runServer(args: readonly string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
-    process.stdout.write(help())
+    process.stdout.write(formatHelp())
     return 0
   }
   try {
-    const found = findSubcommand(args)
-    if (found !== undefined) {
-      await found.command.run(found.words, readSettings(found.flags, process.env))
+    const match = findSubcommand(args)
+    if (match !== undefined) {
+      await match.command.run(match.words, readSettings(match.flags, process.env))
       return 0
     }
     const settings = readSettings(args, process.env)
     await serve(settings)
     return 0
   } catch (error) {
-    const sentence = explain(error)
+    const message = describeError(error)
     process.stderr.write(
-      sentence === undefined ? `ERROR:  ${(error as Error).stack}\n` : `ERROR:  ${sentence}\n`,
+      message === undefined ? `ERROR:  ${(error as Error).stack}\n` : `ERROR:  ${message}\n`,
     )
     // Not `return 1`: whatever is left of a failed start must not keep the process alive.
     process.exit(1)
@@ -114,27 +121,29 @@ export async function runServer(args: readonly string[]): Promise<number> {
 }
 
 /** What is under way has 30 s; whatever holds up the rest, nobody waits for it much longer (P9). */
-const STOP_MS = 35_000
+const STOP_TIMEOUT_MS = 35_000
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
 /** Runs until a signal asks to stop; a second signal does not wait for anything. */
-async function serve(settings: Settings): Promise<void> {
+async function serve(settings: ServerSettings): Promise<void> {
   // Heard from the very start on: whoever reads that the server is ready may stop it at once.
   const signal = new Promise<void>((resolve) => {
     for (const name of STOP_SIGNALS) process.once(name, () => resolve())
   })
   // Also while the server is still starting: a start that hangs must not make the process deaf to signals.
-  void signal.then(limitStop)
+  void signal.then(enforceStopTimeout)
   const server = await startServer(settings)
-  process.stdout.write(welcome(server, settings))
+  process.stdout.write(formatWelcome(server, settings))
   await signal
   await server.stop()
 }
 
-function limitStop(): void {
+function enforceStopTimeout(): void {
   for (const name of STOP_SIGNALS) process.once(name, () => process.exit(1))
   setTimeout(() => {
-    process.stderr.write(`ERROR:  not everything had ended ${STOP_MS / 1000} seconds after the signal.\n`)
+    process.stderr.write(
+      `ERROR:  not everything had ended ${STOP_TIMEOUT_MS / 1000} seconds after the signal.\n`,
+    )
     process.exit(1)
-  }, STOP_MS).unref()
+  }, STOP_TIMEOUT_MS).unref()
 }

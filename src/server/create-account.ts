@@ -6,27 +6,30 @@ import { givePassword, type Passwords } from '../dashboard/index.ts'
 import type { DurableStore, Store } from '../store/index.ts'
 
 /** A new account whose administrator can sign in to the dashboard. */
-export interface MadeAccount extends NewAccount {
+export interface CreatedAccount extends NewAccount {
   readonly email: string
   readonly password: Secret
 }
 
 /** What it takes to make passwords. */
-interface Means {
+interface AccountDependencies {
   readonly store: DurableStore
   readonly passwords: Passwords
   readonly clock: Clock
 }
 
 /** Somebody who can be given a password. */
-interface Whom {
+interface UserRef {
   readonly account: string
   readonly id: string
   readonly email: string
 }
 
 /** Makes a new password for a user, on behalf of the operator. */
-export function givePasswordTo({ store, passwords, clock }: Means, user: Whom): Promise<Secret> {
+export function resetPassword(
+  { store, passwords, clock }: AccountDependencies,
+  user: UserRef,
+): Promise<Secret> {
   return givePassword({ store, passwords }, user, {
     account: user.account,
     principal: undefined,
@@ -42,24 +45,32 @@ export function givePasswordTo({ store, passwords, clock }: Means, user: Whom): 
 }
 
 /** Makes an account, and a password for its administrator. */
-export async function makeAccount(means: Means, name: string, email: string): Promise<MadeAccount> {
-  const made = await createAccount(means.store, { name, email, clock: means.clock })
-  const password = await givePasswordTo(means, { account: made.accountId, id: made.userId, email })
-  return { ...made, email, password }
+export async function createAccountWithPassword(
+  dependencies: AccountDependencies,
+  name: string,
+  email: string,
+): Promise<CreatedAccount> {
+  const account = await createAccount(dependencies.store, { name, email, clock: dependencies.clock })
+  const password = await resetPassword(dependencies, {
+    account: account.accountId,
+    id: account.userId,
+    email,
+  })
+  return { ...account, email, password }
 }
 
 /** The users of all accounts that have this address. */
-export async function usersWithEmail(store: Store, email: string): Promise<Whom[]> {
-  const found: Whom[] = []
-  let after: string | undefined
+export async function findUsersByEmail(store: Store, email: string): Promise<UserRef[]> {
+  const users: UserRef[] = []
+  let cursor: string | undefined
   for (;;) {
-    const accounts = await store.scan('accounts', { limit: 100, after })
+    const accounts = await store.scan('accounts', { limit: 100, after: cursor })
     for (const { id: account } of accounts) {
       const holder = await store.holder(`user_email@${account}`, email.toLowerCase())
       const user = holder && (await store.get('users', account, holder.id))
-      if (user !== undefined) found.push({ account, id: user.id, email: user.data.email as string })
+      if (user !== undefined) users.push({ account, id: user.id, email: user.data.email as string })
     }
-    if (accounts.length < 100) return found
-    after = accounts.at(-1)!.id
+    if (accounts.length < 100) return users
+    cursor = accounts.at(-1)!.id
   }
 }

@@ -12,37 +12,37 @@ export function createCredentialWatch(registry: Pick<Registry, 'changeAcl' | 'en
   const credentials = new Map<string, { owner: string; acl: string }>()
   const inactive = new Set<string>()
 
-  function seen(id: string, row: Row): void {
+  function onCredential(id: string, row: Row): void {
     const { owner_id, acl } = row.data as { owner_id: string; acl: string[] }
-    const before = credentials.get(id)
+    const previous = credentials.get(id)
     const text = JSON.stringify(acl)
     credentials.set(id, { owner: owner_id, acl: text })
-    if (before !== undefined && before.acl !== text) registry.changeAcl(id, acl)
+    if (previous !== undefined && previous.acl !== text) registry.changeAcl(id, acl)
   }
 
-  function gone(id: string): void {
+  function onCredentialDeleted(id: string): void {
     if (credentials.delete(id)) registry.endCredential(id, 'The credential of this session was deleted.')
   }
 
-  function ownerSeen(id: string, active: boolean): void {
-    const was = !inactive.has(id)
+  function onOwner(id: string, active: boolean): void {
+    const wasActive = !inactive.has(id)
     if (active) inactive.delete(id)
     else inactive.add(id)
-    if (was && !active)
+    if (wasActive && !active)
       for (const [credential, { owner }] of credentials)
         if (owner === id) registry.endCredential(credential, 'The owner of this credential was switched off.')
   }
 
   function apply(kind: string, id: string, row: Row | undefined): void {
-    if (kind === 'users' || kind === 'bot_users') ownerSeen(id, row?.data.active === true)
-    else if (row === undefined) gone(id)
-    else seen(id, row)
+    if (kind === 'users' || kind === 'bot_users') onOwner(id, row?.data.active === true)
+    else if (row === undefined) onCredentialDeleted(id)
+    else onCredential(id, row)
   }
 
   return {
     reset(rows) {
-      const now = new Set(rows.map(({ id }) => id))
-      for (const id of [...credentials.keys()]) if (!now.has(id)) gone(id)
+      const currentIds = new Set(rows.map(({ id }) => id))
+      for (const id of [...credentials.keys()]) if (!currentIds.has(id)) onCredentialDeleted(id)
       for (const row of rows) apply(row.kind, row.id, row)
     },
     change(changes) {

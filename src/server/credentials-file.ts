@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { writeWholeFile } from './atomic-file.ts'
+import { writeFileAtomic } from './atomic-file.ts'
 
 /** What `credentials.json` in the data directory tells programs on this machine: where everything is, and how to get in. */
 export interface CredentialsFile {
@@ -14,14 +14,14 @@ export interface CredentialsFile {
   readonly ssh_addr: string | null
 }
 
-function pathIn(dataDir: string): string {
+function credentialsPath(dataDir: string): string {
   return join(dataDir, 'credentials.json')
 }
 
 /** The file as it stands; undefined when there is none that can be read. */
 export async function readCredentialsFile(dataDir: string): Promise<Partial<CredentialsFile> | undefined> {
   try {
-    return JSON.parse(await readFile(pathIn(dataDir), 'utf8')) as Partial<CredentialsFile>
+    return JSON.parse(await readFile(credentialsPath(dataDir), 'utf8')) as Partial<CredentialsFile>
   } catch {
     return undefined
   }
@@ -29,5 +29,5 @@ export async function readCredentialsFile(dataDir: string): Promise<Partial<Cred
 
 /** Writes the file as a whole, readable for its owner alone. */
 export async function writeCredentialsFile(dataDir: string, content: CredentialsFile): Promise<void> {
-  await writeWholeFile(pathIn(dataDir), `${JSON.stringify(content, null, 2)}\n`, 0o600)
+  await writeFileAtomic(credentialsPath(dataDir), `${JSON.stringify(content, null, 2)}\n`, 0o600)
 }

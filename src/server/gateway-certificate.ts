@@ -4,7 +4,7 @@ import { createSecureContext, type SecureContext } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import type { Authority, Certs } from '../certs/index.ts'
-import { keepFresh } from './auto-renew.ts'
+import { startAutoRenew } from './auto-renew.ts'
 
 const RENEW_AFTER_MS = 20 * 24 * 60 * 60 * 1000
 const CIPHERS =
@@ -16,41 +16,41 @@ export async function createGatewayCertificate(
   hosts: readonly string[],
   { clock, log }: { clock: Clock; log: Logger },
 ) {
-  const certificate = await keepFresh({
-    async make(now) {
+  const certificate = await startAutoRenew({
+    async issue(now) {
       const leaf = await authority.issueLeaf({
         names: hosts.filter((host) => isIP(host) === 0),
         ips: hosts.filter((host) => isIP(host) !== 0),
         now,
       })
-      return agentContext(leaf.certificatePem, leaf.privateKeyPem.reveal())
+      return createAgentContext(leaf.certificatePem, leaf.privateKeyPem.reveal())
     },
     renewAfterMs: RENEW_AFTER_MS,
     clock,
     log,
-    what: 'gateway certificate',
+    name: 'gateway certificate',
   })
   return { context: certificate.current, check: certificate.check, stop: certificate.stop }
 }
 
-const CONTEXTS_KEPT = 1000
+const MAX_CACHED_CONTEXTS = 1000
 
 /** Certificates of agent ingresses, which have names of their own. */
-export function agentContexts(certs: Pick<Certs, 'agentCertificate'>) {
+export function createAgentContexts(certs: Pick<Certs, 'agentCertificate'>) {
   const byVersion = new Map<string, SecureContext>()
   return async (serverName: string): Promise<SecureContext | undefined> => {
-    const found = await certs.agentCertificate(serverName)
-    if (found === undefined) return undefined
-    const known = byVersion.get(found.version)
-    if (known !== undefined) return known
-    if (byVersion.size >= CONTEXTS_KEPT) byVersion.clear()
-    const context = agentContext(found.certPem, found.keyPem)
-    byVersion.set(found.version, context)
+    const certificate = await certs.agentCertificate(serverName)
+    if (certificate === undefined) return undefined
+    const cached = byVersion.get(certificate.version)
+    if (cached !== undefined) return cached
+    if (byVersion.size >= MAX_CACHED_CONTEXTS) byVersion.clear()
+    const context = createAgentContext(certificate.certPem, certificate.keyPem)
+    byVersion.set(certificate.version, context)
     return context
   }
 }
 
-function agentContext(cert: string, key: string): SecureContext {
+function createAgentContext(cert: string, key: string): SecureContext {
   return createSecureContext({
     cert,
     key,

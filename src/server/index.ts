@@ -45,20 +45,26 @@ import {
   openStore,
   type Store,
 } from '../store/index.ts'
-import { openFilesLimit, placesFor } from './connection-limits.ts'
-import { type MadeAccount, makeAccount } from './create-account.ts'
+import { computeConnectionLimits, openFilesLimit } from './connection-limits.ts'
+import { type CreatedAccount, createAccountWithPassword } from './create-account.ts'
 import { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { createFreshness } from './freshness.ts'
-import { agentContexts, createGatewayCertificate } from './gateway-certificate.ts'
-import { createSharedLogins } from './login-sync.ts'
-import { exposePlatform } from './metrics.ts'
-import { nodeId } from './node-id.ts'
+import { createAgentContexts, createGatewayCertificate } from './gateway-certificate.ts'
+import { createLoginSync } from './login-sync.ts'
+import { registerPlatformMetrics } from './metrics.ts'
+import { loadNodeId } from './node-id.ts'
 import { listeners, observers } from './observers.ts'
 import { lockRoles } from './role-locks.ts'
 import { openRootAuthority } from './root-authority.ts'
-import { servedCertificates } from './served-certificates.ts'
-import { BadSetting, masterKeyFileOf, ROLES, type RoleName, type Settings } from './settings.ts'
+import { createServedCertificates } from './served-certificates.ts'
+import {
+  InvalidSetting,
+  ROLES,
+  type RoleName,
+  resolveMasterKeyFile,
+  type ServerSettings,
+} from './settings.ts'
 import { openSshHostIdentity } from './ssh-host-identity.ts'
 import { VERSION } from './version.ts'
 
@@ -66,14 +72,14 @@ import { VERSION } from './version.ts'
 export interface RunningServer {
   readonly credentials: CredentialsFile
   /** Set on the very first start, when the account was made. */
-  readonly made: MadeAccount | undefined
+  readonly made: CreatedAccount | undefined
   /** Why the database cannot be used, when this start went on without it. */
-  readonly databaseAway: string | undefined
+  readonly databaseError: string | undefined
   stop(): Promise<void>
 }
 
 /** Something that starts and stops with the server. */
-interface Part {
+interface Lifecycle {
   start(): Promise<void>
   stop(): Promise<void>
 }
@@ -82,22 +88,22 @@ interface Part {
 const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
 
 /** What a failed start had started is a moment old: nothing of it is worth waiting for longer. */
-const MAX_CLEANUP_MS = 5_000
+const CLEANUP_TIMEOUT_MS = 5_000
 
 /** What is known only once the listeners are bound. */
-interface Bound {
+interface BoundAddresses {
   apiUrl: string
   httpPort: number
   httpsPort: number
 }
 
 /** A random secret that is the same on every node and after every start. */
-async function secretSetting(store: Store, name: string): Promise<string> {
-  const known = await store.setting(name)
-  if (known !== undefined) return known
-  const made = randomBytes(32).toString('base64')
-  await store.putSetting(name, made, { secret: true })
-  return made
+async function loadOrCreateSecret(store: Store, name: string): Promise<string> {
+  const stored = await store.setting(name)
+  if (stored !== undefined) return stored
+  const secret = randomBytes(32).toString('base64')
+  await store.putSetting(name, secret, { secret: true })
+  return secret
 }
 
 /** Other addresses for OAuth providers, from the file the operator named. */
@@ -106,19 +112,22 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
   try {
     return JSON.parse(await readFile(file, 'utf8')) as OauthEndpoints
   } catch (error) {
-    throw new BadSetting(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
+    throw new InvalidSetting(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
   }
 }
 
 /** Other processes can only be on a database of their own, or do what this one leaves to them. */
-function peerAddress({ peerAddr, databaseUrl, roles }: Settings) {
+function resolvePeerAddress({ peerAddr, databaseUrl, roles }: ServerSettings) {
   if (peerAddr !== 'auto') return peerAddr
-  const alone = databaseUrl === undefined && ROLES.every((role) => roles.has(role))
-  return alone ? undefined : { host: '127.0.0.1', port: 0 }
+  const isStandalone = databaseUrl === undefined && ROLES.every((role) => roles.has(role))
+  return isStandalone ? undefined : { host: '127.0.0.1', port: 0 }
 }
 
 /** Where agents can dial this node: what the operator says, or the address bound unless that is every one. */
-function agentAddressOf({ agentPublicAddr }: Settings, boundAddr: string | null): string | undefined {
+function resolveAgentAddress(
+  { agentPublicAddr }: ServerSettings,
+  boundAddr: string | null,
+): string | undefined {
   if (agentPublicAddr === false || boundAddr === null) return undefined
   if (agentPublicAddr !== undefined) return agentPublicAddr
   return /^(0\.0\.0\.0|\[?::\]?):/.test(boundAddr) ? undefined : boundAddr
@@ -128,9 +137,9 @@ function agentAddressOf({ agentPublicAddr }: Settings, boundAddr: string | null)
  * Starts parts one after the other. Each is registered to be stopped before it starts: a start that fails halfway may
  * have opened a listener already.
  */
-async function startInOrder(running: AsyncDisposableStack, parts: readonly Part[]): Promise<void> {
+async function startInOrder(disposables: AsyncDisposableStack, parts: readonly Lifecycle[]): Promise<void> {
   for (const part of parts) {
-    running.defer(() => part.stop())
+    disposables.defer(() => part.stop())
     await part.start()
     failpoint('server.start')
   }
@@ -147,22 +156,25 @@ export interface ServerLimits {
  * Wires the parts and starts them; the only file that knows them all. A start that fails stops whatever it had started
  * before it throws.
  */
-export async function startServer(settings: Settings, limits: ServerLimits = {}): Promise<RunningServer> {
+export async function startServer(
+  settings: ServerSettings,
+  limits: ServerLimits = {},
+): Promise<RunningServer> {
   const log = createLog('adit', settings.logLevel)
   const clock = systemClock
-  const running = new AsyncDisposableStack()
+  const disposables = new AsyncDisposableStack()
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
   try {
-    running.use(lockRoles(settings.dataDir, settings.roles))
+    disposables.use(lockRoles(settings.dataDir, settings.roles))
     const store = await openStore({
       url: settings.databaseUrl,
       dataDir: settings.dataDir,
-      masterKeyFile: masterKeyFileOf(settings),
+      masterKeyFile: resolveMasterKeyFile(settings),
       keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
       clock,
       log,
     })
-    running.defer(() => store.close())
+    disposables.defer(() => store.close())
     const { authority, file: caFile } = await openRootAuthority({
       store,
       dataDir: settings.dataDir,
@@ -171,24 +183,24 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     })
     const first = await firstAccount(store)
     const passwords = createPasswords()
-    const made =
+    const createdAccount =
       first === undefined
-        ? await makeAccount({ store, passwords, clock }, 'default', `admin@${settings.domain}`)
+        ? await createAccountWithPassword({ store, passwords, clock }, 'default', `admin@${settings.domain}`)
         : undefined
-    const operatorAccount = made?.accountId ?? first?.id ?? ''
+    const operatorAccount = createdAccount?.accountId ?? first?.id ?? ''
     const metrics = new MetricsRegistry()
     const auth = createAuth({ store, clock })
     const restrictions = createIpRestrictions({ store })
-    const bound: Bound = { apiUrl: settings.apiUrl ?? '', httpPort: 0, httpsPort: 0 }
+    const boundAddresses: BoundAddresses = { apiUrl: settings.apiUrl ?? '', httpPort: 0, httpsPort: 0 }
     const publicAddress = {
       domain: settings.domain,
       // Programs other than browsers and curl rarely resolve names below localhost.
       tcpHost: settings.domain.endsWith('localhost') ? 'localhost' : `tcp.${settings.domain}`,
       get httpPort() {
-        return settings.publicHttpPort ?? bound.httpPort
+        return settings.publicHttpPort ?? boundAddresses.httpPort
       },
       get httpsPort() {
-        return settings.publicHttpsPort ?? bound.httpsPort
+        return settings.publicHttpsPort ?? boundAddresses.httpsPort
       },
     }
 
@@ -198,7 +210,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       allow: settings.outboundAllow,
       ...(settings.acmeCa !== undefined && { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
     })
-    running.defer(async () => void (await Promise.all([outbound.close(), acmeOutbound.close()])))
+    disposables.defer(async () => void (await Promise.all([outbound.close(), acmeOutbound.close()])))
     const certs = createCerts({
       store,
       authority,
@@ -225,9 +237,9 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     })
     const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
 
-    const node = await nodeId(settings.dataDir)
+    const node = await loadNodeId(settings.dataDir)
     const deliveries = createOutboundThread({ allow: settings.outboundAllow })
-    running.defer(() => deliveries.close())
+    disposables.defer(() => deliveries.close())
     const events = createEvents({
       store,
       outbound: deliveries,
@@ -235,14 +247,14 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       clock,
       log,
       metrics,
-      apiUrl: () => bound.apiUrl,
+      apiUrl: () => boundAddresses.apiUrl,
       jobs: settings.roles.has('jobs'),
       endpoints: endpointsFrom(process.env),
     })
 
     const idpHost = `idp.${settings.domain}`
     const idpUrl = () => publicUrl('https', idpHost, publicAddress.httpsPort)
-    const sharedLogins = createSharedLogins({
+    const loginSync = createLoginSync({
       records: openLoginRecords(store),
       clock,
       log,
@@ -251,9 +263,9 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     const logins = createLogins({
       outbound,
       clock,
-      ledger: sharedLogins.ledger,
+      ledger: loginSync.ledger,
       idpUrl,
-      key: new Secret(Buffer.from(await secretSetting(store, 'login.key'), 'base64')),
+      key: new Secret(Buffer.from(await loadOrCreateSecret(store, 'login.key'), 'base64')),
       oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
       callbackLimit: settings.loginRateLimit,
     })
@@ -289,8 +301,8 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       },
     })
     const requestLog = new RequestLog()
-    const places = placesFor(await openFilesLimit())
-    const sessionPlaces = new Admission({ total: places.sessions })
+    const connectionLimits = computeConnectionLimits(await openFilesLimit())
+    const sessionAdmission = new Admission({ total: connectionLimits.sessions })
     const edge = createEdge({
       tunnels: registry,
       observe: observers(log, events.observer, requestLog),
@@ -300,7 +312,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       loginHost: { name: idpHost, entry: logins.host },
       clock,
       log,
-      certificates: servedCertificates(certs),
+      certificates: createServedCertificates(certs),
       dial: createDial({ allow: settings.outboundAllow, own: settings.publicIps }),
       config: {
         http: settings.httpAddr ?? false,
@@ -308,13 +320,13 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
         ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
         ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
-        maxConnections: places.visitors,
+        maxConnections: connectionLimits.clients,
         isShared: settings.sharedSources,
       },
     })
     let agentAddr: string | null = null
     const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], { clock, log })
-    const peerAddr = peerAddress(settings)
+    const peerAddr = resolvePeerAddress(settings)
     const cluster =
       peerAddr &&
       createCluster({
@@ -322,19 +334,19 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         id: randomUUID(),
         registry,
         released: () => claims.settled(),
-        secret: new Secret(Buffer.from(await secretSetting(store, 'cluster.secret'), 'base64')),
+        secret: new Secret(Buffer.from(await loadOrCreateSecret(store, 'cluster.secret'), 'base64')),
         secureContext: nodeCertificate.context,
         get authorityPem() {
           return authority.certificatePem
         },
         listen: settings.roles.has('gateway') ? peerAddr : undefined,
         advertise: settings.peerAdvertise,
-        agentAddress: () => agentAddressOf(settings, agentAddr),
+        agentAddress: () => resolveAgentAddress(settings, agentAddr),
         clock,
         log,
       })
     const resume = createResume(
-      new Secret(Buffer.from(await secretSetting(store, 'sessions.resume_key'), 'base64')),
+      new Secret(Buffer.from(await loadOrCreateSecret(store, 'sessions.resume_key'), 'base64')),
     )
     const agentHosts = [
       'localhost',
@@ -345,7 +357,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       (settings.agentPublicAddr && parseHostPort(settings.agentPublicAddr)?.host.replace(/^\[|\]$/g, '')) ||
         '',
     ]
-    const certificate = await createGatewayCertificate(
+    const gatewayCertificate = await createGatewayCertificate(
       authority,
       [...new Set(agentHosts)].filter((host) => host !== ''),
       { clock, log },
@@ -365,9 +377,9 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       binder,
       authenticate: auth.authtoken,
       admits,
-      secureContext: certificate.context,
-      namedContext: agentContexts(certs),
-      sessions: sessionPlaces,
+      secureContext: gatewayCertificate.context,
+      namedContext: createAgentContexts(certs),
+      sessions: sessionAdmission,
       isShared: settings.sharedSources,
       ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
       region: settings.region,
@@ -394,7 +406,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),
       admits,
       requestLog,
-      sessions: sessionPlaces,
+      sessions: sessionAdmission,
       isShared: settings.sharedSources,
       region: settings.region,
       clock,
@@ -402,7 +414,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
     })
 
     const freshness = createFreshness({ check: store.check, clock })
-    exposePlatform(metrics, {
+    registerPlatformMetrics(metrics, {
       edge,
       staleness: freshness.staleness,
       agents: () => gateway.connections,
@@ -413,7 +425,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       store,
       auth,
       restrictions,
-      apiUrl: () => bound.apiUrl,
+      apiUrl: () => boundAddresses.apiUrl,
       clock,
       log,
       passwords,
@@ -430,11 +442,11 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         events,
         online: createOnline(
           registry,
-          createRenderContext(() => bound.apiUrl),
+          createRenderContext(() => boundAddresses.apiUrl),
         ),
       },
       config: {
-        apiUrl: () => bound.apiUrl,
+        apiUrl: () => boundAddresses.apiUrl,
         domain: settings.domain,
         operatorAccount: () => operatorAccount,
         region: settings.region,
@@ -445,7 +457,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         nameSpans,
         acme: settings.acmeDirectory !== undefined,
         rateLimit: settings.apiRateLimit,
-        maxConnections: places.calls,
+        maxConnections: connectionLimits.apiCalls,
         isShared: settings.sharedSources,
         version: VERSION,
       },
@@ -484,8 +496,8 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
         ca_pem: authority.certificatePem,
       }),
     })
-    const has = (role: RoleName) => settings.roles.has(role)
-    const follow = (kinds: readonly string[], follower: Follower): Part => {
+    const hasRole = (role: RoleName) => settings.roles.has(role)
+    const follow = (kinds: readonly string[], follower: Follower): Lifecycle => {
       let following: { stop(): void } | undefined
       return {
         start: async () => {
@@ -499,7 +511,7 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       edgeStopped ??= edge.stop()
       return edgeStopped
     }
-    await startInOrder(running, [
+    await startInOrder(disposables, [
       // Probes are answered from the beginning of the start to the end of the stop.
       {
         start: async () => void (settings.probeAddr && (await probes.listen(settings.probeAddr))),
@@ -522,15 +534,15 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       { start: async () => {}, stop: async () => nameWatch.stop() },
       events,
       certs,
-      { start: async () => void (has('dns') && (await zones.start())), stop: zones.stop },
+      { start: async () => void (hasRole('dns') && (await zones.start())), stop: zones.stop },
       {
-        start: async () => void (has('dns') && (await dns?.start())),
+        start: async () => void (hasRole('dns') && (await dns?.start())),
         stop: async () => void (await dns?.stop()),
       },
       { start: async () => {}, stop: logins.close },
-      { start: () => sharedLogins.start(logins.hear), stop: sharedLogins.stop },
+      { start: () => loginSync.start(logins.hear), stop: loginSync.stop },
       // First what is to be served, then the doors.
-      ...(has('edge') ? [follow(edge.kinds, edge.follower)] : []),
+      ...(hasRole('edge') ? [follow(edge.kinds, edge.follower)] : []),
       {
         start: async () => void (await cluster?.start()),
         async stop() {
@@ -540,33 +552,33 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       },
       {
         async start() {
-          if (has('edge')) await edge.start()
+          if (hasRole('edge')) await edge.start()
           // Where another process is the edge, its addresses have to be written here too.
-          bound.httpPort = edge.addresses.http?.port ?? settings.httpAddr?.port ?? 80
-          bound.httpsPort = edge.addresses.https?.port ?? settings.httpsAddr?.port ?? 443
+          boundAddresses.httpPort = edge.addresses.http?.port ?? settings.httpAddr?.port ?? 80
+          boundAddresses.httpsPort = edge.addresses.https?.port ?? settings.httpsAddr?.port ?? 443
         },
         stop: stopEdge,
       },
       {
-        start: async () => void (has('gateway') && (await claims.start())),
-        stop: async () => void (has('gateway') && (await claims.stop())),
+        start: async () => void (hasRole('gateway') && (await claims.start())),
+        stop: async () => void (hasRole('gateway') && (await claims.stop())),
       },
       {
         async start() {
-          if (settings.agentAddr === undefined || !has('gateway')) return
+          if (settings.agentAddr === undefined || !hasRole('gateway')) return
           const { port } = await gateway.listen(settings.agentAddr.port, settings.agentAddr.host)
           agentAddr = joinHostPort(settings.agentAddr.host, port)
           await cluster?.announce()
         },
         async stop() {
           await gateway.close()
-          certificate.stop()
+          gatewayCertificate.stop()
           registry.close()
         },
       },
       {
         async start() {
-          if (settings.sshAddr === undefined || !has('gateway')) return
+          if (settings.sshAddr === undefined || !hasRole('gateway')) return
           const { port } = await sshGateway.listen(settings.sshAddr.port, settings.sshAddr.host)
           sshAddr = joinHostPort(settings.sshAddr.host, port)
         },
@@ -579,51 +591,51 @@ export async function startServer(settings: Settings, limits: ServerLimits = {})
       { start: async () => {}, stop: async () => void (await Promise.all([stopEdge(), cluster?.drain()])) },
       {
         async start() {
-          if (settings.apiAddr === undefined || !has('api')) return
+          if (settings.apiAddr === undefined || !hasRole('api')) return
           const { port } = await api.listen(settings.apiAddr)
-          bound.apiUrl = settings.apiUrl ?? `http://${joinHostPort(settings.apiAddr.host, port)}`
+          boundAddresses.apiUrl = settings.apiUrl ?? `http://${joinHostPort(settings.apiAddr.host, port)}`
         },
         stop: () => api.close(),
       },
     ])
 
     serving = true
-    const before = await readCredentialsFile(settings.dataDir)
+    const previous = await readCredentialsFile(settings.dataDir)
     // Of parts that another process on this directory runs, it knows the addresses.
     const credentials: CredentialsFile = {
-      api_url: has('api') ? bound.apiUrl : (before?.api_url ?? ''),
-      api_key: made?.apiKey.reveal() ?? before?.api_key ?? null,
-      authtoken: made?.authtoken.reveal() ?? before?.authtoken ?? null,
-      agent_addr: has('gateway') ? agentAddr : (before?.agent_addr ?? null),
+      api_url: hasRole('api') ? boundAddresses.apiUrl : (previous?.api_url ?? ''),
+      api_key: createdAccount?.apiKey.reveal() ?? previous?.api_key ?? null,
+      authtoken: createdAccount?.authtoken.reveal() ?? previous?.authtoken ?? null,
+      agent_addr: hasRole('gateway') ? agentAddr : (previous?.agent_addr ?? null),
       ca_file: caFile,
-      ...(has('edge')
+      ...(hasRole('edge')
         ? publicUrls()
-        : { http_url: before?.http_url ?? null, https_url: before?.https_url ?? null }),
-      ssh_addr: has('gateway') ? sshAddr : (before?.ssh_addr ?? null),
+        : { http_url: previous?.http_url ?? null, https_url: previous?.https_url ?? null }),
+      ssh_addr: hasRole('gateway') ? sshAddr : (previous?.ssh_addr ?? null),
     }
     await writeCredentialsFile(settings.dataDir, credentials).catch((err: unknown) => {
       // New secrets are nowhere else in clear; the addresses of a later start are printed as well.
-      if (made !== undefined) throw err
+      if (createdAccount !== undefined) throw err
       log.warn({ err }, 'credentials.json not updated: its addresses may be those of an earlier start')
     })
     failpoint('server.start')
     return {
       credentials,
-      made,
-      databaseAway: await store.check().then(
+      made: createdAccount,
+      databaseError: await store.check().then(
         () => undefined,
         (error: Error) => error.message,
       ),
       stop() {
         serving = false
-        return running.disposeAsync()
+        return disposables.disposeAsync()
       },
     }
   } catch (error) {
     // The operator has to know why the start failed, not what failed because of that.
-    const cleanup = running.disposeAsync()
-    await Promise.race([cleanup, delay(MAX_CLEANUP_MS, undefined, { ref: false })]).catch((err: unknown) =>
-      log.error({ err }, 'cleanup of a failed start failed'),
+    const cleanup = disposables.disposeAsync()
+    await Promise.race([cleanup, delay(CLEANUP_TIMEOUT_MS, undefined, { ref: false })]).catch(
+      (err: unknown) => log.error({ err }, 'cleanup of a failed start failed'),
     )
     throw error
   }

@@ -2,24 +2,24 @@ import { Gauge, type Registry } from 'prom-client'
 import type { Edge } from '../edge/index.ts'
 
 /** What one place of an edge has counted. */
-const COUNTED = ['requests', 'connections', 'refusals', 'errors'] as const
+const COUNTERS = ['requests', 'connections', 'refusals', 'errors'] as const
 
 /** Metrics that are read from the parts when somebody asks, so that counting costs traffic nothing. */
-export function exposePlatform(
+export function registerPlatformMetrics(
   registry: Registry,
   parts: { edge: Edge; agents: () => number; heap: () => number; staleness: () => number },
 ): void {
   const { edge } = parts
-  for (const what of COUNTED) {
+  for (const counter of COUNTERS) {
     const gauge: Gauge<'account' | 'edge' | 'place'> = new Gauge({
-      name: `adit_edge_${what}_total`,
-      help: `${what[0]!.toUpperCase()}${what.slice(1)} of an edge, or of one of its routes, since the start.`,
+      name: `adit_edge_${counter}_total`,
+      help: `${counter[0]!.toUpperCase()}${counter.slice(1)} of an edge, or of one of its routes, since the start.`,
       labelNames: ['account', 'edge', 'place'],
       registers: [registry],
       collect() {
         gauge.reset()
         for (const { accountId, edgeId, placeId, counters } of edge.places.counts())
-          gauge.set({ account: accountId, edge: edgeId, place: placeId }, counters[what])
+          gauge.set({ account: accountId, edge: edgeId, place: placeId }, counters[counter])
       },
     })
   }
@@ -29,11 +29,11 @@ export function exposePlatform(
     registers: [registry],
     collect: () => agents.set(parts.agents()),
   })
-  const broken: Gauge = new Gauge({
+  const brokenScopes: Gauge = new Gauge({
     name: 'adit_edge_broken_places',
     help: 'Edges and routes that deny everyone because something they need is missing.',
     registers: [registry],
-    collect: () => broken.set([...edge.places.broken()].length),
+    collect: () => brokenScopes.set([...edge.places.broken()].length),
   })
   const heap: Gauge = new Gauge({
     name: 'adit_resident_bytes',

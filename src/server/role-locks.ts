@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { StoreUnavailable } from '../store/index.ts'
-import { BadSetting, type RoleName } from './settings.ts'
+import { InvalidSetting, type RoleName } from './settings.ts'
 
 /**
  * Claims the roles of a data directory for this process: two servers with the same role there would give out the same
@@ -11,7 +11,7 @@ import { BadSetting, type RoleName } from './settings.ts'
 export function lockRoles(dataDir: string, roles: Iterable<RoleName>): Disposable {
   const locks = new DisposableStack()
   try {
-    for (const role of roles) locks.use(lock(join(dataDir, `${role}.lock`), role, dataDir))
+    for (const role of roles) locks.use(acquireLock(join(dataDir, `${role}.lock`), role, dataDir))
     return locks
   } catch (error) {
     locks.dispose()
@@ -19,9 +19,9 @@ export function lockRoles(dataDir: string, roles: Iterable<RoleName>): Disposabl
   }
 }
 
-const BUSY = 5
+const SQLITE_BUSY = 5
 
-function lock(file: string, role: RoleName, dataDir: string): DatabaseSync {
+function acquireLock(file: string, role: RoleName, dataDir: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
     // Nothing is ever written, not even a journal: the lock needs no space on the disk.
@@ -29,11 +29,11 @@ function lock(file: string, role: RoleName, dataDir: string): DatabaseSync {
     return database
   } catch (error) {
     database.close()
-    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== BUSY)
+    if (((error as { errcode?: number }).errcode ?? 0) % 256 !== SQLITE_BUSY)
       throw new StoreUnavailable(`The lock file ${file} cannot be used: ${(error as Error).message}.`, {
         cause: error,
       })
-    throw new BadSetting(
+    throw new InvalidSetting(
       `Another server runs the role ${role} on the data directory ${dataDir}. Stop it, or choose another directory with --data-dir.`,
     )
   }

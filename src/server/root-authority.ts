@@ -4,10 +4,10 @@ import type { Logger } from '../base/log.ts'
 import { Secret } from '../base/secret.ts'
 import { type Authority, createAuthority, loadAuthority, renewAuthority } from '../certs/index.ts'
 import type { Store } from '../store/index.ts'
-import { writeWholeFile } from './atomic-file.ts'
+import { writeFileAtomic } from './atomic-file.ts'
 
-const CERTIFICATE = 'root.certificate'
-const KEY = 'root.key'
+const CERTIFICATE_SETTING = 'root.certificate'
+const KEY_SETTING = 'root.key'
 
 export interface RootAuthorityOptions {
   readonly store: Pick<Store, 'setting' | 'putSetting'>
@@ -26,14 +26,14 @@ export async function openRootAuthority(
 ): Promise<{ authority: Authority; file: string }> {
   const { store, dataDir, clock, log } = options
   const file = join(dataDir, 'ca.pem')
-  let certificatePem = await store.setting(CERTIFICATE)
-  let key = await store.setting(KEY)
+  let certificatePem = await store.setting(CERTIFICATE_SETTING)
+  let key = await store.setting(KEY_SETTING)
   if (certificatePem === undefined || key === undefined) {
-    const made = await createAuthority({ now: clock.now() })
-    certificatePem = made.certificatePem
-    key = made.privateKeyPem.reveal()
-    await store.putSetting(KEY, key, { secret: true })
-    await store.putSetting(CERTIFICATE, certificatePem)
+    const created = await createAuthority({ now: clock.now() })
+    certificatePem = created.certificatePem
+    key = created.privateKeyPem.reveal()
+    await store.putSetting(KEY_SETTING, key, { secret: true })
+    await store.putSetting(CERTIFICATE_SETTING, certificatePem)
   }
   const privateKeyPem = new Secret(key)
   let current = await loadAuthority({ certificatePem, privateKeyPem })
@@ -47,8 +47,8 @@ export async function openRootAuthority(
     )
     current = await loadAuthority(renewed)
     await Promise.all([
-      store.putSetting(CERTIFICATE, current.certificatePem),
-      writeWholeFile(file, current.certificatePem, 0o644),
+      store.putSetting(CERTIFICATE_SETTING, current.certificatePem),
+      writeFileAtomic(file, current.certificatePem, 0o644),
     ]).catch((err: unknown) => log.error({ err }, 'renewed private root not stored'))
   }
 
@@ -61,7 +61,7 @@ export async function openRootAuthority(
   }
 
   await ensureValid(clock.now())
-  await writeWholeFile(file, current.certificatePem, 0o644)
+  await writeFileAtomic(file, current.certificatePem, 0o644)
   return {
     file,
     authority: {

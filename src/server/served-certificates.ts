@@ -1,26 +1,26 @@
 import { Secret } from '../base/secret.ts'
 import type { Certs } from '../certs/index.ts'
 
-interface Served {
+interface ServedCertificate {
   readonly certificatePem: string
   readonly privateKeyPem: Secret
 }
 
-const KEPT = 10_000
+const MAX_CACHED_CERTIFICATES = 10_000
 
 /** Certificates as the edge takes them: one object for each version, so that what it makes of one can be kept. */
-export function servedCertificates(
+export function createServedCertificates(
   certs: Pick<Certs, 'lookup'>,
-): (serverName: string) => Promise<Served | undefined> {
-  const byVersion = new Map<string, Served>()
+): (serverName: string) => Promise<ServedCertificate | undefined> {
+  const byVersion = new Map<string, ServedCertificate>()
   return async (serverName) => {
-    const found = await certs.lookup(serverName)
-    if (found === undefined) return undefined
-    const known = byVersion.get(found.version)
-    if (known !== undefined) return known
-    if (byVersion.size >= KEPT) byVersion.clear()
-    const served = { certificatePem: found.certPem, privateKeyPem: new Secret(found.keyPem) }
-    byVersion.set(found.version, served)
+    const certificate = await certs.lookup(serverName)
+    if (certificate === undefined) return undefined
+    const cached = byVersion.get(certificate.version)
+    if (cached !== undefined) return cached
+    if (byVersion.size >= MAX_CACHED_CERTIFICATES) byVersion.clear()
+    const served = { certificatePem: certificate.certPem, privateKeyPem: new Secret(certificate.keyPem) }
+    byVersion.set(certificate.version, served)
     return served
   }
 }

@@ -16,27 +16,32 @@ const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name)
   '127.0.0.1:0',
 ])
 
-interface Run {
+interface AditProcess {
   readonly child: ChildProcess
   readonly output: () => string
   readonly errors: () => string
 }
 
-function runAdit(t: TestContext, args: string[], environment: Record<string, string> = {}): Run {
+function runAdit(t: TestContext, args: string[], environment: Record<string, string> = {}): AditProcess {
   return run(t, adit, args, environment)
 }
 
 /** The same with a terminal to write to. */
-function runInTerminal(t: TestContext, args: string[]): Run {
+function runInTerminal(t: TestContext, args: string[]): AditProcess {
   return run(t, 'script', ['--quiet', '--return', '--command', [adit, ...args].join(' '), '/dev/null'], {})
 }
 
-function run(t: TestContext, program: string, args: string[], environment: Record<string, string>): Run {
+function run(
+  t: TestContext,
+  program: string,
+  args: string[],
+  environment: Record<string, string>,
+): AditProcess {
   const child = spawn(program, args, { env: { PATH: process.env.PATH, ...environment } as NodeJS.ProcessEnv })
   const output: Buffer[] = []
   const errors: Buffer[] = []
-  child.stdout.on('data', (piece: Buffer) => output.push(piece))
-  child.stderr.on('data', (piece: Buffer) => errors.push(piece))
+  child.stdout.on('data', (chunk: Buffer) => output.push(chunk))
+  child.stderr.on('data', (chunk: Buffer) => errors.push(chunk))
   t.after(() => child.kill('SIGKILL'))
   return {
     child,
@@ -45,7 +50,7 @@ function run(t: TestContext, program: string, args: string[], environment: Recor
   }
 }
 
-async function started(run: Run, dataDir: string): Promise<CredentialsFile> {
+async function waitUntilReady(run: AditProcess, dataDir: string): Promise<CredentialsFile> {
   while (!run.output().includes('Adit is ready.')) {
     if (run.child.exitCode !== null) assert.fail(`the server ended: ${run.errors()}`)
     await Promise.race([once(run.child.stdout!, 'data'), once(run.child, 'exit')])
@@ -53,14 +58,14 @@ async function started(run: Run, dataDir: string): Promise<CredentialsFile> {
   return JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8')) as CredentialsFile
 }
 
-async function stopped(run: Run, signal: NodeJS.Signals): Promise<number | null> {
+async function stopWith(run: AditProcess, signal: NodeJS.Signals): Promise<number | null> {
   const exit = once(run.child, 'exit')
   run.child.kill(signal)
   const [code] = (await exit) as [number | null]
   return code
 }
 
-function passwordIn(run: Run): string {
+function passwordIn(run: AditProcess): string {
   return /Password +(\S+)/.exec(run.output())?.[1] ?? assert.fail('no password was printed')
 }
 
@@ -77,7 +82,7 @@ test('the first start of a service makes an account and prints where its secrets
   const dataDir = join(await tempDir(t), 'state')
 
   const first = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
-  const credentials = await started(first, dataDir)
+  const credentials = await waitUntilReady(first, dataDir)
 
   const response = await fetch(`${credentials.api_url}/api_keys`, {
     headers: { authorization: `Bearer ${credentials.api_key}` },
@@ -93,21 +98,21 @@ test('the first start of a service makes an account and prints where its secrets
   assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600)
   assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
   assert.match(await readFile(credentials.ca_file, 'utf8'), /BEGIN CERTIFICATE/)
-  assert.equal(await stopped(first, 'SIGTERM'), 0)
+  assert.equal(await stopWith(first, 'SIGTERM'), 0)
 
   const second = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
-  const later = await started(second, dataDir)
+  const later = await waitUntilReady(second, dataDir)
   assert.equal(later.api_key, credentials.api_key)
   assert.equal(second.output().includes(credentials.api_key!), false)
   assert.equal(second.output().includes('Password'), false)
-  assert.equal(await stopped(second, 'SIGINT'), 0)
+  assert.equal(await stopWith(second, 'SIGINT'), 0)
 })
 
 test('the first start in a terminal prints the secrets of the account, once', async (t) => {
   if (spawnSync('script', ['--version']).status !== 0) return t.skip('util-linux script is not installed')
   const dataDir = join(await tempDir(t), 'state')
   const first = runInTerminal(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
-  const credentials = await started(first, dataDir)
+  const credentials = await waitUntilReady(first, dataDir)
 
   assert.ok(first.output().includes(credentials.api_key!))
   assert.ok(first.output().includes(credentials.authtoken!))
@@ -121,7 +126,7 @@ test('the first start in a terminal prints the secrets of the account, once', as
 
 test('commands that print secrets refuse to do so into the journal, and make none', async (t) => {
   const dataDir = await tempDir(t)
-  await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+  await waitUntilReady(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
   const journal = await open(join(await tempDir(t), 'journal'), 'w+')
   t.after(() => journal.close())
   const { dev, ino } = await journal.stat()
@@ -148,9 +153,12 @@ test('commands that print secrets refuse to do so into the journal, and make non
 test('a second server on the same data directory is refused, also after others were killed', async (t) => {
   const dataDir = await tempDir(t)
   const killed = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
-  await started(killed, dataDir)
-  await stopped(killed, 'SIGKILL')
-  const credentials = await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+  await waitUntilReady(killed, dataDir)
+  await stopWith(killed, 'SIGKILL')
+  const credentials = await waitUntilReady(
+    runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]),
+    dataDir,
+  )
 
   const second = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
   const [code] = (await once(second.child, 'close')) as [number]
@@ -164,9 +172,9 @@ test('a second server on the same data directory is refused, also after others w
 test('servers with different roles share a data directory', async (t) => {
   const dataDir = await tempDir(t)
   const flags = ['server', '--data-dir', dataDir, ...ANY_PORTS, '--roles']
-  await started(runAdit(t, [...flags, 'api,gateway,jobs']), dataDir)
+  await waitUntilReady(runAdit(t, [...flags, 'api,gateway,jobs']), dataDir)
 
-  await started(runAdit(t, [...flags, 'edge']), dataDir)
+  await waitUntilReady(runAdit(t, [...flags, 'edge']), dataDir)
 
   const third = runAdit(t, [...flags, 'dns,edge'])
   assert.equal(((await once(third.child, 'close')) as [number])[0], 1)
@@ -175,7 +183,10 @@ test('servers with different roles share a data directory', async (t) => {
 
 test('health and readiness answer without a key, and nothing else does', async (t) => {
   const dataDir = await tempDir(t)
-  const credentials = await started(runAdit(t, ['server', ...ANY_PORTS], { ADIT_DATA_DIR: dataDir }), dataDir)
+  const credentials = await waitUntilReady(
+    runAdit(t, ['server', ...ANY_PORTS], { ADIT_DATA_DIR: dataDir }),
+    dataDir,
+  )
 
   const statuses = await Promise.all(
     ['/healthz', '/readyz', '/metrics', '/api_keys'].map(
@@ -217,15 +228,18 @@ test('--help lists the subcommands and every flag', async (t) => {
 
 test('another account is made on the command line and gets its own keys', async (t) => {
   const dataDir = await tempDir(t)
-  const credentials = await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+  const credentials = await waitUntilReady(
+    runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]),
+    dataDir,
+  )
 
   const run = runAdit(t, ['server', 'account', 'create', 'team', '--data-dir', dataDir])
   const [code] = (await once(run.child, 'exit')) as [number]
 
   assert.equal(code, 0)
-  const made = JSON.parse(run.output()) as { api_key: string }
+  const created = JSON.parse(run.output()) as { api_key: string }
   const response = await fetch(`${credentials.api_url}/api_keys`, {
-    headers: { authorization: `Bearer ${made.api_key}` },
+    headers: { authorization: `Bearer ${created.api_key}` },
   })
   const body = (await response.json()) as { keys: unknown[] }
   assert.equal(body.keys.length, 1)
@@ -236,7 +250,10 @@ test('another account is made on the command line and gets its own keys', async 
 
 test('the operator makes a new password for a user, while the server runs', async (t) => {
   const dataDir = await tempDir(t)
-  const credentials = await started(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+  const credentials = await waitUntilReady(
+    runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]),
+    dataDir,
+  )
   const email = 'admin@adit.localhost'
   const command = async (...words: string[]) => {
     const run = runAdit(t, ['server', ...words, '--data-dir', dataDir])
@@ -244,17 +261,17 @@ test('the operator makes a new password for a user, while the server runs', asyn
     return { code, run }
   }
 
-  const made = async () => {
+  const resetPassword = async () => {
     const { code, run } = await command('user', 'password', email.toUpperCase())
     assert.equal(code, 0, run.errors())
     return /new password (\S+)/.exec(run.output())![1]!
   }
-  const before = await made()
-  assert.equal(await signIn(credentials, email, before), 200)
+  const oldPassword = await resetPassword()
+  assert.equal(await signIn(credentials, email, oldPassword), 200)
 
-  const password = await made()
+  const password = await resetPassword()
 
-  assert.equal(await signIn(credentials, email, before), 401)
+  assert.equal(await signIn(credentials, email, oldPassword), 401)
   assert.equal(await signIn(credentials, email, password), 200)
   const unknown = await command('user', 'password', 'nobody@example.com')
   assert.equal(unknown.code, 1)
@@ -278,7 +295,7 @@ test('a backup of a running server restores into an empty directory, given its m
     string,
     string,
   ]
-  const credentials = await started(runAdit(t, ['server', '--data-dir', from, ...ANY_PORTS]), from)
+  const credentials = await waitUntilReady(runAdit(t, ['server', '--data-dir', from, ...ANY_PORTS]), from)
 
   const steps = [
     ['backup', file, '--data-dir', from],
@@ -293,7 +310,7 @@ test('a backup of a running server restores into an empty directory, given its m
   assert.match(keyless.errors(), /master key/)
   await copyFile(join(from, 'master.key'), join(to, 'master.key'))
 
-  const restored = await started(runAdit(t, ['server', '--data-dir', to, ...ANY_PORTS]), to)
+  const restored = await waitUntilReady(runAdit(t, ['server', '--data-dir', to, ...ANY_PORTS]), to)
   const response = await fetch(`${restored.api_url}/api_keys`, {
     headers: { authorization: `Bearer ${credentials.api_key}` },
   })

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BadSetting, readSettings, settingsHelp } from './settings.ts'
+import { formatSettingsHelp, InvalidSetting, readSettings } from './settings.ts'
 
 test('without anything given, everything has its default', () => {
   const settings = readSettings([], { HOME: '/home/someone' })
@@ -49,13 +49,13 @@ test('what cannot be is refused with one sentence that names the setting', () =>
     assert.throws(
       () => readSettings(args, environment),
       (error: Error) =>
-        error instanceof BadSetting && sentence.test(error.message) && !error.message.includes('\n'),
+        error instanceof InvalidSetting && sentence.test(error.message) && !error.message.includes('\n'),
       args.join(' '),
     )
 })
 
 test('the help names every flag with its variable', () => {
-  const help = settingsHelp()
+  const help = formatSettingsHelp()
 
   assert.match(help, /--outbound-allow LIST/)
   assert.match(help, /ADIT_OUTBOUND_ALLOW/)

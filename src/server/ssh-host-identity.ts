@@ -4,13 +4,13 @@ import { Secret } from '../base/secret.ts'
 import { newSshSerial, parseSshPublicKey, signSshCertificate } from '../certs/index.ts'
 import { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from '../sessions/index.ts'
 import type { Row, Store } from '../store/index.ts'
-import { keepFresh } from './auto-renew.ts'
-import { BadSetting } from './settings.ts'
+import { startAutoRenew } from './auto-renew.ts'
+import { InvalidSetting } from './settings.ts'
 
-const KEYS = 'ssh.host_keys'
-const AUTHORITIES = 'ssh_certificate_authorities'
+const HOST_KEYS_SETTING = 'ssh.host_keys'
+const AUTHORITY_KIND = 'ssh_certificate_authorities'
 const DAY_MS = 24 * 60 * 60 * 1000
-const VALID_MS = 30 * DAY_MS
+const VALIDITY_MS = 30 * DAY_MS
 
 /** Clocks of clients may be behind ours. */
 const BACKDATE_MS = 5 * 60 * 1000
@@ -33,28 +33,28 @@ export async function openSshHostIdentity(
   options: SshHostIdentityOptions,
 ): Promise<{ identity: HostIdentity; stop(): void }> {
   const { store, authorityId, clock, log } = options
-  const pem = new Secret(await hostKeys(store))
+  const pem = new Secret(await loadHostKeys(store))
   if (authorityId === undefined) return { identity: openHostIdentity(pem), stop() {} }
 
-  const certificate = await keepFresh({
-    make: (now) => certify(options, pem, authorityId, now),
+  const certificate = await startAutoRenew({
+    issue: (now) => signHostCertificate(options, pem, authorityId, now),
     renewAfterMs: DAY_MS,
     clock,
     log,
-    what: 'SSH host certificate',
+    name: 'SSH host certificate',
   })
   return { identity: openHostIdentity(pem, certificate.current), stop: certificate.stop }
 }
 
-async function hostKeys(store: Store): Promise<string> {
-  const known = await store.setting(KEYS)
-  if (known !== undefined) return known
-  await store.putSetting(KEYS, makeHostKeys(), { secret: true })
+async function loadHostKeys(store: Store): Promise<string> {
+  const stored = await store.setting(HOST_KEYS_SETTING)
+  if (stored !== undefined) return stored
+  await store.putSetting(HOST_KEYS_SETTING, makeHostKeys(), { secret: true })
   // Read back: of two nodes that start at the same moment both have to use what was kept.
-  return (await store.setting(KEYS))!
+  return (await store.setting(HOST_KEYS_SETTING))!
 }
 
-async function certify(
+async function signHostCertificate(
   options: SshHostIdentityOptions,
   pem: Secret,
   authorityId: string,
@@ -62,7 +62,7 @@ async function certify(
 ): Promise<Buffer> {
   const authority = await findAuthority(options.store, authorityId)
   if (authority === undefined)
-    throw new BadSetting(
+    throw new InvalidSetting(
       `--ssh-host-ca is "${authorityId}", and there is no SSH certificate authority with that id.`,
     )
   const text = await signSshCertificate({
@@ -73,16 +73,16 @@ async function certify(
     id: 'adit-ssh-gateway',
     principals: [...options.hosts],
     validAfter: now - BACKDATE_MS,
-    validUntil: now + VALID_MS,
+    validUntil: now + VALIDITY_MS,
   })
   return Buffer.from(text.split(' ')[1]!, 'base64')
 }
 
 async function findAuthority({ lastKnown }: Store, id: string): Promise<Row | undefined> {
-  for (let after: string | undefined; ; ) {
-    const rows = await lastKnown.scan(AUTHORITIES, { limit: 100, after })
-    const found = rows.find((row) => row.id === id)
-    if (found !== undefined || rows.length < 100) return found
-    after = rows.at(-1)!.id
+  for (let cursor: string | undefined; ; ) {
+    const rows = await lastKnown.scan(AUTHORITY_KIND, { limit: 100, after: cursor })
+    const match = rows.find((row) => row.id === id)
+    if (match !== undefined || rows.length < 100) return match
+    cursor = rows.at(-1)!.id
   }
 }

@@ -10,7 +10,7 @@ import { tempDir } from '../../test/support/api.ts'
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns', 'peer']
 
-interface Ended {
+interface ExitResult {
   readonly code: number | null
   readonly errors: string
 }
@@ -20,19 +20,19 @@ async function start(
   t: TestContext,
   flags: readonly string[],
   environment: Readonly<Record<string, string>> = {},
-): Promise<{ child: ChildProcess; outcome: Promise<Ended | 'ready'> }> {
+): Promise<{ child: ChildProcess; outcome: Promise<ExitResult | 'ready'> }> {
   const child = spawn(adit, ['server', '--log-level', 'error', ...flags], {
     env: { PATH: process.env.PATH, ...environment } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'pipe', 'pipe'],
   })
   t.after(() => child.kill('SIGKILL'))
   let [output, errors] = ['', '']
-  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
-    errors += piece
+  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
+    errors += chunk
   })
   const ready = new Promise<'ready'>((resolve) =>
-    child.stdout.setEncoding('utf8').on('data', (piece: string) => {
-      output += piece
+    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
       if (output.includes('Adit is ready.')) resolve('ready')
     }),
   )
@@ -40,7 +40,7 @@ async function start(
   return { child, outcome: Promise.race([ready, ended]) }
 }
 
-function assertOneSentence({ code, errors }: Ended, sentence: RegExp): void {
+function assertOneSentence({ code, errors }: ExitResult, sentence: RegExp): void {
   assert.equal(code, 1, errors)
   assert.match(errors, sentence)
   assert.doesNotMatch(errors, /cleanup/)
@@ -111,7 +111,7 @@ test('a start that cannot have one of its addresses exits with 1 and gives the o
     const ended = await outcome
 
     assert.notEqual(ended, 'ready', taken)
-    assertOneSentence(ended as Ended, /is in use by another program/)
+    assertOneSentence(ended as ExitResult, /is in use by another program/)
     await assertFree(ports)
   }
 })

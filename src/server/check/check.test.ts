@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
-import { type CheckedSettings, type CheckWorld, checkSetup, describeFindings } from './check.ts'
+import { type CheckedSettings, checkSetup, formatResults, type SystemProbes } from './check.ts'
 
 const DIRECTORY = 'https://ca.example/directory'
 const settings: CheckedSettings = {
@@ -18,8 +18,8 @@ const settings: CheckedSettings = {
 }
 const servers = [1, 2, 3, 4].map((number) => `ns${number}.tunnels.example.com`)
 
-/** A world in which everything is in order. */
-const fine: CheckWorld = {
+/** A probes in which everything is in order. */
+const healthyProbes: SystemProbes = {
   resolver: {
     addresses: async () => ['93.184.216.34'],
     cname: async () => [],
@@ -27,7 +27,7 @@ const fine: CheckWorld = {
     txt: async () => [],
   },
   dial: async () => {},
-  askDns: async () => ({ rcode: 'NOERROR', authoritative: true, answers: 1 }),
+  queryDns: async () => ({ rcode: 'NOERROR', authoritative: true, answers: 1 }),
   certificate: async () => ({ trusted: true, reason: '' }),
   fetch: async () =>
     new Response(JSON.stringify({ newOrder: 'https://ca.example/new-order' }), {
@@ -36,17 +36,17 @@ const fine: CheckWorld = {
   clock: systemClock,
 }
 
-async function failures(change: Partial<CheckedSettings>, world: Partial<CheckWorld>) {
-  const findings = await checkSetup({ ...settings, ...change }, { ...fine, ...world })
+async function failures(change: Partial<CheckedSettings>, probes: Partial<SystemProbes>) {
+  const findings = await checkSetup({ ...settings, ...change }, { ...healthyProbes, ...probes })
   return findings.filter(({ state }) => state === 'failed')
 }
 
-test('when everything is in order, every link is named and nothing is to do', async () => {
-  const findings = await checkSetup(settings, fine)
+test('when everything is in order, every check is listed and none has a remedy', async () => {
+  const findings = await checkSetup(settings, healthyProbes)
 
-  assert.ok(findings.every(({ state, todo }) => state === 'ok' && todo === undefined))
+  assert.ok(findings.every(({ state, remedy }) => state === 'ok' && remedy === undefined))
   assert.deepEqual(
-    findings.map(({ link }) => link),
+    findings.map(({ check }) => check),
     [
       'public addresses',
       ...['http port', 'https port', 'agent port', 'ssh port'],
@@ -55,27 +55,27 @@ test('when everything is in order, every link is named and nothing is to do', as
       ...['certificate', 'ACME directory', 'clock'],
     ],
   )
-  assert.match(describeFindings(findings), /Nothing is broken/)
+  assert.match(formatResults(findings), /Nothing is broken/)
 })
 
 test('a name of one machine has no public set-up', async () => {
-  const [finding, ...others] = await checkSetup({ ...settings, domain: 'adit.localhost' }, fine)
+  const [finding, ...others] = await checkSetup({ ...settings, domain: 'adit.localhost' }, healthyProbes)
 
   assert.equal(others.length, 0)
   assert.equal(finding?.state, 'skipped')
-  assert.match(finding.todo ?? '', /--domain/)
+  assert.match(finding.remedy ?? '', /--domain/)
 })
 
-const no = async (): Promise<never> => {
+const refuseConnection = async (): Promise<never> => {
   throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 }
 
-const broken: [string, Partial<CheckedSettings>, Partial<CheckWorld>, string, RegExp][] = [
+const cases: [string, Partial<CheckedSettings>, Partial<SystemProbes>, string, RegExp][] = [
   ['a private address', { publicIps: ['10.0.0.5'] }, {}, 'public addresses', /--public-ips/],
   [
     'a closed port',
     {},
-    { dial: async (_host, port) => (port === 443 ? no() : undefined) },
+    { dial: async (_host, port) => (port === 443 ? refuseConnection() : undefined) },
     'https port',
     /firewall lets TCP port 443 in/,
   ],
@@ -86,25 +86,25 @@ const broken: [string, Partial<CheckedSettings>, Partial<CheckWorld>, string, Re
     'http port',
     /--public-http-port 80/,
   ],
-  ['DNS that does not answer', {}, { askDns: no }, 'own DNS server (udp)', /UDP port 53/],
+  ['DNS that does not answer', {}, { queryDns: refuseConnection }, 'own DNS server (udp)', /UDP port 53/],
   [
     'another DNS server in the way',
     {},
-    { askDns: async () => ({ rcode: 'REFUSED', authoritative: false, answers: 0 }) },
+    { queryDns: async () => ({ rcode: 'REFUSED', authoritative: false, answers: 0 }) },
     'own DNS server (tcp)',
     /Stop whatever listens/,
   ],
   [
     'no delegation',
     {},
-    { resolver: { ...fine.resolver, ns: async () => [] } },
+    { resolver: { ...healthyProbes.resolver, ns: async () => [] } },
     'delegation',
     /tunnels\.example\.com\. NS ns1\.tunnels\.example\.com\..*ns1\.tunnels\.example\.com\. A 93\.184\.216\.34/s,
   ],
   [
     'a delegation to others',
     {},
-    { resolver: { ...fine.resolver, ns: async () => ['ns.registrar.example'] } },
+    { resolver: { ...healthyProbes.resolver, ns: async () => ['ns.registrar.example'] } },
     'challenges',
     /_acme-challenge\.tunnels\.example\.com\. CNAME/,
   ],
@@ -113,7 +113,7 @@ const broken: [string, Partial<CheckedSettings>, Partial<CheckWorld>, string, Re
     {},
     {
       resolver: {
-        ...fine.resolver,
+        ...healthyProbes.resolver,
         addresses: async (name) => (name === 'tunnels.example.com' ? ['93.184.216.34'] : []),
       },
     },
@@ -123,11 +123,17 @@ const broken: [string, Partial<CheckedSettings>, Partial<CheckWorld>, string, Re
   [
     'a domain that leads elsewhere',
     {},
-    { resolver: { ...fine.resolver, addresses: async () => ['203.0.113.1'] } },
+    { resolver: { ...healthyProbes.resolver, addresses: async () => ['203.0.113.1'] } },
     'domain',
     /tunnels\.example\.com\. A 93\.184\.216\.34/,
   ],
-  ['a resolver that fails', {}, { resolver: { ...fine.resolver, addresses: no } }, 'domain', /create/],
+  [
+    'a resolver that fails',
+    {},
+    { resolver: { ...healthyProbes.resolver, addresses: refuseConnection } },
+    'domain',
+    /create/,
+  ],
   [
     'a certificate nobody trusts',
     {},
@@ -136,9 +142,9 @@ const broken: [string, Partial<CheckedSettings>, Partial<CheckWorld>, string, Re
     /adit server certs/,
   ],
   ['no ACME directory', { acmeDirectory: undefined }, {}, 'ACME directory', /--acme-directory https/],
-  ['an authority out of reach', {}, { fetch: no }, 'ACME directory', /--outbound-allow/],
+  ['an authority out of reach', {}, { fetch: refuseConnection }, 'ACME directory', /--outbound-allow/],
   [
-    'an address that is no directory',
+    'an address that is not an ACME directory',
     {},
     { fetch: async () => new Response('hello') },
     'ACME directory',
@@ -153,30 +159,33 @@ const broken: [string, Partial<CheckedSettings>, Partial<CheckWorld>, string, Re
   ],
 ]
 
-for (const [name, change, world, link, todo] of broken)
-  test(`${name}: the broken link is named with what to do`, async () => {
-    const found = (await failures(change, world)).find((finding) => finding.link === link)
+for (const [name, change, probes, check, remedy] of cases)
+  test(`${name}: the failed check is reported with its remedy`, async () => {
+    const result = (await failures(change, probes)).find((finding) => finding.check === check)
 
-    assert.ok(found, `nothing is said about ${link}`)
-    assert.match(found.todo ?? '', todo)
-    assert.match(describeFindings([found]), /^FAILED/)
+    assert.ok(result, `${check} is not reported`)
+    assert.match(result.remedy ?? '', remedy)
+    assert.match(formatResults([result]), /^FAILED/)
   })
 
-test('a domain that stays with another provider is fine when its records are complete', async () => {
+test('a domain that stays with another provider is healthyProbes when its records are complete', async () => {
   const ns = async (name: string) => (name.startsWith('acme-challenge.') ? servers : ['ns.provider.example'])
 
-  const findings = await checkSetup(settings, { ...fine, resolver: { ...fine.resolver, ns } })
+  const findings = await checkSetup(settings, {
+    ...healthyProbes,
+    resolver: { ...healthyProbes.resolver, ns },
+  })
 
-  const delegation = findings.find(({ link }) => link === 'delegation')
+  const delegation = findings.find(({ check }) => check === 'delegation')
   assert.equal(delegation?.state, 'skipped')
-  assert.match(delegation.found, /ns\.provider\.example, and its records there are complete/)
+  assert.match(delegation.detail, /ns\.provider\.example, and its records there are complete/)
 })
 
-test('what is switched off is not called broken', async () => {
-  const found = await failures(
+test('a listener that is switched off is not reported as failed', async () => {
+  const result = await failures(
     { sshAddr: undefined, dnsAddr: undefined, httpsAddr: undefined },
-    { askDns: no },
+    { queryDns: refuseConnection },
   )
 
-  assert.deepEqual(found, [])
+  assert.deepEqual(result, [])
 })

@@ -5,19 +5,19 @@ import { isWithin } from '../../base/domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import type { NameResolver } from '../../certs/index.ts'
 import { type DirectAnswer, nameServersOf } from '../../dns/index.ts'
-import type { Settings } from '../settings.ts'
+import type { ServerSettings } from '../settings.ts'
 
 /** One link of the chain from a visitor to this server, and what to do when it is broken. */
-export interface Finding {
-  readonly link: string
+export interface CheckResult {
+  readonly check: string
   readonly state: 'ok' | 'failed' | 'skipped'
-  readonly found: string
-  readonly todo?: string
+  readonly detail: string
+  readonly remedy?: string
 }
 
 /** The settings that a set-up consists of. */
 export type CheckedSettings = Pick<
-  Settings,
+  ServerSettings,
   | 'domain'
   | 'publicIps'
   | 'httpAddr'
@@ -31,11 +31,11 @@ export type CheckedSettings = Pick<
 >
 
 /** The world a set-up is checked against. */
-export interface CheckWorld {
+export interface SystemProbes {
   readonly resolver: NameResolver
   /** Resolves when something accepts a connection there. */
   dial(host: string, port: number): Promise<void>
-  askDns(host: string, port: number, name: string, transport: 'udp' | 'tcp'): Promise<DirectAnswer>
+  queryDns(host: string, port: number, name: string, transport: 'udp' | 'tcp'): Promise<DirectAnswer>
   /** Whether a browser would accept the certificate served for a name, and if not why. */
   certificate(host: string, port: number, name: string): Promise<{ trusted: boolean; reason: string }>
   fetch(url: string): Promise<Response>
@@ -46,34 +46,35 @@ const DNS_PORT = 53
 const CLOCK_TOLERANCE_MS = 60_000
 
 /** Walks everything that has to be right for visitors to arrive, from the domain's name to the clock. */
-export async function checkSetup(settings: CheckedSettings, world: CheckWorld): Promise<Finding[]> {
+export async function checkSetup(settings: CheckedSettings, probes: SystemProbes): Promise<CheckResult[]> {
   const { domain } = settings
   if (!domain.includes('.') || isWithin(domain, 'localhost'))
     return [
       {
-        link: 'domain',
+        check: 'domain',
         state: 'skipped',
-        found: `${domain} is known to this machine alone, so there is no public set-up to check.`,
-        todo: 'To serve others, start the server with --domain and a name of your own, such as tunnels.example.com.',
+        detail: `${domain} is known to this machine alone, so there is no public set-up to check.`,
+        remedy:
+          'To serve others, start the server with --domain and a name of your own, such as tunnels.example.com.',
       },
     ]
-  const authority = await checkAuthority(settings, world)
+  const authority = await checkAuthority(settings, probes)
   return [
     checkAddresses(settings),
-    ...(await checkPorts(settings, world)),
-    ...(await checkDnsServer(settings, world)),
-    ...(await checkNames(settings, world)),
-    await checkCertificate(settings, world),
+    ...(await checkPorts(settings, probes)),
+    ...(await checkDnsServer(settings, probes)),
+    ...(await checkNames(settings, probes)),
+    await checkCertificate(settings, probes),
     ...authority,
   ]
 }
 
 /** The findings as text, the broken links with what to do about them. */
-export function describeFindings(findings: readonly Finding[]): string {
+export function formatResults(findings: readonly CheckResult[]): string {
   const marks = { ok: 'ok    ', failed: 'FAILED', skipped: '-     ' }
-  const lines = findings.flatMap(({ link, state, found, todo }) => [
-    `${marks[state]}  ${link.padEnd(22)}${found}`,
-    ...(todo === undefined ? [] : todo.split('\n').map((line) => `${' '.repeat(30)}${line}`)),
+  const lines = findings.flatMap(({ check, state, detail, remedy }) => [
+    `${marks[state]}  ${check.padEnd(22)}${detail}`,
+    ...(remedy === undefined ? [] : remedy.split('\n').map((line) => `${' '.repeat(30)}${line}`)),
   ])
   const failed = findings.filter(({ state }) => state === 'failed').length
   const end =
@@ -83,19 +84,21 @@ export function describeFindings(findings: readonly Finding[]): string {
   return `${lines.join('\n')}\n\n${end}\n`
 }
 
-function checkAddresses({ publicIps }: CheckedSettings): Finding {
-  const inside = publicIps.filter((address) => !isPublicAddress(address))
-  const link = 'public addresses'
-  if (publicIps.length > 0 && inside.length === 0) return { link, state: 'ok', found: publicIps.join(', ') }
+function checkAddresses({ publicIps }: CheckedSettings): CheckResult {
+  const privateAddresses = publicIps.filter((address) => !isPublicAddress(address))
+  const check = 'public addresses'
+  if (publicIps.length > 0 && privateAddresses.length === 0)
+    return { check, state: 'ok', detail: publicIps.join(', ') }
   return {
-    link,
+    check,
     state: 'failed',
-    found: publicIps.length === 0 ? 'none are set' : `nobody outside can reach ${inside.join(', ')}`,
-    todo: 'Start the server with --public-ips and the public addresses of this machine.',
+    detail:
+      publicIps.length === 0 ? 'none are set' : `nobody outside can reach ${privateAddresses.join(', ')}`,
+    remedy: 'Start the server with --public-ips and the public addresses of this machine.',
   }
 }
 
-async function checkPorts(settings: CheckedSettings, { dial: knock }: CheckWorld): Promise<Finding[]> {
+async function checkPorts(settings: CheckedSettings, { dial }: SystemProbes): Promise<CheckResult[]> {
   const [host] = settings.publicIps
   const { httpAddr, httpsAddr, agentAddr, sshAddr } = settings
   const ports: [string, { port: number } | undefined, number | undefined, string][] = [
@@ -105,66 +108,67 @@ async function checkPorts(settings: CheckedSettings, { dial: knock }: CheckWorld
     ['ssh port', sshAddr, undefined, 'ssh-addr'],
   ]
   return Promise.all(
-    ports.map(async ([link, addr, outside, flag]): Promise<Finding> => {
-      if (addr === undefined) return { link, state: 'skipped', found: `switched off with --${flag} false` }
-      const port = outside ?? addr.port
-      const at = `${host}:${port}`
+    ports.map(async ([check, addr, publicPort, flag]): Promise<CheckResult> => {
+      if (addr === undefined) return { check, state: 'skipped', detail: `switched off with --${flag} false` }
+      const port = publicPort ?? addr.port
+      const address = `${host}:${port}`
       try {
-        await knock(host ?? '', port)
+        await dial(host ?? '', port)
       } catch (error) {
         return {
-          link,
+          check,
           state: 'failed',
-          found: `nothing answers at ${at} (${reasonOf(error)})`,
-          todo: `Check that the server runs, that --${flag} binds an address the outside can reach (such as 0.0.0.0:${port}),\nand that the firewall lets TCP port ${port} in.`,
+          detail: `nothing answers at ${address} (${describeError(error)})`,
+          remedy: `Check that the server runs, that --${flag} binds an address the outside can reach (such as 0.0.0.0:${port}),\nand that the firewall lets TCP port ${port} in.`,
         }
       }
-      if (link === 'http port' && port !== 80)
+      if (check === 'http port' && port !== 80)
         return {
-          link,
+          check,
           state: 'failed',
-          found: `answers at ${at}, but certificate authorities come to port 80`,
-          todo: 'Bind --http-addr to port 80, or forward port 80 there and say so with --public-http-port 80.',
+          detail: `answers at ${address}, but certificate authorities come to port 80`,
+          remedy:
+            'Bind --http-addr to port 80, or forward port 80 there and say so with --public-http-port 80.',
         }
-      return { link, state: 'ok', found: `answers at ${at}` }
+      return { check, state: 'ok', detail: `answers at ${address}` }
     }),
   )
 }
 
 async function checkDnsServer(
   { domain, dnsAddr, publicIps }: CheckedSettings,
-  world: CheckWorld,
-): Promise<Finding[]> {
-  const link = 'own DNS server'
+  probes: SystemProbes,
+): Promise<CheckResult[]> {
+  const check = 'own DNS server'
   if (dnsAddr === undefined)
     return [
       {
-        link,
+        check,
         state: 'skipped',
-        found: 'switched off; wildcard certificates and agent ingresses need it',
+        detail: 'switched off; wildcard certificates and agent ingresses need it',
       },
     ]
   const host = publicIps[0] ?? ''
   return Promise.all(
-    (['udp', 'tcp'] as const).map(async (transport): Promise<Finding> => {
-      const name = `${link} (${transport})`
-      const todo = `Resolvers come to port ${DNS_PORT}. Bind --dns-addr to it (such as 0.0.0.0:${DNS_PORT}) and let ${transport.toUpperCase()} port ${DNS_PORT} in.`
+    (['udp', 'tcp'] as const).map(async (transport): Promise<CheckResult> => {
+      const name = `${check} (${transport})`
+      const remedy = `Resolvers come to port ${DNS_PORT}. Bind --dns-addr to it (such as 0.0.0.0:${DNS_PORT}) and let ${transport.toUpperCase()} port ${DNS_PORT} in.`
       try {
-        const answer = await world.askDns(host, DNS_PORT, domain, transport)
-        if (answer.authoritative && answer.answers > 0)
-          return { link: name, state: 'ok', found: `answers for ${domain} at ${host}:${DNS_PORT}` }
+        const response = await probes.queryDns(host, DNS_PORT, domain, transport)
+        if (response.authoritative && response.answers > 0)
+          return { check: name, state: 'ok', detail: `answers for ${domain} at ${host}:${DNS_PORT}` }
         return {
-          link: name,
+          check: name,
           state: 'failed',
-          found: `another server answers at ${host}:${DNS_PORT} (${answer.rcode})`,
-          todo: `Stop whatever listens on port ${DNS_PORT} there. ${todo}`,
+          detail: `another server answers at ${host}:${DNS_PORT} (${response.rcode})`,
+          remedy: `Stop whatever listens on port ${DNS_PORT} there. ${remedy}`,
         }
       } catch (error) {
         return {
-          link: name,
+          check: name,
           state: 'failed',
-          found: `no answer at ${host}:${DNS_PORT} (${reasonOf(error)})`,
-          todo,
+          detail: `no answer at ${host}:${DNS_PORT} (${describeError(error)})`,
+          remedy,
         }
       }
     }),
@@ -173,8 +177,8 @@ async function checkDnsServer(
 
 async function checkNames(
   { domain, publicIps }: CheckedSettings,
-  { resolver }: CheckWorld,
-): Promise<Finding[]> {
+  { resolver }: SystemProbes,
+): Promise<CheckResult[]> {
   const servers = nameServersOf(domain)
   const label = `check-${randomBytes(4).toString('hex')}`
   const addressRecords = (name: string) =>
@@ -188,130 +192,138 @@ async function checkNames(
     }),
   ].join('\n')
 
-  const leadsHere = async (link: string, name: string, todo: string): Promise<Finding> => {
-    const found = await resolver.addresses(name).catch(reasonOf)
-    if (typeof found === 'string') return { link, state: 'failed', found: `${name}: ${found}`, todo }
-    if (found.length === 0) return { link, state: 'failed', found: `${name} does not resolve`, todo }
-    const elsewhere = found.filter((address) => !publicIps.includes(address))
-    if (elsewhere.length > 0)
-      return { link, state: 'failed', found: `${name} leads to ${elsewhere.join(', ')}`, todo }
-    return { link, state: 'ok', found: `${name} leads here` }
+  const checkAddresses = async (check: string, name: string, remedy: string): Promise<CheckResult> => {
+    const addresses = await resolver.addresses(name).catch(describeError)
+    if (typeof addresses === 'string')
+      return { check, state: 'failed', detail: `${name}: ${addresses}`, remedy }
+    if (addresses.length === 0) return { check, state: 'failed', detail: `${name} does not resolve`, remedy }
+    const foreign = addresses.filter((address) => !publicIps.includes(address))
+    if (foreign.length > 0)
+      return { check, state: 'failed', detail: `${name} leads to ${foreign.join(', ')}`, remedy }
+    return { check, state: 'ok', detail: `${name} leads here` }
   }
-  const delegated = async (link: string, name: string, todo: string): Promise<Finding> => {
-    const found = await resolver.ns(name).catch(reasonOf)
-    if (typeof found === 'string') return { link, state: 'failed', found: `${name}: ${found}`, todo }
-    const foreign = found.filter((server) => !servers.includes(server))
-    if (found.length > 0 && foreign.length === 0)
-      return { link, state: 'ok', found: `${name} is delegated to this server` }
-    const state = found.length === 0 ? 'is not delegated' : `is delegated to ${foreign.join(', ')}`
-    return { link, state: 'failed', found: `${name} ${state}`, todo }
+  const checkDelegation = async (check: string, name: string, remedy: string): Promise<CheckResult> => {
+    const nameServers = await resolver.ns(name).catch(describeError)
+    if (typeof nameServers === 'string')
+      return { check, state: 'failed', detail: `${name}: ${nameServers}`, remedy }
+    const foreign = nameServers.filter((server) => !servers.includes(server))
+    if (nameServers.length > 0 && foreign.length === 0)
+      return { check, state: 'ok', detail: `${name} is delegated to this server` }
+    const state = nameServers.length === 0 ? 'is not delegated' : `is delegated to ${foreign.join(', ')}`
+    return { check, state: 'failed', detail: `${name} ${state}`, remedy }
   }
 
-  const whole = await delegated('delegation', domain, delegation)
-  const records = `Delegate ${domain} as above, or create where it is managed:\n`
-  const parts = [
-    await leadsHere('domain', domain, `${records}${addressRecords(domain)}`),
-    await leadsHere('wildcard', `${label}.${domain}`, `${records}${addressRecords(`*.${domain}`)}`),
-    await leadsHere(
+  const zone = await checkDelegation('delegation', domain, delegation)
+  const preamble = `Delegate ${domain} as above, or create where it is managed:\n`
+  const records = [
+    await checkAddresses('domain', domain, `${preamble}${addressRecords(domain)}`),
+    await checkAddresses('wildcard', `${label}.${domain}`, `${preamble}${addressRecords(`*.${domain}`)}`),
+    await checkAddresses(
       'CNAME targets',
       `${label}.${label}.cname.${domain}`,
-      `${records}${addressRecords(`*.cname.${domain}`)}`,
+      `${preamble}${addressRecords(`*.cname.${domain}`)}`,
     ),
-    await delegated(
+    await checkDelegation(
       'challenges',
       `acme-challenge.${domain}`,
-      `${records}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.`,
+      `${preamble}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.`,
     ),
   ]
   // A domain may stay with another provider, if all that it needs is there.
-  const complete = whole.state === 'failed' && parts.every(({ state }) => state === 'ok')
+  const complete = zone.state === 'failed' && records.every(({ state }) => state === 'ok')
   return [
     complete
-      ? { link: whole.link, state: 'skipped', found: `${whole.found}, and its records there are complete` }
-      : whole,
-    ...parts,
+      ? { check: zone.check, state: 'skipped', detail: `${zone.detail}, and its records there are complete` }
+      : zone,
+    ...records,
   ]
 }
 
-async function checkCertificate(settings: CheckedSettings, world: CheckWorld): Promise<Finding> {
+async function checkCertificate(settings: CheckedSettings, probes: SystemProbes): Promise<CheckResult> {
   const { domain, publicIps, httpsAddr, publicHttpsPort, acmeDirectory } = settings
-  const link = 'certificate'
-  if (httpsAddr === undefined) return { link, state: 'skipped', found: 'HTTPS is switched off' }
+  const check = 'certificate'
+  if (httpsAddr === undefined) return { check, state: 'skipped', detail: 'HTTPS is switched off' }
   const name = `check.${domain}`
   try {
-    const seen = await world.certificate(publicIps[0] ?? '', publicHttpsPort ?? httpsAddr.port, name)
-    if (seen.trusted) return { link, state: 'ok', found: `what is served for ${name} is trusted` }
+    const certificate = await probes.certificate(publicIps[0] ?? '', publicHttpsPort ?? httpsAddr.port, name)
+    if (certificate.trusted) return { check, state: 'ok', detail: `what is served for ${name} is trusted` }
     return {
-      link,
+      check,
       state: 'failed',
-      found: `browsers will not accept what is served for ${name} (${seen.reason})`,
-      todo:
+      detail: `browsers will not accept what is served for ${name} (${certificate.reason})`,
+      remedy:
         acmeDirectory === undefined
           ? 'Set --acme-directory and --acme-email, so that the server gets certificates by itself.'
           : 'Once the links above are in order this mends itself; "adit server certs" says how far it is.',
     }
   } catch (error) {
     return {
-      link,
+      check,
       state: 'failed',
-      found: `no TLS connection (${reasonOf(error)})`,
-      todo: 'See the https port above.',
+      detail: `no TLS connection (${describeError(error)})`,
+      remedy: 'See the https port above.',
     }
   }
 }
 
-async function checkAuthority({ acmeDirectory }: CheckedSettings, world: CheckWorld): Promise<Finding[]> {
+async function checkAuthority(
+  { acmeDirectory }: CheckedSettings,
+  probes: SystemProbes,
+): Promise<CheckResult[]> {
   if (acmeDirectory === undefined)
     return [
       {
-        link: 'ACME directory',
+        check: 'ACME directory',
         state: 'failed',
-        found: 'none is set, so automatic certificates are off',
-        todo: 'Start the server with --acme-directory https://acme-v02.api.letsencrypt.org/directory and --acme-email.',
+        detail: 'none is set, so automatic certificates are off',
+        remedy:
+          'Start the server with --acme-directory https://acme-v02.api.letsencrypt.org/directory and --acme-email.',
       },
-      { link: 'clock', state: 'skipped', found: 'there is no authority to compare it with' },
+      { check: 'clock', state: 'skipped', detail: 'there is no authority to compare it with' },
     ]
   try {
-    const response = await world.fetch(acmeDirectory)
+    const response = await probes.fetch(acmeDirectory)
     const directory = (await response.json().catch(() => undefined)) as { newOrder?: string } | undefined
     if (response.status !== 200 || typeof directory?.newOrder !== 'string')
       return [
         {
-          link: 'ACME directory',
+          check: 'ACME directory',
           state: 'failed',
-          found: `${acmeDirectory} answers with ${response.status} and is no ACME directory`,
-          todo: 'Check the address in --acme-directory.',
+          detail: `${acmeDirectory} answers with ${response.status} and is no ACME directory`,
+          remedy: 'Check the address in --acme-directory.',
         },
-        checkClock(response, world.clock),
+        checkClock(response, probes.clock),
       ]
     return [
-      { link: 'ACME directory', state: 'ok', found: `${acmeDirectory} answers` },
-      checkClock(response, world.clock),
+      { check: 'ACME directory', state: 'ok', detail: `${acmeDirectory} answers` },
+      checkClock(response, probes.clock),
     ]
   } catch (error) {
     return [
       {
-        link: 'ACME directory',
+        check: 'ACME directory',
         state: 'failed',
-        found: reasonOf(error),
-        todo: 'Let this machine reach it. A private one needs its authority in --acme-ca, and its address in --outbound-allow.',
+        detail: describeError(error),
+        remedy:
+          'Let this machine reach it. A private one needs its authority in --acme-ca, and its address in --outbound-allow.',
       },
-      { link: 'clock', state: 'skipped', found: 'there is no authority to compare it with' },
+      { check: 'clock', state: 'skipped', detail: 'there is no authority to compare it with' },
     ]
   }
 }
 
-function checkClock(response: Response, clock: Clock): Finding {
-  const theirs = Date.parse(response.headers.get('date') ?? '')
-  if (Number.isNaN(theirs)) return { link: 'clock', state: 'skipped', found: 'the authority tells no time' }
-  const away = clock.now() - theirs
-  if (Math.abs(away) <= CLOCK_TOLERANCE_MS) return { link: 'clock', state: 'ok', found: 'right' }
-  const seconds = Math.round(Math.abs(away) / 1000)
+function checkClock(response: Response, clock: Clock): CheckResult {
+  const authorityTime = Date.parse(response.headers.get('date') ?? '')
+  if (Number.isNaN(authorityTime))
+    return { check: 'clock', state: 'skipped', detail: 'the authority tells no time' }
+  const skew = clock.now() - authorityTime
+  if (Math.abs(skew) <= CLOCK_TOLERANCE_MS) return { check: 'clock', state: 'ok', detail: 'right' }
+  const seconds = Math.round(Math.abs(skew) / 1000)
   return {
-    link: 'clock',
+    check: 'clock',
     state: 'failed',
-    found: `${seconds} s ${away > 0 ? 'ahead' : 'behind'}`,
-    todo: 'Set the clock, and keep it set: timedatectl set-ntp true',
+    detail: `${seconds} s ${skew > 0 ? 'ahead' : 'behind'}`,
+    remedy: 'Set the clock, and keep it set: timedatectl set-ntp true',
   }
 }
 
@@ -319,7 +331,7 @@ function parentOf(name: string): string {
   return name.slice(name.indexOf('.') + 1)
 }
 
-function reasonOf(error: unknown): string {
+function describeError(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException
   return (error as Error).name === 'AbortError' || (error as Error).name === 'TimeoutError'
     ? 'no answer in time'

@@ -5,12 +5,12 @@ import { systemClock } from '../../base/clock.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createResolver } from '../../certs/index.ts'
 import { askServer } from '../../dns/index.ts'
-import type { Settings } from '../settings.ts'
-import { type CheckedSettings, checkSetup, describeFindings } from './check.ts'
+import type { ServerSettings } from '../settings.ts'
+import { type CheckedSettings, checkSetup, formatResults } from './check.ts'
 
 /** `adit server check` against the real world. */
 export async function runCheck(
-  settings: CheckedSettings & Pick<Settings, 'dnsResolver' | 'acmeCa' | 'outboundAllow'>,
+  settings: CheckedSettings & Pick<ServerSettings, 'dnsResolver' | 'acmeCa' | 'outboundAllow'>,
 ): Promise<{ text: string; passed: boolean }> {
   const outbound = createOutbound({
     allow: settings.outboundAllow,
@@ -20,22 +20,22 @@ export async function runCheck(
     const findings = await checkSetup(settings, {
       resolver: createResolver(settings.dnsResolver),
       dial,
-      askDns: (host, port, name, transport) => askServer({ host, port }, { name, type: 'SOA' }, transport),
-      certificate: lookAtCertificate,
+      queryDns: (host, port, name, transport) => askServer({ host, port }, { name, type: 'SOA' }, transport),
+      certificate: probeCertificate,
       fetch: (url) => outbound.fetch(url),
       clock: systemClock,
     })
-    return { text: describeFindings(findings), passed: findings.every(({ state }) => state !== 'failed') }
+    return { text: formatResults(findings), passed: findings.every(({ state }) => state !== 'failed') }
   } finally {
     await outbound.close()
   }
 }
 
-const DIAL_MS = 3000
+const DIAL_TIMEOUT_MS = 3000
 
 function dial(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {
-    const socket = connect({ host, port, signal: AbortSignal.timeout(DIAL_MS) })
+    const socket = connect({ host, port, signal: AbortSignal.timeout(DIAL_TIMEOUT_MS) })
     socket.once('connect', () => {
       socket.destroy()
       resolve()
@@ -45,14 +45,14 @@ function dial(host: string, port: number): Promise<void> {
   })
 }
 
-function lookAtCertificate(
+function probeCertificate(
   host: string,
   port: number,
   servername: string,
 ): Promise<{ trusted: boolean; reason: string }> {
   return new Promise((resolve, reject) => {
     const socket = tlsConnect({ host, port, servername, rejectUnauthorized: false })
-    const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), DIAL_MS)
+    const timer = setTimeout(() => socket.destroy(new Error('no answer in time')), DIAL_TIMEOUT_MS)
     socket.once('secureConnect', () => {
       const reason = String(socket.authorizationError ?? '')
       resolve({ trusted: socket.authorized, reason })
