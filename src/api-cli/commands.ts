@@ -1,11 +1,11 @@
 import type { Route } from '../api/index.ts'
-import { type Flag, flagsOf } from './flags.ts'
+import { type ApiFlag, flagsOf } from './flags.ts'
 
 /** One command: the words that name it, the ids it takes in order, and its flags. */
 export interface ApiCommand {
   readonly words: readonly string[]
   readonly ids: readonly string[]
-  readonly flags: readonly Flag[]
+  readonly flags: readonly ApiFlag[]
   readonly route: Route
 }
 

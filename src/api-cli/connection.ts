@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { Failure } from './failure.ts'
-import type { Common } from './parse.ts'
+import { ApiCliError } from './failure.ts'
+import type { CommonFlags } from './parse.ts'
 
 /** Where the API is, and the key to call it with. */
-export interface Connection {
+export interface ApiAccess {
   readonly url: string
   readonly key: string
 }
@@ -13,16 +13,16 @@ export interface Connection {
 const DEFAULT_URL = 'http://127.0.0.1:4080'
 
 /** Finds the API: what was said, then the environment, then what a server on this machine has written down. */
-export function findConnection({ apiKey, apiUrl }: Common, environment: NodeJS.ProcessEnv): Connection {
+export function findApiAccess({ apiKey, apiUrl }: CommonFlags, environment: NodeJS.ProcessEnv): ApiAccess {
   const local = localServer(environment)
   const url = (apiUrl ?? (environment.ADIT_API_URL || local?.api_url || DEFAULT_URL)).replace(/\/+$/, '')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new Failure(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
+    throw new ApiCliError(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
   // The key of a server on this machine is for that server alone.
-  const own = local?.api_url === url ? local.api_key : undefined
-  const key = apiKey ?? (environment.ADIT_API_KEY || own)
+  const localKey = local?.api_url === url ? local.api_key : undefined
+  const key = apiKey ?? (environment.ADIT_API_KEY || localKey)
   if (!key)
-    throw new Failure(
+    throw new ApiCliError(
       'No API key was found. Give one with --api-key or in ADIT_API_KEY, or save it with "adit config add-api-key KEY".',
     )
   return { url, key }

@@ -1,4 +1,4 @@
 /** A command line that cannot be carried out: one sentence for the terminal. */
-export class Failure extends Error {
+export class ApiCliError extends Error {
   override name = 'Failure'
 }

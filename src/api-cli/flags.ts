@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { Route } from '../api/index.ts'
-import { Failure } from './failure.ts'
+import { ApiCliError } from './failure.ts'
 
 /** A JSON Schema as far as the command line needs to know it. */
 interface Schema {
@@ -13,56 +13,56 @@ interface Schema {
   additionalProperties?: boolean | Schema
 }
 
-type Kind = 'text' | 'number' | 'switch' | 'list' | 'map' | 'json'
+type FlagKind = 'text' | 'number' | 'switch' | 'list' | 'map' | 'json'
 
 /** One flag: where its value goes in the body, or which query parameter it is. */
-export interface Flag {
+export interface ApiFlag {
   /** Without the hyphens, such as `certificate-management-policy.authority`. */
   readonly name: string
-  readonly kind: Kind
+  readonly kind: FlagKind
   readonly path: readonly string[]
   readonly query: boolean
   readonly required: boolean
-  readonly words: readonly string[]
+  readonly choices: readonly string[]
 }
 
-const PAGING = ['limit', 'before_id'].map(
-  (name): Flag => ({
+const PAGING_FLAGS = ['limit', 'before_id'].map(
+  (name): ApiFlag => ({
     name: name.replaceAll('_', '-'),
     kind: 'text',
     path: [name],
     query: true,
     required: false,
-    words: [],
+    choices: [],
   }),
 )
 
 /** The flags of a route: one for each field of its body, nested fields with dots, and those of paging. */
-export function flagsOf(route: Route): Flag[] {
+export function flagsOf(route: Route): ApiFlag[] {
   const fields = route.body === undefined ? [] : fieldsOf(route.body as Schema, [], true)
-  return route.paged ? [...PAGING, ...fields] : fields
+  return route.paged ? [...PAGING_FLAGS, ...fields] : fields
 }
 
-function fieldsOf(schema: Schema, above: readonly string[], needed: boolean): Flag[] {
+function fieldsOf(schema: Schema, parents: readonly string[], parentRequired: boolean): ApiFlag[] {
   const shape = [schema, ...(schema.anyOf ?? [])].find(({ properties }) => properties !== undefined)
-  return Object.entries(shape?.properties ?? {}).flatMap(([name, inner]) => {
-    const path = [...above, name]
-    const required = needed && (shape?.required?.includes(name) ?? false)
-    const words = [inner, ...(inner.anyOf ?? [])].flatMap((each) => each.enum ?? [])
-    const flag: Flag = {
+  return Object.entries(shape?.properties ?? {}).flatMap(([name, field]) => {
+    const path = [...parents, name]
+    const required = parentRequired && (shape?.required?.includes(name) ?? false)
+    const words = [field, ...(field.anyOf ?? [])].flatMap((variant) => variant.enum ?? [])
+    const flag: ApiFlag = {
       name: path.map((step) => step.replaceAll('_', '-')).join('.'),
-      kind: kindOf(inner),
+      kind: kindOf(field),
       path,
       query: false,
       required,
-      words: words.filter((word) => word !== null).map(String),
+      choices: words.filter((choice) => choice !== null).map(String),
     }
     // An object can be given whole, as JSON, or field by field.
-    return flag.kind === 'json' ? [flag, ...fieldsOf(inner, path, required)] : [flag]
+    return flag.kind === 'json' ? [flag, ...fieldsOf(field, path, required)] : [flag]
   })
 }
 
-function kindOf(schema: Schema): Kind {
+function kindOf(schema: Schema): FlagKind {
   const shapes = [schema, ...(schema.anyOf ?? [])]
   const types = shapes.flatMap(({ type }) => type ?? [])
   if (shapes.some((shape) => shape.enum?.some((word) => typeof word === 'number'))) return 'number'
@@ -76,8 +76,8 @@ function kindOf(schema: Schema): Kind {
 }
 
 /** What is written for a flag, in help. */
-export function placeholder({ kind, words }: Flag): string {
-  if (words.length > 0) return words.join('|')
+export function formatPlaceholder({ kind, choices }: ApiFlag): string {
+  if (choices.length > 0) return choices.join('|')
   return {
     text: 'TEXT',
     number: 'NUMBER',
@@ -89,55 +89,56 @@ export function placeholder({ kind, words }: Flag): string {
 }
 
 /** The value that the words given for a flag mean. A text that begins with @ is read from a file, `@-` from input. */
-export function readValue(flag: Flag, given: readonly string[]): unknown {
-  const last = given.at(-1)!
+export function parseValue(flag: ApiFlag, texts: readonly string[]): unknown {
+  const last = texts.at(-1)!
   switch (flag.kind) {
     case 'text':
-      return textOf(last)
+      return readText(last)
     case 'number': {
       if (last.trim() === '' || Number.isNaN(Number(last)))
-        throw new Failure(`--${flag.name} is "${last}"; write a number.`)
+        throw new ApiCliError(`--${flag.name} is "${last}"; write a number.`)
       return Number(last)
     }
     case 'switch':
       if (last !== 'true' && last !== 'false')
-        throw new Failure(`--${flag.name} is "${last}"; write true or false.`)
+        throw new ApiCliError(`--${flag.name} is "${last}"; write true or false.`)
       return last === 'true'
     case 'list':
-      return given.flatMap((item) =>
-        item.trimStart().startsWith('[') ? parsed(flag, item) : item.split(','),
+      return texts.flatMap((item) =>
+        item.trimStart().startsWith('[') ? parseJson(flag, item) : item.split(','),
       )
     case 'map':
-      return Object.assign({}, ...given.map((item) => entry(flag, item)))
+      return Object.assign({}, ...texts.map((item) => parseEntry(flag, item)))
     case 'json':
-      return parsed(flag, last)
+      return parseJson(flag, last)
   }
 }
 
-function textOf(given: string): string {
-  if (!given.startsWith('@')) return given
-  if (given.startsWith('@@')) return given.slice(1)
-  const file = given.slice(1)
+function readText(text: string): string {
+  if (!text.startsWith('@')) return text
+  if (text.startsWith('@@')) return text.slice(1)
+  const file = text.slice(1)
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch {
-    throw new Failure(`The file ${file} cannot be read. Write @@ for a text that begins with @.`)
+    throw new ApiCliError(`The file ${file} cannot be read. Write @@ for a text that begins with @.`)
   }
 }
 
-function parsed(flag: Flag, given: string): unknown {
+function parseJson(flag: ApiFlag, text: string): unknown {
   try {
-    return JSON.parse(textOf(given))
+    return JSON.parse(readText(text))
   } catch (error) {
-    if (error instanceof Failure) throw error
-    throw new Failure(`--${flag.name} is not valid JSON.`)
+    if (error instanceof ApiCliError) throw error
+    throw new ApiCliError(`--${flag.name} is not valid JSON.`)
   }
 }
 
-function entry(flag: Flag, given: string): object {
-  if (given.trimStart().startsWith('{') || given.startsWith('@')) return parsed(flag, given) as object
+function parseEntry(flag: ApiFlag, given: string): object {
+  if (given.trimStart().startsWith('{') || given.startsWith('@')) return parseJson(flag, given) as object
   const equals = given.indexOf('=')
-  if (equals < 1) throw new Failure(`--${flag.name} is "${given}"; write KEY=VALUE, once for each, or JSON.`)
+  if (equals < 1)
+    throw new ApiCliError(`--${flag.name} is "${given}"; write KEY=VALUE, once for each, or JSON.`)
   const text = given.slice(equals + 1)
   // Weights are the one map of numbers; a value that must be text is told so by the server.
   const value = flag.path.at(-1) === 'backends' && /^\d+$/.test(text) ? Number(text) : text

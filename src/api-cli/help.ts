@@ -1,7 +1,7 @@
 import type { ApiCommand } from './commands.ts'
-import { placeholder } from './flags.ts'
+import { formatPlaceholder } from './flags.ts'
 
-const COMMON = `Flags of every command
+const COMMON_FLAGS = `Flags of every command
   --api-key KEY   the API key; else ADIT_API_KEY, the agent's configuration, or the key of a server on this machine
   --api-url URL   address of the API; else ADIT_API_URL, or that of a server on this machine
   --help          what can be written here
@@ -9,7 +9,7 @@ const COMMON = `Flags of every command
 A text that begins with @ is read from the file named after it, @- from the input.
 `
 
-function listed(rows: readonly (readonly [string, string])[]): string {
+function formatTable(rows: readonly (readonly [string, string])[]): string {
   const width = Math.min(Math.max(...rows.map(([left]) => left.length)), 48)
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n')
 }
@@ -17,8 +17,8 @@ function listed(rows: readonly (readonly [string, string])[]): string {
 /** All resources, each with what can be done to it. */
 export function allHelp(commands: readonly ApiCommand[]): string {
   const resources = Map.groupBy(commands, ({ words }) => words[0]!)
-  const rows = [...resources].map(([resource, own]) => {
-    const verbs = own.map(({ words }) => words.slice(1).join(' ')).filter((verb) => !verb.includes(' '))
+  const rows = [...resources].map(([resource, group]) => {
+    const verbs = group.map(({ words }) => words.slice(1).join(' ')).filter((verb) => !verb.includes(' '))
     return [resource, verbs.join(', ')] as const
   })
   return `adit api: call the management API
@@ -29,9 +29,9 @@ Usage
 The answer is printed as JSON. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
 
 Resources
-${listed(rows)}
+${formatTable(rows)}
 
-${COMMON}`
+${COMMON_FLAGS}`
 }
 
 /** The commands whose words begin with these. */
@@ -46,15 +46,15 @@ export function groupHelp(commands: readonly ApiCommand[], words: readonly strin
   return `adit api ${words.join(' ')}
 
 Commands
-${listed(rows)}
+${formatTable(rows)}
 
-${COMMON}`
+${COMMON_FLAGS}`
 }
 
 /** One command with its flags. */
 export function commandHelp({ words, ids, flags, route }: ApiCommand): string {
   const rows = flags.map(
-    (flag) => [`--${flag.name} ${placeholder(flag)}`, flag.required ? 'required' : ''] as const,
+    (flag) => [`--${flag.name} ${formatPlaceholder(flag)}`, flag.required ? 'required' : ''] as const,
   )
   const body =
     route.body === undefined ? '' : '  --json JSON   the whole body, beside or instead of single flags\n'
@@ -69,7 +69,7 @@ export function commandHelp({ words, ids, flags, route }: ApiCommand): string {
 Usage
   ${usage.join(' ')}
 
-${flags.length === 0 ? '' : `Flags\n${listed(rows)}\n${body}\n`}${COMMON}
+${flags.length === 0 ? '' : `Flags\n${formatTable(rows)}\n${body}\n`}${COMMON_FLAGS}
 It calls ${route.method} ${route.path}.
 `
 }

@@ -1,10 +1,10 @@
 import { type ApiCommand, commandsOf } from './commands.ts'
-import { type Connection, findConnection } from './connection.ts'
-import { Failure } from './failure.ts'
+import { type ApiAccess, findApiAccess } from './connection.ts'
+import { ApiCliError } from './failure.ts'
 import { allHelp, commandHelp, groupHelp } from './help.ts'
-import { type Parsed, parse, takeCommon } from './parse.ts'
+import { extractCommonFlags, type ParsedCommand, parse } from './parse.ts'
 
-const TIMEOUT_MS = 60_000
+const CALL_TIMEOUT_MS = 60_000
 
 /** What a command line runs in. */
 export interface Terminal {
@@ -13,7 +13,7 @@ export interface Terminal {
   error(text: string): void
 }
 
-const ownProcess: Terminal = {
+const processTerminal: Terminal = {
   environment: process.env,
   out: (text) => {
     process.stdout.write(text)
@@ -24,15 +24,15 @@ const ownProcess: Terminal = {
 }
 
 /** `adit api …`: one call of the management API. JSON goes to the output, sentences to the error output. */
-export async function runApi(args: readonly string[], terminal: Terminal = ownProcess): Promise<number> {
+export async function runApi(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
   try {
-    const { common, rest } = takeCommon(args)
+    const { common, rest } = extractCommonFlags(args)
     // Not by the front door of the API, which would load the whole server.
     const { routes } = await import('../api/all-routes.ts')
     const commands = commandsOf(routes)
     const said = joinResource(commands, rest)
     if (said.length === 0) return print(terminal, allHelp(commands))
-    const { command, group, words } = find(commands, said)
+    const { command, group, words } = findCommand(commands, said)
     if (command === undefined) {
       const help = groupHelp(group, words)
       if (common.help) return print(terminal, help)
@@ -41,9 +41,9 @@ export async function runApi(args: readonly string[], terminal: Terminal = ownPr
     }
     if (common.help) return print(terminal, commandHelp(command))
     const parsed = parse(command, said.slice(words.length))
-    return await call(command, parsed, findConnection(common, terminal.environment), terminal)
+    return await call(command, parsed, findApiAccess(common, terminal.environment), terminal)
   } catch (error) {
-    if (!(error instanceof Failure)) throw error
+    if (!(error instanceof ApiCliError)) throw error
     return fail(terminal, error.message)
   }
 }
@@ -59,37 +59,38 @@ function joinResource(commands: readonly ApiCommand[], args: readonly string[]):
 }
 
 /** The command that the words name, or all those that begin with them. */
-function find(commands: readonly ApiCommand[], args: readonly string[]) {
+function findCommand(commands: readonly ApiCommand[], args: readonly string[]) {
   const flags = args.findIndex((word) => word.startsWith('-'))
   const given = flags === -1 ? args : args.slice(0, flags)
   let group = commands
   const words: string[] = []
   for (const word of given) {
-    const below = group.filter((command) => command.words[words.length] === word)
-    if (below.length === 0) break
-    group = below
+    const matches = group.filter((command) => command.words[words.length] === word)
+    if (matches.length === 0) break
+    group = matches
     words.push(word)
     const exact = group.find((command) => command.words.length === words.length)
     if (exact !== undefined && group.length === 1) return { command: exact, group, words }
   }
-  const command = group.find((each) => each.words.length === words.length)
-  if (command === undefined && words.length < given.length) throw misspelt(group, words, given[words.length]!)
-  if (words.length === 0) throw misspelt(group, words, args[0]!)
+  const command = group.find((candidate) => candidate.words.length === words.length)
+  if (command === undefined && words.length < given.length)
+    throw unknownWord(group, words, given[words.length]!)
+  if (words.length === 0) throw unknownWord(group, words, args[0]!)
   return { command, group, words }
 }
 
-function misspelt(group: readonly ApiCommand[], words: readonly string[], word: string): Failure {
-  const known = [
+function unknownWord(group: readonly ApiCommand[], words: readonly string[], word: string): ApiCliError {
+  const choices = [
     ...new Set(group.map((command) => command.words[words.length]).filter((each) => each !== undefined)),
   ]
-  const at = ['adit api', ...words].join(' ')
-  return new Failure(`"${at}" does not know "${word}". It knows: ${known.join(', ')}.`)
+  const prefix = ['adit api', ...words].join(' ')
+  return new ApiCliError(`"${prefix}" does not know "${word}". It knows: ${choices.join(', ')}.`)
 }
 
 async function call(
   { route, ids: names }: ApiCommand,
-  parsed: Parsed,
-  { url, key }: Connection,
+  parsed: ParsedCommand,
+  { url, key }: ApiAccess,
   terminal: Terminal,
 ): Promise<number> {
   const path = names.reduce(
@@ -109,7 +110,7 @@ async function call(
       },
       ...(parsed.body && { body: JSON.stringify(parsed.body) }),
       redirect: 'error',
-      signal: AbortSignal.timeout(TIMEOUT_MS),
+      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     })
   } catch {
     return fail(
@@ -119,7 +120,7 @@ async function call(
   }
   const text = await response.text()
   if (response.ok) return text === '' ? 0 : print(terminal, `${pretty(text)}\n`)
-  return fail(terminal, complaint(response.status, text))
+  return fail(terminal, formatError(response.status, text))
 }
 
 function pretty(text: string): string {
@@ -130,7 +131,7 @@ function pretty(text: string): string {
   }
 }
 
-function complaint(status: number, text: string): string {
+function formatError(status: number, text: string): string {
   try {
     const { msg, error_code } = JSON.parse(text) as { msg?: unknown; error_code?: unknown }
     if (typeof msg === 'string') return `${msg}\n${String(error_code)} (status ${status})`

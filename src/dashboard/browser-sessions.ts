@@ -11,14 +11,14 @@ import { type DashboardSession, type DurableStore, openDashboardSessions } from 
 import { cookieName, isSecure, readCookie } from './cookie.ts'
 
 const MINUTE = 60_000
-const IDLE_MS = 12 * 60 * MINUTE
-const LONGEST_MS = 7 * 24 * 60 * MINUTE
+const IDLE_TIMEOUT_MS = 12 * 60 * MINUTE
+const MAX_AGE_MS = 7 * 24 * 60 * MINUTE
 // Use is noted this often at most: a page that polls must not write on every call.
-const NOTED_EVERY_MS = 5 * MINUTE
-const KEPT_PER_OWNER = 50
+const TOUCH_INTERVAL_MS = 5 * MINUTE
+const MAX_SESSIONS_PER_OWNER = 50
 
 /** What is looked at of a request. */
-type Asking = Parameters<BrowserAuth['authenticate']>[0]
+type SessionRequest = Parameters<BrowserAuth['authenticate']>[0]
 
 /** A session with who it stands for now. */
 export interface CurrentSession {
@@ -33,15 +33,15 @@ export interface CurrentSession {
 /** Sessions of browsers that have signed in. */
 export interface BrowserSessions extends BrowserAuth {
   /** Seconds that a session lives at most. */
-  readonly longestSeconds: number
+  readonly maxAgeSeconds: number
   /** A name for a session that is about to be opened. */
   newId(): string
   open(
     id: string,
-    who: { account: string; owner: string; apiKey: string | undefined },
+    identity: { account: string; owner: string; apiKey: string | undefined },
   ): Promise<{ token: Secret; current: CurrentSession }>
   /** The session behind the cookie, if it is still one; its token for calls is not asked for. */
-  current(request: Asking): Promise<CurrentSession | undefined>
+  current(request: SessionRequest): Promise<CurrentSession | undefined>
   /** Ends the session behind the cookie. */
   close(headers: IncomingHttpHeaders): Promise<void>
   /** Ends the session with this token. */
@@ -51,17 +51,17 @@ export interface BrowserSessions extends BrowserAuth {
 }
 
 /** Refuses what another site makes a browser send. Browsers leave the header out where there is no TLS. */
-export function requireOwnSite(headers: IncomingHttpHeaders): void {
+export function requireSameSite(headers: IncomingHttpHeaders): void {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') throw problem('foreign_site')
 }
 
 /** The token for calls comes from the session's own, so it needs no storing and tells nothing about it. */
-function csrfOf(token: string): string {
+function csrfToken(token: string): string {
   return createHmac('sha256', token).update('adit dashboard csrf').digest('base64url')
 }
 
-function sameText(one: string, other: string): boolean {
+function isEqualText(one: string, other: string): boolean {
   const [a, b] = [Buffer.from(one), Buffer.from(other)]
   return a.length === b.length && timingSafeEqual(a, b)
 }
@@ -89,8 +89,8 @@ export function createBrowserSessions({
     return token !== undefined && isTokenShaped(token) ? token : undefined
   }
 
-  function ended({ createdAt, seenAt }: DashboardSession, now: number): boolean {
-    return now - seenAt >= IDLE_MS || now - createdAt >= LONGEST_MS
+  function hasExpired({ createdAt, seenAt }: DashboardSession, now: number): boolean {
+    return now - seenAt >= IDLE_TIMEOUT_MS || now - createdAt >= MAX_AGE_MS
   }
 
   async function principalOf(session: DashboardSession): Promise<Principal | undefined> {
@@ -101,59 +101,59 @@ export function createBrowserSessions({
     return { accountId: account, credentialId: id, ownerId: owner, role, active, through: 'dashboard' }
   }
 
-  async function note(digest: string, { id, seenAt }: DashboardSession, now: number): Promise<void> {
-    if (now - seenAt < NOTED_EVERY_MS) return
+  async function touch(digest: string, { id, seenAt }: DashboardSession, now: number): Promise<void> {
+    if (now - seenAt < TOUCH_INTERVAL_MS) return
     // Reading must go on while nothing can be written.
     await sessions
       .touch(digest, now)
       .catch((error) => log.warn({ err: error, session: id }, 'the use of a session could not be noted'))
   }
 
-  function currentOf(token: string, session: DashboardSession, principal: Principal): CurrentSession {
-    const expiresAt = Math.min(session.createdAt + LONGEST_MS, clock.now() + IDLE_MS)
-    return { session, principal, csrf: csrfOf(token), expiresAt }
+  function toCurrentSession(token: string, session: DashboardSession, principal: Principal): CurrentSession {
+    const expiresAt = Math.min(session.createdAt + MAX_AGE_MS, clock.now() + IDLE_TIMEOUT_MS)
+    return { session, principal, csrf: csrfToken(token), expiresAt }
   }
 
-  async function currentBehind(token: string, ip: string): Promise<CurrentSession | undefined> {
+  async function findCurrent(token: string, ip: string): Promise<CurrentSession | undefined> {
     const digest = tokenDigest(token)
     const session = await sessions.find(digest)
     const now = clock.now()
-    if (session === undefined || ended(session, now)) return undefined
+    if (session === undefined || hasExpired(session, now)) return undefined
     const principal = await principalOf(session)
     if (principal === undefined) return undefined
     const address = plainAddress(ip)
     if (!admits(session.account, address)) throw problem('address_refused', address)
-    await note(digest, session, now)
-    return currentOf(token, session, principal)
+    await touch(digest, session, now)
+    return toCurrentSession(token, session, principal)
   }
 
   return {
-    longestSeconds: LONGEST_MS / 1000,
+    maxAgeSeconds: MAX_AGE_MS / 1000,
     newId: () => newId('das', clock.now()),
     async open(id, { account, owner, apiKey }) {
       const token = mintToken(id)
       const now = clock.now()
       const session = { id, account, owner, apiKey, createdAt: now, seenAt: now }
       await sessions.add(tokenDigest(token.reveal()), session, {
-        keep: KEPT_PER_OWNER,
-        createdAfter: now - LONGEST_MS,
-        seenAfter: now - IDLE_MS,
+        keep: MAX_SESSIONS_PER_OWNER,
+        createdAfter: now - MAX_AGE_MS,
+        seenAfter: now - IDLE_TIMEOUT_MS,
       })
       const principal = await principalOf(session)
       if (principal === undefined) throw problem('signed_out')
-      return { token, current: currentOf(token.reveal(), session, principal) }
+      return { token, current: toCurrentSession(token.reveal(), session, principal) }
     },
     async current({ headers, ip }) {
       const token = tokenOf(headers)
-      return token === undefined ? undefined : currentBehind(token, ip)
+      return token === undefined ? undefined : findCurrent(token, ip)
     },
     async authenticate({ headers, ip }) {
       const token = tokenOf(headers)
       if (token === undefined) throw problem('no_key')
-      requireOwnSite(headers)
-      const given = headers['adit-csrf']
-      if (typeof given !== 'string' || !sameText(given, csrfOf(token))) throw problem('no_csrf')
-      const current = await currentBehind(token, ip)
+      requireSameSite(headers)
+      const csrf = headers['adit-csrf']
+      if (typeof csrf !== 'string' || !isEqualText(csrf, csrfToken(token))) throw problem('no_csrf')
+      const current = await findCurrent(token, ip)
       if (current === undefined) throw problem('signed_out')
       return current.principal
     },
@@ -166,6 +166,6 @@ export function createBrowserSessions({
       const { active } = await auth.owner(account, owner)
       if (!active) await sessions.removeOf(owner)
     },
-    closeAll: (owner, except) => sessions.removeOf(owner, except),
+    closeAll: (owner, exceptId) => sessions.removeOf(owner, exceptId),
   }
 }

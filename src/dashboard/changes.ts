@@ -1,7 +1,7 @@
 import type { Follower, Store } from '../store/index.ts'
 
 /** What the pages about traffic show. */
-const KINDS = [
+const FOLLOWED_KINDS = [
   'edges_https',
   'edges_https_routes',
   'edges_tls',
@@ -16,38 +16,38 @@ const KINDS = [
 ]
 
 /** Tells pages when it is worth reading again, so that they need not ask and ask. */
-export interface Changes {
+export interface ChangeTracker {
   start(): Promise<void>
   stop(): void
   /** Grows whenever something that the account's pages show was made or changed. */
-  of(accountId: string): number
+  revisionOf(accountId: string): number
   /** Grows whenever something was deleted, by whatever account: a row that is gone does not say whose it was. */
-  deletions(): number
+  lastDeletion(): number
 }
 
 /** Follows the store and remembers a number for each account that has changed something since the start. */
-export function createChanges({ store }: { store: Store }): Changes {
+export function createChangeTracker({ store }: { store: Store }): ChangeTracker {
   const revisions = new Map<string, number>()
-  let began = 0
-  let lastDeletion = 0
-  let following: { stop(): void } | undefined
+  let startRevision = 0
+  let deletionRevision = 0
+  let subscription: { stop(): void } | undefined
   const follower: Follower = {
     reset(_rows, revision) {
-      began = revision
+      startRevision = revision
     },
     change(changes) {
       for (const { row, revision } of changes) {
-        if (row === undefined) lastDeletion = revision
+        if (row === undefined) deletionRevision = revision
         else revisions.set(row.account, revision)
       }
     },
   }
   return {
     async start() {
-      following = await store.follow(KINDS, follower)
+      subscription = await store.follow(FOLLOWED_KINDS, follower)
     },
-    stop: () => following?.stop(),
-    of: (accountId) => Math.max(began, revisions.get(accountId) ?? 0),
-    deletions: () => lastDeletion,
+    stop: () => subscription?.stop(),
+    revisionOf: (accountId) => Math.max(startRevision, revisions.get(accountId) ?? 0),
+    lastDeletion: () => deletionRevision,
   }
 }

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createRandom, rounds } from '../../test/support/random.ts'
 import { cookieName, readCookie, sessionCookie } from './cookie.ts'
 
-test('a cookie is found among others, by its whole name', () => {
+test('a cookie is value among others, by its whole name', () => {
   const header = 'xadit_session=no; adit_session=yes; adit_session2=no'
 
   assert.equal(readCookie(header, 'adit_session'), 'yes')
@@ -19,7 +19,7 @@ test('whatever a Cookie header holds can be read', () => {
 test('over 20,000 random headers the first cookie of the name is read, and nothing throws', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
-  const pieces = [
+  const fragments = [
     'adit_session',
     'a',
     '=',
@@ -35,9 +35,9 @@ test('over 20,000 random headers the first cookie of the name is read, and nothi
     'x'.repeat(40),
   ]
   for (const _ of rounds(20_000)) {
-    const header = Array.from({ length: random.below(12) }, () => random.pick(pieces)).join('')
-    const found = readCookie(header, 'adit_session')
-    assert.ok(found === undefined || header.includes(found), header)
+    const header = Array.from({ length: random.below(12) }, () => random.pick(fragments)).join('')
+    const value = readCookie(header, 'adit_session')
+    assert.ok(value === undefined || header.includes(value), header)
     assert.equal(readCookie(`adit_session=v;${header}`, 'adit_session'), 'v', header)
   }
 })

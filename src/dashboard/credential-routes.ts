@@ -7,12 +7,12 @@ import type { AuditEntry, DurableStore } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
 import { givePassword } from './password-generator.ts'
-import { type Passwords, passwordComplaint } from './passwords.ts'
-import { acceptedStep, newSecondFactor } from './second-factor.ts'
-import { type Limits, orBusy, tooMany, userKey } from './sign-in-flow.ts'
-import type { SignIn, SignIns } from './sign-in-store.ts'
+import { type Passwords, validatePassword } from './passwords.ts'
+import { createSecondFactor, verifyCode } from './second-factor.ts'
+import { rejectIfBusy, rejectIfLimited, type SignInLimits, userKey } from './sign-in-flow.ts'
+import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
-const SMALL_BODY = 16 * 1024
+const MAX_BODY_BYTES = 16 * 1024
 const secretText = Type.String({ maxLength: 4096 })
 const passwordBody = Type.Object(
   { current: Type.Optional(secretText), new: secretText },
@@ -22,11 +22,11 @@ const codeBody = Type.Object({ code: Type.String({ maxLength: 32 }) }, { additio
 const ownPasswordBody = Type.Object({ password: secretText }, { additionalProperties: false })
 
 /** A user changing how they sign in themselves. */
-interface Own {
+interface SignedInUser {
   readonly principal: Principal
   readonly user: { readonly account: string; readonly id: string }
   readonly email: string
-  readonly signIn: SignIn | undefined
+  readonly signIn: SignInRecord | undefined
 }
 
 /** Passwords and second factors: of whoever is signed in, and new passwords that administrators make for others. */
@@ -43,14 +43,14 @@ export function mountCredentials(
   }: {
     store: DurableStore
     sessions: BrowserSessions
-    signIns: SignIns
+    signIns: SignInStore
     passwords: Passwords
-    limits: Limits
+    limits: SignInLimits
     apiUrl: () => string
     clock: Clock
   },
 ): void {
-  async function ownOf(request: FastifyRequest): Promise<Own> {
+  async function requireSignedInUser(request: FastifyRequest): Promise<SignedInUser> {
     const principal = request.principal!
     const { accountId: account, ownerId: id, through } = principal
     // A key that leaked must not become a password that outlives it.
@@ -61,7 +61,7 @@ export function mountCredentials(
       principal,
       user: { account, id },
       email: user.data.email as string,
-      signIn: await signIns.ofUser(account, id),
+      signIn: await signIns.findByUser(account, id),
     }
   }
 
@@ -72,24 +72,24 @@ export function mountCredentials(
   }
 
   /** A flood of refusals is recorded in part. */
-  async function recordRefusal(request: FastifyRequest, action: string, object: string, why: string) {
-    if (limits.audited.take(request.principal!.accountId) > 0) return
-    await store.write({}, (tx) => tx.audit(audit(request, action, object, why)))
+  async function auditRejection(request: FastifyRequest, action: string, object: string, reason: string) {
+    if (limits.audits.take(request.principal!.accountId) > 0) return
+    await store.write({}, (tx) => tx.audit(audit(request, action, object, reason)))
   }
 
   /** Asks for the password again: an unlocked screen must not be enough. Counts like attempts to sign in. */
   async function requirePassword(
     request: FastifyRequest,
     reply: FastifyReply,
-    { signIn, user, email }: Own,
-    { field, given, action }: { field: string; given: string; action: string },
+    { signIn, user, email }: SignedInUser,
+    { field, password, action }: { field: string; password: string; action: string },
   ): Promise<void> {
-    tooMany(reply, limits.users.take(userKey(email)))
-    if (await orBusy(reply, passwords.matches(given, signIn?.password))) {
+    rejectIfLimited(reply, limits.users.take(userKey(email)))
+    if (await rejectIfBusy(reply, passwords.matches(password, signIn?.password))) {
       limits.users.giveBack(userKey(email))
       return
     }
-    await recordRefusal(request, action, user.id, 'wrong password')
+    await auditRejection(request, action, user.id, 'wrong password')
     throw fieldProblem(field, 'invalid_field', 'This is not your current password.')
   }
 
@@ -102,7 +102,7 @@ export function mountCredentials(
     http.route({
       method,
       url: `/dashboard/api${url}`,
-      bodyLimit: SMALL_BODY,
+      bodyLimit: MAX_BODY_BYTES,
       onRequest: authenticate,
       schema: body === undefined ? {} : { body },
       handler: (request, reply) => handler(request, reply, request.body as Static<B>),
@@ -110,56 +110,64 @@ export function mountCredentials(
   }
 
   route('PUT', '/password', passwordBody, async (request, reply, { current, new: chosen }) => {
-    const own = await ownOf(request)
-    const { user, email, signIn } = own
-    const complaint = passwordComplaint(chosen)
-    if (complaint !== undefined) throw fieldProblem('new', 'invalid_field', complaint)
+    const signedIn = await requireSignedInUser(request)
+    const { user, email, signIn } = signedIn
+    const message = validatePassword(chosen)
+    if (message !== undefined) throw fieldProblem('new', 'invalid_field', message)
     if (signIn !== undefined) {
       if (current === undefined) throw fieldProblem('current', 'invalid_field', 'current is required.')
-      const asked = { field: 'current', given: current, action: 'change_password' }
-      await requirePassword(request, reply, own, asked)
+      const check = { field: 'current', password: current, action: 'change_password' }
+      await requirePassword(request, reply, signedIn, check)
     }
 
-    const password = await orBusy(reply, passwords.hash(chosen))
+    const password = await rejectIfBusy(reply, passwords.hash(chosen))
     const fresh = { userId: user.id, account: user.account, email }
-    await signIns.change(user, audit(request, 'change_password', user.id), (before) => ({
-      ...(before ?? { ...fresh, secondFactor: undefined, offered: undefined, usedStep: 0 }),
+    await signIns.change(user, audit(request, 'change_password', user.id), (current) => ({
+      ...(current ?? { ...fresh, secondFactor: undefined, pendingSecondFactor: undefined, usedStep: 0 }),
       password,
     }))
-    await sessions.closeAll(user.id, own.principal.credentialId)
+    await sessions.closeAll(user.id, signedIn.principal.credentialId)
     return reply.code(204).send()
   })
 
   route('POST', '/second_factor', undefined, async (request) => {
-    const { user, email, signIn } = await ownOf(request)
+    const { user, email, signIn } = await requireSignedInUser(request)
     if (signIn === undefined)
       throw problem('conflict', 'Set a password first: the second factor is asked for beside it.')
     if (signIn.secondFactor !== undefined)
       throw problem('conflict', 'The second factor is on already. Switch it off to set up another device.')
-    const offered = newSecondFactor(email, URL.parse(apiUrl())?.host ?? '')
-    await signIns.change(user, audit(request, 'offer_second_factor', user.id), (before) =>
-      before === undefined ? undefined : { ...before, offered: offered.secret },
+    const secondFactor = createSecondFactor(email, URL.parse(apiUrl())?.host ?? '')
+    await signIns.change(user, audit(request, 'offer_second_factor', user.id), (current) =>
+      current === undefined ? undefined : { ...current, pendingSecondFactor: secondFactor.secret },
     )
-    return offered
+    return secondFactor
   })
 
   route('PUT', '/second_factor', codeBody, async (request, reply, { code }) => {
-    const { user, email, signIn, principal } = await ownOf(request)
-    if (signIn?.offered === undefined)
+    const { user, email, signIn, principal } = await requireSignedInUser(request)
+    if (signIn?.pendingSecondFactor === undefined)
       throw problem('conflict', 'There is no second factor to confirm: ask for one first.')
-    tooMany(reply, limits.users.take(userKey(email)))
+    rejectIfLimited(reply, limits.users.take(userKey(email)))
     const confirmed = await signIns.change(
       user,
       audit(request, 'confirm_second_factor', user.id),
-      (before) => {
-        if (before?.offered === undefined) return undefined
-        const step = acceptedStep(before.offered, code, { now: clock.now(), usedStep: before.usedStep })
+      (current) => {
+        if (current?.pendingSecondFactor === undefined) return undefined
+        const step = verifyCode(current.pendingSecondFactor, code, {
+          now: clock.now(),
+          usedStep: current.usedStep,
+        })
         if (step === undefined) return undefined
-        return { ...before, secondFactor: before.offered, offered: undefined, usedStep: step }
+        return {
+          ...current,
+          secondFactor: current.pendingSecondFactor,
+          pendingSecondFactor: undefined,
+          usedStep: step,
+        }
       },
     )
     if (confirmed === undefined) {
-      await recordRefusal(request, 'confirm_second_factor', user.id, 'wrong code')
+      await auditRejection(request, 'confirm_second_factor', user.id, 'wrong code')
       throw fieldProblem('code', 'invalid_field', WRONG_CODE)
     }
     limits.users.giveBack(userKey(email))
@@ -169,11 +177,16 @@ export function mountCredentials(
   })
 
   route('DELETE', '/second_factor', ownPasswordBody, async (request, reply, { password }) => {
-    const own = await ownOf(request)
-    const asked = { field: 'password', given: password, action: 'remove_second_factor' }
-    await requirePassword(request, reply, own, asked)
-    await signIns.change(own.user, audit(request, 'remove_second_factor', own.user.id), (before) =>
-      before === undefined ? undefined : { ...before, secondFactor: undefined, offered: undefined },
+    const signedIn = await requireSignedInUser(request)
+    const check = { field: 'password', password, action: 'remove_second_factor' }
+    await requirePassword(request, reply, signedIn, check)
+    await signIns.change(
+      signedIn.user,
+      audit(request, 'remove_second_factor', signedIn.user.id),
+      (current) =>
+        current === undefined
+          ? undefined
+          : { ...current, secondFactor: undefined, pendingSecondFactor: undefined },
     )
     return reply.code(204).send()
   })
@@ -182,14 +195,14 @@ export function mountCredentials(
     const { id } = request.params as { id: string }
     const { accountId: account, role } = request.principal!
     if (role !== 'admin') {
-      await recordRefusal(request, 'make_password', id.slice(0, 64), 'not an administrator')
+      await auditRejection(request, 'make_password', id.slice(0, 64), 'not an administrator')
       throw problem('admins_only')
     }
     const user = await store.get('users', account, id)
     if (user === undefined) throw problem('not_found', 'user', id)
-    const whose = { account, id, email: user.data.email as string }
-    const making = givePassword({ store, passwords }, whose, audit(request, 'make_password', id))
-    return { password: (await orBusy(reply, making)).reveal() }
+    const target = { account, id, email: user.data.email as string }
+    const generated = givePassword({ store, passwords }, target, audit(request, 'make_password', id))
+    return { password: (await rejectIfBusy(reply, generated)).reveal() }
   })
 }
 

@@ -1,7 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { timestamp } from '../base/clock.ts'
 import type { Row, Store } from '../store/index.ts'
-import { allRows } from './scan.ts'
+import { scanAll } from './scan.ts'
 
 type Data = Readonly<Record<string, unknown>>
 
@@ -18,19 +18,19 @@ export function mountEdgeList(
   http.get('/dashboard/api/edges', { onRequest: authenticate }, async ({ principal }) => {
     const { accountId } = principal!
     const routes = Map.groupBy(
-      await allRows(store, 'edges_https_routes', accountId),
+      await scanAll(store, 'edges_https_routes', accountId),
       ({ data }) => data.edge_id as string,
     )
     const lists = await Promise.all(
       Object.entries(KINDS).map(async ([kind, name]) =>
-        (await allRows(store, kind, accountId)).map((edge) => ({
-          ...placeOf(edge),
+        (await scanAll(store, kind, accountId)).map((edge) => ({
+          ...describeScope(edge),
           kind: name,
           description: edge.data.description,
           hostports: edge.data.hostports ?? [],
           created_at: timestamp(edge.createdAt),
           routes: (routes.get(edge.id) ?? []).map((route) => ({
-            ...placeOf(route),
+            ...describeScope(route),
             match: route.data.match,
           })),
         })),
@@ -41,7 +41,7 @@ export function mountEdgeList(
 }
 
 /** What edges and routes have in common: modules that are on, and who answers. */
-function placeOf({ id, data }: Row) {
+function describeScope({ id, data }: Row) {
   return {
     id,
     modules: Object.keys(data).filter(

@@ -8,10 +8,10 @@ import { mountCredentials } from './credential-routes.ts'
 import { BUILT_PAGES, mountPages } from './pages.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
 import { mountSession } from './session-routes.ts'
-import { createLimits, createSignIn } from './sign-in-flow.ts'
-import { createSignIns } from './sign-in-store.ts'
+import { createSignIn, createSignInLimits } from './sign-in-flow.ts'
+import { createSignInStore } from './sign-in-store.ts'
 
-export { type Changes, createChanges } from './changes.ts'
+export { type ChangeTracker, createChangeTracker } from './changes.ts'
 export { givePassword } from './password-generator.ts'
 export { createPasswords, type Passwords } from './passwords.ts'
 export { mountViews, type ViewSources } from './views.ts'
@@ -49,8 +49,8 @@ export function createDashboard({
   const admits = (account: string, address: string) =>
     restrictions.admits(account, 'dashboard', address) && restrictions.admits(account, 'api', address)
   const sessions = createBrowserSessions({ store, auth, admits, apiUrl, clock, log })
-  const signIns = createSignIns({ store })
-  const limits = createLimits(clock)
+  const signIns = createSignInStore({ store })
+  const limits = createSignInLimits(clock)
   const signIn = createSignIn({
     store,
     auth,

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { IpRule } from '../base/ip-rules.ts'
-import { judge } from './ip-check.ts'
+import { evaluateRules } from './ip-check.ts'
 
 const office: IpRule = { cidr: '198.51.100.0/24', action: 'allow' }
 const printer: IpRule = { cidr: '198.51.100.7/32', action: 'deny' }
@@ -18,7 +18,7 @@ const cases: [string, IpRule[], string, boolean, RegExp][] = [
 
 for (const [name, rules, address, allowed, because] of cases)
   test(`the verdict on ${name} names the rule that decides`, () => {
-    const verdict = judge(rules, address)
+    const verdict = evaluateRules(rules, address)
 
     assert.equal(verdict.allowed, allowed)
     assert.match(verdict.because, because)

@@ -3,10 +3,10 @@ import { fieldProblem } from '../api/index.ts'
 import { parseAddress } from '../base/cidr.ts'
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
 import type { Store } from '../store/index.ts'
-import { allRows } from './scan.ts'
+import { scanAll } from './scan.ts'
 
 /** Whether an address passes, and the rule that says so in words. */
-export interface Verdict {
+export interface IpVerdict {
   readonly allowed: boolean
   readonly because: string
 }
@@ -51,20 +51,20 @@ export function mountIpCheck(
             'invalid_field',
             `policies: there is no IP policy with the id ${id}.`,
           )
-      const rules = await allRows(store, 'ip_policy_rules', account)
+      const rules = await scanAll(store, 'ip_policy_rules', account)
       const rulesOf = (ids: readonly string[]) =>
         rules
           .filter(({ data }) => ids.includes(data.ip_policy_id as string))
           .map(({ data }) => data as unknown as IpRule)
-      const restrictions = await allRows(store, 'ip_restrictions', account)
+      const restrictions = await scanAll(store, 'ip_restrictions', account)
       return {
         address,
-        ...(policies.length > 0 && judge(rulesOf(policies), address)),
+        ...(policies.length > 0 && evaluateRules(rulesOf(policies), address)),
         restrictions: restrictions.map(({ id, data }) => ({
           id,
           type: data.type,
           enforced: data.enforced === true,
-          ...judge(rulesOf(data.ip_policy_ids as string[]), address),
+          ...evaluateRules(rulesOf(data.ip_policy_ids as string[]), address),
         })),
       }
     },
@@ -72,14 +72,14 @@ export function mountIpCheck(
 }
 
 /** The verdict of these rules together, with its reason. */
-export function judge(rules: readonly IpRule[], address: string): Verdict {
+export function evaluateRules(rules: readonly IpRule[], address: string): IpVerdict {
   const allowed = compileRules(rules)(address)
-  const covering = rules.filter(({ cidr }) => compileRules([{ cidr, action: 'allow' }])(address))
-  const denying = covering.find(({ action }) => action === 'deny')
-  if (denying !== undefined)
-    return { allowed, because: `The rule for ${denying.cidr} denies it, and a deny always wins.` }
+  const matchingRules = rules.filter(({ cidr }) => compileRules([{ cidr, action: 'allow' }])(address))
+  const denyRule = matchingRules.find(({ action }) => action === 'deny')
+  if (denyRule !== undefined)
+    return { allowed, because: `The rule for ${denyRule.cidr} denies it, and a deny always wins.` }
   if (allowed)
-    return { allowed, because: `The rule for ${covering[0]!.cidr} allows it, and no rule denies it.` }
+    return { allowed, because: `The rule for ${matchingRules[0]!.cidr} allows it, and no rule denies it.` }
   return {
     allowed,
     because:

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
-import type { Changes } from './changes.ts'
+import type { ChangeTracker } from './changes.ts'
 
 /** What the view of an account's traffic is read from. */
 export interface LiveSources {
@@ -20,7 +20,7 @@ export interface LiveSources {
     tunnelsOf(accountId: string): readonly { readonly id: string }[]
   }
   /** Tells when the configuration of an account changes. */
-  readonly changes: Pick<Changes, 'of' | 'deletions'>
+  readonly changes: Pick<ChangeTracker, 'revisionOf' | 'lastDeletion'>
 }
 
 interface Viewer {
@@ -29,15 +29,15 @@ interface Viewer {
   readonly edgeId: string | undefined
   readonly response: ServerResponse
   /** Seconds left before it has to prove again who it is. */
-  left: number
+  remainingTicks: number
 }
 
-const EVERY_MS = 1000
+const SEND_INTERVAL_MS = 1000
 // A view ends by itself, so that whoever was signed out meanwhile cannot go on looking; pages open the next one.
-const SECONDS = 60
-const PER_ACCOUNT = 32
+const MAX_TICKS = 60
+const MAX_VIEWERS_PER_ACCOUNT = 32
 // A page that does not take what it is sent is not kept for.
-const MAX_UNSENT = 64 * 1024
+const MAX_BUFFERED_BYTES = 64 * 1024
 
 /**
  * `GET /dashboard/api/live`: what the visitors of the caller's account do on this node, as server-sent events, one a
@@ -59,15 +59,15 @@ export function mountLive(
   }
 
   function send(viewer: Viewer): void {
-    viewer.response.write(`data: ${JSON.stringify(stateOf(viewer, sources))}\n\n`)
+    viewer.response.write(`data: ${JSON.stringify(renderState(viewer, sources))}\n\n`)
   }
 
   function tick(): void {
     fanOut(
       viewers,
       (viewer) => {
-        viewer.left -= 1
-        if (viewer.left <= 0 || viewer.response.writableLength > MAX_UNSENT) drop(viewer)
+        viewer.remainingTicks -= 1
+        if (viewer.remainingTicks <= 0 || viewer.response.writableLength > MAX_BUFFERED_BYTES) drop(viewer)
         else send(viewer)
       },
       (err) => log.error({ err }, 'live view failed'),
@@ -83,8 +83,8 @@ export function mountLive(
     { onRequest: authenticate },
     (request, reply) => {
       const { accountId } = request.principal!
-      const own = [...viewers].filter((viewer) => viewer.accountId === accountId)
-      if (own.length >= PER_ACCOUNT) drop(own[0]!)
+      const accountViewers = [...viewers].filter((viewer) => viewer.accountId === accountId)
+      if (accountViewers.length >= MAX_VIEWERS_PER_ACCOUNT) drop(accountViewers[0]!)
       reply.hijack()
       const response = reply.raw
       response.writeHead(200, {
@@ -98,18 +98,21 @@ export function mountLive(
         accountId,
         edgeId: typeof edge === 'string' ? edge : undefined,
         response,
-        left: SECONDS,
+        remainingTicks: MAX_TICKS,
       }
       viewers.add(viewer)
       response.on('error', () => {})
       response.on('close', () => drop(viewer))
-      timer ??= setInterval(tick, EVERY_MS)
+      timer ??= setInterval(tick, SEND_INTERVAL_MS)
       send(viewer)
     },
   )
 }
 
-function stateOf({ accountId, edgeId }: Viewer, { traffic, places, online, changes }: LiveSources): object {
+function renderState(
+  { accountId, edgeId }: Viewer,
+  { traffic, places, online, changes }: LiveSources,
+): object {
   const tunnels = online.tunnelsOf(accountId)
   return {
     ...traffic.totals(accountId),
@@ -117,8 +120,8 @@ function stateOf({ accountId, edgeId }: Viewer, { traffic, places, online, chang
     tunnels: tunnels.length,
     // Different when others are online, also when they are as many as before.
     online: hash('sha1', tunnels.map(({ id }) => id).join(), 'base64url').slice(0, 8),
-    revision: changes.of(accountId),
-    deletions: changes.deletions(),
+    revision: changes.revisionOf(accountId),
+    deletions: changes.lastDeletion(),
     ...(edgeId !== undefined && {
       places: places
         .countsOf(accountId, edgeId)

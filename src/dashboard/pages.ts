@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 
-const TYPES: Readonly<Record<string, string>> = {
+const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
   '.js': 'text/javascript; charset=utf-8',
   '.json': 'application/json',
@@ -13,7 +13,7 @@ const TYPES: Readonly<Record<string, string>> = {
 }
 
 /** Nothing foreign is loaded, nobody may frame the page, and text can never become markup (trusted types). */
-const SECURITY = {
+const SECURITY_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
   'x-content-type-options': 'nosniff',
@@ -33,26 +33,33 @@ export function mountPages(http: FastifyInstance, directory: string): void {
   )
   http.get('/dashboard', async (_request, reply) => reply.redirect('/dashboard/'))
   http.get('/dashboard/', async (_request, reply) => {
-    const page = await readFile(join(directory, 'index.html')).catch(() => PLAIN_PAGE)
-    return send(reply, page, 'text/html; charset=utf-8', 'no-cache')
+    const page = await readFile(join(directory, 'index.html')).catch(() => FALLBACK_PAGE)
+    return sendFile(reply, page, 'text/html; charset=utf-8', 'no-cache')
   })
   http.get<{ Params: { name: string } }>('/dashboard/assets/:name', async (request, reply) => {
     const { name } = request.params
     // A name that could lead out of the directory is none.
-    const safe = /^[\w-][\w.-]*$/.test(name) && !name.includes('..')
-    const content = safe ? await readFile(join(directory, 'assets', name)).catch(() => undefined) : undefined
+    const isSafeName = /^[\w-][\w.-]*$/.test(name) && !name.includes('..')
+    const content = isSafeName
+      ? await readFile(join(directory, 'assets', name)).catch(() => undefined)
+      : undefined
     if (content === undefined) return reply.callNotFound()
     // Names of assets hold a digest of what is in them.
-    const type = TYPES[extname(name)] ?? 'application/octet-stream'
-    return send(reply, content, type, 'public, max-age=31536000, immutable')
+    const type = CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
+    return sendFile(reply, content, type, 'public, max-age=31536000, immutable')
   })
 }
 
-function send(reply: FastifyReply, content: Buffer | string, type: string, caching: string): FastifyReply {
-  return reply.headers(SECURITY).header('cache-control', caching).type(type).send(content)
+function sendFile(
+  reply: FastifyReply,
+  content: Buffer | string,
+  type: string,
+  caching: string,
+): FastifyReply {
+  return reply.headers(SECURITY_HEADERS).header('cache-control', caching).type(type).send(content)
 }
 
-const PLAIN_PAGE = `<!doctype html>
+const FALLBACK_PAGE = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Adit</title>
 <h1>Adit</h1>
 <p>The server is running. Its dashboard has not been built yet; build it with <code>npm run pages</code> and reload.</p>

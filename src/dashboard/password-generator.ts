@@ -1,7 +1,7 @@
 import type { Secret } from '../base/secret.ts'
 import { type AuditEntry, type DurableStore, openDashboardSessions } from '../store/index.ts'
-import { makePassword, type Passwords } from './passwords.ts'
-import { createSignIns } from './sign-in-store.ts'
+import { generatePassword, type Passwords } from './passwords.ts'
+import { createSignInStore } from './sign-in-store.ts'
 
 /**
  * Makes a password for a user, in place of whatever they signed in with: a second factor is switched off as well,
@@ -12,17 +12,17 @@ export async function givePassword(
   user: { readonly account: string; readonly id: string; readonly email: string },
   audit: AuditEntry,
 ): Promise<Secret> {
-  const made = makePassword()
-  const password = await passwords.hash(made.reveal())
-  await createSignIns({ store }).change(user, audit, () => ({
+  const generated = generatePassword()
+  const password = await passwords.hash(generated.reveal())
+  await createSignInStore({ store }).change(user, audit, () => ({
     userId: user.id,
     account: user.account,
     email: user.email,
     password,
     secondFactor: undefined,
-    offered: undefined,
+    pendingSecondFactor: undefined,
     usedStep: 0,
   }))
   await openDashboardSessions(store).removeOf(user.id)
-  return made
+  return generated
 }

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPasswords, makePassword, passwordComplaint, TooBusy } from './passwords.ts'
+import { createPasswords, generatePassword, TooBusy, validatePassword } from './passwords.ts'
 
 const cost = { N: 16, r: 1, p: 1 }
 
@@ -21,8 +21,8 @@ test('the same password is stored differently each time, with the cost it took',
 
   assert.notEqual(one, other)
   assert.match(one, /^scrypt\$16\$1\$1\$[A-Za-z0-9+/=]{24}\$[A-Za-z0-9+/=]{44}$/)
-  const dearer = createPasswords({ cost: { N: 32, r: 2, p: 1 } })
-  assert.equal(await dearer.matches('the same words', one), true, 'a cost of earlier times is still known')
+  const costlier = createPasswords({ cost: { N: 32, r: 2, p: 1 } })
+  assert.equal(await costlier.matches('the same words', one), true, 'a cost of earlier times is still known')
 })
 
 test('the usual cost is what is recommended for scrypt', async () => {
@@ -41,26 +41,26 @@ test('letters that look alike however they are typed are the same password', asy
 test('only so many passwords wait to be checked, and all of those are', async () => {
   const passwords = createPasswords({ cost })
 
-  const outcomes = await Promise.allSettled(
+  const results = await Promise.allSettled(
     Array.from({ length: 50 }, () => passwords.matches('guess', undefined)),
   )
 
-  const refused = outcomes.filter((outcome) => outcome.status === 'rejected')
-  assert.equal(refused.length, 50 - 2 - 32)
-  assert.ok(refused.every(({ reason }) => reason instanceof TooBusy))
+  const rejected = results.filter((outcome) => outcome.status === 'rejected')
+  assert.equal(rejected.length, 50 - 2 - 32)
+  assert.ok(rejected.every(({ reason }) => reason instanceof TooBusy))
   assert.equal(await passwords.matches('guess', undefined), false, 'there is room again')
 })
 
 test('a chosen password has a fitting length, counted in characters', () => {
-  assert.match(passwordComplaint('eleven chars'.slice(1))!, /at least 12 characters; this one has 11/)
-  assert.equal(passwordComplaint('twelve chars'), undefined)
-  assert.match(passwordComplaint('😀'.repeat(11))!, /has 11/)
-  assert.match(passwordComplaint('x'.repeat(1001))!, /at most 1000/)
+  assert.match(validatePassword('eleven chars'.slice(1))!, /at least 12 characters; this one has 11/)
+  assert.equal(validatePassword('twelve chars'), undefined)
+  assert.match(validatePassword('😀'.repeat(11))!, /has 11/)
+  assert.match(validatePassword('x'.repeat(1001))!, /at most 1000/)
 })
 
 test('a made password is long, readable and never the same', () => {
-  const made = Array.from({ length: 100 }, () => makePassword().reveal())
+  const generated = Array.from({ length: 100 }, () => generatePassword().reveal())
 
-  for (const password of made) assert.match(password, /^([a-km-np-z2-9]{5}-){4}[a-km-np-z2-9]{5}$/)
-  assert.equal(new Set(made).size, 100)
+  for (const password of generated) assert.match(password, /^([a-km-np-z2-9]{5}-){4}[a-km-np-z2-9]{5}$/)
+  assert.equal(new Set(generated).size, 100)
 })

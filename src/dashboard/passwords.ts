@@ -2,23 +2,23 @@ import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:c
 import { Secret } from '../base/secret.ts'
 
 /** What one hash costs: memory is 128 · N · r bytes, and p says how often it is gone through. */
-export interface Cost {
+export interface ScryptCost {
   readonly N: number
   readonly r: number
   readonly p: number
 }
 
 /** 32 MiB and about a fifth of a second. */
-const USUAL_COST: Cost = { N: 2 ** 15, r: 8, p: 3 }
+const DEFAULT_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 3 }
 // Each hash takes a thread and its memory: sign-ins must not be able to take all of them.
-const AT_ONCE = 2
-const MAX_WAITING = 32
+const MAX_CONCURRENT = 2
+const MAX_QUEUED = 32
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 const MIN_LENGTH = 12
 const MAX_LENGTH = 1000
 // 32 characters, so that a random byte picks each of them equally often, and none that looks like another.
-const LETTERS = 'abcdefghijkmnpqrstuvwxyz23456789'
+const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** More passwords are waiting to be checked than we are willing to work for. */
 export class TooBusy extends Error {
@@ -34,7 +34,7 @@ export interface Passwords {
 }
 
 /** What is wrong with a password somebody has chosen; undefined when nothing is. */
-export function passwordComplaint(password: string): string | undefined {
+export function validatePassword(password: string): string | undefined {
   const length = [...password].length
   if (length < MIN_LENGTH)
     return `A password has at least ${MIN_LENGTH} characters; this one has ${length}. A few random words are easy to remember.`
@@ -43,34 +43,34 @@ export function passwordComplaint(password: string): string | undefined {
 }
 
 /** A password made for somebody: 125 random bits in groups that can be read aloud. */
-export function makePassword(): Secret {
-  const letters = [...randomBytes(25)].map((byte) => LETTERS[byte % 32]!)
+export function generatePassword(): Secret {
+  const letters = [...randomBytes(25)].map((byte) => ALPHABET[byte % 32]!)
   return new Secret(letters.join('').match(/.{5}/g)!.join('-'))
 }
 
-export function createPasswords({ cost = USUAL_COST }: { cost?: Cost } = {}): Passwords {
+export function createPasswords({ cost = DEFAULT_COST }: { cost?: ScryptCost } = {}): Passwords {
   let running = 0
-  const waiting: (() => void)[] = []
-  const nobody = randomBytes(SALT_BYTES)
+  const queue: (() => void)[] = []
+  const dummySalt = randomBytes(SALT_BYTES)
 
-  async function turn<T>(work: () => Promise<T>): Promise<T> {
-    if (running >= AT_ONCE) {
-      if (waiting.length >= MAX_WAITING) throw new TooBusy('Too many passwords are being checked right now.')
-      await new Promise<void>((resolve) => waiting.push(resolve))
+  async function runLimited<T>(work: () => Promise<T>): Promise<T> {
+    if (running >= MAX_CONCURRENT) {
+      if (queue.length >= MAX_QUEUED) throw new TooBusy('Too many passwords are being checked right now.')
+      await new Promise<void>((resolve) => queue.push(resolve))
     } else running += 1
     try {
       return await work()
     } finally {
       // The place goes straight to whoever waited longest, or becomes free.
-      const next = waiting.shift()
+      const next = queue.shift()
       if (next === undefined) running -= 1
       else next()
     }
   }
 
-  function derive(password: string, salt: Buffer, { N, r, p }: Cost): Promise<Buffer> {
+  function derive(password: string, salt: Buffer, { N, r, p }: ScryptCost): Promise<Buffer> {
     const options: ScryptOptions = { N, r, p, maxmem: 256 * N * r }
-    return turn(
+    return runLimited(
       () =>
         new Promise((resolve, reject) => {
           // The same letters can be written in several ways; keyboards do not agree on one.
@@ -89,12 +89,12 @@ export function createPasswords({ cost = USUAL_COST }: { cost?: Cost } = {}): Pa
     },
     async matches(password, stored) {
       if (stored === undefined) {
-        await derive(password, nobody, cost)
+        await derive(password, dummySalt, cost)
         return false
       }
       const [, N, r, p, salt, expected] = stored.split('$')
-      const known = { N: Number(N), r: Number(r), p: Number(p) }
-      const key = await derive(password, Buffer.from(salt!, 'base64'), known)
+      const storedCost = { N: Number(N), r: Number(r), p: Number(p) }
+      const key = await derive(password, Buffer.from(salt!, 'base64'), storedCost)
       return timingSafeEqual(key, Buffer.from(expected!, 'base64'))
     },
   }

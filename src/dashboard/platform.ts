@@ -1,7 +1,7 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 
 /** What pages have to know of the platform to name addresses and commands as they really are. */
-export interface PlatformFacts {
+export interface PlatformInfo {
   readonly domain: string
   /** Where visitors find it; null when the listener is off. */
   readonly http_url: string | null
@@ -19,7 +19,7 @@ export interface PlatformFacts {
 /** `GET /dashboard/api/platform`: the facts above, for those who are signed in. */
 export function mountPlatform(
   http: FastifyInstance,
-  { authenticate, facts }: { authenticate: onRequestHookHandler; facts: () => PlatformFacts },
+  { authenticate, facts }: { authenticate: onRequestHookHandler; facts: () => PlatformInfo },
 ): void {
   http.get('/dashboard/api/platform', { onRequest: authenticate }, async () => facts())
 }

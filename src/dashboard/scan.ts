@@ -1,13 +1,13 @@
 import type { Row, Store } from '../store/index.ts'
 
-const PAGE = 1000
+const PAGE_SIZE = 1000
 
 /** Every row of a kind in an account, newest first. */
-export async function allRows(store: Store, kind: string, account: string): Promise<Row[]> {
+export async function scanAll(store: Store, kind: string, account: string): Promise<Row[]> {
   const rows: Row[] = []
   for (;;) {
-    const page = await store.list(kind, account, { limit: PAGE, before: rows.at(-1)?.id })
+    const page = await store.list(kind, account, { limit: PAGE_SIZE, before: rows.at(-1)?.id })
     rows.push(...page)
-    if (page.length < PAGE) return rows
+    if (page.length < PAGE_SIZE) return rows
   }
 }

@@ -4,13 +4,13 @@ import { type Api, fieldProblem, problem } from '../api/index.ts'
 import { timestamp } from '../base/clock.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
-import { type BrowserSessions, type CurrentSession, requireOwnSite } from './browser-sessions.ts'
+import { type BrowserSessions, type CurrentSession, requireSameSite } from './browser-sessions.ts'
 import { isSecure, sessionCookie } from './cookie.ts'
 import type { createSignIn, Proof } from './sign-in-flow.ts'
-import type { SignIns } from './sign-in-store.ts'
+import type { SignInStore } from './sign-in-store.ts'
 
 // More than any password, and little enough to be read from anybody.
-const SMALL_BODY = 16 * 1024
+const MAX_BODY_BYTES = 16 * 1024
 
 const proofBody = Type.Object(
   {
@@ -22,7 +22,7 @@ const proofBody = Type.Object(
   { additionalProperties: false },
 )
 
-function proofIn(body: Partial<Record<'email' | 'password' | 'code' | 'api_key', string>>): Proof {
+function parseProof(body: Partial<Record<'email' | 'password' | 'code' | 'api_key', string>>): Proof {
   const { email, password, code, api_key } = body
   if (api_key !== undefined) {
     if (email === undefined && password === undefined && code === undefined) return { api_key }
@@ -49,16 +49,16 @@ export function mountSession(
   }: {
     store: Store
     sessions: BrowserSessions
-    signIns: SignIns
+    signIns: SignInStore
     signIn: ReturnType<typeof createSignIn>
     apiUrl: () => string
   },
 ): void {
   const secure = () => isSecure(apiUrl())
-  async function show({ session, principal, csrf, expiresAt }: CurrentSession) {
+  async function renderSession({ session, principal, csrf, expiresAt }: CurrentSession) {
     const { account, owner, apiKey } = session
     const user = owner.startsWith('usr_') ? await store.get('users', account, owner) : undefined
-    const known = user && (await signIns.ofUser(account, owner))
+    const signInRecord = user && (await signIns.findByUser(account, owner))
     return {
       user:
         user === undefined
@@ -66,36 +66,36 @@ export function mountSession(
           : { id: user.id, email: user.data.email, name: user.data.name, role: principal.role },
       account_id: account,
       api_key_sign_in: apiKey !== undefined,
-      second_factor: known?.secondFactor !== undefined,
+      second_factor: signInRecord?.secondFactor !== undefined,
       expires_at: timestamp(expiresAt),
       csrf,
     }
   }
 
   /** Where there is no TLS browsers say only where a page came from; behind a proxy the host may not be ours. */
-  function requireOwnOrigin({ headers }: FastifyRequest): void {
-    requireOwnSite(headers)
+  function requireSameOrigin({ headers }: FastifyRequest): void {
+    requireSameSite(headers)
     if (headers.origin === undefined) return
     const host = URL.parse(headers.origin)?.host
     if (host !== headers.host && host !== URL.parse(apiUrl())?.host) throw problem('foreign_site')
   }
 
   http.get('/dashboard/api/session', async (request) => {
-    requireOwnSite(request.headers)
+    requireSameSite(request.headers)
     const current = await sessions.current(request)
     if (current === undefined) throw problem('signed_out')
-    return show(current)
+    return renderSession(current)
   })
 
   http.post(
     '/dashboard/api/session',
-    { bodyLimit: SMALL_BODY, schema: { body: proofBody } },
+    { bodyLimit: MAX_BODY_BYTES, schema: { body: proofBody } },
     async (request: FastifyRequest, reply: FastifyReply) => {
-      requireOwnOrigin(request)
-      const proof = proofIn((request.body ?? {}) as Parameters<typeof proofIn>[0])
+      requireSameOrigin(request)
+      const proof = parseProof((request.body ?? {}) as Parameters<typeof parseProof>[0])
       const { token, current } = await signIn(request, reply, proof)
-      reply.header('set-cookie', sessionCookie(token.reveal(), secure(), sessions.longestSeconds))
-      return show(current)
+      reply.header('set-cookie', sessionCookie(token.reveal(), secure(), sessions.maxAgeSeconds))
+      return renderSession(current)
     },
   )
 

@@ -11,15 +11,15 @@ import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions, CurrentSession } from './browser-sessions.ts'
 import { type Passwords, TooBusy } from './passwords.ts'
-import { acceptedStep } from './second-factor.ts'
-import type { SignIn, SignIns } from './sign-in-store.ts'
+import { verifyCode } from './second-factor.ts'
+import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
 // Generous to somebody who mistypes, hopeless for somebody who guesses.
-const PER_USER = { burst: 10, perMinute: 1 }
-const PER_SOURCE = { burst: 30, perMinute: 6 }
+const USER_LIMIT = { burst: 10, perMinute: 1 }
+const CLIENT_LIMIT = { burst: 30, perMinute: 6 }
 // Guessing must not fill the audit log either.
-const AUDITED = { burst: 20, perMinute: 5 }
-const BUSY_SECONDS = 5
+const AUDIT_LIMIT = { burst: 20, perMinute: 5 }
+const BUSY_RETRY_SECONDS = 5
 // Decision 149: the time of a sign-in must not tell how many accounts know the address, so the work does not depend on it.
 const CHECKS_PER_BATCH = 4
 
@@ -29,17 +29,17 @@ export type Proof =
   | { readonly api_key: string }
 
 /** Limits on what can be tried in vain. */
-export interface Limits {
+export interface SignInLimits {
   readonly users: Attempts
-  readonly sources: Attempts
-  readonly audited: Attempts
+  readonly clients: Attempts
+  readonly audits: Attempts
 }
 
-export function createLimits(clock: Clock): Limits {
+export function createSignInLimits(clock: Clock): SignInLimits {
   return {
-    users: createAttempts({ ...PER_USER, clock }),
-    sources: createAttempts({ ...PER_SOURCE, clock }),
-    audited: createAttempts({ ...AUDITED, clock }),
+    users: createAttempts({ ...USER_LIMIT, clock }),
+    clients: createAttempts({ ...CLIENT_LIMIT, clock }),
+    audits: createAttempts({ ...AUDIT_LIMIT, clock }),
   }
 }
 
@@ -49,19 +49,19 @@ export function userKey(email: string): string {
 }
 
 /** Refuses for so many seconds. */
-export function tooMany(reply: FastifyReply, seconds: number): void {
+export function rejectIfLimited(reply: FastifyReply, seconds: number): void {
   if (seconds === 0) return
   reply.header('retry-after', String(seconds))
   throw problem('too_many_requests', seconds)
 }
 
 /** Waits for a password to be checked, or says when to come again. */
-export function orBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = () => {}): Promise<T> {
+export function rejectIfBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = () => {}): Promise<T> {
   return work.catch((error) => {
     if (!(error instanceof TooBusy)) throw error
     onBusy()
-    reply.header('retry-after', String(BUSY_SECONDS))
-    throw problem('too_many_requests', BUSY_SECONDS)
+    reply.header('retry-after', String(BUSY_RETRY_SECONDS))
+    throw problem('too_many_requests', BUSY_RETRY_SECONDS)
   })
 }
 
@@ -79,34 +79,44 @@ export function createSignIn({
 }: {
   store: Store
   auth: Auth
-  signIns: SignIns
+  signIns: SignInStore
   passwords: Passwords
   sessions: BrowserSessions
-  limits: Limits
+  limits: SignInLimits
   admits: (accountId: string, address: string) => boolean
   clock: Clock
   log: Logger
 }) {
-  type Opened = Promise<{ token: Secret; current: CurrentSession }>
-  const { users, sources, audited } = limits
+  type OpenedSession = Promise<{ token: Secret; current: CurrentSession }>
+  const { users, clients, audits } = limits
 
   /** Leaves a record with the accounts that were tried, if any. Nobody waits for it: that would tell that there are. */
-  function recordFailure(request: FastifyRequest, tried: readonly SignIn[], refused: string): void {
+  function recordFailure(request: FastifyRequest, candidates: readonly SignInRecord[], reason: string): void {
     const { ip, id } = request
-    log.warn({ ip, id, users: tried.map(({ userId }) => userId), refused }, 'sign-in refused')
-    for (const { account, userId } of tried) {
-      if (audited.take(account) > 0) continue
+    log.warn({ ip, id, users: candidates.map(({ userId }) => userId), refused: reason }, 'sign-in refused')
+    for (const { account, userId } of candidates) {
+      if (audits.take(account) > 0) continue
       const action = 'sign_in'
-      const entry = { account, principal: userId, credential: undefined, action, object: userId, refused }
+      const entry = {
+        account,
+        principal: userId,
+        credential: undefined,
+        action,
+        object: userId,
+        refused: reason,
+      }
       store
         .write({}, (tx) => tx.audit(auditRecord(request, entry)))
         .catch((error) => log.warn({ err: error, id }, 'a refused sign-in could not be recorded'))
     }
   }
 
-  async function whoKnows(password: string, candidates: readonly SignIn[]): Promise<SignIn | undefined> {
+  async function findByPassword(
+    password: string,
+    candidates: readonly SignInRecord[],
+  ): Promise<SignInRecord | undefined> {
     const batches = Math.max(1, Math.ceil(candidates.length / CHECKS_PER_BATCH))
-    let found: SignIn | undefined
+    let found: SignInRecord | undefined
     for (let check = 0; check < batches * CHECKS_PER_BATCH; check += 1) {
       const candidate = candidates[check]
       if (await passwords.matches(password, candidate?.password)) found ??= candidate
@@ -122,32 +132,32 @@ export function createSignIn({
   async function open(
     request: FastifyRequest,
     id: string,
-    who: { account: string; owner: string; apiKey: string | undefined },
-  ): Opened {
+    identity: { account: string; owner: string; apiKey: string | undefined },
+  ): OpenedSession {
     // Never the session that the browser came with: whoever planted that would be signed in too.
     await sessions.close(request.headers)
-    const opened = await sessions.open(id, who)
-    log.info({ account: who.account, user: who.owner, session: id, ip: request.ip }, 'signed in')
-    return opened
+    const session = await sessions.open(id, identity)
+    log.info({ account: identity.account, user: identity.owner, session: id, ip: request.ip }, 'signed in')
+    return session
   }
 
   async function withPassword(
     request: FastifyRequest,
     reply: FastifyReply,
     { email, password, code }: { email: string; password: string; code?: string | undefined },
-  ): Opened {
-    const [user, source] = [userKey(email), sourceOf(request.ip)]
-    tooMany(reply, sources.take(source))
+  ): OpenedSession {
+    const [user, clientKey] = [userKey(email), sourceOf(request.ip)]
+    rejectIfLimited(reply, clients.take(clientKey))
     const wait = users.take(user)
-    if (wait > 0) sources.giveBack(source)
-    tooMany(reply, wait)
-    const notInVain = () => {
+    if (wait > 0) clients.giveBack(clientKey)
+    rejectIfLimited(reply, wait)
+    const refundAttempt = () => {
       users.giveBack(user)
-      sources.giveBack(source)
+      clients.giveBack(clientKey)
     }
 
-    const candidates = await signIns.withEmail(email)
-    const found = await orBusy(reply, whoKnows(password, candidates), notInVain)
+    const candidates = await signIns.findByEmail(email)
+    const found = await rejectIfBusy(reply, findByPassword(password, candidates), refundAttempt)
     if (found === undefined) {
       recordFailure(request, candidates, 'wrong password')
       throw problem('sign_in_failed')
@@ -156,30 +166,30 @@ export function createSignIn({
     if (!(await auth.owner(account, userId)).active) throw problem('inactive')
     requireAdmitted(request, account)
     if (found.secondFactor !== undefined && code === undefined) {
-      notInVain()
+      refundAttempt()
       throw problem('code_needed').with({ code_needed: 'true' })
     }
 
     const id = sessions.newId()
     const entry = { account, principal: userId, credential: undefined, action: 'sign_in', object: id }
     const audit = auditRecord(request, entry)
-    if (!(await record(found, code, audit))) {
+    if (!(await recordSignIn(found, code, audit))) {
       recordFailure(request, [found], 'wrong code')
       throw problem('code_wrong').with({ code_needed: 'true' })
     }
-    notInVain()
-    const opened = await open(request, id, { account, owner: userId, apiKey: undefined })
+    refundAttempt()
+    const session = await open(request, id, { account, owner: userId, apiKey: undefined })
     // Whoever changed the password meanwhile has ended the sessions there were, and must not find this one later.
-    if ((await signIns.ofUser(account, userId))?.password !== found.password) {
-      await sessions.closeToken(opened.token)
+    if ((await signIns.findByUser(account, userId))?.password !== found.password) {
+      await sessions.closeToken(session.token)
       throw problem('sign_in_failed')
     }
-    return opened
+    return session
   }
 
   /** Records the sign-in and uses up its code, both or neither; false when the code does not count. */
-  async function record(
-    { account, userId, secondFactor }: SignIn,
+  async function recordSignIn(
+    { account, userId, secondFactor }: SignInRecord,
     code: string | undefined,
     audit: ReturnType<typeof auditRecord>,
   ): Promise<boolean> {
@@ -187,21 +197,21 @@ export function createSignIn({
       await store.write({}, (tx) => tx.audit(audit))
       return true
     }
-    const used = await signIns.change({ account, id: userId }, audit, (before) => {
-      if (before?.secondFactor === undefined || code === undefined) return undefined
-      const step = acceptedStep(before.secondFactor, code, { now: clock.now(), usedStep: before.usedStep })
-      return step === undefined ? undefined : { ...before, usedStep: step }
+    const updated = await signIns.change({ account, id: userId }, audit, (current) => {
+      if (current?.secondFactor === undefined || code === undefined) return undefined
+      const step = verifyCode(current.secondFactor, code, { now: clock.now(), usedStep: current.usedStep })
+      return step === undefined ? undefined : { ...current, usedStep: step }
     })
-    return used !== undefined
+    return updated !== undefined
   }
 
-  async function withApiKey(request: FastifyRequest, reply: FastifyReply, key: string): Opened {
-    const source = sourceOf(request.ip)
-    tooMany(reply, sources.take(source))
+  async function withApiKey(request: FastifyRequest, reply: FastifyReply, key: string): OpenedSession {
+    const clientKey = sourceOf(request.ip)
+    rejectIfLimited(reply, clients.take(clientKey))
     const principal = await auth.apiKey(key)
     if (principal === undefined)
       throw problem((await auth.authtoken(key)) === undefined ? 'unknown_key' : 'authtoken_as_key')
-    sources.giveBack(source)
+    clients.giveBack(clientKey)
     const { accountId: account, ownerId, credentialId } = principal
     if (!principal.active) throw problem('inactive')
     requireAdmitted(request, account)
@@ -211,6 +221,6 @@ export function createSignIn({
     return open(request, id, { account, owner: ownerId, apiKey: credentialId })
   }
 
-  return (request: FastifyRequest, reply: FastifyReply, proof: Proof): Opened =>
+  return (request: FastifyRequest, reply: FastifyReply, proof: Proof): OpenedSession =>
     'api_key' in proof ? withApiKey(request, reply, proof.api_key) : withPassword(request, reply, proof)
 }

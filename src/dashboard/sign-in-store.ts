@@ -7,7 +7,7 @@ const KIND = 'user_sign_ins'
 const MAX_ACCOUNTS = 8
 
 /** How one user signs in. The secrets are sealed at rest. */
-export interface SignIn {
+export interface SignInRecord {
   readonly userId: string
   readonly account: string
   readonly email: string
@@ -16,16 +16,16 @@ export interface SignIn {
   /** The shared secret of the second factor, once it is on. */
   readonly secondFactor: string | undefined
   /** One that was offered and not yet confirmed. */
-  readonly offered: string | undefined
+  readonly pendingSecondFactor: string | undefined
   /** The last time step whose code was used: no code works twice. */
   readonly usedStep: number
 }
 
 /** Who may sign in, and how. */
-export interface SignIns {
-  ofUser(account: string, userId: string): Promise<SignIn | undefined>
+export interface SignInStore {
+  findByUser(account: string, userId: string): Promise<SignInRecord | undefined>
   /** Users with this address, which is unique within an account only. */
-  withEmail(email: string): Promise<SignIn[]>
+  findByEmail(email: string): Promise<SignInRecord[]>
   /**
    * Changes how a user signs in, together with the audit record of it. `change` is given what is stored as of the
    * transaction; undefined from it leaves everything as it is and makes no record.
@@ -33,12 +33,12 @@ export interface SignIns {
   change(
     user: { readonly account: string; readonly id: string },
     audit: AuditEntry,
-    change: (before: SignIn | undefined) => SignIn | undefined,
-  ): Promise<SignIn | undefined>
+    change: (current: SignInRecord | undefined) => SignInRecord | undefined,
+  ): Promise<SignInRecord | undefined>
 }
 
-/** The part of a row's id after its prefix is that of its user's. */
-function idOf(userId: string): string {
+/** The id of a record: its user's id with another prefix. */
+function recordId(userId: string): string {
   return `usi_${userId.slice(userId.indexOf('_') + 1)}`
 }
 
@@ -46,57 +46,57 @@ function emailPrefix(email: string): string {
   return `${hash('sha256', email.toLowerCase())}/`
 }
 
-function toSignIn({ account, data, secrets }: Row): SignIn {
+function toSignIn({ account, data, secrets }: Row): SignInRecord {
   return {
     userId: data.user_id as string,
     account,
     email: data.email as string,
     password: secrets?.password ?? '',
     secondFactor: secrets?.second_factor,
-    offered: secrets?.offered,
+    pendingSecondFactor: secrets?.offered,
     usedStep: data.used_step as number,
   }
 }
 
-function draftOf(signIn: SignIn): Draft {
-  const { userId, account, email, password, secondFactor, offered, usedStep } = signIn
+function draftOf(signIn: SignInRecord): Draft {
+  const { userId, account, email, password, secondFactor, pendingSecondFactor, usedStep } = signIn
   return {
     kind: KIND,
-    id: idOf(userId),
+    id: recordId(userId),
     account,
     data: { user_id: userId, email, used_step: usedStep },
     secrets: {
       password,
       ...(secondFactor !== undefined && { second_factor: secondFactor }),
-      ...(offered !== undefined && { offered }),
+      ...(pendingSecondFactor !== undefined && { offered: pendingSecondFactor }),
     },
     claims: [{ scope: 'sign_in_email', name: `${emailPrefix(email)}${userId}` }],
     references: [{ field: 'user_id', target: userId, onDelete: 'cascade' }],
   }
 }
 
-export function createSignIns({ store }: { store: Store }): SignIns {
+export function createSignInStore({ store }: { store: Store }): SignInStore {
   async function read(reader: Pick<Store, 'get'>, account: string, userId: string) {
-    const row = await reader.get(KIND, account, idOf(userId))
+    const row = await reader.get(KIND, account, recordId(userId))
     return row && toSignIn(row)
   }
 
   return {
-    ofUser: (account, userId) => read(store, account, userId),
-    async withEmail(email) {
+    findByUser: (account, userId) => read(store, account, userId),
+    async findByEmail(email) {
       const holders = await store.holdersBelow('sign_in_email', emailPrefix(email), MAX_ACCOUNTS)
       const rows = await Promise.all(holders.map(({ account, id }) => store.get(KIND, account, id)))
       return rows.flatMap((row) => (row === undefined ? [] : [toSignIn(row)]))
     },
     change: ({ account, id }, audit, change) =>
       store.write({ principal: audit.principal, credential: audit.credential }, async (tx) => {
-        const before = await read(tx, account, id)
-        const after = change(before)
-        if (after === undefined) return undefined
-        if (before === undefined) await tx.insert(draftOf(after))
-        else await tx.update(draftOf(after))
+        const current = await read(tx, account, id)
+        const next = change(current)
+        if (next === undefined) return undefined
+        if (current === undefined) await tx.insert(draftOf(next))
+        else await tx.update(draftOf(next))
         await tx.audit(audit)
-        return after
+        return next
       }),
   }
 }

@@ -4,13 +4,13 @@ import type { Store } from '../store/index.ts'
 import { mountEdgeList } from './edge-list.ts'
 import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
-import { mountPlatform, type PlatformFacts } from './platform.ts'
+import { mountPlatform, type PlatformInfo } from './platform.ts'
 
 /** What pages show beyond the resources of the management API. */
 export interface ViewSources {
   readonly store: Store
   readonly live: LiveSources
-  readonly platform: () => PlatformFacts
+  readonly platform: () => PlatformInfo
   readonly log: Logger
 }
 

@@ -3,15 +3,15 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { test } from 'node:test'
 import { silentLog } from '../base/log.ts'
-import { askServer } from './ask.ts'
+import { queryServer } from './ask.ts'
 import { createDns } from './server.ts'
 import { compileZones } from './zone.ts'
-import { zonesOf } from './zones.ts'
+import { buildZones } from './zones.ts'
 
 for (const transport of ['udp', 'tcp'] as const)
   test(`a server is asked directly over ${transport}`, async (t) => {
     const table = compileZones(
-      zonesOf({
+      buildZones({
         base: 'adit.test',
         addresses: ['192.0.2.1'],
         regions: [],
@@ -25,10 +25,10 @@ for (const transport of ['udp', 'tcp'] as const)
     await dns.start()
     t.after(() => dns.stop())
 
-    const own = await askServer(dns.address, { name: 'adit.test', type: 'SOA' }, transport)
-    const foreign = await askServer(dns.address, { name: 'example.org', type: 'SOA' }, transport)
+    const ownZone = await queryServer(dns.address, { name: 'adit.test', type: 'SOA' }, transport)
+    const foreign = await queryServer(dns.address, { name: 'example.org', type: 'SOA' }, transport)
 
-    assert.deepEqual(own, { rcode: 'NOERROR', authoritative: true, answers: 1 })
+    assert.deepEqual(ownZone, { rcode: 'NOERROR', authoritative: true, answers: 1 })
     assert.deepEqual(foreign, { rcode: 'REFUSED', authoritative: false, answers: 0 })
   })
 
@@ -46,14 +46,14 @@ for (const [what, answer] of [
     const { port } = server.address() as { port: number }
 
     await assert.rejects(
-      askServer({ host: '127.0.0.1', port }, { name: 'adit.test', type: 'SOA' }, 'tcp', 30_000),
+      queryServer({ host: '127.0.0.1', port }, { name: 'adit.test', type: 'SOA' }, 'tcp', 30_000),
       /closed|reset/i,
     )
   })
 
 test('a server that is not there is an error', async () => {
-  const nowhere = { host: '127.0.0.1', port: 1 }
+  const closedPort = { host: '127.0.0.1', port: 1 }
 
-  await assert.rejects(askServer(nowhere, { name: 'adit.test', type: 'SOA' }, 'tcp', 500))
-  await assert.rejects(askServer(nowhere, { name: 'adit.test', type: 'SOA' }, 'udp', 500))
+  await assert.rejects(queryServer(closedPort, { name: 'adit.test', type: 'SOA' }, 'tcp', 500))
+  await assert.rejects(queryServer(closedPort, { name: 'adit.test', type: 'SOA' }, 'udp', 500))
 })

@@ -5,7 +5,7 @@ import { type DecodedPacket, decode, encode, type RecordType } from 'dns-packet'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** What one server says about one question, without anybody in between. */
-export interface DirectAnswer {
+export interface DirectResponse {
   /** Such as `NOERROR` or `REFUSED`. */
   readonly rcode: string
   readonly authoritative: boolean
@@ -13,20 +13,22 @@ export interface DirectAnswer {
 }
 
 /** Asks a server directly over UDP or TCP; throws when it does not answer in time. */
-export async function askServer(
+export async function queryServer(
   server: { host: string; port: number },
   question: { name: string; type: RecordType },
   transport: 'udp' | 'tcp',
-  milliseconds = 3000,
-): Promise<DirectAnswer> {
+  timeoutMs = 3000,
+): Promise<DirectResponse> {
   const query = encode({ type: 'query', id: Math.floor(Math.random() * 65_536), questions: [question] })
-  const signal = AbortSignal.timeout(milliseconds)
-  const reply = await (transport === 'udp' ? overUdp(server, query, signal) : overTcp(server, query, signal))
-  const packet = decode(reply) as DecodedPacket & { rcode: string }
+  const signal = AbortSignal.timeout(timeoutMs)
+  const response = await (transport === 'udp'
+    ? queryUdp(server, query, signal)
+    : queryTcp(server, query, signal))
+  const packet = decode(response) as DecodedPacket & { rcode: string }
   return { rcode: packet.rcode, authoritative: packet.flag_aa, answers: packet.answers?.length ?? 0 }
 }
 
-async function overUdp(
+async function queryUdp(
   { host, port }: { host: string; port: number },
   query: Buffer,
   signal: AbortSignal,
@@ -34,14 +36,14 @@ async function overUdp(
   const socket = createSocket(isIPv6(host) ? 'udp6' : 'udp4')
   try {
     socket.send(query, port, host)
-    const [reply] = (await once(socket, 'message', { signal })) as [Buffer]
-    return reply
+    const [response] = (await once(socket, 'message', { signal })) as [Buffer]
+    return response
   } finally {
     socket.close()
   }
 }
 
-async function overTcp(
+async function queryTcp(
   { host, port }: { host: string; port: number },
   query: Buffer,
   signal: AbortSignal,
@@ -59,11 +61,11 @@ async function overTcp(
 }
 
 /** Reads one length-prefixed message (RFC 7766). */
-export async function readMessage(pieces: AsyncIterable<Buffer>): Promise<Buffer> {
-  const received = new ByteQueue()
-  for await (const piece of pieces) {
-    received.push(piece)
-    const { bytes } = received
+export async function readMessage(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
+  const buffer = new ByteQueue()
+  for await (const chunk of chunks) {
+    buffer.push(chunk)
+    const { bytes } = buffer
     if (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0))
       return bytes.subarray(2, 2 + bytes.readUInt16BE(0))
   }

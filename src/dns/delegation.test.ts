@@ -11,7 +11,7 @@ import { tempDir } from '../../test/support/api.ts'
 import { silentLog } from '../base/log.ts'
 import { createDns } from './server.ts'
 import { compileZones } from './zone.ts'
-import { zonesOf } from './zones.ts'
+import { buildZones } from './zones.ts'
 
 const run = promisify(execFile)
 const missing =
@@ -84,7 +84,7 @@ function dig(port: number, ...args: string[]) {
 test('from the parent’s servers the way leads to ours, over UDP and TCP', { skip: missing }, async (t) => {
   const parent = await startParent(t)
   const table = compileZones(
-    zonesOf({
+    buildZones({
       base: 'adit.example',
       addresses: ['192.0.2.1', '2001:db8::1'],
       regions: [{ region: 'us', addresses: ['192.0.2.1'] }],

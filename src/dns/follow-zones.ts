@@ -1,7 +1,7 @@
 import type { Logger } from '../base/log.ts'
 import type { Row, Store } from '../store/index.ts'
 import { compileZones, type ZoneTable } from './zone.ts'
-import { type ZoneSnapshot, zonesOf } from './zones.ts'
+import { buildZones, type ZoneSnapshot } from './zones.ts'
 
 /** What the zones need to know from whoever manages certificates and regions. */
 export interface ZoneInputs {
@@ -19,7 +19,7 @@ export interface Zones {
   stop(): Promise<void>
 }
 
-const KINDS = ['agent_ingresses']
+const FOLLOWED_KINDS = ['agent_ingresses']
 
 /** Follows the store and compiles the zones anew whenever something they are made of has changed. */
 export function createZones(options: {
@@ -33,24 +33,24 @@ export function createZones(options: {
   const ingresses = new Map<string, ZoneSnapshot['ingresses'][number]>()
   let serial = 0
   let compiled: ZoneTable = new Map()
-  let due: NodeJS.Immediate | undefined
-  let stops: { stop(): void }[] = []
+  let scheduled: NodeJS.Immediate | undefined
+  let subscriptions: { stop(): void }[] = []
 
   /** Answers whether the row has changed anything that DNS shows; a certificate's progress, for one, does not. */
-  function take(id: string, row: Row | undefined): boolean {
-    const before = ingresses.get(id)
+  function applyIngress(id: string, row: Row | undefined): boolean {
+    const previous = ingresses.get(id)
     if (row === undefined) return ingresses.delete(id)
     const { domain, certificate_management_policy: policy } = row.data
-    const after = { domain: domain as string, account: row.account, managed: policy !== null }
-    ingresses.set(id, after)
-    return before?.domain !== after.domain || before.managed !== after.managed
+    const next = { domain: domain as string, account: row.account, managed: policy !== null }
+    ingresses.set(id, next)
+    return previous?.domain !== next.domain || previous.managed !== next.managed
   }
 
   function compile(): void {
-    due = undefined
+    scheduled = undefined
     try {
       compiled = compileZones(
-        zonesOf({
+        buildZones({
           base,
           addresses,
           regions: inputs.regions(),
@@ -67,34 +67,34 @@ export function createZones(options: {
   }
 
   /** Many changes of one moment make one compilation. */
-  function changed(revision: number): void {
+  function scheduleCompile(revision: number): void {
     serial = Math.max(serial, revision)
-    due ??= setImmediate(compile)
+    scheduled ??= setImmediate(compile)
   }
 
   return {
     table: () => compiled,
     async start() {
-      stops = [
-        inputs.watch(changed),
-        await store.follow(KINDS, {
+      subscriptions = [
+        inputs.watch(scheduleCompile),
+        await store.follow(FOLLOWED_KINDS, {
           reset(rows, revision) {
             ingresses.clear()
-            for (const row of rows) take(row.id, row)
+            for (const row of rows) applyIngress(row.id, row)
             serial = Math.max(serial, revision)
             compile()
           },
           change(changes) {
-            const shown = changes.filter(({ id, row }) => take(id, row))
-            if (shown.length > 0) changed(shown.at(-1)!.revision)
+            const visible = changes.filter(({ id, row }) => applyIngress(id, row))
+            if (visible.length > 0) scheduleCompile(visible.at(-1)!.revision)
           },
         }),
       ]
     },
     async stop() {
-      for (const each of stops.splice(0)) each.stop()
-      if (due !== undefined) clearImmediate(due)
-      due = undefined
+      for (const subscription of subscriptions.splice(0)) subscription.stop()
+      if (scheduled !== undefined) clearImmediate(scheduled)
+      scheduled = undefined
     },
   }
 }

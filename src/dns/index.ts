@@ -1,6 +1,6 @@
-export { askServer, type DirectAnswer } from './ask.ts'
+export { type DirectResponse, queryServer } from './ask.ts'
 export { createZones, type ZoneInputs, type Zones } from './follow-zones.ts'
-export type { RateLimitOptions } from './rate-limit.ts'
+export type { ResponseRateLimitOptions } from './rate-limit.ts'
 export { createDns, type Dns, type DnsCounts, type DnsOptions } from './server.ts'
 export type { TcpLimits } from './tcp.ts'
 export {
@@ -10,4 +10,4 @@ export {
   type ZoneRecord,
   type ZoneTable,
 } from './zone.ts'
-export { nameServersOf, type ZoneSnapshot, zonesOf } from './zones.ts'
+export { buildZones, nameServersOf, type ZoneSnapshot } from './zones.ts'

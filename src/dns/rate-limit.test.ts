@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { networkOf, RateLimit } from './rate-limit.ts'
+import { networkOf, ResponseRateLimit } from './rate-limit.ts'
 
 function createLimit(options = {}) {
   const clock = { time: 0, now: () => 0, monotonic: () => clock.time }
-  return { clock, limit: new RateLimit({ perSecond: 10, burst: 5, slip: 2, ...options }, clock) }
+  return { clock, limit: new ResponseRateLimit({ perSecond: 10, burst: 5, slip: 2, ...options }, clock) }
 }
 
-const judgements = (limit: RateLimit, count: number, address = '192.0.2.1', kind = 'k') =>
-  Array.from({ length: count }, () => limit.judge(address, kind)).join(' ')
+const judgements = (limit: ResponseRateLimit, count: number, address = '192.0.2.1', kind = 'k') =>
+  Array.from({ length: count }, () => limit.check(address, kind)).join(' ')
 
 test('answers over the limit are dropped, and every second one is truncated', () => {
   const { limit } = createLimit()
@@ -29,14 +29,14 @@ test('one network shares an allowance, others and other kinds of answers have th
   const { limit } = createLimit({ burst: 1 })
 
   const outcomes = [
-    limit.judge('192.0.2.1', 'a'),
-    limit.judge('192.0.2.200', 'a'),
-    limit.judge('192.0.3.1', 'a'),
-    limit.judge('192.0.2.1', 'b'),
-    limit.judge('::ffff:192.0.2.9', 'b'),
-    limit.judge('2001:db8:0:1200::1', 'a'),
-    limit.judge('2001:db8:0:12ff::1', 'a'),
-    limit.judge('2001:db8:0:1300::1', 'a'),
+    limit.check('192.0.2.1', 'a'),
+    limit.check('192.0.2.200', 'a'),
+    limit.check('192.0.3.1', 'a'),
+    limit.check('192.0.2.1', 'b'),
+    limit.check('::ffff:192.0.2.9', 'b'),
+    limit.check('2001:db8:0:1200::1', 'a'),
+    limit.check('2001:db8:0:12ff::1', 'a'),
+    limit.check('2001:db8:0:1300::1', 'a'),
   ]
 
   assert.deepEqual(outcomes, ['send', 'drop', 'send', 'send', 'drop', 'send', 'drop', 'send'])
@@ -46,7 +46,7 @@ test('a flood from everywhere does not take more and more memory', () => {
   const { limit } = createLimit({ burst: 1 })
   const start = process.memoryUsage().heapUsed
 
-  for (let n = 0; n < 200_000; n++) limit.judge(`${10 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}.1`, 'x')
+  for (let n = 0; n < 200_000; n++) limit.check(`${10 + (n >> 16)}.${(n >> 8) & 255}.${n & 255}.1`, 'x')
 
   assert.ok(process.memoryUsage().heapUsed - start < 64 * 1024 * 1024)
 })

@@ -3,7 +3,7 @@ import { parseAddress } from '../base/cidr.ts'
 import type { Clock } from '../base/clock.ts'
 
 /** How many alike answers one network may have. */
-export interface RateLimitOptions {
+export interface ResponseRateLimitOptions {
   /** Answers of one kind per second and network, on average. */
   perSecond: number
   /** Answers of one kind that may come at once. */
@@ -13,58 +13,58 @@ export interface RateLimitOptions {
 }
 
 /** What to do with an answer. */
-export type Verdict = 'send' | 'truncate' | 'drop'
+export type RateVerdict = 'send' | 'truncate' | 'drop'
 
 interface Bucket {
   tokens: number
-  at: number
-  over: number
+  updatedAt: number
+  exceeded: number
 }
 
-const GENERATION = 25_000
+const MAX_GENERATION_SIZE = 25_000
 
 /**
  * Response-rate limiting for UDP, whose sources can be forged: a network gets only so many answers of one kind, so
  * that we are of no use for flooding it. Alike means the same record or the same refusal, whatever name was asked.
  */
-export class RateLimit {
-  readonly #options: RateLimitOptions
+export class ResponseRateLimit {
+  readonly #options: ResponseRateLimitOptions
   readonly #clock: Clock
   // Two generations instead of one list with an order: forgetting costs nothing, even in a flood.
   #young = new Map<string, Bucket>()
   #old = new Map<string, Bucket>()
 
-  constructor(options: RateLimitOptions, clock: Clock) {
+  constructor(options: ResponseRateLimitOptions, clock: Clock) {
     this.#options = options
     this.#clock = clock
   }
 
-  judge(address: string, kind: string): Verdict {
+  check(address: string, kind: string): RateVerdict {
     const { perSecond, burst, slip } = this.#options
     const now = this.#clock.monotonic()
     const key = `${networkOf(address)} ${kind}`
-    const bucket = this.#find(key) ?? this.#keep(key, { tokens: burst, at: now, over: 0 })
-    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
-    bucket.at = now
+    const bucket = this.#find(key) ?? this.#store(key, { tokens: burst, updatedAt: now, exceeded: 0 })
+    bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.updatedAt) / 1000) * perSecond)
+    bucket.updatedAt = now
     if (bucket.tokens >= 1) {
       bucket.tokens -= 1
-      bucket.over = 0
+      bucket.exceeded = 0
       return 'send'
     }
-    bucket.over += 1
-    return slip > 0 && bucket.over % slip === 0 ? 'truncate' : 'drop'
+    bucket.exceeded += 1
+    return slip > 0 && bucket.exceeded % slip === 0 ? 'truncate' : 'drop'
   }
 
   #find(key: string): Bucket | undefined {
     const young = this.#young.get(key)
     if (young !== undefined) return young
     const old = this.#old.get(key)
-    return old === undefined ? undefined : this.#keep(key, old)
+    return old === undefined ? undefined : this.#store(key, old)
   }
 
   /** When full, forgets whatever was not seen of late: a flood from everywhere must not take our memory. */
-  #keep(key: string, bucket: Bucket): Bucket {
-    if (this.#young.size >= GENERATION) {
+  #store(key: string, bucket: Bucket): Bucket {
+    if (this.#young.size >= MAX_GENERATION_SIZE) {
       this.#old = this.#young
       this.#young = new Map()
     }

@@ -1,5 +1,5 @@
 import type { Answer } from 'dns-packet'
-import { type Node, parentOf, type Zone, type ZoneTable } from './zone.ts'
+import { parentOf, type Zone, type ZoneNode, type ZoneTable } from './zone.ts'
 
 /** What is to be said about a question. */
 export interface Resolution {
@@ -12,7 +12,7 @@ export interface Resolution {
   kind: string
 }
 
-const CHAIN_LIMIT = 8
+const MAX_CHAIN_LENGTH = 8
 const REFUSED: Resolution = {
   rcode: 'REFUSED',
   authoritative: false,
@@ -33,32 +33,32 @@ export function resolve(table: ZoneTable, name: string, type: string): Resolutio
   let kind = ''
   for (;;) {
     const lower = owner.toLowerCase()
-    const zone = zoneOf(table, lower)
+    const zone = findZone(table, lower)
     // The end of a CNAME chain that leaves our zones is for the client's resolver to follow.
-    if (zone === undefined) return answers.length === 0 ? REFUSED : found(answers, kind)
-    const cut = cutAbove(zone, lower)
+    if (zone === undefined) return answers.length === 0 ? REFUSED : positive(answers, kind)
+    const cut = findCut(zone, lower)
     if (cut !== undefined && !(cut === lower && type === 'DS')) return referral(table, zone, cut, answers)
 
-    const place = locate(zone, lower)
-    if (place === undefined) return negative(zone, 'NXDOMAIN', answers)
-    kind ||= `${zone.origin} ${place.name} ${type}`
-    const alias = type === 'CNAME' || type === 'ANY' ? undefined : place.node.get('CNAME')?.[0]
+    const match = findNode(zone, lower)
+    if (match === undefined) return negative(zone, 'NXDOMAIN', answers)
+    kind ||= `${zone.origin} ${match.name} ${type}`
+    const alias = type === 'CNAME' || type === 'ANY' ? undefined : match.node.get('CNAME')?.[0]
     if (alias === undefined) {
-      const records = type === 'ANY' ? minimalAny(owner) : ownedBy(owner, place.node.get(type))
+      const records = type === 'ANY' ? minimalAny(owner) : withOwner(owner, match.node.get(type))
       if (records.length === 0) return negative(zone, 'NOERROR', answers)
       return {
-        ...found([...answers, ...records], kind),
+        ...positive([...answers, ...records], kind),
         additionals: type === 'NS' ? glue(table, records) : [],
       }
     }
-    answers.push(...ownedBy(owner, [alias]))
+    answers.push(...withOwner(owner, [alias]))
     seen.add(lower)
     owner = targetOf(alias)
-    if (seen.has(owner) || seen.size >= CHAIN_LIMIT) return found(answers, kind)
+    if (seen.has(owner) || seen.size >= MAX_CHAIN_LENGTH) return positive(answers, kind)
   }
 }
 
-function found(answers: Answer[], kind: string): Resolution {
+function positive(answers: Answer[], kind: string): Resolution {
   return { rcode: 'NOERROR', authoritative: true, answers, authorities: [], additionals: [], kind }
 }
 
@@ -81,26 +81,27 @@ function referral(table: ZoneTable, zone: Zone, cut: string, answers: Answer[]):
 }
 
 /** The zone with the longest origin that the name lies in. */
-function zoneOf(table: ZoneTable, name: string): Zone | undefined {
-  for (let at = name; at !== ''; at = parentOf(at)) {
-    const zone = table.get(at)
+function findZone(table: ZoneTable, name: string): Zone | undefined {
+  for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) {
+    const zone = table.get(ancestor)
     if (zone !== undefined) return zone
   }
   return undefined
 }
 
 /** The highest delegation at or above a name, since what lies below it is not ours to answer. */
-function cutAbove(zone: Zone, name: string): string | undefined {
+function findCut(zone: Zone, name: string): string | undefined {
   if (zone.cuts.size === 0) return undefined
   let cut: string | undefined
-  for (let at = name; at !== zone.origin; at = parentOf(at)) if (zone.cuts.has(at)) cut = at
+  for (let ancestor = name; ancestor !== zone.origin; ancestor = parentOf(ancestor))
+    if (zone.cuts.has(ancestor)) cut = ancestor
   return cut
 }
 
 /** The node that answers for a name: its own, or the wildcard below its closest ancestor that exists. */
-function locate(zone: Zone, name: string): { name: string; node: Node } | undefined {
-  const own = zone.nodes.get(name)
-  if (own !== undefined) return { name, node: own }
+function findNode(zone: Zone, name: string): { name: string; node: ZoneNode } | undefined {
+  const exact = zone.nodes.get(name)
+  if (exact !== undefined) return { name, node: exact }
   let ancestor = parentOf(name)
   while (!zone.nodes.has(ancestor)) ancestor = parentOf(ancestor)
   const wildcard = `*.${ancestor}`
@@ -109,7 +110,7 @@ function locate(zone: Zone, name: string): { name: string; node: Node } | undefi
 }
 
 /** Records under the name that was asked for, in its own spelling: some resolvers check the case they sent. */
-function ownedBy(owner: string, records: readonly Answer[] = []): Answer[] {
+function withOwner(owner: string, records: readonly Answer[] = []): Answer[] {
   return records.map((record) => ({ ...record, name: owner }))
 }
 
@@ -121,7 +122,7 @@ function targetOf(record: Answer): string {
 function glue(table: ZoneTable, servers: readonly Answer[]): Answer[] {
   return servers.flatMap((server) => {
     const target = targetOf(server)
-    const node = zoneOf(table, target)?.nodes.get(target)
+    const node = findZone(table, target)?.nodes.get(target)
     return [...(node?.get('A') ?? []), ...(node?.get('AAAA') ?? [])]
   })
 }

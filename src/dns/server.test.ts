@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type RecordType } from 'dns-packet'
 import { createRandom, mutate, rounds } from '../../test/support/random.ts'
 import { silentLog } from '../base/log.ts'
-import { answerMessage } from './message.ts'
+import { respondTo } from './message.ts'
 import { createDns, type Dns, type DnsOptions } from './server.ts'
 import { compileZones } from './zone.ts'
 
@@ -341,7 +341,7 @@ test('20,000 damaged messages get a proper answer or none', (t) => {
   for (const round of rounds(20_000)) {
     const message = mutate(random, random.pick(seeds))
     const transport = random.pick(['udp', 'tcp'] as const)
-    const reply = answerMessage(table, message, transport)
+    const reply = respondTo(table, message, transport)
 
     if (reply === undefined) continue
     answered++

@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { type AddressInfo, isIPv6, type Server, type Socket } from 'node:net'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { answerMessage } from './message.ts'
-import { RateLimit, type RateLimitOptions } from './rate-limit.ts'
+import { respondTo } from './message.ts'
+import { ResponseRateLimit, type ResponseRateLimitOptions } from './rate-limit.ts'
 import { createTcpServer, type TcpLimits } from './tcp.ts'
 import type { ZoneTable } from './zone.ts'
 
@@ -16,7 +16,7 @@ export interface DnsOptions {
   addr: { host: string; port: number }
   log: Logger
   /** False switches the limit off, for servers that only trusted networks reach. */
-  rateLimit?: Partial<RateLimitOptions> | false
+  rateLimit?: Partial<ResponseRateLimitOptions> | false
   tcp?: Partial<TcpLimits>
   clock?: Clock
 }
@@ -42,15 +42,15 @@ export interface Dns {
   readonly counts: Readonly<DnsCounts>
 }
 
-const PORT_TRIES = 20
+const MAX_PORT_ATTEMPTS = 20
 
 /** Makes a server that answers for its zones over UDP and TCP on one port, and for nothing else. */
 export function createDns(options: DnsOptions): Dns {
   const { table, addr, log, clock = systemClock } = options
-  const limit =
+  const rateLimit =
     options.rateLimit === false
       ? undefined
-      : new RateLimit({ perSecond: 20, burst: 60, slip: 2, ...options.rateLimit }, clock)
+      : new ResponseRateLimit({ perSecond: 20, burst: 60, slip: 2, ...options.rateLimit }, clock)
   const tcpLimits = { connections: 256, connectionsPerSource: 32, idleMs: 10_000, ...options.tcp }
   const counts: DnsCounts = { udp: 0, tcp: 0, ignored: 0, limited: 0, failed: 0 }
   const connections = new Set<Socket>()
@@ -58,11 +58,11 @@ export function createDns(options: DnsOptions): Dns {
   let tcp: Server | undefined
 
   /** Nothing that a stranger sends may end the process, not even through a bug of ours. */
-  function answer(query: Buffer, transport: 'udp' | 'tcp') {
+  function respond(query: Buffer, transport: 'udp' | 'tcp') {
     try {
-      const reply = answerMessage(table(), query, transport)
-      if (reply === undefined) counts.ignored += 1
-      return reply
+      const response = respondTo(table(), query, transport)
+      if (response === undefined) counts.ignored += 1
+      return response
     } catch (error) {
       counts.failed += 1
       log.error({ err: error }, 'a DNS message could not be answered')
@@ -70,23 +70,28 @@ export function createDns(options: DnsOptions): Dns {
     }
   }
 
-  function onDatagram(socket: UdpSocket, query: Buffer, from: RemoteInfo): void {
+  function onDatagram(socket: UdpSocket, query: Buffer, client: RemoteInfo): void {
     counts.udp += 1
-    const reply = answer(query, 'udp')
+    const response = respond(query, 'udp')
     // Port 0 cannot be answered, and asking Node to would throw.
-    if (reply === undefined || from.port === 0) return
-    const verdict = limit?.judge(from.address, reply.kind) ?? 'send'
+    if (response === undefined || client.port === 0) return
+    const verdict = rateLimit?.check(client.address, response.kind) ?? 'send'
     if (verdict !== 'send') counts.limited += 1
     if (verdict === 'drop') return
     // The callback takes the error of a peer that is gone; without one it would be an event on the socket.
-    socket.send(verdict === 'send' ? reply.bytes : reply.truncated(), from.port, from.address, () => {})
+    socket.send(
+      verdict === 'send' ? response.bytes : response.truncated(),
+      client.port,
+      client.address,
+      () => {},
+    )
   }
 
   async function bindUdp(port: number): Promise<UdpSocket> {
     const socket = createSocket(isIPv6(addr.host) ? 'udp6' : 'udp4')
     socket.bind(port, addr.host)
     await once(socket, 'listening')
-    socket.on('message', (query, from) => onDatagram(socket, query, from))
+    socket.on('message', (query, client) => onDatagram(socket, query, client))
     socket.on('error', (error) => log.warn({ err: error }, 'the DNS socket reported an error'))
     return socket
   }
@@ -94,7 +99,7 @@ export function createDns(options: DnsOptions): Dns {
   async function bindTcp(port: number): Promise<Server> {
     const server = createTcpServer((query) => {
       counts.tcp += 1
-      return answer(query, 'tcp')?.bytes
+      return respond(query, 'tcp')?.bytes
     }, tcpLimits)
     server.on('connection', (socket) => {
       connections.add(socket)
@@ -107,15 +112,15 @@ export function createDns(options: DnsOptions): Dns {
   }
 
   /** UDP chooses the port and TCP must get the same one, which somebody else may hold. */
-  async function bind(tries: number): Promise<void> {
+  async function bind(attempts: number): Promise<void> {
     const socket = await bindUdp(addr.port)
     try {
       tcp = await bindTcp(socket.address().port)
       udp = socket
     } catch (error) {
       socket.close()
-      if (addr.port !== 0 || tries <= 1) throw error
-      await bind(tries - 1)
+      if (addr.port !== 0 || attempts <= 1) throw error
+      await bind(attempts - 1)
     }
   }
 
@@ -125,7 +130,7 @@ export function createDns(options: DnsOptions): Dns {
       if (tcp === undefined) throw new Error('The DNS server has not been started.')
       return { host: addr.host, port: (tcp.address() as AddressInfo).port }
     },
-    start: () => bind(PORT_TRIES),
+    start: () => bind(MAX_PORT_ATTEMPTS),
     async stop() {
       const [socket, server] = [udp, tcp]
       udp = undefined

@@ -10,48 +10,48 @@ export interface TcpLimits {
   idleMs: number
 }
 
-const MESSAGE_LIMIT = 4096
+const MAX_MESSAGE_BYTES = 4096
 
 /** Serves length-prefixed messages (RFC 7766): any number on one connection, answered in order. */
-export function createTcpServer(answer: (query: Buffer) => Buffer | undefined, limits: TcpLimits): Server {
+export function createTcpServer(respond: (query: Buffer) => Buffer | undefined, limits: TcpLimits): Server {
   const admission = new Admission({ total: limits.connections, perHolder: limits.connectionsPerSource })
   const server = createServer((socket) => {
     socket.on('error', () => {}) // A peer that breaks off is no event; 'close' follows.
-    if (admission.admit(socket)) serve(socket, answer, limits.idleMs)
+    if (admission.admit(socket)) serve(socket, respond, limits.idleMs)
   })
   server.maxConnections = limits.connections
   return server
 }
 
-function serve(socket: Socket, answer: (query: Buffer) => Buffer | undefined, idleMs: number): void {
+function serve(socket: Socket, respond: (query: Buffer) => Buffer | undefined, idleMs: number): void {
   // Not the socket's own timeout: a peer that drips single bytes would keep that one alive for ever.
-  const idle = setTimeout(() => socket.destroy(), idleMs)
+  const idleTimer = setTimeout(() => socket.destroy(), idleMs)
   const pending = new ByteQueue()
 
-  function work(): void {
+  function processPending(): void {
     while (pending.length >= 2 && !socket.writableNeedDrain && !socket.destroyed) {
       const length = pending.bytes.readUInt16BE(0)
-      if (length > MESSAGE_LIMIT) return void socket.destroy()
+      if (length > MAX_MESSAGE_BYTES) return void socket.destroy()
       if (pending.length < 2 + length) return
-      const reply = answer(pending.bytes.subarray(2, 2 + length))
+      const response = respond(pending.bytes.subarray(2, 2 + length))
       pending.drop(2 + length)
-      if (reply === undefined) return void socket.destroy()
-      idle.refresh()
+      if (response === undefined) return void socket.destroy()
+      idleTimer.refresh()
       const prefix = Buffer.alloc(2)
-      prefix.writeUInt16BE(reply.length)
+      prefix.writeUInt16BE(response.length)
       // A client that does not read is not read from either; the timer ends it.
-      if (!socket.write(Buffer.concat([prefix, reply]))) socket.pause()
+      if (!socket.write(Buffer.concat([prefix, response]))) socket.pause()
     }
   }
 
   socket.setNoDelay(true)
   socket.on('data', (chunk: Buffer) => {
     pending.push(chunk)
-    work()
+    processPending()
   })
   socket.on('drain', () => {
     socket.resume()
-    work()
+    processPending()
   })
-  socket.on('close', () => clearTimeout(idle))
+  socket.on('close', () => clearTimeout(idleTimer))
 }

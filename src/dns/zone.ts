@@ -34,14 +34,14 @@ export interface ZoneData {
 }
 
 /** All records of one name by type; no types at all for a name that exists only because something lies below it. */
-export type Node = ReadonlyMap<string, readonly Answer[]>
+export type ZoneNode = ReadonlyMap<string, readonly Answer[]>
 
 /** A zone compiled for answering. */
 export interface Zone {
   readonly origin: string
   readonly soa: Answer
   /** Every name that exists, the empty ones between others included (RFC 4592 section 2.2.2). */
-  readonly nodes: ReadonlyMap<string, Node>
+  readonly nodes: ReadonlyMap<string, ZoneNode>
   /** Names below the top that are delegated to other servers. */
   readonly cuts: ReadonlySet<string>
 }
@@ -58,7 +58,7 @@ export function compileZones(zones: readonly ZoneData[]): ZoneTable {
 }
 
 function compileZone({ origin, soa, ns, ttl, records }: ZoneData): Zone {
-  checkName(origin)
+  requireName(origin)
   // RFC 2308 section 3: what a negative answer may be kept for is the smaller of the two.
   const soaTtl = Math.min(ttl, soa.minimum)
   const nodes = new Map<string, Map<string, Answer[]>>([[origin, new Map()]])
@@ -71,23 +71,24 @@ function compileZone({ origin, soa, ns, ttl, records }: ZoneData): Zone {
     else set.push(answer)
   }
 
-  const top: Answer = { name: origin, type: 'SOA', ttl: soaTtl, data: soa }
-  add(top)
-  for (const data of ns) add({ name: origin, type: 'NS', ttl, data: checkName(data) })
+  const soaRecord: Answer = { name: origin, type: 'SOA', ttl: soaTtl, data: soa }
+  add(soaRecord)
+  for (const data of ns) add({ name: origin, type: 'NS', ttl, data: requireName(data) })
   for (const record of records) {
-    if (!isWithin(checkName(record.name), origin))
+    if (!isWithin(requireName(record.name), origin))
       throw new Error(`The record ${record.name} ${record.type} lies outside of its zone ${origin}.`)
     if (record.type === 'NS') cuts.add(record.name)
-    add(readyRecord(record, ttl))
-    for (let at = record.name; at !== origin; at = parentOf(at)) if (!nodes.has(at)) nodes.set(at, new Map())
+    add(toAnswer(record, ttl))
+    for (let ancestor = record.name; ancestor !== origin; ancestor = parentOf(ancestor))
+      if (!nodes.has(ancestor)) nodes.set(ancestor, new Map())
   }
   for (const [name, node] of nodes)
     if (node.has('CNAME') && (node.size > 1 || node.get('CNAME')!.length > 1))
       throw new Error(`${name} has a CNAME record, so it cannot have any other.`)
-  return { origin, soa: top, nodes, cuts }
+  return { origin, soa: soaRecord, nodes, cuts }
 }
 
-function readyRecord(record: ZoneRecord, zoneTtl: number): Answer {
+function toAnswer(record: ZoneRecord, zoneTtl: number): Answer {
   const { name, ttl = zoneTtl } = record
   switch (record.type) {
     case 'A':
@@ -97,23 +98,24 @@ function readyRecord(record: ZoneRecord, zoneTtl: number): Answer {
       return { name, ttl, type: record.type, data: record.data }
     case 'CNAME':
     case 'NS':
-      return { name, ttl, type: record.type, data: checkName(record.data) }
+      return { name, ttl, type: record.type, data: requireName(record.data) }
     case 'TXT':
-      return { name, ttl, type: 'TXT', data: characterStrings(record.data) }
+      return { name, ttl, type: 'TXT', data: toCharacterStrings(record.data) }
     case 'CAA':
       return { name, ttl, type: 'CAA', data: record.data }
   }
 }
 
 /** A TXT record is a list of strings of at most 255 bytes; readers join them again. */
-function characterStrings(text: string): Buffer[] {
+function toCharacterStrings(text: string): Buffer[] {
   const bytes = Buffer.from(text)
-  const pieces: Buffer[] = []
-  for (let at = 0; at < bytes.length || at === 0; at += 255) pieces.push(bytes.subarray(at, at + 255))
-  return pieces
+  const chunks: Buffer[] = []
+  for (let offset = 0; offset < bytes.length || offset === 0; offset += 255)
+    chunks.push(bytes.subarray(offset, offset + 255))
+  return chunks
 }
 
-function checkName(name: string): string {
+function requireName(name: string): string {
   if (name.length > 253 || !name.split('.').every((label) => LABEL.test(label)))
     throw new Error(`"${name}" is not a name that DNS can serve.`)
   return name

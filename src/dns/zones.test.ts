@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolve } from './resolve.ts'
 import { compileZones } from './zone.ts'
-import { nameServersOf, type ZoneSnapshot, zonesOf } from './zones.ts'
+import { buildZones, nameServersOf, type ZoneSnapshot } from './zones.ts'
 
 const snapshot: ZoneSnapshot = {
   base: 'adit.example',
@@ -26,7 +26,7 @@ const snapshot: ZoneSnapshot = {
 
 /** The data of the records that answer a question, each as a string. */
 function ask(name: string, type: string, from: ZoneSnapshot = snapshot): string[] {
-  return resolve(compileZones(zonesOf(from)), name, type)
+  return resolve(compileZones(buildZones(from)), name, type)
     .answers.filter((answer) => answer.type === type)
     .map((answer) => {
       const { data } = answer as { data: unknown }
@@ -35,7 +35,7 @@ function ask(name: string, type: string, from: ZoneSnapshot = snapshot): string[
     })
 }
 
-const rcode = (name: string, type = 'A') => resolve(compileZones(zonesOf(snapshot)), name, type).rcode
+const rcode = (name: string, type = 'A') => resolve(compileZones(buildZones(snapshot)), name, type).rcode
 
 test('the base domain and every name below it lead to the platform', () => {
   const all = ['192.0.2.1', '192.0.2.2']
@@ -72,7 +72,7 @@ test('a challenge below a name does not take its address away', () => {
 
 test('an agent ingress has its own zone with a name for each region', () => {
   const { authoritative, authorities } = resolve(
-    compileZones(zonesOf(snapshot)),
+    compileZones(buildZones(snapshot)),
     'missing.agents.example.org',
     'A',
   )
@@ -102,7 +102,7 @@ test('nobody gets a zone inside a zone that was delegated for somebody else', ()
     { domain: 'sub.agents.example.org', account: 'ac_1', managed: true },
   ]
 
-  const origins = zonesOf({ ...snapshot, ingresses }).map(({ origin }) => origin)
+  const origins = buildZones({ ...snapshot, ingresses }).map(({ origin }) => origin)
 
   assert.ok(!origins.includes('mine.agents.example.org'))
   assert.ok(origins.includes('sub.agents.example.org'))

@@ -35,15 +35,15 @@ export function nameServersOf(base: string): string[] {
 }
 
 /** Works out every zone the platform answers for. A pure function, so that what is served can be read off its input. */
-export function zonesOf(snapshot: ZoneSnapshot): ZoneData[] {
+export function buildZones(snapshot: ZoneSnapshot): ZoneData[] {
   const { base, addresses, caa } = snapshot
-  const frame = { soa: soaOf(snapshot), ns: nameServersOf(base), ttl: TTL }
+  const defaults = { soa: buildSoa(snapshot), ns: nameServersOf(base), ttl: TTL }
   const cname = `cname.${base}`
   const acme = `acme-challenge.${base}`
-  const ingresses = ownZones(snapshot.ingresses)
+  const ingresses = withoutForeignSubzones(snapshot.ingresses)
   const origins = [cname, acme, base, ...ingresses.map(({ domain }) => domain)]
-  const byOrigin = challengesByOrigin(snapshot.challenges, origins)
-  const answers = (origin: string): ZoneRecord[] =>
+  const byOrigin = groupByOrigin(snapshot.challenges, origins)
+  const challengeRecords = (origin: string): ZoneRecord[] =>
     (byOrigin.get(origin) ?? []).map(({ name, value }) => ({
       name,
       type: 'TXT',
@@ -53,41 +53,43 @@ export function zonesOf(snapshot: ZoneSnapshot): ZoneData[] {
 
   return [
     {
-      ...frame,
+      ...defaults,
       origin: base,
       records: [
-        ...addressesAt(base, addresses),
-        ...addressesAt(`*.${base}`, addresses),
+        ...addressRecords(base, addresses),
+        ...addressRecords(`*.${base}`, addresses),
         ...nameServerAddresses(base, addresses),
-        ...authoritiesAt(base, caa),
-        ...answers(base),
-        ...filledGaps(base, byOrigin.get(base) ?? [], addresses),
-        ...delegationOf(cname, base),
-        ...delegationOf(acme, base),
+        ...caaRecords(base, caa),
+        ...challengeRecords(base),
+        ...gapRecords(base, byOrigin.get(base) ?? [], addresses),
+        ...delegationRecords(cname, base),
+        ...delegationRecords(acme, base),
       ],
     },
     {
-      ...frame,
+      ...defaults,
       origin: cname,
       // One wildcard for the targets of all reserved domains: what is served for them is the edge's to decide, and the
       // zone does not grow with their number.
-      records: [...addressesAt(cname, addresses), ...addressesAt(`*.${cname}`, addresses)],
+      records: [...addressRecords(cname, addresses), ...addressRecords(`*.${cname}`, addresses)],
     },
-    { ...frame, origin: acme, records: answers(acme) },
+    { ...defaults, origin: acme, records: challengeRecords(acme) },
     ...ingresses.map(({ domain, managed }) => ({
-      ...frame,
+      ...defaults,
       origin: domain,
       records: [
-        ...addressesAt(domain, addresses),
-        ...snapshot.regions.flatMap((each) => addressesAt(`tunnel.${each.region}.${domain}`, each.addresses)),
-        ...authoritiesAt(domain, managed ? caa : []),
-        ...answers(domain),
+        ...addressRecords(domain, addresses),
+        ...snapshot.regions.flatMap((region) =>
+          addressRecords(`tunnel.${region.region}.${domain}`, region.addresses),
+        ),
+        ...caaRecords(domain, managed ? caa : []),
+        ...challengeRecords(domain),
       ],
     })),
   ]
 }
 
-function soaOf({ base, serial }: ZoneSnapshot): StartOfAuthority {
+function buildSoa({ base, serial }: ZoneSnapshot): StartOfAuthority {
   return {
     mname: `ns1.${base}`,
     rname: `hostmaster.${base}`,
@@ -99,7 +101,7 @@ function soaOf({ base, serial }: ZoneSnapshot): StartOfAuthority {
   }
 }
 
-function addressesAt(name: string, addresses: readonly string[]): ZoneRecord[] {
+function addressRecords(name: string, addresses: readonly string[]): ZoneRecord[] {
   return addresses.map((data) => ({ name, type: isIPv4(data) ? 'A' : 'AAAA', data }))
 }
 
@@ -109,17 +111,17 @@ function nameServerAddresses(base: string, addresses: readonly string[]): ZoneRe
   return nameServersOf(base).flatMap((name, index) =>
     families.flatMap((family) => {
       const address = family[index % family.length]
-      return address === undefined ? [] : addressesAt(name, [address])
+      return address === undefined ? [] : addressRecords(name, [address])
     }),
   )
 }
 
-function authoritiesAt(name: string, caa: readonly string[]): ZoneRecord[] {
+function caaRecords(name: string, caa: readonly string[]): ZoneRecord[] {
   return caa.map((value) => ({ name, type: 'CAA', data: { flags: 0, tag: 'issue', value } }))
 }
 
 /** The zones below the base are served by the same servers; saying so keeps resolvers that check from doubting. */
-function delegationOf(zone: string, base: string): ZoneRecord[] {
+function delegationRecords(zone: string, base: string): ZoneRecord[] {
   return nameServersOf(base).map((data) => ({ name: zone, type: 'NS', data }))
 }
 
@@ -127,40 +129,40 @@ function delegationOf(zone: string, base: string): ZoneRecord[] {
  * A challenge below a name makes that name exist, and what exists is not covered by the wildcard any more (RFC 4592
  * section 2.2.2): it gets the addresses that the wildcard would have given.
  */
-function filledGaps(
+function gapRecords(
   base: string,
   challenges: readonly { name: string }[],
   addresses: readonly string[],
 ): ZoneRecord[] {
   const gaps = new Set<string>()
   for (const { name } of challenges)
-    for (let at = parentOf(name); at !== base; at = parentOf(at)) gaps.add(at)
-  return [...gaps].flatMap((name) => addressesAt(name, addresses))
+    for (let ancestor = parentOf(name); ancestor !== base; ancestor = parentOf(ancestor)) gaps.add(ancestor)
+  return [...gaps].flatMap((name) => addressRecords(name, addresses))
 }
 
 /** A zone inside another account's would let its owner answer for names that were not delegated to it. */
-function ownZones<I extends { readonly domain: string; readonly account: string }>(
+function withoutForeignSubzones<I extends { readonly domain: string; readonly account: string }>(
   ingresses: readonly I[],
 ): readonly I[] {
   const owners = new Map(ingresses.map(({ domain, account }) => [domain, account]))
   return ingresses.filter(({ domain, account }) => {
-    for (let at = parentOf(domain); at !== ''; at = parentOf(at))
-      if (owners.has(at) && owners.get(at) !== account) return false
+    for (let ancestor = parentOf(domain); ancestor !== ''; ancestor = parentOf(ancestor))
+      if (owners.has(ancestor) && owners.get(ancestor) !== account) return false
     return true
   })
 }
 
 /** Sorts records into the zone with the longest origin; what lies in none of ours cannot be answered. */
-function challengesByOrigin(challenges: ZoneSnapshot['challenges'], origins: readonly string[]) {
-  const known = new Set(origins)
-  const sorted = new Map<string, { name: string; value: string }[]>()
+function groupByOrigin(challenges: ZoneSnapshot['challenges'], origins: readonly string[]) {
+  const originSet = new Set(origins)
+  const groups = new Map<string, { name: string; value: string }[]>()
   for (const challenge of challenges) {
-    let at = challenge.name
-    while (at !== '' && !known.has(at)) at = parentOf(at)
-    if (at === '') continue
-    const there = sorted.get(at)
-    if (there === undefined) sorted.set(at, [challenge])
-    else there.push(challenge)
+    let ancestor = challenge.name
+    while (ancestor !== '' && !originSet.has(ancestor)) ancestor = parentOf(ancestor)
+    if (ancestor === '') continue
+    const group = groups.get(ancestor)
+    if (group === undefined) groups.set(ancestor, [challenge])
+    else group.push(challenge)
   }
-  return sorted
+  return groups
 }

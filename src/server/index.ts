@@ -15,7 +15,7 @@ import { createOutboundThread } from '../base/outbound/outbound-thread.ts'
 import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
 import { createCluster, NODE_NAME } from '../cluster/index.ts'
-import { createChanges, createDashboard, createPasswords, mountViews } from '../dashboard/index.ts'
+import { createChangeTracker, createDashboard, createPasswords, mountViews } from '../dashboard/index.ts'
 import { createDns, createZones, nameServersOf } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
 import { createEvents, endpointsFrom } from '../events/index.ts'
@@ -481,7 +481,7 @@ export async function startServer(
           ? null
           : publicUrl('https', settings.domain, publicAddress.httpsPort),
     })
-    const changes = createChanges({ store })
+    const changes = createChangeTracker({ store })
     mountViews(api, {
       log,
       store,

@@ -168,7 +168,7 @@ for (const [name, change, probes, check, remedy] of cases)
     assert.match(formatResults([result]), /^FAILED/)
   })
 
-test('a domain that stays with another provider is healthyProbes when its records are complete', async () => {
+test('a domain that stays with another provider passes when its records are complete', async () => {
   const ns = async (name: string) => (name.startsWith('acme-challenge.') ? servers : ['ns.provider.example'])
 
   const findings = await checkSetup(settings, {

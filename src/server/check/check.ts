@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { isWithin } from '../../base/domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import type { NameResolver } from '../../certs/index.ts'
-import { type DirectAnswer, nameServersOf } from '../../dns/index.ts'
+import { type DirectResponse, nameServersOf } from '../../dns/index.ts'
 import type { ServerSettings } from '../settings.ts'
 
 /** One link of the chain from a visitor to this server, and what to do when it is broken. */
@@ -35,7 +35,7 @@ export interface SystemProbes {
   readonly resolver: NameResolver
   /** Resolves when something accepts a connection there. */
   dial(host: string, port: number): Promise<void>
-  queryDns(host: string, port: number, name: string, transport: 'udp' | 'tcp'): Promise<DirectAnswer>
+  queryDns(host: string, port: number, name: string, transport: 'udp' | 'tcp'): Promise<DirectResponse>
   /** Whether a browser would accept the certificate served for a name, and if not why. */
   certificate(host: string, port: number, name: string): Promise<{ trusted: boolean; reason: string }>
   fetch(url: string): Promise<Response>

@@ -4,7 +4,7 @@ import { connect as tlsConnect } from 'node:tls'
 import { systemClock } from '../../base/clock.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createResolver } from '../../certs/index.ts'
-import { askServer } from '../../dns/index.ts'
+import { queryServer } from '../../dns/index.ts'
 import type { ServerSettings } from '../settings.ts'
 import { type CheckedSettings, checkSetup, formatResults } from './check.ts'
 
@@ -20,7 +20,8 @@ export async function runCheck(
     const findings = await checkSetup(settings, {
       resolver: createResolver(settings.dnsResolver),
       dial,
-      queryDns: (host, port, name, transport) => askServer({ host, port }, { name, type: 'SOA' }, transport),
+      queryDns: (host, port, name, transport) =>
+        queryServer({ host, port }, { name, type: 'SOA' }, transport),
       certificate: probeCertificate,
       fetch: (url) => outbound.fetch(url),
       clock: systemClock,
