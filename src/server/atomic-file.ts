@@ -1,8 +1,8 @@
 import { chmod, open, readFile, rename, rm } from 'node:fs/promises'
 
 /**
- * Writes a file as a whole, durably, or leaves it as it was: never truncated, also on a full disk. A file that has this
- * content already is not written, so that a later start needs no space.
+ * Writes a file atomically and durably; on failure, also on a full disk, the old content stays. Skips the write if the
+ * content is unchanged, so that a restart needs no disk space.
  */
 export async function writeFileAtomic(file: string, content: string, mode: number): Promise<void> {
   if ((await readFile(file, 'utf8').catch(() => undefined)) === content) return chmod(file, mode)

@@ -2,19 +2,19 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 
 const CHECK_INTERVAL_MS = 15_000
-/** Certificates are valid from a little before they were made, so a clock set back by less does no harm. */
+/** Certificates are backdated, so a clock set back by less than this does no harm. */
 const BACKDATE_MS = 60_000
 
 /**
- * Keeps a certificate that is made anew when `renewAfterMs` have passed, and also when the wall clock was set to where it
- * is not valid: one made before the clock was right would otherwise be served until the next start (P54).
+ * Issues a certificate and renews it after `renewAfterMs`, and when the wall clock was set to a time outside its
+ * validity: a certificate issued under a wrong clock would otherwise be served until the next start (P54).
  */
 export async function startAutoRenew<T>(options: {
   issue: (now: number) => Promise<T>
   renewAfterMs: number
   clock: Clock
   log: Logger
-  /** What it is, for the log. */
+  /** The name of the certificate in the log. */
   name: string
 }): Promise<{ current(): T; check(): Promise<void>; stop(): void }> {
   const { issue, renewAfterMs, clock, log, name } = options

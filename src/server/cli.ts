@@ -35,8 +35,8 @@ function formatWelcome(
   const lines = ['', 'Adit is ready.']
   if (databaseError !== undefined)
     lines.push(
-      `Its database is away, though. ${databaseError}`,
-      'Until it is back, edges and agents go on with what was last known; the API answers 503.',
+      `Its database is unavailable, though. ${databaseError}`,
+      'Until it is back, edges and agents use the last known configuration; the API responds with 503.',
     )
   lines.push(`  API and dashboard   ${credentials.api_url}`)
   if (credentials.https_url !== null) lines.push(`  Public HTTPS        ${credentials.https_url}`)
@@ -75,10 +75,10 @@ function formatFirstStart(
   ]
 }
 
-/** Errors of the store whose text is meant for the terminal. */
+/** Errors of the store whose message is meant for the terminal. */
 const USER_FACING_ERRORS = [MasterKeyRefused, NewerSchema, StoreUnavailable, BackupRefused, DatabaseRefused]
 
-/** Sentences for what can go wrong before anything runs; anything else is a bug and shown whole. */
+/** The message for an expected start-up error. Any other error is a bug, printed with its stack. */
 function describeError(error: unknown): string | undefined {
   if (error instanceof InvalidSetting || error instanceof CommandError) return error.message
   if (error instanceof Failpoint) return error.message
@@ -95,7 +95,7 @@ function describeError(error: unknown): string | undefined {
   return undefined
 }
 
-/** `adit server …`; answers with the exit code, or ends the process with 1 when the server could not start. */
+/** Runs `adit server …`; returns the exit code, or exits with 1 when the server could not start. */
 export async function runServer(args: readonly string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
     process.stdout.write(formatHelp())
@@ -115,22 +115,22 @@ export async function runServer(args: readonly string[]): Promise<number> {
     process.stderr.write(
       message === undefined ? `ERROR:  ${(error as Error).stack}\n` : `ERROR:  ${message}\n`,
     )
-    // Not `return 1`: whatever is left of a failed start must not keep the process alive.
+    // Not `return 1`: handles left open by a failed start must not keep the process alive.
     process.exit(1)
   }
 }
 
-/** What is under way has 30 s; whatever holds up the rest, nobody waits for it much longer (P9). */
+/** Traffic in flight has a grace period of 30 s; the process exits soon after it, whatever is still open (P9). */
 const STOP_TIMEOUT_MS = 35_000
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/** Runs until a signal asks to stop; a second signal does not wait for anything. */
+/** Runs until a signal; a second signal exits at once. */
 async function serve(settings: ServerSettings): Promise<void> {
-  // Heard from the very start on: whoever reads that the server is ready may stop it at once.
+  // Installed before the start: a signal may arrive as soon as the server prints that it is ready.
   const signal = new Promise<void>((resolve) => {
     for (const name of STOP_SIGNALS) process.once(name, () => resolve())
   })
-  // Also while the server is still starting: a start that hangs must not make the process deaf to signals.
+  // Also during the start: a start that hangs must not block signals.
   void signal.then(enforceStopTimeout)
   const server = await startServer(settings)
   process.stdout.write(formatWelcome(server, settings))

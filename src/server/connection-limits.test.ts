@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { computeConnectionLimits, openFilesLimit } from './connection-limits.ts'
 
-test('visitors, callers and sessions leave a quarter of the descriptors for everything else', async () => {
+test('clients, API calls and sessions leave a quarter of the descriptors for everything else', async () => {
   for (const limit of [320, 1024, 4096, 65_536, 1_048_576]) {
     const { clients: visitors, apiCalls: calls, sessions } = computeConnectionLimits(limit)
     // HTTP, HTTPS, and all TCP ports together.

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises'
 
-/** As many as are usual where nobody can say. */
+/** Assumed where the limit cannot be read. */
 const DEFAULT_OPEN_FILES = 65_536
 const MAX_CONNECTIONS = 16_384
-/** Half of it is there for one account alone, twice over while its agents come back and their old sessions expire. */
+/** One account may use half of it: twice its agents, while they reconnect and their old sessions expire. */
 const MAX_SESSIONS = 65_536
 const MIN_CONNECTIONS = 32
 
@@ -15,8 +15,8 @@ export async function openFilesLimit(): Promise<number> {
 }
 
 /**
- * How many connections each of HTTP, HTTPS and all TCP ports takes, the API, and sessions of agents and SSH clients:
- * together less than three quarters of what may be open, since a process without descriptors serves nobody (P22).
+ * The connection limits of each client listener (HTTP, HTTPS, all TCP ports), of the API, and of agent and SSH
+ * sessions. Together they use less than three quarters of the descriptors: a process without any serves nothing (P22).
  */
 export function computeConnectionLimits(openFiles: number): {
   clients: number

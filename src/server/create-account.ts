@@ -11,21 +11,21 @@ export interface CreatedAccount extends NewAccount {
   readonly password: Secret
 }
 
-/** What it takes to make passwords. */
+/** The dependencies for creating accounts and passwords. */
 interface AccountDependencies {
   readonly store: DurableStore
   readonly passwords: Passwords
   readonly clock: Clock
 }
 
-/** Somebody who can be given a password. */
+/** A user whose password can be reset. */
 interface UserRef {
   readonly account: string
   readonly id: string
   readonly email: string
 }
 
-/** Makes a new password for a user, on behalf of the operator. */
+/** Resets the password of a user on behalf of the operator. */
 export function resetPassword(
   { store, passwords, clock }: AccountDependencies,
   user: UserRef,
@@ -44,7 +44,7 @@ export function resetPassword(
   })
 }
 
-/** Makes an account, and a password for its administrator. */
+/** Creates an account with a password for its administrator. */
 export async function createAccountWithPassword(
   dependencies: AccountDependencies,
   name: string,
@@ -59,7 +59,7 @@ export async function createAccountWithPassword(
   return { ...account, email, password }
 }
 
-/** The users of all accounts that have this address. */
+/** The users with this email address, over all accounts. */
 export async function findUsersByEmail(store: Store, email: string): Promise<UserRef[]> {
   const users: UserRef[] = []
   let cursor: string | undefined

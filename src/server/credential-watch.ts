@@ -1,12 +1,12 @@
 import type { Registry } from '../sessions/index.ts'
 import type { Follower, Row } from '../store/index.ts'
 
-/** Kinds of rows that decide whether a session may go on. */
+/** Kinds of rows that decide whether a session may continue. */
 export const CREDENTIAL_KINDS = ['credentials', 'ssh_credentials', 'users', 'bot_users'] as const
 
 /**
- * Tells the registry what happens to credentials: a deleted one ends its sessions, changed rules take tunnels offline
- * that they no longer allow, and an owner switched off takes its credentials along.
+ * Applies credential changes to the registry: deleting a credential ends its sessions, changed rules stop the tunnels
+ * they no longer allow, and deactivating an owner ends the sessions of its credentials.
  */
 export function createCredentialWatch(registry: Pick<Registry, 'changeAcl' | 'endCredential'>): Follower {
   const credentials = new Map<string, { owner: string; acl: string }>()

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomic } from './atomic-file.ts'
 
-/** What `credentials.json` in the data directory tells programs on this machine: where everything is, and how to get in. */
+/** `credentials.json` in the data directory: addresses and credentials for programs on this machine. */
 export interface CredentialsFile {
   readonly api_url: string
   readonly api_key: string | null
@@ -18,7 +18,7 @@ function credentialsPath(dataDir: string): string {
   return join(dataDir, 'credentials.json')
 }
 
-/** The file as it stands; undefined when there is none that can be read. */
+/** Reads the file; undefined when it is missing or unreadable. */
 export async function readCredentialsFile(dataDir: string): Promise<Partial<CredentialsFile> | undefined> {
   try {
     return JSON.parse(await readFile(credentialsPath(dataDir), 'utf8')) as Partial<CredentialsFile>
@@ -27,7 +27,7 @@ export async function readCredentialsFile(dataDir: string): Promise<Partial<Cred
   }
 }
 
-/** Writes the file as a whole, readable for its owner alone. */
+/** Writes the file atomically, readable by its owner only. */
 export async function writeCredentialsFile(dataDir: string, content: CredentialsFile): Promise<void> {
   await writeFileAtomic(credentialsPath(dataDir), `${JSON.stringify(content, null, 2)}\n`, 0o600)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createFreshness } from './freshness.ts'
 
-test('configuration grows stale while the database does not answer, and is fresh again when it does', async (t) => {
+test('staleness grows while the database is unavailable and drops to 0 when it responds', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let now = 0
   let reachable = true

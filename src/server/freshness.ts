@@ -3,8 +3,8 @@ import type { Clock } from '../base/clock.ts'
 const CHECK_INTERVAL_MS = 2000
 
 /**
- * How old the configuration served here may be: the time since the database last answered. While it does not, traffic
- * goes on with what was last known (P8).
+ * Measures how stale the served configuration may be: the time since the database last responded. While it is
+ * unavailable, traffic continues with the last known configuration (P8).
  */
 export function createFreshness({ check, clock }: { check: () => Promise<void>; clock: Clock }) {
   let reachedAt = clock.monotonic()
@@ -18,13 +18,13 @@ export function createFreshness({ check, clock }: { check: () => Promise<void>; 
       await check()
       reachedAt = clock.monotonic()
     } catch {
-      // What is wrong is told by whoever needs the database; here only the time counts.
+      // The callers that need the database report the error; only the time matters here.
     }
     probing = false
   }
 
   return {
-    /** Seconds since the database last answered. */
+    /** Seconds since the database last responded. */
     staleness: () => (clock.monotonic() - reachedAt) / 1000,
     async start(): Promise<void> {
       timer = setInterval(() => void probe(), CHECK_INTERVAL_MS)

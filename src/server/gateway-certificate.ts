@@ -10,7 +10,7 @@ const RENEW_AFTER_MS = 20 * 24 * 60 * 60 * 1000
 const CIPHERS =
   'TLS_AES_128_GCM_SHA256:TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20'
 
-/** The certificate agents see: signed by the private root, for every name this server can be dialled by. */
+/** The agent gateway's certificate, signed by the private root for every name agents may dial. */
 export async function createGatewayCertificate(
   authority: Authority,
   hosts: readonly string[],
@@ -35,7 +35,7 @@ export async function createGatewayCertificate(
 
 const MAX_CACHED_CONTEXTS = 1000
 
-/** Certificates of agent ingresses, which have names of their own. */
+/** TLS contexts for the names of agent ingresses, cached by certificate version. */
 export function createAgentContexts(certs: Pick<Certs, 'agentCertificate'>) {
   const byVersion = new Map<string, SecureContext>()
   return async (serverName: string): Promise<SecureContext | undefined> => {
@@ -55,9 +55,9 @@ function createAgentContext(cert: string, key: string): SecureContext {
     cert,
     key,
     minVersion: 'TLSv1.2',
-    // A handshake costs us many times what it costs the client: one for each connection.
+    // A handshake costs the server many times what it costs the client: one per connection.
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
-    // AES-128 costs the least CPU for each byte of a tunnel and is as safe.
+    // AES-128 needs the least CPU per byte and is as safe.
     ciphers: CIPHERS,
     honorCipherOrder: true,
   })

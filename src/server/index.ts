@@ -1,3 +1,9 @@
+/**
+ * Wires all parts into one process and starts them. This folder may use every part; no part may use it. Start with
+ * `startServer` below, then `settings.ts` (flags and variables) and `cli.ts` with `subcommands.ts` (the command line).
+ * `check/` holds `adit server check`. The other files adapt one part to another: certificates, host keys, credentials
+ * and logins shared between nodes.
+ */
 import { randomBytes, randomUUID } from 'node:crypto'
 import { mkdir, readFile } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
@@ -71,33 +77,33 @@ import { VERSION } from './version.ts'
 /** A running platform. */
 export interface RunningServer {
   readonly credentials: CredentialsFile
-  /** Set on the very first start, when the account was made. */
+  /** The account created by the first start. */
   readonly made: CreatedAccount | undefined
-  /** Why the database cannot be used, when this start went on without it. */
+  /** Why the database is unavailable, if the server started without it. */
   readonly databaseError: string | undefined
   stop(): Promise<void>
 }
 
-/** Something that starts and stops with the server. */
+/** A component that starts and stops with the server. */
 interface Lifecycle {
   start(): Promise<void>
   stop(): Promise<void>
 }
 
-/** What has to be there also while the database is away. */
+/** The roles that keep working while the database is unavailable. */
 const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
 
-/** What a failed start had started is a moment old: nothing of it is worth waiting for longer. */
+/** How long a failed start waits for the components it had started. */
 const CLEANUP_TIMEOUT_MS = 5_000
 
-/** What is known only once the listeners are bound. */
+/** Addresses that are available once the listeners are bound. */
 interface BoundAddresses {
   apiUrl: string
   httpPort: number
   httpsPort: number
 }
 
-/** A random secret that is the same on every node and after every start. */
+/** A random secret in the store, shared by all nodes and kept across restarts. */
 async function loadOrCreateSecret(store: Store, name: string): Promise<string> {
   const stored = await store.setting(name)
   if (stored !== undefined) return stored
@@ -106,7 +112,7 @@ async function loadOrCreateSecret(store: Store, name: string): Promise<string> {
   return secret
 }
 
-/** Other addresses for OAuth providers, from the file the operator named. */
+/** Alternative endpoints of OAuth providers, from the operator's file. */
 async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoints> {
   if (file === undefined) return {}
   try {
@@ -116,14 +122,14 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
   }
 }
 
-/** Other processes can only be on a database of their own, or do what this one leaves to them. */
+/** With `auto`, peers exist only on a shared database or when this process does not run every role. */
 function resolvePeerAddress({ peerAddr, databaseUrl, roles }: ServerSettings) {
   if (peerAddr !== 'auto') return peerAddr
   const isStandalone = databaseUrl === undefined && ROLES.every((role) => roles.has(role))
   return isStandalone ? undefined : { host: '127.0.0.1', port: 0 }
 }
 
-/** Where agents can dial this node: what the operator says, or the address bound unless that is every one. */
+/** The address agents dial: the operator's setting, or the bound address unless that is a wildcard. */
 function resolveAgentAddress(
   { agentPublicAddr }: ServerSettings,
   boundAddr: string | null,
@@ -134,8 +140,8 @@ function resolveAgentAddress(
 }
 
 /**
- * Starts parts one after the other. Each is registered to be stopped before it starts: a start that fails halfway may
- * have opened a listener already.
+ * Starts the components in order. Each is registered for stopping before it starts: a start that fails halfway may
+ * already have opened a listener.
  */
 async function startInOrder(disposables: AsyncDisposableStack, parts: readonly Lifecycle[]): Promise<void> {
   for (const part of parts) {
@@ -145,15 +151,15 @@ async function startInOrder(disposables: AsyncDisposableStack, parts: readonly L
   }
 }
 
-/** Times that tests shorten. */
+/** Timings that tests shorten. */
 export interface ServerLimits {
   readonly claims?: Partial<NameClaimLimits>
-  /** How long the names of a lost session wait for its credential. */
+  /** Grace period during which the names of a lost session stay reserved for its credential. */
   readonly graceMs?: number
 }
 
 /**
- * Wires the parts and starts them; the only file that knows them all. A start that fails stops whatever it had started
+ * Wires the parts and starts them; only this file knows all of them. A failed start stops everything it had started
  * before it throws.
  */
 export async function startServer(
@@ -194,7 +200,7 @@ export async function startServer(
     const boundAddresses: BoundAddresses = { apiUrl: settings.apiUrl ?? '', httpPort: 0, httpsPort: 0 }
     const publicAddress = {
       domain: settings.domain,
-      // Programs other than browsers and curl rarely resolve names below localhost.
+      // Few programs besides browsers and curl resolve names below localhost.
       tcpHost: settings.domain.endsWith('localhost') ? 'localhost' : `tcp.${settings.domain}`,
       get httpPort() {
         return settings.publicHttpPort ?? boundAddresses.httpPort
@@ -205,7 +211,7 @@ export async function startServer(
     }
 
     const outbound = createOutbound({ allow: settings.outboundAllow })
-    // Only calls to the ACME server trust the authority of a private one.
+    // Only calls to the ACME server trust the CA of a private ACME server.
     const acmeOutbound = createOutbound({
       allow: settings.outboundAllow,
       ...(settings.acmeCa !== undefined && { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
@@ -288,7 +294,7 @@ export async function startServer(
       graceMs: nameSpans.graceMs,
       serving: () => claims.serving,
       onOutranked: ({ id, url, fence }, by) =>
-        log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: another one has the newer claim on its name'),
+        log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
       emit: listeners(log, [
         (event) => event.what === 'tunnel_stopped' && claims.release(event.tunnel.id, event.kept),
         (event) => nameWatch.onLive(event),
@@ -432,7 +438,7 @@ export async function startServer(
     })
 
     let serving = false
-    // Configuration: the API writes, the store tells, the parts apply.
+    // Configuration: the API writes, the store publishes changes, the parts apply them.
     const api = createApi({
       store,
       parts: {
@@ -512,7 +518,7 @@ export async function startServer(
       return edgeStopped
     }
     await startInOrder(disposables, [
-      // Probes are answered from the beginning of the start to the end of the stop.
+      // Probes respond from the beginning of the start to the end of the stop.
       {
         start: async () => void (settings.probeAddr && (await probes.listen(settings.probeAddr))),
         stop: () => probes.close(),
@@ -541,7 +547,7 @@ export async function startServer(
       },
       { start: async () => {}, stop: logins.close },
       { start: () => loginSync.start(logins.hear), stop: loginSync.stop },
-      // First what is to be served, then the doors.
+      // First the routing table, then the listeners.
       ...(hasRole('edge') ? [follow(edge.kinds, edge.follower)] : []),
       {
         start: async () => void (await cluster?.start()),
@@ -553,7 +559,7 @@ export async function startServer(
       {
         async start() {
           if (hasRole('edge')) await edge.start()
-          // Where another process is the edge, its addresses have to be written here too.
+          // When another process is the edge, its ports come from the settings.
           boundAddresses.httpPort = edge.addresses.http?.port ?? settings.httpAddr?.port ?? 80
           boundAddresses.httpsPort = edge.addresses.https?.port ?? settings.httpsAddr?.port ?? 443
         },
@@ -587,7 +593,7 @@ export async function startServer(
           sshHost.stop()
         },
       },
-      // Visitors under way, here and of other nodes, finish while the sessions they run through are still there.
+      // Drains client connections, local and from other nodes, while the sessions they use still exist.
       { start: async () => {}, stop: async () => void (await Promise.all([stopEdge(), cluster?.drain()])) },
       {
         async start() {
@@ -601,7 +607,7 @@ export async function startServer(
 
     serving = true
     const previous = await readCredentialsFile(settings.dataDir)
-    // Of parts that another process on this directory runs, it knows the addresses.
+    // Keeps the addresses of roles that another process on this directory runs.
     const credentials: CredentialsFile = {
       api_url: hasRole('api') ? boundAddresses.apiUrl : (previous?.api_url ?? ''),
       api_key: createdAccount?.apiKey.reveal() ?? previous?.api_key ?? null,
@@ -614,9 +620,9 @@ export async function startServer(
       ssh_addr: hasRole('gateway') ? sshAddr : (previous?.ssh_addr ?? null),
     }
     await writeCredentialsFile(settings.dataDir, credentials).catch((err: unknown) => {
-      // New secrets are nowhere else in clear; the addresses of a later start are printed as well.
+      // New secrets are stored nowhere else in clear text; on later starts only addresses are lost, and those are printed.
       if (createdAccount !== undefined) throw err
-      log.warn({ err }, 'credentials.json not updated: its addresses may be those of an earlier start')
+      log.warn({ err }, 'credentials.json not updated: its addresses may be outdated')
     })
     failpoint('server.start')
     return {
@@ -632,10 +638,10 @@ export async function startServer(
       },
     }
   } catch (error) {
-    // The operator has to know why the start failed, not what failed because of that.
+    // Report why the start failed, not the errors of the cleanup.
     const cleanup = disposables.disposeAsync()
     await Promise.race([cleanup, delay(CLEANUP_TIMEOUT_MS, undefined, { ref: false })]).catch(
-      (err: unknown) => log.error({ err }, 'cleanup of a failed start failed'),
+      (err: unknown) => log.error({ err }, 'cleanup after a failed start failed'),
     )
     throw error
   }

@@ -9,12 +9,12 @@ const POLL_INTERVAL_MS = 400
 const PURGE_INTERVAL_MS = 60_000
 const PAGE_SIZE = 1000
 
-/** Lets nodes know of each other's log-ins: what one has used or ended, the others refuse within a second. */
+/** Synchronises logins between nodes: what one node has used or revoked, the others reject within a second. */
 export function createLoginSync(options: {
   records: LoginRecords
   clock: Clock
   log: Logger
-  /** Whether this node removes what has expired. */
+  /** Whether this node purges expired records. */
   jobs: boolean
 }) {
   const { records, clock, log } = options
@@ -36,7 +36,7 @@ export function createLoginSync(options: {
       position = number
       if (endings.length > 0) onRevoked(endings)
       if (!more) return
-      // The embedded engine answers without waiting: others get their turn here.
+      // The embedded engine responds synchronously: yield to the event loop between pages.
       await new Promise(setImmediate)
     }
   }
@@ -50,8 +50,8 @@ export function createLoginSync(options: {
       }
       degraded = false
     } catch (error) {
-      // Once for each outage, since this is tried again several times a second.
-      if (!stopped && !degraded) log.warn({ err: error }, 'sign-outs of other nodes cannot be read for now')
+      // Log once per outage: polling retries several times a second.
+      if (!stopped && !degraded) log.warn({ err: error }, 'login revocations of other nodes not readable')
       degraded = true
     }
   }
@@ -68,7 +68,7 @@ export function createLoginSync(options: {
   return {
     ledger: loginStore,
 
-    /** Tells of everything that was ended so far before it resolves, then of each ending as it comes. */
+    /** Delivers all existing revocations before it resolves, then new ones as they arrive. */
     async start(onRevoked: RevocationListener): Promise<void> {
       stopped = false
       purgedAt = clock.monotonic()

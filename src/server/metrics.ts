@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client'
 import type { Edge } from '../edge/index.ts'
 
-/** What one place of an edge has counted. */
+/** The counters of an edge or route. */
 const COUNTERS = ['requests', 'connections', 'refusals', 'errors'] as const
 
-/** Metrics that are read from the parts when somebody asks, so that counting costs traffic nothing. */
+/** Registers metrics that are read from the parts at each scrape, so that they cost traffic nothing. */
 export function registerPlatformMetrics(
   registry: Registry,
   parts: { edge: Edge; agents: () => number; heap: () => number; staleness: () => number },

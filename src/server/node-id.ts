@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomic } from './atomic-file.ts'
 
-/** A name for this node that lasts: after a crash it takes back its own leases instead of waiting for them to end. */
+/** The persistent id of this node: after a crash it takes over its own leases instead of waiting for them to expire. */
 export async function loadNodeId(dataDir: string): Promise<string> {
   const file = join(dataDir, 'node-id')
   const stored = await readFile(file, 'utf8').catch(() => '')

@@ -2,7 +2,7 @@ import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
 import type { Observer } from '../edge/index.ts'
 
-/** Several observers as one; each is told only of what it wants, whatever becomes of the others. */
+/** Combines observers; each receives only the events it wants, even if another one fails. */
 export function observers(log: Logger, ...observers: readonly Observer[]): Observer {
   const onError = (err: unknown) => log.error({ err }, 'traffic observer failed')
   return {
@@ -25,7 +25,7 @@ export function observers(log: Logger, ...observers: readonly Observer[]): Obser
   }
 }
 
-/** Several listeners as one, each told of every event, whatever becomes of the others. */
+/** Combines listeners; each receives every event, even if another one fails. */
 export function listeners<E>(log: Logger, listeners: readonly ((event: E) => void)[]): (event: E) => void {
   const onError = (err: unknown) => log.error({ err }, 'listener failed')
   return (event) => fanOut(listeners, (listener) => listener(event), onError)

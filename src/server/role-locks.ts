@@ -4,9 +4,9 @@ import { StoreUnavailable } from '../store/index.ts'
 import { InvalidSetting, type RoleName } from './settings.ts'
 
 /**
- * Claims the roles of a data directory for this process: two servers with the same role there would give out the same
- * names and overwrite each other's files. The locks are SQLite's on empty files, since Node has none of its own; the
- * kernel frees them with the process, however it ends. Commands beside a running server take none.
+ * Locks the roles of a data directory for this process: two servers with the same role would assign the same names
+ * and overwrite each other's files. The locks are SQLite's on empty files, since Node has no file locks; the kernel
+ * releases them with the process, however it ends. Subcommands take no lock.
  */
 export function lockRoles(dataDir: string, roles: Iterable<RoleName>): Disposable {
   const locks = new DisposableStack()
@@ -24,7 +24,7 @@ const SQLITE_BUSY = 5
 function acquireLock(file: string, role: RoleName, dataDir: string): DatabaseSync {
   const database = new DatabaseSync(file, { timeout: 0 })
   try {
-    // Nothing is ever written, not even a journal: the lock needs no space on the disk.
+    // Nothing is written, not even a journal: the lock needs no disk space.
     database.exec('PRAGMA journal_mode = MEMORY; BEGIN EXCLUSIVE')
     return database
   } catch (error) {

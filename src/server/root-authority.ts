@@ -17,9 +17,9 @@ export interface RootAuthorityOptions {
 }
 
 /**
- * The platform's private root. It lives in the store, its key sealed, so that every node signs with the same one;
- * the certificate is also written to the data directory for programs that have to trust it. A root that was made under a
- * wrong clock is certified anew, with the same key, before it signs anything that its dates would make void (P54).
+ * The platform's private root. The store holds it, its key sealed, so that every node signs with the same one; the
+ * certificate is also written to the data directory for programs that must trust it. A root created under a wrong clock
+ * is reissued with the same key before it signs anything its dates would invalidate (P54).
  */
 export async function openRootAuthority(
   options: RootAuthorityOptions,
@@ -43,7 +43,7 @@ export async function openRootAuthority(
     const renewed = await renewAuthority({ certificatePem: current.certificatePem, privateKeyPem }, { now })
     log.warn(
       { notBefore: current.notBefore, notAfter: current.notAfter },
-      'private root was not valid by the clock and is certified anew with the same key',
+      'private root not valid now: reissued with the same key',
     )
     current = await loadAuthority(renewed)
     await Promise.all([

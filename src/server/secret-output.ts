@@ -1,14 +1,14 @@
 import { fstatSync } from 'node:fs'
 
 /**
- * Whether a person reads the output. Elsewhere it is recorded, by a service manager or a file, and first-start secrets
- * would stay there for whoever may read logs.
+ * Whether the output is a terminal. Otherwise a service manager or a file records it, and first-start secrets would
+ * stay in the logs.
  */
 export function isTerminalOutput(): boolean {
   return process.stdout.isTTY === true
 }
 
-/** Whether the output goes to the journal: systemd names the device and inode it has connected (systemd.exec(5)). */
+/** Whether the output goes to the journal: systemd sets its device and inode (systemd.exec(5)). */
 export function isJournalOutput({ JOURNAL_STREAM }: NodeJS.ProcessEnv = process.env): boolean {
   if (JOURNAL_STREAM === undefined) return false
   const { dev, ino } = fstatSync(process.stdout.fd, { bigint: true })

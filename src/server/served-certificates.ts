@@ -8,7 +8,7 @@ interface ServedCertificate {
 
 const MAX_CACHED_CERTIFICATES = 10_000
 
-/** Certificates as the edge takes them: one object for each version, so that what it makes of one can be kept. */
+/** Certificates for the edge: one object per version, so that the edge can cache what it derives from it. */
 export function createServedCertificates(
   certs: Pick<Certs, 'lookup'>,
 ): (serverName: string) => Promise<ServedCertificate | undefined> {

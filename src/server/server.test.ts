@@ -26,7 +26,7 @@ function runAdit(t: TestContext, args: string[], environment: Record<string, str
   return run(t, adit, args, environment)
 }
 
-/** The same with a terminal to write to. */
+/** The same, with a terminal as its output. */
 function runInTerminal(t: TestContext, args: string[]): AditProcess {
   return run(t, 'script', ['--quiet', '--return', '--command', [adit, ...args].join(' '), '/dev/null'], {})
 }
@@ -78,7 +78,7 @@ async function signIn({ api_url }: CredentialsFile, email: string, password: str
   return response.status
 }
 
-test('the first start of a service makes an account and prints where its secrets are, but none of them', async (t) => {
+test('the first start as a service creates an account and prints where its secrets are, but none of them', async (t) => {
   const dataDir = join(await tempDir(t), 'state')
 
   const first = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
@@ -124,7 +124,7 @@ test('the first start in a terminal prints the secrets of the account, once', as
   assert.ok(files.every((content) => !content.includes(password)))
 })
 
-test('commands that print secrets refuse to do so into the journal, and make none', async (t) => {
+test('commands that print secrets refuse to write to the journal and create none', async (t) => {
   const dataDir = await tempDir(t)
   await waitUntilReady(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
   const journal = await open(join(await tempDir(t), 'journal'), 'w+')
@@ -150,7 +150,7 @@ test('commands that print secrets refuse to do so into the journal, and make non
   assert.equal(accounts.output().trim().split('\n').length, 1)
 })
 
-test('a second server on the same data directory is refused, also after others were killed', async (t) => {
+test('a second server on the same data directory does not start, also after a killed one', async (t) => {
   const dataDir = await tempDir(t)
   const killed = runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS])
   await waitUntilReady(killed, dataDir)
@@ -181,7 +181,7 @@ test('servers with different roles share a data directory', async (t) => {
   assert.match(third.errors(), /Another server runs the role edge/)
 })
 
-test('health and readiness answer without a key, and nothing else does', async (t) => {
+test('only /healthz and /readyz respond without a key', async (t) => {
   const dataDir = await tempDir(t)
   const credentials = await waitUntilReady(
     runAdit(t, ['server', ...ANY_PORTS], { ADIT_DATA_DIR: dataDir }),
@@ -197,7 +197,7 @@ test('health and readiness answer without a key, and nothing else does', async (
   assert.deepEqual(statuses, [200, 200, 401, 401])
 })
 
-test('a start that cannot be ends with one sentence and exit code 1', async (t) => {
+test('a start that fails prints one sentence and exits with 1', async (t) => {
   const dataDir = await tempDir(t)
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
@@ -226,7 +226,7 @@ test('--help lists the subcommands and every flag', async (t) => {
   assert.match(run.output(), /ADIT_OUTBOUND_ALLOW/)
 })
 
-test('another account is made on the command line and gets its own keys', async (t) => {
+test('an account created on the command line gets its own keys', async (t) => {
   const dataDir = await tempDir(t)
   const credentials = await waitUntilReady(
     runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]),
@@ -248,7 +248,7 @@ test('another account is made on the command line and gets its own keys', async 
   assert.match(again.errors(), /There is an account called team already/)
 })
 
-test('the operator makes a new password for a user, while the server runs', async (t) => {
+test('the operator resets the password of a user while the server runs', async (t) => {
   const dataDir = await tempDir(t)
   const credentials = await waitUntilReady(
     runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]),

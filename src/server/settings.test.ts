@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { formatSettingsHelp, InvalidSetting, readSettings } from './settings.ts'
 
-test('without anything given, everything has its default', () => {
+test('every setting has a default', () => {
   const settings = readSettings([], { HOME: '/home/someone' })
 
   assert.equal(settings.dataDir, '/home/someone/.local/share/adit')
@@ -26,7 +26,7 @@ test('false as an address switches that listener off', () => {
   assert.equal(readSettings(['--dns-addr', 'false'], {}).dnsAddr, undefined)
 })
 
-test('what cannot be is refused with one sentence that names the setting', () => {
+test('an invalid setting is rejected with one sentence that names it', () => {
   const cases: [string[], NodeJS.ProcessEnv, RegExp][] = [
     [['--nope', '1'], {}, /"--nope" is not a flag/],
     [['--api-adr', 'x:1'], {}, /Did you mean --api-addr\?/],

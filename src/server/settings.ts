@@ -16,7 +16,7 @@ export interface ListenerAddress {
 export const ROLES = ['api', 'edge', 'gateway', 'dns', 'jobs'] as const
 export type RoleName = (typeof ROLES)[number]
 
-/** A start that cannot be: one sentence that names the setting and what to write instead. */
+/** An invalid setting: one sentence that names it and what to write instead. */
 export class InvalidSetting extends Error {
   override name = 'BadSetting'
 }
@@ -105,7 +105,7 @@ function parseHttpUrl(text: string, flag: string): string | undefined {
   return text.replace(/\/+$/, '')
 }
 
-/** A single address is a range as well. */
+/** Turns a single address into a range. */
 function toCidr(text: string): string {
   const family = isIP(text)
   return family === 0 ? text : `${text}/${family === 4 ? 32 : 128}`
@@ -114,7 +114,7 @@ function toCidr(text: string): string {
 const parseOptional = (text: string) => (text === '' ? undefined : text)
 const parseOptionalPath = (text: string) => (text === '' ? undefined : resolve(text))
 
-/** Every setting of `adit server`: its flag, its variable `ADIT_<FLAG>`, its default and what it means. */
+/** Every setting of `adit server`: flag, variable `ADIT_<FLAG>`, default and help. */
 const definitions = {
   dataDir: defineSetting(
     'data-dir',
@@ -134,7 +134,7 @@ const definitions = {
         throw new InvalidSetting(
           `--${flag} has to start with postgres://; leave it unset for the embedded database.`,
         )
-      // Said here: the library's complaint would carry the whole address, and the password in it.
+      // Checked here: the library's error would contain the URL with its password.
       if (text !== '' && !URL.canParse(text))
         throw new InvalidSetting(
           `--${flag} cannot be read. Write postgres://user:password@host:port/database, with special characters percent-encoded.`,
@@ -169,18 +169,18 @@ const definitions = {
       }
     },
   ),
-  apiUrl: defineSetting('api-url', 'URL', 'base address shown in answers', '', parseHttpUrl),
+  apiUrl: defineSetting('api-url', 'URL', 'base URL in API responses', '', parseHttpUrl),
   apiRateLimit: defineSetting(
     'api-rate-limit',
     'N',
-    'calls an account may make in a minute; 0 for no limit',
+    'API calls per account and minute; 0 for no limit',
     '6000',
     parseInteger,
   ),
   loginRateLimit: defineSetting(
     'login-rate-limit',
     'N',
-    'SAML messages that are not valid one address may send in a minute; 0 for no limit',
+    'invalid SAML messages one address may send per minute; 0 for no limit',
     '60',
     parseInteger,
   ),
@@ -218,7 +218,7 @@ const definitions = {
   agentPublicAddr: defineSetting(
     'agent-public-addr',
     'HOST:PORT',
-    'how agents dial this node, told to them for when another fails; false: not told; --agent-addr when unset',
+    'how agents dial this node when another one fails; false to not advertise it; --agent-addr when unset',
     '',
     (text, flag) => (text === 'false' ? false : parseDialAddress(text, flag)),
   ),
@@ -226,14 +226,14 @@ const definitions = {
   peerAddr: defineSetting(
     'peer-addr',
     'HOST:PORT',
-    'where other nodes on the same database reach this one; auto: on this machine, if there may be any',
+    'listener for other nodes on the same database; auto: on this machine, if there can be any',
     'auto',
     (text, flag) => (text === 'auto' ? 'auto' : parseListenAddress(text, flag)),
   ),
   peerAdvertise: defineSetting(
     'peer-advertise',
     'HOST:PORT',
-    'how other nodes dial it, when that is not the address bound',
+    'how other nodes dial it, if not at the bound address',
     '',
     parseDialAddress,
   ),
@@ -254,7 +254,7 @@ const definitions = {
   publicIps: defineSetting(
     'public-ips',
     'LIST',
-    'addresses visitors reach this server at, for its DNS answers',
+    'public addresses of this server, for its DNS responses',
     '127.0.0.1',
     (text, flag) => {
       const wrong = parseList(text).find((word) => isIP(word) === 0)
@@ -285,7 +285,7 @@ const definitions = {
   nameCooldown: defineSetting(
     'name-cooldown',
     'DURATION',
-    'how long a name stays out of reach of other accounts after its last use; 0 for not at all',
+    'how long other accounts cannot take a name after its last use; 0 for no cooldown',
     '24h',
     parseDuration,
   ),
@@ -297,7 +297,7 @@ const definitions = {
   masterKeyFile: defineSetting(
     'master-key-file',
     'FILE',
-    'key that seals secrets; made in the data directory when unset',
+    'key that seals secrets; created in the data directory when unset',
     '',
     parseOptionalPath,
   ),
@@ -350,12 +350,12 @@ const definitions = {
   }),
 } satisfies Record<string, SettingDefinition<unknown>>
 
-/** All settings, read and checked. */
+/** All settings, parsed and validated. */
 export type ServerSettings = {
   readonly [Name in keyof typeof definitions]: ReturnType<(typeof definitions)[Name]['parse']>
 }
 
-/** Where the master key is: where the operator said, or in the data directory. */
+/** The path of the master key: the operator's setting, or a file in the data directory. */
 export function resolveMasterKeyFile({ masterKeyFile, dataDir }: ServerSettings): string {
   return masterKeyFile ?? join(dataDir, 'master.key')
 }
@@ -369,7 +369,7 @@ export function environmentVariable(flag: string): string {
   return `ADIT_${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
-/** Variables beside the settings that start with ADIT_ and belong to the agent or the API client. */
+/** Other variables that start with ADIT_: those of the agent and the API client. */
 const FOREIGN_VARIABLES = new RegExp(
   `^ADIT_(${[
     'API_KEY|AUTHTOKEN|CONFIG|CONNECT_.*|CONSOLE_UI.*|CRL_.*|DNS_RESOLVER_IPS|HEARTBEAT_.*|INSPECT_.*|LOCAL_STORAGE|LOG.*',
@@ -378,7 +378,7 @@ const FOREIGN_VARIABLES = new RegExp(
   ].join('|')})$`,
 )
 
-/** Reads flags, then variables, then defaults. Anything unknown stops the start with one clear sentence. */
+/** Reads flags, then variables, then defaults. An unknown flag or variable is an error. */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): ServerSettings {
   const flagValues = new Map<keyof ServerSettings, string>()
   for (let index = 0; index < args.length; index++) {

@@ -12,7 +12,7 @@ const AUTHORITY_KIND = 'ssh_certificate_authorities'
 const DAY_MS = 24 * 60 * 60 * 1000
 const VALIDITY_MS = 30 * DAY_MS
 
-/** Clocks of clients may be behind ours. */
+/** Clocks of clients may be behind the server's. */
 const BACKDATE_MS = 5 * 60 * 1000
 
 export interface SshHostIdentityOptions {
@@ -21,13 +21,13 @@ export interface SshHostIdentityOptions {
   log: Logger
   /** The id of the SSH authority that certifies the host key, if any. */
   authorityId: string | undefined
-  /** Every name and address clients may dial. */
+  /** The names and addresses clients may dial. */
   hosts: readonly string[]
 }
 
 /**
- * The SSH gateway's host keys, kept sealed in the store so that every node has the same. With an authority the
- * Ed25519 key also has a certificate, signed at the start and anew every day.
+ * The SSH gateway's host keys, sealed in the store so that all nodes share them. With an authority the Ed25519 key
+ * also has a certificate, signed at the start and renewed every day.
  */
 export async function openSshHostIdentity(
   options: SshHostIdentityOptions,
@@ -50,7 +50,7 @@ async function loadHostKeys(store: Store): Promise<string> {
   const stored = await store.setting(HOST_KEYS_SETTING)
   if (stored !== undefined) return stored
   await store.putSetting(HOST_KEYS_SETTING, makeHostKeys(), { secret: true })
-  // Read back: of two nodes that start at the same moment both have to use what was kept.
+  // Read back: two nodes that start at the same moment must both use the stored keys.
   return (await store.setting(HOST_KEYS_SETTING))!
 }
 

@@ -15,7 +15,7 @@ interface ExitResult {
   readonly errors: string
 }
 
-/** Starts a server; answers with how it ended, or `ready` when it serves. */
+/** Starts a server; `outcome` is its exit, or `ready` once it serves. */
 async function start(
   t: TestContext,
   flags: readonly string[],
@@ -48,7 +48,7 @@ function assertOneSentence({ code, errors }: ExitResult, sentence: RegExp): void
   assert.equal(sentences.length, 1, errors)
 }
 
-/** Ports that nobody listens on, all different. */
+/** Distinct ports without a listener. */
 async function freePorts(count: number): Promise<number[]> {
   const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
   await Promise.all(servers.map((server) => once(server, 'listening')))
@@ -65,7 +65,7 @@ async function assertFree(ports: readonly number[]): Promise<void> {
   }
 }
 
-test('a start that fails after any of its parts exits with 1 and one sentence, and leaves no listener', async (t) => {
+test('a start that fails after any component exits with 1 and one sentence, and leaves no listener', async (t) => {
   const dataDir = await tempDir(t)
   const ports = await freePorts(LISTENERS.length)
   const flags = [
@@ -94,7 +94,7 @@ test('a start that fails after any of its parts exits with 1 and one sentence, a
   assert.ok(failures > LISTENERS.length)
 })
 
-test('a start that cannot have one of its addresses exits with 1 and gives the others back', async (t) => {
+test('a start with one address in use exits with 1 and releases the others', async (t) => {
   const dataDir = await tempDir(t)
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
@@ -116,7 +116,7 @@ test('a start that cannot have one of its addresses exits with 1 and gives the o
   }
 })
 
-test('a failpoint is not honoured outside of tests', async (t) => {
+test('a failpoint is ignored outside of tests', async (t) => {
   const dataDir = await tempDir(t)
   const flags = ['--data-dir', dataDir, ...LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])]
 

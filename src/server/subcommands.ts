@@ -11,14 +11,14 @@ import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
 
-/** A command of the operator beside starting the server: its words, with what people fill in in capitals. */
+/** An operator command beside starting the server. Words in capitals are placeholders. */
 export interface Subcommand {
   readonly words: string
   readonly help: string
   run(args: readonly string[], settings: ServerSettings): Promise<void>
 }
 
-/** A command that cannot be carried out: one sentence for the terminal. */
+/** A command failed: one sentence for the terminal. */
 export class CommandError extends Error {}
 
 function print(text: string): void {
@@ -56,19 +56,19 @@ function requireArgument(value: string | undefined, message: string): string {
   return value
 }
 
-/** Before a secret is made that would then be lost or, printed, kept for whoever may read the journal. */
+/** Runs before a secret is created: printed to the journal it would be readable there. */
 function rejectJournalOutput(): void {
   if (isJournalOutput())
     throw new CommandError(
-      'The output of this command has a secret in it and would go to the journal: run it in a terminal, or send its output to a file of your own.',
+      'The output of this command contains a secret and would go to the journal: run it in a terminal, or redirect its output to a file of your own.',
     )
 }
 
-/** Everything `adit server` does besides running. */
+/** The subcommands of `adit server`. */
 export const subcommands: readonly Subcommand[] = [
   {
     words: 'account create NAME',
-    help: 'make another account, with its own administrator, API key and authtoken',
+    help: 'create another account, with its own administrator, API key and authtoken',
     async run([argument], settings) {
       const name = requireArgument(argument, 'Give the new account a name: adit server account create NAME.')
       rejectJournalOutput()
@@ -107,7 +107,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: 'user password EMAIL',
-    help: 'make a new password for a user, to sign in to the dashboard; switches the second factor off',
+    help: "reset a user's dashboard password; switches the second factor off",
     async run([argument, account], settings) {
       const email = requireArgument(argument, 'Name the user: adit server user password EMAIL.')
       rejectJournalOutput()
@@ -128,7 +128,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: 'check',
-    help: 'walk the public set-up: ports, DNS, certificates, clock',
+    help: 'check the public set-up: ports, DNS, certificates, clock',
     async run(_args, settings) {
       const { text, passed } = await runCheck(settings)
       print(text)
@@ -137,7 +137,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: 'certs',
-    help: 'how every automatic certificate stands, in plain words',
+    help: 'show the status of every automatic certificate',
     run: (_args, settings) =>
       withStore(settings, async (store) => {
         const automatic = settings.acmeDirectory !== undefined
@@ -146,7 +146,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: 'events',
-    help: 'how deliveries to every event destination stand',
+    help: 'show the delivery status of every event destination',
     run: (_args, settings) =>
       withEvents(settings, async (events) => {
         const states = await events.states()
@@ -156,7 +156,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: 'events dead DESTINATION',
-    help: 'list events that were given up',
+    help: 'list events whose delivery was given up',
     async run([argument], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events dead ed_….')
       await withEvents(settings, async (events) => {
@@ -166,7 +166,7 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: 'events replay DESTINATION',
-    help: 'queue the events again that were given up',
+    help: 'queue those events again',
     async run([argument, ...ids], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events replay ed_….')
       await withEvents(settings, async (events) => {
@@ -211,7 +211,7 @@ export const subcommands: readonly Subcommand[] = [
   },
 ]
 
-/** Finds the subcommand the arguments begin with, the longest first, and splits what follows into words and flags. */
+/** Finds the longest subcommand the arguments begin with, and splits the rest into words and flags. */
 export function findSubcommand(
   args: readonly string[],
 ): { command: Subcommand; words: string[]; flags: string[] } | undefined {

@@ -37,7 +37,7 @@ function assertValid(pem: string, time: number): void {
 }
 
 for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
-  test(`a root made while the clock was ${how} is valid once the clock is right, for old and new copies of it`, async (t) => {
+  test(`a root created while the clock was ${how} is valid once the clock is right, for old and new copies of it`, async (t) => {
     const clock = settableClock(wrong)
     const root = await openRootAuthority({ ...(await createFixture(t)), clock })
     const before = root.authority.certificatePem
@@ -71,7 +71,7 @@ for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
     assert.ok(new X509Certificate(leaf.certificatePem).checkIssued(before))
   })
 
-  test(`a certificate made while the clock was ${how} is replaced once the clock is right`, async (t) => {
+  test(`a certificate issued while the clock was ${how} is replaced once the clock is right`, async (t) => {
     const clock = settableClock(wrong)
     const certificate = await startAutoRenew({
       issue: async (now) => now,
@@ -89,7 +89,7 @@ for (const [how, wrong] of Object.entries(WRONG_TIMES)) {
   })
 }
 
-test('a root that is valid stays as it is, in the store and in its file', async (t) => {
+test('a valid root is kept, in the store and in its file', async (t) => {
   const fixture = await createFixture(t)
   const clock = settableClock(CORRECT_TIME)
   const first = await openRootAuthority({ ...fixture, clock })
@@ -101,7 +101,7 @@ test('a root that is valid stays as it is, in the store and in its file', async 
   assert.equal(await readFile(join(fixture.dataDir, 'ca.pem'), 'utf8'), first.authority.certificatePem)
 })
 
-test('a certificate is made anew when it is due, and one that cannot be made leaves the last in place', async (t) => {
+test('a certificate is renewed when it is due, and a failed renewal keeps the last one', async (t) => {
   const clock = settableClock(CORRECT_TIME)
   let fails = false
   const certificate = await startAutoRenew({

@@ -90,7 +90,7 @@ for (const [manner, create] of Object.entries(absences)) {
     world.server.child.kill('SIGKILL')
     await once(world.server.child, 'exit')
     await world.restart()
-    assert.match(world.server.stdout, /^Its database is away, though\. The /m)
+    assert.match(world.server.stdout, /^Its database is unavailable, though\. The /m)
     assert.equal(await shop(world), 'open')
     await until(async () => (await textOf(await world.ask(NAME))) === 'served', 'the agent is back')
     assert.equal(await read(), 503)

@@ -18,7 +18,7 @@ const settings: CheckedSettings = {
 }
 const servers = [1, 2, 3, 4].map((number) => `ns${number}.tunnels.example.com`)
 
-/** A probes in which everything is in order. */
+/** Probes of a machine on which every check passes. */
 const healthyProbes: SystemProbes = {
   resolver: {
     addresses: async () => ['93.184.216.34'],

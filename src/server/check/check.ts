@@ -7,7 +7,7 @@ import type { NameResolver } from '../../certs/index.ts'
 import { type DirectResponse, nameServersOf } from '../../dns/index.ts'
 import type { ServerSettings } from '../settings.ts'
 
-/** One link of the chain from a visitor to this server, and what to do when it is broken. */
+/** The result of one check of the path from a visitor to this server, with a remedy if it failed. */
 export interface CheckResult {
   readonly check: string
   readonly state: 'ok' | 'failed' | 'skipped'
@@ -15,7 +15,7 @@ export interface CheckResult {
   readonly remedy?: string
 }
 
-/** The settings that a set-up consists of. */
+/** The settings that the checks depend on. */
 export type CheckedSettings = Pick<
   ServerSettings,
   | 'domain'
@@ -30,7 +30,7 @@ export type CheckedSettings = Pick<
   | 'acmeDirectory'
 >
 
-/** The world a set-up is checked against. */
+/** Probes of the machine and the network; tests replace them. */
 export interface SystemProbes {
   readonly resolver: NameResolver
   /** Resolves when something accepts a connection there. */
@@ -45,7 +45,7 @@ export interface SystemProbes {
 const DNS_PORT = 53
 const CLOCK_TOLERANCE_MS = 60_000
 
-/** Walks everything that has to be right for visitors to arrive, from the domain's name to the clock. */
+/** Checks everything visitors depend on, from the domain to the clock. */
 export async function checkSetup(settings: CheckedSettings, probes: SystemProbes): Promise<CheckResult[]> {
   const { domain } = settings
   if (!domain.includes('.') || isWithin(domain, 'localhost'))
@@ -69,7 +69,7 @@ export async function checkSetup(settings: CheckedSettings, probes: SystemProbes
   ]
 }
 
-/** The findings as text, the broken links with what to do about them. */
+/** Formats the results, failed checks with their remedy. */
 export function formatResults(findings: readonly CheckResult[]): string {
   const marks = { ok: 'ok    ', failed: 'FAILED', skipped: '-     ' }
   const lines = findings.flatMap(({ check, state, detail, remedy }) => [
@@ -229,7 +229,7 @@ async function checkNames(
       `${preamble}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.`,
     ),
   ]
-  // A domain may stay with another provider, if all that it needs is there.
+  // A domain may stay with another provider if its records there are complete.
   const complete = zone.state === 'failed' && records.every(({ state }) => state === 'ok')
   return [
     complete

@@ -15,7 +15,7 @@ async function startHttp(t: TestContext): Promise<{ server: Server; port: number
   return { server, port: (server.address() as AddressInfo).port }
 }
 
-test('the check of a real machine says of each link whether it holds', async (t) => {
+test('the check reports the state of each link on a real machine', async (t) => {
   const { port } = await startHttp(t)
 
   const { text, passed } = await runCheck({

@@ -8,7 +8,7 @@ import { queryServer } from '../../dns/index.ts'
 import type { ServerSettings } from '../settings.ts'
 import { type CheckedSettings, checkSetup, formatResults } from './check.ts'
 
-/** `adit server check` against the real world. */
+/** Runs `adit server check` on this machine. */
 export async function runCheck(
   settings: CheckedSettings & Pick<ServerSettings, 'dnsResolver' | 'acmeCa' | 'outboundAllow'>,
 ): Promise<{ text: string; passed: boolean }> {
