@@ -2,10 +2,10 @@ import { enableCompileCache } from 'node:module'
 import { fileURLToPath } from 'node:url'
 import { runCommand } from './base/run-command.ts'
 
-// Types are stripped and code is compiled once per installation instead of at every start.
+// Strips types and compiles code once per installation instead of at every start.
 enableCompileCache(fileURLToPath(new URL('../node_modules/.cache/adit', import.meta.url)))
 
-/** The one executable: each part is loaded only when it is asked for, so that the agent stays light. */
+/** The one executable. Each part is loaded on demand, so that the agent stays light. */
 const [command, ...rest] = process.argv.slice(2)
 
 async function run(): Promise<number> {

@@ -11,24 +11,24 @@ import { runApi } from './index.ts'
 
 const { fresh } = await shareApi()
 
-interface Ended {
+interface CommandResult {
   readonly code: number
   readonly out: string
   readonly errors: string
 }
 
-async function adit(args: string[], environment: Record<string, string> = {}): Promise<Ended> {
-  const said = { out: '', errors: '' }
+async function adit(args: string[], environment: Record<string, string> = {}): Promise<CommandResult> {
+  const output = { out: '', errors: '' }
   const code = await runApi(args, {
     environment: { HOME: '/nonexistent', ...environment },
     out: (text) => {
-      said.out += text
+      output.out += text
     },
     error: (text) => {
-      said.errors += text
+      output.errors += text
     },
   })
-  return { code, ...said }
+  return { code, ...output }
 }
 
 function keys(api: TestApi): Record<string, string> {
@@ -65,7 +65,7 @@ test('resources are created, read, listed, updated and deleted from the command 
   assert.equal((await api.call('GET', `/reserved_domains/${id}`)).status, 404)
 })
 
-test('lists, maps, switches, numbers, JSON and files become what they mean', async (t) => {
+test('lists, maps, switches, numbers, JSON and files are parsed', async (t) => {
   const api = await fresh()
   const run = async (...args: string[]) => {
     const { code, out, errors } = await adit(args, keys(api))
@@ -115,7 +115,7 @@ test('lists, maps, switches, numbers, JSON and files become what they mean', asy
   )
 })
 
-test('the executable prints the answer and reads a text from its input', async () => {
+test('the executable prints the response and reads a text from standard input', async () => {
   const api = await fresh()
   const program = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
@@ -138,7 +138,7 @@ test('routes below an edge take both ids', async () => {
   const edge = await api.call.create('/edges/https', {})
   const run = (...args: string[]) => adit(args, keys(api))
 
-  const made = await run(
+  const created = await run(
     'edges-https-routes',
     'create',
     edge.id,
@@ -147,13 +147,13 @@ test('routes below an edge take both ids', async () => {
     '--match',
     '/',
   )
-  assert.equal(made.code, 0, made.errors)
-  const { id } = JSON.parse(made.out)
+  assert.equal(created.code, 0, created.errors)
+  const { id } = JSON.parse(created.out)
   const got = await run('edges-https-routes', 'get', edge.id, id)
   assert.equal(JSON.parse(got.out).match, '/')
 })
 
-test('a resource may be named by words of its own', async () => {
+test('the name of a resource may be split into words', async () => {
   const api = await fresh()
   await api.call.create('/edges/https', { description: 'front' })
   const run = async (...args: string[]) => JSON.parse((await adit(args, keys(api))).out)
@@ -165,7 +165,7 @@ test('a resource may be named by words of its own', async () => {
   assert.deepEqual(backends.backends, [])
 })
 
-test('what goes wrong is a sentence on the error output, and the exit code is 1', async () => {
+test('an error is a sentence on stderr, and the exit code is 1', async () => {
   const api = await fresh()
   const run = (...args: string[]) => adit(args, keys(api))
   for (const [args, sentence] of [
@@ -210,7 +210,7 @@ async function startLocal(t: TestContext, api: TestApi): Promise<string> {
   return home
 }
 
-test('a server on this machine is found by itself, and its key goes to no other', async (t) => {
+test('a server on this machine is found automatically, and its key is sent to no other', async (t) => {
   const api = await fresh()
   const HOME = await startLocal(t, api)
   const dataDir = join(HOME, '.local', 'share', 'adit')
@@ -260,7 +260,7 @@ test('help lists every resource, every command and every flag', async () => {
   assert.match(bare.errors, /create/)
 })
 
-test('every route has words of its own', () => {
+test('every route has its own command', () => {
   const words = commandsOf(routes).map((command) => command.words.join(' '))
 
   assert.equal(new Set(words).size, words.length)

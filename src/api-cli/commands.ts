@@ -1,7 +1,7 @@
 import type { Route } from '../api/index.ts'
 import { type ApiFlag, flagsOf } from './flags.ts'
 
-/** One command: the words that name it, the ids it takes in order, and its flags. */
+/** One command: its words, its ids in order, and its flags. */
 export interface ApiCommand {
   readonly words: readonly string[]
   readonly ids: readonly string[]
@@ -9,12 +9,12 @@ export interface ApiCommand {
   readonly route: Route
 }
 
-/** `edges-https` of `edges_https`. */
+/** `edges_https` becomes `edges-https`. */
 export function kebab(name: string): string {
   return name.replaceAll('_', '-')
 }
 
-/** The commands of all routes, in the order in which the API lists them. */
+/** The commands of all routes, in the order of the API. */
 export function commandsOf(routes: readonly Route[]): ApiCommand[] {
   return routes.map((route) => ({
     words: [route.tag, ...route.id.slice(route.tag.length + 1).split('.')].map(kebab),

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { ApiCliError } from './failure.ts'
 import type { CommonFlags } from './parse.ts'
 
-/** Where the API is, and the key to call it with. */
+/** The URL of the API and the key to call it with. */
 export interface ApiAccess {
   readonly url: string
   readonly key: string
@@ -12,18 +12,18 @@ export interface ApiAccess {
 
 const DEFAULT_URL = 'http://127.0.0.1:4080'
 
-/** Finds the API: what was said, then the environment, then what a server on this machine has written down. */
+/** Finds the API: from flags, then the environment, then the credentials file of a server on this machine. */
 export function findApiAccess({ apiKey, apiUrl }: CommonFlags, environment: NodeJS.ProcessEnv): ApiAccess {
   const local = localServer(environment)
   const url = (apiUrl ?? (environment.ADIT_API_URL || local?.api_url || DEFAULT_URL)).replace(/\/+$/, '')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
     throw new ApiCliError(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
-  // The key of a server on this machine is for that server alone.
+  // The local server's key is sent to that server only.
   const localKey = local?.api_url === url ? local.api_key : undefined
   const key = apiKey ?? (environment.ADIT_API_KEY || localKey)
   if (!key)
     throw new ApiCliError(
-      'No API key was found. Give one with --api-key or in ADIT_API_KEY, or save it with "adit config add-api-key KEY".',
+      'No API key was found. Pass one with --api-key or ADIT_API_KEY, or save it with "adit config add-api-key KEY".',
     )
   return { url, key }
 }

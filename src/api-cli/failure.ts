@@ -1,4 +1,4 @@
-/** A command line that cannot be carried out: one sentence for the terminal. */
+/** A command line that cannot be run: one sentence for the terminal. */
 export class ApiCliError extends Error {
   override name = 'Failure'
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { Route } from '../api/index.ts'
 import { ApiCliError } from './failure.ts'
 
-/** A JSON Schema as far as the command line needs to know it. */
+/** The parts of a JSON Schema that the command line uses. */
 interface Schema {
   type?: string | string[]
   enum?: unknown[]
@@ -15,7 +15,7 @@ interface Schema {
 
 type FlagKind = 'text' | 'number' | 'switch' | 'list' | 'map' | 'json'
 
-/** One flag: where its value goes in the body, or which query parameter it is. */
+/** One flag: a field of the body or a query parameter. */
 export interface ApiFlag {
   /** Without the hyphens, such as `certificate-management-policy.authority`. */
   readonly name: string
@@ -37,7 +37,7 @@ const PAGING_FLAGS = ['limit', 'before_id'].map(
   }),
 )
 
-/** The flags of a route: one for each field of its body, nested fields with dots, and those of paging. */
+/** The flags of a route: one per field of its body, nested fields with dots, and the paging flags. */
 export function flagsOf(route: Route): ApiFlag[] {
   const fields = route.body === undefined ? [] : fieldsOf(route.body as Schema, [], true)
   return route.paged ? [...PAGING_FLAGS, ...fields] : fields
@@ -57,7 +57,7 @@ function fieldsOf(schema: Schema, parents: readonly string[], parentRequired: bo
       required,
       choices: words.filter((choice) => choice !== null).map(String),
     }
-    // An object can be given whole, as JSON, or field by field.
+    // An object can be given as JSON or field by field.
     return flag.kind === 'json' ? [flag, ...fieldsOf(field, path, required)] : [flag]
   })
 }
@@ -75,7 +75,7 @@ function kindOf(schema: Schema): FlagKind {
   return 'text'
 }
 
-/** What is written for a flag, in help. */
+/** The placeholder of a flag's value in the help. */
 export function formatPlaceholder({ kind, choices }: ApiFlag): string {
   if (choices.length > 0) return choices.join('|')
   return {
@@ -88,7 +88,7 @@ export function formatPlaceholder({ kind, choices }: ApiFlag): string {
   }[kind]
 }
 
-/** The value that the words given for a flag mean. A text that begins with @ is read from a file, `@-` from input. */
+/** Parses the values of a flag. A text that begins with @ is read from a file, `@-` from standard input. */
 export function parseValue(flag: ApiFlag, texts: readonly string[]): unknown {
   const last = texts.at(-1)!
   switch (flag.kind) {
@@ -140,7 +140,7 @@ function parseEntry(flag: ApiFlag, given: string): object {
   if (equals < 1)
     throw new ApiCliError(`--${flag.name} is "${given}"; write KEY=VALUE, once for each, or JSON.`)
   const text = given.slice(equals + 1)
-  // Weights are the one map of numbers; a value that must be text is told so by the server.
+  // Weights are the only map of numbers; the server validates all other values.
   const value = flag.path.at(-1) === 'backends' && /^\d+$/.test(text) ? Number(text) : text
   return { [given.slice(0, equals)]: value }
 }

@@ -4,9 +4,9 @@ import { formatPlaceholder } from './flags.ts'
 const COMMON_FLAGS = `Flags of every command
   --api-key KEY   the API key; else ADIT_API_KEY, the agent's configuration, or the key of a server on this machine
   --api-url URL   address of the API; else ADIT_API_URL, or that of a server on this machine
-  --help          what can be written here
+  --help          show help
 
-A text that begins with @ is read from the file named after it, @- from the input.
+A text that begins with @ is read from the file named after it, @- from standard input.
 `
 
 function formatTable(rows: readonly (readonly [string, string])[]): string {
@@ -14,7 +14,7 @@ function formatTable(rows: readonly (readonly [string, string])[]): string {
   return rows.map(([left, right]) => `  ${left.padEnd(width)}  ${right}`.trimEnd()).join('\n')
 }
 
-/** All resources, each with what can be done to it. */
+/** All resources with their verbs. */
 export function allHelp(commands: readonly ApiCommand[]): string {
   const resources = Map.groupBy(commands, ({ words }) => words[0]!)
   const rows = [...resources].map(([resource, group]) => {
@@ -26,7 +26,7 @@ export function allHelp(commands: readonly ApiCommand[]): string {
 Usage
   adit api RESOURCE VERB [ID] [--flags]
 
-The answer is printed as JSON. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
+The response is printed as JSON. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
 
 Resources
 ${formatTable(rows)}
@@ -34,7 +34,7 @@ ${formatTable(rows)}
 ${COMMON_FLAGS}`
 }
 
-/** The commands whose words begin with these. */
+/** The commands that begin with these words. */
 export function groupHelp(commands: readonly ApiCommand[], words: readonly string[]): string {
   const rows = commands.map(
     (command) =>

@@ -1,1 +1,6 @@
+/**
+ * `adit api`: the operations of the management API on the command line. Commands and flags are derived from the API's
+ * routes, without loading the server. It may use `api`, `resources` and `base`. Start with `run.ts`, then `commands.ts`
+ * and `flags.ts`.
+ */
 export { runApi } from './run.ts'

@@ -2,21 +2,21 @@ import type { ApiCommand } from './commands.ts'
 import { ApiCliError } from './failure.ts'
 import { type ApiFlag, parseValue } from './flags.ts'
 
-/** A command line taken apart. */
+/** A parsed command line. */
 export interface ParsedCommand {
   readonly ids: readonly string[]
   readonly query: Readonly<Record<string, string>>
   readonly body: Record<string, unknown> | undefined
 }
 
-/** Flags that every command takes. */
+/** The flags of every command. */
 export interface CommonFlags {
   apiKey: string | undefined
   apiUrl: string | undefined
   help: boolean
 }
 
-/** Takes the common flags out of the words, wherever they stand. */
+/** Extracts the common flags from the arguments, wherever they are. */
 export function extractCommonFlags(args: readonly string[]): { common: CommonFlags; rest: string[] } {
   const common: CommonFlags = { apiKey: undefined, apiUrl: undefined, help: false }
   const rest: string[] = []
@@ -33,7 +33,7 @@ export function extractCommonFlags(args: readonly string[]): { common: CommonFla
   return { common, rest }
 }
 
-/** Reads what follows the words of a command: its ids, and flags as `--flag value`, `--flag=value`, `--switch`, `--no-switch`. */
+/** Parses the arguments of a command: ids, and flags as `--flag value`, `--flag=value`, `--switch`, `--no-switch`. */
 export function parse(command: ApiCommand, args: readonly string[]): ParsedCommand {
   const flags = new Map(command.flags.map((flag) => [flag.name, flag]))
   const ids: string[] = []
@@ -85,7 +85,7 @@ function collect(
 ): Pick<ParsedCommand, 'query' | 'body'> {
   const query: Record<string, string> = {}
   const body = json === undefined ? {} : parseBody(json)
-  // Whole objects first, so that a single field given beside one is put into it.
+  // Objects first, so that a single field overrides a member of one.
   const ordered = [...values].sort(([one], [other]) => one.path.length - other.path.length)
   for (const [flag, words] of ordered) {
     if (flag.query) query[flag.path[0]!] = words.at(-1)!
@@ -98,7 +98,7 @@ function parseBody(text: string): Record<string, unknown> {
   const flag: ApiFlag = { name: 'json', kind: 'json', path: [], query: false, required: false, choices: [] }
   const value = parseValue(flag, [text])
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ApiCliError('--json has to be a JSON object.')
+    throw new ApiCliError('--json must be a JSON object.')
   return value as Record<string, unknown>
 }
 

@@ -6,7 +6,7 @@ import { extractCommonFlags, type ParsedCommand, parse } from './parse.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 
-/** What a command line runs in. */
+/** The environment and output of a command. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
   out(text: string): void
@@ -23,11 +23,11 @@ const processTerminal: Terminal = {
   },
 }
 
-/** `adit api …`: one call of the management API. JSON goes to the output, sentences to the error output. */
+/** `adit api …`: one call of the management API. JSON goes to stdout, messages to stderr. */
 export async function runApi(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
   try {
     const { common, rest } = extractCommonFlags(args)
-    // Not by the front door of the API, which would load the whole server.
+    // Not through the API's index.ts, which would load the whole server.
     const { routes } = await import('../api/all-routes.ts')
     const commands = commandsOf(routes)
     const said = joinResource(commands, rest)
@@ -48,7 +48,7 @@ export async function runApi(args: readonly string[], terminal: Terminal = proce
   }
 }
 
-/** `edges https list` means `edges-https list`: the name of a resource may be written as words of its own. */
+/** `edges https list` means `edges-https list`: the name of a resource may be split into words. */
 function joinResource(commands: readonly ApiCommand[], args: readonly string[]): readonly string[] {
   const resources = new Set(commands.map(({ words }) => words[0]))
   for (let count = args.length; count > 1; count--) {
@@ -58,7 +58,7 @@ function joinResource(commands: readonly ApiCommand[], args: readonly string[]):
   return args
 }
 
-/** The command that the words name, or all those that begin with them. */
+/** Finds the command that the words name, or all commands that begin with them. */
 function findCommand(commands: readonly ApiCommand[], args: readonly string[]) {
   const flags = args.findIndex((word) => word.startsWith('-'))
   const given = flags === -1 ? args : args.slice(0, flags)
@@ -136,9 +136,9 @@ function formatError(status: number, text: string): string {
     const { msg, error_code } = JSON.parse(text) as { msg?: unknown; error_code?: unknown }
     if (typeof msg === 'string') return `${msg}\n${String(error_code)} (status ${status})`
   } catch {
-    // Whatever answered is not the API.
+    // The response is not from the API.
   }
-  return `The answer has status ${status} and is none of the management API. Check --api-url.`
+  return `The response has status ${status} and is not from the management API. Check --api-url.`
 }
 
 function print(terminal: Terminal, text: string): number {

@@ -1,11 +1,11 @@
 import type { FastifyRequest } from 'fastify'
 import type { AuditEntry } from '../store/index.ts'
 
-/** The audit record of something done through the dashboard's own routes. */
+/** The audit record of a call of the dashboard's own routes. */
 export function auditRecord(
   request: FastifyRequest,
   entry: Pick<AuditEntry, 'account' | 'principal' | 'credential' | 'action' | 'object'> & {
-    /** Why it was refused; done otherwise. */
+    /** Why the call was rejected; absent for a successful one. */
     readonly refused?: string
   },
 ): AuditEntry {

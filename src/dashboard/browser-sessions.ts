@@ -13,50 +13,50 @@ import { cookieName, isSecure, readCookie } from './cookie.ts'
 const MINUTE = 60_000
 const IDLE_TIMEOUT_MS = 12 * 60 * MINUTE
 const MAX_AGE_MS = 7 * 24 * 60 * MINUTE
-// Use is noted this often at most: a page that polls must not write on every call.
+// The last use is written at most this often: a page that polls must not write on every call.
 const TOUCH_INTERVAL_MS = 5 * MINUTE
 const MAX_SESSIONS_PER_OWNER = 50
 
-/** What is looked at of a request. */
+/** The parts of a request that identify a session. */
 type SessionRequest = Parameters<BrowserAuth['authenticate']>[0]
 
-/** A session with who it stands for now. */
+/** A live session with its principal. */
 export interface CurrentSession {
   readonly session: DashboardSession
   readonly principal: Principal
-  /** What the browser has to send beside the cookie. */
+  /** The token the browser must send beside the cookie. */
   readonly csrf: string
-  /** When it will have ended, should it not be used again. */
+  /** When the session expires if it is not used again. */
   readonly expiresAt: number
 }
 
-/** Sessions of browsers that have signed in. */
+/** The sessions of signed-in browsers. */
 export interface BrowserSessions extends BrowserAuth {
-  /** Seconds that a session lives at most. */
+  /** The maximum lifetime of a session, in seconds. */
   readonly maxAgeSeconds: number
-  /** A name for a session that is about to be opened. */
+  /** The id for a new session. */
   newId(): string
   open(
     id: string,
     identity: { account: string; owner: string; apiKey: string | undefined },
   ): Promise<{ token: Secret; current: CurrentSession }>
-  /** The session behind the cookie, if it is still one; its token for calls is not asked for. */
+  /** The live session of the cookie, if any; does not require the CSRF token. */
   current(request: SessionRequest): Promise<CurrentSession | undefined>
-  /** Ends the session behind the cookie. */
+  /** Ends the session of the cookie. */
   close(headers: IncomingHttpHeaders): Promise<void>
   /** Ends the session with this token. */
   closeToken(token: Secret): Promise<void>
-  /** Ends all sessions of a user, but the one with this id. */
+  /** Ends all sessions of a user except the one with this id. */
   closeAll(owner: string, except?: string): Promise<void>
 }
 
-/** Refuses what another site makes a browser send. Browsers leave the header out where there is no TLS. */
+/** Rejects cross-site requests. Browsers omit the header without TLS. */
 export function requireSameSite(headers: IncomingHttpHeaders): void {
   const site = headers['sec-fetch-site']
   if (site !== undefined && site !== 'same-origin') throw problem('foreign_site')
 }
 
-/** The token for calls comes from the session's own, so it needs no storing and tells nothing about it. */
+/** Derives the CSRF token from the session token, so it is not stored and reveals nothing about it. */
 function csrfToken(token: string): string {
   return createHmac('sha256', token).update('adit dashboard csrf').digest('base64url')
 }
@@ -76,7 +76,7 @@ export function createBrowserSessions({
 }: {
   store: DurableStore
   auth: Auth
-  /** Whether the account lets this address use the dashboard. */
+  /** Whether the account's IP restrictions allow this address to use the dashboard. */
   admits: (accountId: string, address: string) => boolean
   apiUrl: () => string
   clock: Clock
@@ -103,10 +103,10 @@ export function createBrowserSessions({
 
   async function touch(digest: string, { id, seenAt }: DashboardSession, now: number): Promise<void> {
     if (now - seenAt < TOUCH_INTERVAL_MS) return
-    // Reading must go on while nothing can be written.
+    // Reads must work while the store is read-only.
     await sessions
       .touch(digest, now)
-      .catch((error) => log.warn({ err: error, session: id }, 'the use of a session could not be noted'))
+      .catch((error) => log.warn({ err: error, session: id }, 'session use not recorded'))
   }
 
   function toCurrentSession(token: string, session: DashboardSession, principal: Principal): CurrentSession {

@@ -1,6 +1,6 @@
 import type { Follower, Store } from '../store/index.ts'
 
-/** What the pages about traffic show. */
+/** The kinds that the traffic pages show. */
 const FOLLOWED_KINDS = [
   'edges_https',
   'edges_https_routes',
@@ -15,17 +15,17 @@ const FOLLOWED_KINDS = [
   'reserved_addrs',
 ]
 
-/** Tells pages when it is worth reading again, so that they need not ask and ask. */
+/** Tracks configuration changes, so that pages reload only when something changed. */
 export interface ChangeTracker {
   start(): Promise<void>
   stop(): void
-  /** Grows whenever something that the account's pages show was made or changed. */
+  /** Grows whenever an object on the account's pages is created or changed. */
   revisionOf(accountId: string): number
-  /** Grows whenever something was deleted, by whatever account: a row that is gone does not say whose it was. */
+  /** Grows with every deletion in any account: a deleted row does not name its account. */
   lastDeletion(): number
 }
 
-/** Follows the store and remembers a number for each account that has changed something since the start. */
+/** Follows the store and records the last revision of each account. */
 export function createChangeTracker({ store }: { store: Store }): ChangeTracker {
   const revisions = new Map<string, number>()
   let startRevision = 0

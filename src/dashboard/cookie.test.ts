@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createRandom, rounds } from '../../test/support/random.ts'
 import { cookieName, readCookie, sessionCookie } from './cookie.ts'
 
-test('a cookie is value among others, by its whole name', () => {
+test('a cookie is matched by its full name', () => {
   const header = 'xadit_session=no; adit_session=yes; adit_session2=no'
 
   assert.equal(readCookie(header, 'adit_session'), 'yes')
@@ -11,7 +11,7 @@ test('a cookie is value among others, by its whole name', () => {
   assert.equal(readCookie(undefined, 'adit_session'), undefined)
 })
 
-test('whatever a Cookie header holds can be read', () => {
+test('any Cookie header can be parsed', () => {
   for (const header of ['', ';', '=', 'adit_session', '; ;=;', 'adit_session=', 'a=b=c', '__proto__=x'])
     assert.ok(['', undefined].includes(readCookie(header, 'adit_session')), header)
 })
@@ -42,7 +42,7 @@ test('over 20,000 random headers the first cookie of the name is read, and nothi
   }
 })
 
-test('over TLS the name has a prefix that browsers guard, and needs its flags', () => {
+test('over TLS the cookie has the __Host- prefix and the flags it requires', () => {
   assert.equal(cookieName(true), '__Host-adit_session')
   assert.equal(cookieName(false), 'adit_session')
   const cookie = sessionCookie('t', true, 60)

@@ -1,16 +1,16 @@
 import { trimOws } from '../base/optional-white-space.ts'
 
-/** Whether browsers come over TLS: the address they are told decides, whatever a header says. */
+/** Whether browsers use TLS: the configured URL decides, not a request header. */
 export function isSecure(apiUrl: string): boolean {
   return apiUrl.startsWith('https:')
 }
 
-/** The name of the session's cookie. Over TLS the prefix makes the browser keep every other host from setting it. */
+/** The name of the session cookie. With TLS, the `__Host-` prefix keeps other hosts from setting it. */
 export function cookieName(secure: boolean): string {
   return secure ? '__Host-adit_session' : 'adit_session'
 }
 
-/** The header that gives a browser its session. */
+/** The `Set-Cookie` value of a session. */
 export function sessionCookie(token: string, secure: boolean, maxAgeSeconds: number): string {
   const flags = `HttpOnly; SameSite=Strict; Path=/${secure ? '; Secure' : ''}`
   return `${cookieName(secure)}=${token}; Max-Age=${maxAgeSeconds}; ${flags}`

@@ -21,7 +21,7 @@ const passwordBody = Type.Object(
 const codeBody = Type.Object({ code: Type.String({ maxLength: 32 }) }, { additionalProperties: false })
 const ownPasswordBody = Type.Object({ password: secretText }, { additionalProperties: false })
 
-/** A user changing how they sign in themselves. */
+/** The signed-in user, with how they sign in. */
 interface SignedInUser {
   readonly principal: Principal
   readonly user: { readonly account: string; readonly id: string }
@@ -29,7 +29,7 @@ interface SignedInUser {
   readonly signIn: SignInRecord | undefined
 }
 
-/** Passwords and second factors: of whoever is signed in, and new passwords that administrators make for others. */
+/** Mounts password and second-factor routes: for the signed-in user, and password resets by administrators. */
 export function mountCredentials(
   { http, authenticate }: Api,
   {
@@ -53,7 +53,7 @@ export function mountCredentials(
   async function requireSignedInUser(request: FastifyRequest): Promise<SignedInUser> {
     const principal = request.principal!
     const { accountId: account, ownerId: id, through } = principal
-    // A key that leaked must not become a password that outlives it.
+    // A leaked key must not be turned into a password that outlives it.
     if (through !== 'dashboard' || !id.startsWith('usr_')) throw problem('dashboard_only')
     const user = await store.get('users', account, id)
     if (user === undefined) throw problem('signed_out')
@@ -71,13 +71,13 @@ export function mountCredentials(
     return auditRecord(request, refused === undefined ? entry : { ...entry, refused })
   }
 
-  /** A flood of refusals is recorded in part. */
+  /** Audits a rejection, rate limited. */
   async function auditRejection(request: FastifyRequest, action: string, object: string, reason: string) {
     if (limits.audits.take(request.principal!.accountId) > 0) return
     await store.write({}, (tx) => tx.audit(audit(request, action, object, reason)))
   }
 
-  /** Asks for the password again: an unlocked screen must not be enough. Counts like attempts to sign in. */
+  /** Requires the password again, so that an unlocked screen is not enough. Counts as a sign-in attempt. */
   async function requirePassword(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -133,7 +133,7 @@ export function mountCredentials(
   route('POST', '/second_factor', undefined, async (request) => {
     const { user, email, signIn } = await requireSignedInUser(request)
     if (signIn === undefined)
-      throw problem('conflict', 'Set a password first: the second factor is asked for beside it.')
+      throw problem('conflict', 'Set a password first: the second factor is used together with it.')
     if (signIn.secondFactor !== undefined)
       throw problem('conflict', 'The second factor is on already. Switch it off to set up another device.')
     const secondFactor = createSecondFactor(email, URL.parse(apiUrl())?.host ?? '')
@@ -146,7 +146,7 @@ export function mountCredentials(
   route('PUT', '/second_factor', codeBody, async (request, reply, { code }) => {
     const { user, email, signIn, principal } = await requireSignedInUser(request)
     if (signIn?.pendingSecondFactor === undefined)
-      throw problem('conflict', 'There is no second factor to confirm: ask for one first.')
+      throw problem('conflict', 'There is no second factor to confirm. Request one first.')
     rejectIfLimited(reply, limits.users.take(userKey(email)))
     const confirmed = await signIns.change(
       user,
@@ -171,7 +171,7 @@ export function mountCredentials(
       throw fieldProblem('code', 'invalid_field', WRONG_CODE)
     }
     limits.users.giveBack(userKey(email))
-    // Whoever signed in elsewhere did so without it.
+    // Other sessions were opened without the second factor.
     await sessions.closeAll(user.id, principal.credentialId)
     return reply.code(204).send()
   })
@@ -207,4 +207,4 @@ export function mountCredentials(
 }
 
 const WRONG_CODE =
-  'This is not the code the app shows now. Check the clock of the device, and give the next code.'
+  'This is not the current code of the app. Check the clock of the device, and enter the next code.'

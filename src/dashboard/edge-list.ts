@@ -8,8 +8,8 @@ type Data = Readonly<Record<string, unknown>>
 const KINDS = { edges_https: 'https', edges_tls: 'tls', edges_tcp: 'tcp' } as const
 
 /**
- * `GET /dashboard/api/edges`: every edge in a few words, without settings of modules. The management API shows edges with
- * the secrets in them and records who has looked; for a list of names nobody should have to.
+ * `GET /dashboard/api/edges`: a summary of every edge, without module settings. The management API returns edges with
+ * their secrets and audits the read, which a list of names does not need.
  */
 export function mountEdgeList(
   http: FastifyInstance,
@@ -40,7 +40,7 @@ export function mountEdgeList(
   })
 }
 
-/** What edges and routes have in common: modules that are on, and who answers. */
+/** The fields common to edges and routes: enabled modules and the backend. */
 function describeScope({ id, data }: Row) {
   return {
     id,

@@ -1,3 +1,9 @@
+/**
+ * The dashboard's server side: sign-in and browser sessions (`sign-in-flow.ts`, `browser-sessions.ts`), the user's own
+ * credentials, and the views that pages need beside the management API (`views.ts`). It mounts its routes on the API's
+ * server and may use `api`, `auth`, `store` and `base`. The pages themselves are in `src/web`. Start with
+ * `createDashboard` below.
+ */
 import type { Api, BrowserAuth } from '../api/index.ts'
 import type { Auth, IpRestrictions } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
@@ -16,11 +22,11 @@ export { givePassword } from './password-generator.ts'
 export { createPasswords, type Passwords } from './passwords.ts'
 export { mountViews, type ViewSources } from './views.ts'
 
-/** The dashboard: pages on the API's address, and the sign-in that lets them call the API. */
+/** The dashboard: its pages on the API's listener, and the sign-in that authenticates them. */
 export interface Dashboard {
-  /** What the API asks about browsers that call it. */
+  /** Authenticates browsers for the API. */
   readonly signedIn: BrowserAuth
-  /** Serves the pages and the dashboard's own routes beside those of the API. */
+  /** Mounts the pages and the dashboard's own routes beside those of the API. */
   mount(api: Api): void
 }
 
@@ -37,15 +43,15 @@ export function createDashboard({
   store: DurableStore
   auth: Auth
   restrictions: Pick<IpRestrictions, 'admits'>
-  /** The address people see; its scheme says whether they come over TLS. */
+  /** The public base URL; its scheme decides whether cookies are secure. */
   apiUrl: () => string
   clock: Clock
   log: Logger
   passwords?: Passwords
-  /** Where the built pages are. */
+  /** The directory of the built pages. */
   pages?: string
 }): Dashboard {
-  // The pages are made of calls of the API, so they are of no use to whom that is closed.
+  // The pages call the API, so its restrictions apply to them too.
   const admits = (account: string, address: string) =>
     restrictions.admits(account, 'dashboard', address) && restrictions.admits(account, 'api', address)
   const sessions = createBrowserSessions({ store, auth, admits, apiUrl, clock, log })

@@ -5,7 +5,7 @@ import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
 import type { Store } from '../store/index.ts'
 import { scanAll } from './scan.ts'
 
-/** Whether an address passes, and the rule that says so in words. */
+/** Whether an address is allowed, and the rule that decides. */
 export interface IpVerdict {
   readonly allowed: boolean
   readonly because: string
@@ -14,8 +14,8 @@ export interface IpVerdict {
 const MAX_POLICIES = 100
 
 /**
- * `GET /dashboard/api/ip_policies/check?policies=a,b&address=...`: would this address pass? Decided by the function
- * that decides at the edge. The account's own restrictions are told of as well, since they come first.
+ * `GET /dashboard/api/ip_policies/check?policies=a,b&address=...`: whether the address is allowed, decided by the
+ * function that the edge uses. Includes the account's own restrictions, which apply first.
  */
 export function mountIpCheck(
   http: FastifyInstance,
@@ -71,7 +71,7 @@ export function mountIpCheck(
   )
 }
 
-/** The verdict of these rules together, with its reason. */
+/** Evaluates the rules for an address. */
 export function evaluateRules(rules: readonly IpRule[], address: string): IpVerdict {
   const allowed = compileRules(rules)(address)
   const matchingRules = rules.filter(({ cidr }) => compileRules([{ cidr, action: 'allow' }])(address))
@@ -84,7 +84,7 @@ export function evaluateRules(rules: readonly IpRule[], address: string): IpVerd
     allowed,
     because:
       rules.length === 0
-        ? 'There are no rules yet, and without any nobody is let in.'
-        : 'No rule allows it, and whoever is not allowed is kept out.',
+        ? 'There are no rules yet, and without rules no address is allowed.'
+        : 'No rule allows it, and an address that is not allowed is denied.',
   }
 }

@@ -5,7 +5,7 @@ import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
 import type { ChangeTracker } from './changes.ts'
 
-/** What the view of an account's traffic is read from. */
+/** The sources of the live traffic view. */
 export interface LiveSources {
   readonly traffic: { totals(accountId: string): object }
   readonly places: {
@@ -19,29 +19,29 @@ export interface LiveSources {
     sessionsOf(accountId: string): readonly unknown[]
     tunnelsOf(accountId: string): readonly { readonly id: string }[]
   }
-  /** Tells when the configuration of an account changes. */
+  /** Tracks changes of the account's configuration. */
   readonly changes: Pick<ChangeTracker, 'revisionOf' | 'lastDeletion'>
 }
 
 interface Viewer {
   readonly accountId: string
-  /** The edge whose places are wanted as well. */
+  /** The edge whose routes are included. */
   readonly edgeId: string | undefined
   readonly response: ServerResponse
-  /** Seconds left before it has to prove again who it is. */
+  /** Seconds until the viewer must authenticate again. */
   remainingTicks: number
 }
 
 const SEND_INTERVAL_MS = 1000
-// A view ends by itself, so that whoever was signed out meanwhile cannot go on looking; pages open the next one.
+// A stream ends after this many ticks, so that a signed-out viewer loses access; pages reconnect.
 const MAX_TICKS = 60
 const MAX_VIEWERS_PER_ACCOUNT = 32
-// A page that does not take what it is sent is not kept for.
+// A viewer that does not read is dropped.
 const MAX_BUFFERED_BYTES = 64 * 1024
 
 /**
- * `GET /dashboard/api/live`: what the visitors of the caller's account do on this node, as server-sent events, one a
- * second. Totals since the start, so that a lost event loses nothing; nothing is worked out while nobody looks.
+ * `GET /dashboard/api/live`: the account's traffic on this node as server-sent events, one per second. Events carry
+ * totals since the start, so a lost event loses nothing; without viewers nothing is computed.
  */
 export function mountLive(
   http: FastifyInstance,
@@ -118,7 +118,7 @@ function renderState(
     ...traffic.totals(accountId),
     sessions: online.sessionsOf(accountId).length,
     tunnels: tunnels.length,
-    // Different when others are online, also when they are as many as before.
+    // Changes when the set of tunnels changes, even if their number stays the same.
     online: hash('sha1', tunnels.map(({ id }) => id).join(), 'base64url').slice(0, 8),
     revision: changes.revisionOf(accountId),
     deletions: changes.lastDeletion(),

@@ -12,7 +12,7 @@ const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.woff2': 'font/woff2',
 }
 
-/** Nothing foreign is loaded, nobody may frame the page, and text can never become markup (trusted types). */
+/** No third-party content, no framing, and text can never become markup (trusted types). */
 const SECURITY_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
@@ -26,7 +26,7 @@ const SECURITY_HEADERS = {
 /** Where `npm run pages` puts the built dashboard. */
 export const BUILT_PAGES = join(import.meta.dirname, '..', '..', 'dist', 'dashboard')
 
-/** Serves the dashboard's page and its files out of the directory it was built into. */
+/** Serves the dashboard's page and assets from the build directory. */
 export function mountPages(http: FastifyInstance, directory: string): void {
   http.get('/', async (request, reply) =>
     request.headers.accept?.includes('text/html') ? reply.redirect('/dashboard/') : reply.callNotFound(),
@@ -38,13 +38,13 @@ export function mountPages(http: FastifyInstance, directory: string): void {
   })
   http.get<{ Params: { name: string } }>('/dashboard/assets/:name', async (request, reply) => {
     const { name } = request.params
-    // A name that could lead out of the directory is none.
+    // Rejects names that could leave the directory.
     const isSafeName = /^[\w-][\w.-]*$/.test(name) && !name.includes('..')
     const content = isSafeName
       ? await readFile(join(directory, 'assets', name)).catch(() => undefined)
       : undefined
     if (content === undefined) return reply.callNotFound()
-    // Names of assets hold a digest of what is in them.
+    // Asset names contain a digest of their content.
     const type = CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
     return sendFile(reply, content, type, 'public, max-age=31536000, immutable')
   })

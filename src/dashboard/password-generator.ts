@@ -4,8 +4,8 @@ import { generatePassword, type Passwords } from './passwords.ts'
 import { createSignInStore } from './sign-in-store.ts'
 
 /**
- * Makes a password for a user, in place of whatever they signed in with: a second factor is switched off as well,
- * since this is also the way back for somebody who lost the device. Every session of the user ends.
+ * Assigns a generated password to a user. Also removes the second factor, since this is the recovery path after losing
+ * the device, and ends every session of the user.
  */
 export async function givePassword(
   { store, passwords }: { store: DurableStore; passwords: Passwords },

@@ -4,7 +4,7 @@ import { createPasswords, generatePassword, TooBusy, validatePassword } from './
 
 const cost = { N: 16, r: 1, p: 1 }
 
-test('a password matches what was stored of it, and nothing else does', async () => {
+test('only the same password matches its hash', async () => {
   const passwords = createPasswords({ cost })
   const stored = await passwords.hash('correct horse battery')
 
@@ -14,7 +14,7 @@ test('a password matches what was stored of it, and nothing else does', async ()
   assert.equal(await passwords.matches('correct horse battery', undefined), false)
 })
 
-test('the same password is stored differently each time, with the cost it took', async () => {
+test('each hash of the same password differs and contains its cost', async () => {
   const passwords = createPasswords({ cost })
 
   const [one, other] = await Promise.all([passwords.hash('the same words'), passwords.hash('the same words')])
@@ -22,23 +22,27 @@ test('the same password is stored differently each time, with the cost it took',
   assert.notEqual(one, other)
   assert.match(one, /^scrypt\$16\$1\$1\$[A-Za-z0-9+/=]{24}\$[A-Za-z0-9+/=]{44}$/)
   const costlier = createPasswords({ cost: { N: 32, r: 2, p: 1 } })
-  assert.equal(await costlier.matches('the same words', one), true, 'a cost of earlier times is still known')
+  assert.equal(
+    await costlier.matches('the same words', one),
+    true,
+    'a hash with an earlier cost still matches',
+  )
 })
 
-test('the usual cost is what is recommended for scrypt', async () => {
+test('the default cost is the recommended one for scrypt', async () => {
   const stored = await createPasswords().hash('correct horse battery')
 
   assert.match(stored, /^scrypt\$32768\$8\$3\$/)
 })
 
-test('letters that look alike however they are typed are the same password', async () => {
+test('equivalent Unicode encodings are the same password', async () => {
   const passwords = createPasswords({ cost })
   const stored = await passwords.hash('caf\u00e9 caf\u00e9 caf\u00e9')
 
   assert.equal(await passwords.matches('cafe\u0301 cafe\u0301 cafe\u0301', stored), true)
 })
 
-test('only so many passwords wait to be checked, and all of those are', async () => {
+test('the queue of passwords is bounded, and all queued ones are checked', async () => {
   const passwords = createPasswords({ cost })
 
   const results = await Promise.allSettled(
@@ -48,17 +52,17 @@ test('only so many passwords wait to be checked, and all of those are', async ()
   const rejected = results.filter((outcome) => outcome.status === 'rejected')
   assert.equal(rejected.length, 50 - 2 - 32)
   assert.ok(rejected.every(({ reason }) => reason instanceof TooBusy))
-  assert.equal(await passwords.matches('guess', undefined), false, 'there is room again')
+  assert.equal(await passwords.matches('guess', undefined), false, 'the queue has room again')
 })
 
-test('a chosen password has a fitting length, counted in characters', () => {
+test('the length of a chosen password is counted in characters', () => {
   assert.match(validatePassword('eleven chars'.slice(1))!, /at least 12 characters; this one has 11/)
   assert.equal(validatePassword('twelve chars'), undefined)
   assert.match(validatePassword('😀'.repeat(11))!, /has 11/)
   assert.match(validatePassword('x'.repeat(1001))!, /at most 1000/)
 })
 
-test('a made password is long, readable and never the same', () => {
+test('a generated password is long, readable and unique', () => {
   const generated = Array.from({ length: 100 }, () => generatePassword().reveal())
 
   for (const password of generated) assert.match(password, /^([a-km-np-z2-9]{5}-){4}[a-km-np-z2-9]{5}$/)

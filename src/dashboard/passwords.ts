@@ -1,7 +1,7 @@
 import { randomBytes, type ScryptOptions, scrypt, timingSafeEqual } from 'node:crypto'
 import { Secret } from '../base/secret.ts'
 
-/** What one hash costs: memory is 128 · N · r bytes, and p says how often it is gone through. */
+/** The scrypt cost of one hash: it uses 128 · N · r bytes of memory, p times. */
 export interface ScryptCost {
   readonly N: number
   readonly r: number
@@ -10,30 +10,30 @@ export interface ScryptCost {
 
 /** 32 MiB and about a fifth of a second. */
 const DEFAULT_COST: ScryptCost = { N: 2 ** 15, r: 8, p: 3 }
-// Each hash takes a thread and its memory: sign-ins must not be able to take all of them.
+// Each hash occupies a thread and its memory: sign-ins must not exhaust them.
 const MAX_CONCURRENT = 2
 const MAX_QUEUED = 32
 const SALT_BYTES = 16
 const HASH_BYTES = 32
 const MIN_LENGTH = 12
 const MAX_LENGTH = 1000
-// 32 characters, so that a random byte picks each of them equally often, and none that looks like another.
+// 32 characters, so that a random byte picks each equally often; none looks like another.
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
-/** More passwords are waiting to be checked than we are willing to work for. */
+/** The queue of passwords to hash is full. */
 export class TooBusy extends Error {
   override name = 'TooBusy'
 }
 
-/** Hashes passwords and checks them, a few at a time. */
+/** Hashes and verifies passwords with limited concurrency. */
 export interface Passwords {
-  /** What is stored of a password: its hash, with the salt and the cost that made it. */
+  /** Hashes a password; the result contains the salt and the cost. */
   hash(password: string): Promise<string>
-  /** Whether the password is the one that was hashed. Without one to compare with, it costs as much and says no. */
+  /** Whether the password matches. Without a stored hash it takes as long and returns false. */
   matches(password: string, stored: string | undefined): Promise<boolean>
 }
 
-/** What is wrong with a password somebody has chosen; undefined when nothing is. */
+/** The error message for a chosen password; undefined if it is valid. */
 export function validatePassword(password: string): string | undefined {
   const length = [...password].length
   if (length < MIN_LENGTH)
@@ -42,7 +42,7 @@ export function validatePassword(password: string): string | undefined {
   return undefined
 }
 
-/** A password made for somebody: 125 random bits in groups that can be read aloud. */
+/** Generates a password: 125 random bits in groups that can be read aloud. */
 export function generatePassword(): Secret {
   const letters = [...randomBytes(25)].map((byte) => ALPHABET[byte % 32]!)
   return new Secret(letters.join('').match(/.{5}/g)!.join('-'))
@@ -55,13 +55,13 @@ export function createPasswords({ cost = DEFAULT_COST }: { cost?: ScryptCost } =
 
   async function runLimited<T>(work: () => Promise<T>): Promise<T> {
     if (running >= MAX_CONCURRENT) {
-      if (queue.length >= MAX_QUEUED) throw new TooBusy('Too many passwords are being checked right now.')
+      if (queue.length >= MAX_QUEUED) throw new TooBusy('Too many passwords are being checked.')
       await new Promise<void>((resolve) => queue.push(resolve))
     } else running += 1
     try {
       return await work()
     } finally {
-      // The place goes straight to whoever waited longest, or becomes free.
+      // Hands the slot to the next in the queue, or frees it.
       const next = queue.shift()
       if (next === undefined) running -= 1
       else next()
@@ -73,7 +73,7 @@ export function createPasswords({ cost = DEFAULT_COST }: { cost?: ScryptCost } =
     return runLimited(
       () =>
         new Promise((resolve, reject) => {
-          // The same letters can be written in several ways; keyboards do not agree on one.
+          // The same text has several encodings, depending on the keyboard.
           scrypt(password.normalize('NFC'), salt, HASH_BYTES, options, (error, key) =>
             error === null ? resolve(key) : reject(error),
           )

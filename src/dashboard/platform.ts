@@ -1,9 +1,9 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 
-/** What pages have to know of the platform to name addresses and commands as they really are. */
+/** Facts about the platform that pages need to show real addresses and commands. */
 export interface PlatformInfo {
   readonly domain: string
-  /** Where visitors find it; null when the listener is off. */
+  /** Public base URL; null when the listener is off. */
   readonly http_url: string | null
   readonly https_url: string | null
   readonly tcp_host: string
@@ -12,11 +12,11 @@ export interface PlatformInfo {
   readonly ssh_addr: string | null
   /** Whether certificates are obtained automatically. */
   readonly acme: boolean
-  /** The private authority behind certificates that were not obtained elsewhere. */
+  /** The private CA that signs certificates without a public one. */
   readonly ca_pem: string
 }
 
-/** `GET /dashboard/api/platform`: the facts above, for those who are signed in. */
+/** `GET /dashboard/api/platform`: these facts, for authenticated callers. */
 export function mountPlatform(
   http: FastifyInstance,
   { authenticate, facts }: { authenticate: onRequestHookHandler; facts: () => PlatformInfo },

@@ -2,7 +2,7 @@ import type { Row, Store } from '../store/index.ts'
 
 const PAGE_SIZE = 1000
 
-/** Every row of a kind in an account, newest first. */
+/** All rows of a kind in an account, newest first. */
 export async function scanAll(store: Store, kind: string, account: string): Promise<Row[]> {
   const rows: Row[] = []
   for (;;) {

@@ -1,16 +1,16 @@
 import { TOTP, Secret as TotpSecret } from 'otpauth'
 
 const PERIOD_SECONDS = 30
-// A code of the step before or after counts too: clocks differ, and typing takes time.
+// Codes of the adjacent steps are accepted too: clocks differ, and typing takes time.
 const STEP_WINDOW = 1
 
-/** A new secret for a device that shows codes, with the address that hands it over as a picture. */
+/** Creates a TOTP secret, with the URI for its QR code. */
 export function createSecondFactor(email: string, host: string): { secret: string; uri: string } {
   const secret = new TotpSecret({ size: 20 }).base32
   return { secret, uri: createTotp(secret, email, `Adit ${host}`).toString() }
 }
 
-/** The time step whose code this is, if it is a right one and no code since that step was used before. */
+/** The time step of a valid code; undefined if the code is wrong, or a code of that or a later step was used. */
 export function verifyCode(
   secret: string,
   code: string,
@@ -27,7 +27,7 @@ export function verifyCode(
 }
 
 function createTotp(secret: string, label = '', issuer = ''): TOTP {
-  // What every app understands: SHA-1 in HMAC is not what its collisions are about.
+  // Every app supports SHA-1, and its collisions do not affect HMAC.
   return new TOTP({
     issuer,
     label,

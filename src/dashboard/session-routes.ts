@@ -9,7 +9,7 @@ import { isSecure, sessionCookie } from './cookie.ts'
 import type { createSignIn, Proof } from './sign-in-flow.ts'
 import type { SignInStore } from './sign-in-store.ts'
 
-// More than any password, and little enough to be read from anybody.
+// More than any password, and little enough for unauthenticated callers.
 const MAX_BODY_BYTES = 16 * 1024
 
 const proofBody = Type.Object(
@@ -29,7 +29,7 @@ function parseProof(body: Partial<Record<'email' | 'password' | 'code' | 'api_ke
     throw fieldProblem(
       'api_key',
       'invalid_field',
-      'Give either an API key, or an email address and a password.',
+      'Send either an API key, or an email address and a password.',
     )
   }
   if (email === undefined) throw fieldProblem('email', 'invalid_field', 'email is required.')
@@ -37,7 +37,7 @@ function parseProof(body: Partial<Record<'email' | 'password' | 'code' | 'api_ke
   return { email, password, code: code?.trim() === '' ? undefined : code }
 }
 
-/** Signing in and out, and who is signed in. */
+/** Mounts the routes to sign in, sign out and read the current session. */
 export function mountSession(
   { http, authenticate }: Api,
   {
@@ -72,7 +72,7 @@ export function mountSession(
     }
   }
 
-  /** Where there is no TLS browsers say only where a page came from; behind a proxy the host may not be ours. */
+  /** Without TLS browsers send only `Origin`; behind a proxy its host may differ from `Host`. */
   function requireSameOrigin({ headers }: FastifyRequest): void {
     requireSameSite(headers)
     if (headers.origin === undefined) return

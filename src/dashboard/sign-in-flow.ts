@@ -14,21 +14,21 @@ import { type Passwords, TooBusy } from './passwords.ts'
 import { verifyCode } from './second-factor.ts'
 import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
-// Generous to somebody who mistypes, hopeless for somebody who guesses.
+// Enough for typing mistakes, too few for guessing.
 const USER_LIMIT = { burst: 10, perMinute: 1 }
 const CLIENT_LIMIT = { burst: 30, perMinute: 6 }
-// Guessing must not fill the audit log either.
+// Guessing must not fill the audit log.
 const AUDIT_LIMIT = { burst: 20, perMinute: 5 }
 const BUSY_RETRY_SECONDS = 5
-// Decision 149: the time of a sign-in must not tell how many accounts know the address, so the work does not depend on it.
+// Decision 149: the duration of a sign-in must not reveal how many accounts know the address.
 const CHECKS_PER_BATCH = 4
 
-/** What somebody signs in with. */
+/** The credentials of a sign-in. */
 export type Proof =
   | { readonly email: string; readonly password: string; readonly code?: string | undefined }
   | { readonly api_key: string }
 
-/** Limits on what can be tried in vain. */
+/** Limits on failed attempts. */
 export interface SignInLimits {
   readonly users: Attempts
   readonly clients: Attempts
@@ -43,19 +43,19 @@ export function createSignInLimits(clock: Clock): SignInLimits {
   }
 }
 
-/** The key under which attempts for a user are counted, whether or not there is such a user. */
+/** The key for attempts on a user, whether or not the user exists. */
 export function userKey(email: string): string {
   return email.toLowerCase()
 }
 
-/** Refuses for so many seconds. */
+/** Rejects the request if the limiter requires a wait. */
 export function rejectIfLimited(reply: FastifyReply, seconds: number): void {
   if (seconds === 0) return
   reply.header('retry-after', String(seconds))
   throw problem('too_many_requests', seconds)
 }
 
-/** Waits for a password to be checked, or says when to come again. */
+/** Turns a full password queue into a 429 response with Retry-After. */
 export function rejectIfBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = () => {}): Promise<T> {
   return work.catch((error) => {
     if (!(error instanceof TooBusy)) throw error
@@ -65,7 +65,7 @@ export function rejectIfBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = 
   })
 }
 
-/** Signs people in: finds out who they are and opens a session for them. */
+/** Creates the sign-in: verifies credentials and opens a session. */
 export function createSignIn({
   store,
   auth,
@@ -90,10 +90,10 @@ export function createSignIn({
   type OpenedSession = Promise<{ token: Secret; current: CurrentSession }>
   const { users, clients, audits } = limits
 
-  /** Leaves a record with the accounts that were tried, if any. Nobody waits for it: that would tell that there are. */
+  /** Audits the failure in the accounts that were tried. Not awaited: the delay would reveal that they exist. */
   function recordFailure(request: FastifyRequest, candidates: readonly SignInRecord[], reason: string): void {
     const { ip, id } = request
-    log.warn({ ip, id, users: candidates.map(({ userId }) => userId), refused: reason }, 'sign-in refused')
+    log.warn({ ip, id, users: candidates.map(({ userId }) => userId), refused: reason }, 'sign-in failed')
     for (const { account, userId } of candidates) {
       if (audits.take(account) > 0) continue
       const action = 'sign_in'
@@ -107,7 +107,7 @@ export function createSignIn({
       }
       store
         .write({}, (tx) => tx.audit(auditRecord(request, entry)))
-        .catch((error) => log.warn({ err: error, id }, 'a refused sign-in could not be recorded'))
+        .catch((error) => log.warn({ err: error, id }, 'audit record of a failed sign-in not written'))
     }
   }
 
@@ -134,7 +134,7 @@ export function createSignIn({
     id: string,
     identity: { account: string; owner: string; apiKey: string | undefined },
   ): OpenedSession {
-    // Never the session that the browser came with: whoever planted that would be signed in too.
+    // Never reuse the browser's session: an attacker may have planted it (session fixation).
     await sessions.close(request.headers)
     const session = await sessions.open(id, identity)
     log.info({ account: identity.account, user: identity.owner, session: id, ip: request.ip }, 'signed in')
@@ -179,7 +179,7 @@ export function createSignIn({
     }
     refundAttempt()
     const session = await open(request, id, { account, owner: userId, apiKey: undefined })
-    // Whoever changed the password meanwhile has ended the sessions there were, and must not find this one later.
+    // A concurrent password change has ended the existing sessions; this one must not survive it.
     if ((await signIns.findByUser(account, userId))?.password !== found.password) {
       await sessions.closeToken(session.token)
       throw problem('sign_in_failed')
@@ -187,7 +187,7 @@ export function createSignIn({
     return session
   }
 
-  /** Records the sign-in and uses up its code, both or neither; false when the code does not count. */
+  /** Audits the sign-in and consumes its code in one transaction; false when the code is invalid. */
   async function recordSignIn(
     { account, userId, secondFactor }: SignInRecord,
     code: string | undefined,

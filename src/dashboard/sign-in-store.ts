@@ -1,9 +1,9 @@
 import { hash } from 'node:crypto'
 import type { AuditEntry, Draft, Row, Store } from '../store/index.ts'
 
-/** Rows of this kind hold how a user proves who they are; they have no public resource and go with their user. */
+/** Rows with the sign-in credentials of users. They have no public resource and are deleted with their user. */
 const KIND = 'user_sign_ins'
-// One person may have users in several accounts; nobody has them in many.
+// One person may have users in several accounts, but not in many.
 const MAX_ACCOUNTS = 8
 
 /** How one user signs in. The secrets are sealed at rest. */
@@ -11,24 +11,24 @@ export interface SignInRecord {
   readonly userId: string
   readonly account: string
   readonly email: string
-  /** As `Passwords` made it. */
+  /** The hash, as `Passwords.hash` returns it. */
   readonly password: string
-  /** The shared secret of the second factor, once it is on. */
+  /** The shared secret of the second factor, if enabled. */
   readonly secondFactor: string | undefined
-  /** One that was offered and not yet confirmed. */
+  /** A second factor that is not confirmed yet. */
   readonly pendingSecondFactor: string | undefined
-  /** The last time step whose code was used: no code works twice. */
+  /** The last time step whose code was used; no code is accepted twice. */
   readonly usedStep: number
 }
 
-/** Who may sign in, and how. */
+/** The store of sign-in records. */
 export interface SignInStore {
   findByUser(account: string, userId: string): Promise<SignInRecord | undefined>
-  /** Users with this address, which is unique within an account only. */
+  /** The users with this email address, which is unique only within an account. */
   findByEmail(email: string): Promise<SignInRecord[]>
   /**
-   * Changes how a user signs in, together with the audit record of it. `change` is given what is stored as of the
-   * transaction; undefined from it leaves everything as it is and makes no record.
+   * Changes a record and audits it in one transaction. `change` receives the stored record; if it returns undefined,
+   * nothing is changed or audited.
    */
   change(
     user: { readonly account: string; readonly id: string },

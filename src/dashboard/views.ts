@@ -6,7 +6,7 @@ import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
 import { mountPlatform, type PlatformInfo } from './platform.ts'
 
-/** What pages show beyond the resources of the management API. */
+/** The sources of the views beyond the management API. */
 export interface ViewSources {
   readonly store: Store
   readonly live: LiveSources
@@ -14,7 +14,7 @@ export interface ViewSources {
   readonly log: Logger
 }
 
-/** Serves the dashboard's own views, each to its account alone. */
+/** Mounts the dashboard's own views, each limited to the caller's account. */
 export function mountViews(
   { http, authenticate }: Pick<Api, 'http' | 'authenticate'>,
   { store, live, platform, log }: ViewSources,

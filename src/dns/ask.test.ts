@@ -9,7 +9,7 @@ import { compileZones } from './zone.ts'
 import { buildZones } from './zones.ts'
 
 for (const transport of ['udp', 'tcp'] as const)
-  test(`a server is asked directly over ${transport}`, async (t) => {
+  test(`a server is queried directly over ${transport}`, async (t) => {
     const table = compileZones(
       buildZones({
         base: 'adit.test',
@@ -34,7 +34,7 @@ for (const transport of ['udp', 'tcp'] as const)
 
 for (const [what, answer] of [
   ['nothing', ''],
-  ['half an answer', '\x00\x20half'],
+  ['half a response', '\x00\x20half'],
 ] as const)
   test(`a server that sends ${what} and closes is an error`, { timeout: 60_000 }, async (t) => {
     const server = createServer((socket) => {
@@ -51,7 +51,7 @@ for (const [what, answer] of [
     )
   })
 
-test('a server that is not there is an error', async () => {
+test('an unreachable server is an error', async () => {
   const closedPort = { host: '127.0.0.1', port: 1 }
 
   await assert.rejects(queryServer(closedPort, { name: 'adit.test', type: 'SOA' }, 'tcp', 500))

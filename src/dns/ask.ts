@@ -4,7 +4,7 @@ import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type RecordType } from 'dns-packet'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
-/** What one server says about one question, without anybody in between. */
+/** The response of one server, queried directly without a resolver. */
 export interface DirectResponse {
   /** Such as `NOERROR` or `REFUSED`. */
   readonly rcode: string
@@ -12,7 +12,7 @@ export interface DirectResponse {
   readonly answers: number
 }
 
-/** Asks a server directly over UDP or TCP; throws when it does not answer in time. */
+/** Queries a server directly over UDP or TCP; throws when it does not respond in time. */
 export async function queryServer(
   server: { host: string; port: number },
   question: { name: string; type: RecordType },
@@ -69,5 +69,5 @@ export async function readMessage(chunks: AsyncIterable<Buffer>): Promise<Buffer
     if (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0))
       return bytes.subarray(2, 2 + bytes.readUInt16BE(0))
   }
-  throw new Error('the connection was closed without an answer')
+  throw new Error('the connection was closed without a response')
 }

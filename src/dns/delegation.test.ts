@@ -39,7 +39,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** NSD as the servers of a registry: they know whom they have delegated to, and no more. */
+/** NSD as the parent zone's servers: they know the delegation and nothing else. */
 async function startParent(t: TestContext): Promise<number> {
   const dir = await tempDir(t)
   const port = await freePort()
@@ -81,7 +81,7 @@ function dig(port: number, ...args: string[]) {
   return run('dig', ['@127.0.0.1', '-p', String(port), '+norecurse', ...args])
 }
 
-test('from the parent’s servers the way leads to ours, over UDP and TCP', { skip: missing }, async (t) => {
+test('the parent’s servers delegate to ours, over UDP and TCP', { skip: missing }, async (t) => {
   const parent = await startParent(t)
   const table = compileZones(
     buildZones({

@@ -72,7 +72,7 @@ const answers = (zones: Zones, name: string, type: string) =>
 
 const ingress = { domain: 'agents.example.org', certificate_management_policy: null }
 
-test('a delegated zone answers while its agent ingress exists', async (t) => {
+test('a delegated zone is served while its agent ingress exists', async (t) => {
   const { store, zones } = await startZones(t)
   const name = 'tunnel.us.agents.example.org'
 
@@ -86,7 +86,7 @@ test('a delegated zone answers while its agent ingress exists', async (t) => {
   await eventually(() => resolve(zones.table(), name, 'A').rcode === 'REFUSED', 'the zone is gone')
 })
 
-test('a new challenge is answered, and the serial of the zone has grown', async (t) => {
+test('a new challenge is served, and the zone serial grows', async (t) => {
   const { zones, challenge } = await startZones(t)
 
   challenge('proof')

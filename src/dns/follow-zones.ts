@@ -3,16 +3,16 @@ import type { Row, Store } from '../store/index.ts'
 import { compileZones, type ZoneTable } from './zone.ts'
 import { buildZones, type ZoneSnapshot } from './zones.ts'
 
-/** What the zones need to know from whoever manages certificates and regions. */
+/** Inputs of the zones from the parts that manage certificates and regions. */
 export interface ZoneInputs {
   regions(): ZoneSnapshot['regions']
   dnsChallenges(): ZoneSnapshot['challenges']
   caaIdentities(): readonly string[]
-  /** Calls back after any of the above has changed, with the store's revision by then. */
+  /** Calls back after any of the above has changed, with the store's revision. */
   watch(changed: (revision: number) => void): { stop(): void }
 }
 
-/** The platform's zones, always as the store has them. */
+/** The platform's zones, kept in sync with the store. */
 export interface Zones {
   table(): ZoneTable
   start(): Promise<void>
@@ -21,7 +21,7 @@ export interface Zones {
 
 const FOLLOWED_KINDS = ['agent_ingresses']
 
-/** Follows the store and compiles the zones anew whenever something they are made of has changed. */
+/** Follows the store and recompiles the zones when their inputs change. */
 export function createZones(options: {
   store: Pick<Store, 'follow'>
   base: string
@@ -36,7 +36,7 @@ export function createZones(options: {
   let scheduled: NodeJS.Immediate | undefined
   let subscriptions: { stop(): void }[] = []
 
-  /** Answers whether the row has changed anything that DNS shows; a certificate's progress, for one, does not. */
+  /** Whether the row changed anything visible in DNS; certificate progress, for example, is not. */
   function applyIngress(id: string, row: Row | undefined): boolean {
     const previous = ingresses.get(id)
     if (row === undefined) return ingresses.delete(id)
@@ -61,12 +61,12 @@ export function createZones(options: {
         }),
       )
     } catch (error) {
-      // What was served goes on being served: one bad record must not silence all zones.
-      log.error({ err: error }, 'the DNS zones could not be compiled')
+      // The previous table stays in use: one bad record must not take down all zones.
+      log.error({ err: error }, 'DNS zones not compiled')
     }
   }
 
-  /** Many changes of one moment make one compilation. */
+  /** Coalesces simultaneous changes into one compilation. */
   function scheduleCompile(revision: number): void {
     serial = Math.max(serial, revision)
     scheduled ??= setImmediate(compile)

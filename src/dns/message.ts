@@ -2,16 +2,16 @@ import { type Answer, type DecodedPacket, decode, encode, type OptAnswer } from 
 import { type Resolution, resolve } from './resolve.ts'
 import type { ZoneTable } from './zone.ts'
 
-/** What goes back for one message. */
+/** The response to one message. */
 export interface DnsResponse {
   bytes: Buffer
-  /** The same answer cut to its head, which sends an honest client to TCP. */
+  /** The truncated response, which makes a real client retry over TCP. */
   truncated(): Buffer
   kind: string
 }
 
 const HEADER_BYTES = 12
-// The size that passes every common path in one piece (DNS flag day 2020).
+// Avoids IP fragmentation on every common path (DNS flag day 2020).
 const MAX_UDP_BYTES = 1232
 const MIN_UDP_BYTES = 512
 const MAX_TCP_BYTES = 65_535
@@ -28,13 +28,13 @@ const rcodes = { NOERROR: 0, FORMERR: 1, NXDOMAIN: 3, NOTIMP: 4, REFUSED: 5 } as
 type Rcode = keyof typeof rcodes
 
 interface Question {
-  /** As it came, so that it goes back in every letter. */
+  /** The received bytes, echoed unchanged. */
   raw: Buffer
   name: string
   class: number
 }
 
-/** Answers one message, or says nothing: to what is no query, is damaged, or is larger than any query. */
+/** Responds to one message; undefined for anything that is not a query, is malformed or too large. */
 export function respondTo(
   table: ZoneTable,
   query: Buffer,
@@ -72,7 +72,7 @@ function resolveQuestion(table: ZoneTable, question: Question, type: string, edn
     additionals: [],
     kind: 'refused',
   }
-  // RFC 6891 section 6.1.3: another version gets no answer but BADVERS, which lies in the OPT record.
+  // RFC 6891 section 6.1.3: another version gets only BADVERS, which the OPT record carries.
   if (edns !== undefined && edns.ednsVersion !== 0) return { ...refused, rcode: 'NOERROR' }
   const isTransfer = type === 'AXFR' || type === 'IXFR'
   if (question.class !== IN || isTransfer || !isHostName(question.name)) return refused
@@ -119,12 +119,12 @@ function build(
     authorities: resolution.authorities,
     additionals: [...resolution.additionals, ...opt],
   })
-  // The encoder writes no pointers between names, so the question can be put in as it came.
+  // The encoder writes no compression pointers, so the question can be inserted unchanged.
   bytes.writeUInt16BE(1, 4)
   return Buffer.concat([bytes.subarray(0, HEADER_BYTES), question, bytes.subarray(HEADER_BYTES)])
 }
 
-/** A head without anything else, for messages whose question may not even be one. */
+/** A response with a header only, for messages whose question may be invalid. */
 function headerOnly(query: Buffer, flags: number, rcode: Rcode): DnsResponse {
   const bytes = Buffer.alloc(HEADER_BYTES)
   bytes.writeUInt16BE(query.readUInt16BE(0), 0)
@@ -140,7 +140,7 @@ function tryDecode(query: Buffer): DecodedPacket | undefined {
   }
 }
 
-/** The question in its plain form. Pointers have nothing to point to here, so a message with one is refused. */
+/** Reads the question. A compression pointer has no target here, so it is a format error. */
 function readQuestion(query: Buffer): Question | undefined {
   const labels: string[] = []
   let offset = HEADER_BYTES
@@ -161,7 +161,7 @@ function readQuestion(query: Buffer): Question | undefined {
   }
 }
 
-/** Our zones hold host names, so a name with other bytes (or a dot inside a label) can be in none of them. */
+/** The zones contain host names only, so names with other bytes, or a dot inside a label, are in none of them. */
 function isHostName(name: string): boolean {
   return /^[!-~]+$/.test(name) && !name.startsWith('.') && !name.includes('..') && !name.endsWith('.')
 }

@@ -10,13 +10,13 @@ function createLimit(options = {}) {
 const judgements = (limit: ResponseRateLimit, count: number, address = '192.0.2.1', kind = 'k') =>
   Array.from({ length: count }, () => limit.check(address, kind)).join(' ')
 
-test('answers over the limit are dropped, and every second one is truncated', () => {
+test('responses over the limit are dropped, and every second one is truncated', () => {
   const { limit } = createLimit()
 
   assert.equal(judgements(limit, 9), 'send send send send send drop truncate drop truncate')
 })
 
-test('the allowance comes back with time', () => {
+test('tokens are refilled over time', () => {
   const { clock, limit } = createLimit()
   judgements(limit, 10)
 
@@ -25,7 +25,7 @@ test('the allowance comes back with time', () => {
   assert.equal(judgements(limit, 3), 'send send drop')
 })
 
-test('one network shares an allowance, others and other kinds of answers have their own', () => {
+test('one network shares a bucket; other networks and other kinds of responses have their own', () => {
   const { limit } = createLimit({ burst: 1 })
 
   const outcomes = [
@@ -42,7 +42,7 @@ test('one network shares an allowance, others and other kinds of answers have th
   assert.deepEqual(outcomes, ['send', 'drop', 'send', 'send', 'drop', 'send', 'drop', 'send'])
 })
 
-test('a flood from everywhere does not take more and more memory', () => {
+test('a flood from many networks does not grow memory', () => {
   const { limit } = createLimit({ burst: 1 })
   const start = process.memoryUsage().heapUsed
 
@@ -51,7 +51,7 @@ test('a flood from everywhere does not take more and more memory', () => {
   assert.ok(process.memoryUsage().heapUsed - start < 64 * 1024 * 1024)
 })
 
-test('what is no address counts as one network, and IPv4 inside IPv6 as IPv4', () => {
+test('invalid addresses count as one network, and IPv4-mapped IPv6 as IPv4', () => {
   assert.equal(networkOf('x'), networkOf('y'))
   assert.equal(networkOf('::ffff:c000:0201'), networkOf('192.0.2.1'))
 })

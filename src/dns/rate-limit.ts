@@ -2,17 +2,17 @@ import { isIPv4 } from 'node:net'
 import { parseAddress } from '../base/cidr.ts'
 import type { Clock } from '../base/clock.ts'
 
-/** How many alike answers one network may have. */
+/** Limits on equal responses per network. */
 export interface ResponseRateLimitOptions {
-  /** Answers of one kind per second and network, on average. */
+  /** Responses of one kind per second and network, on average. */
   perSecond: number
-  /** Answers of one kind that may come at once. */
+  /** Responses of one kind in a burst. */
   burst: number
-  /** Every how-manieth answer over the limit is sent truncated, so that a real client turns to TCP. 0: none. */
+  /** Every `slip`-th response over the limit is sent truncated, so that a real client retries over TCP. 0: none. */
   slip: number
 }
 
-/** What to do with an answer. */
+/** What to do with a response. */
 export type RateVerdict = 'send' | 'truncate' | 'drop'
 
 interface Bucket {
@@ -24,13 +24,13 @@ interface Bucket {
 const MAX_GENERATION_SIZE = 25_000
 
 /**
- * Response-rate limiting for UDP, whose sources can be forged: a network gets only so many answers of one kind, so
- * that we are of no use for flooding it. Alike means the same record or the same refusal, whatever name was asked.
+ * Response rate limiting (RRL) for UDP, whose sources can be forged: bounds the responses of one kind per network, so
+ * that the server cannot be used to flood it. A kind is one record or one error, whatever name was queried.
  */
 export class ResponseRateLimit {
   readonly #options: ResponseRateLimitOptions
   readonly #clock: Clock
-  // Two generations instead of one list with an order: forgetting costs nothing, even in a flood.
+  // Two generations instead of an LRU list: eviction costs nothing, even in a flood.
   #young = new Map<string, Bucket>()
   #old = new Map<string, Bucket>()
 
@@ -62,7 +62,7 @@ export class ResponseRateLimit {
     return old === undefined ? undefined : this.#store(key, old)
   }
 
-  /** When full, forgets whatever was not seen of late: a flood from everywhere must not take our memory. */
+  /** Starts a new generation when full, which evicts buckets not used recently and bounds memory in a flood. */
   #store(key: string, bucket: Bucket): Bucket {
     if (this.#young.size >= MAX_GENERATION_SIZE) {
       this.#old = this.#young
@@ -73,7 +73,7 @@ export class ResponseRateLimit {
   }
 }
 
-/** The network a source is counted with: /24 for IPv4, /56 for IPv6, what one site is commonly given. */
+/** The network of an address: /24 for IPv4, /56 for IPv6, the usual allocation of one site. */
 export function networkOf(address: string): string {
   if (isIPv4(address)) return address.slice(0, address.lastIndexOf('.'))
   const parsed = parseAddress(address)

@@ -75,7 +75,7 @@ const cases: Case[] = [
     ['ns1.example A 192.0.2.53', 'ns1.example AAAA 2001:db8::53'],
   ],
   ['example A', 'NOERROR', [], nothing],
-  // Wildcards, as RFC 4592 section 2.2.1 works them out.
+  // Wildcards: the examples of RFC 4592 section 2.2.1.
   ['host3.example TXT', 'NOERROR', ['host3.example TXT this is a wildcard']],
   ['host3.example A', 'NOERROR', ['host3.example A 192.0.2.1']],
   ['host3.example AAAA', 'NOERROR', [], nothing],
@@ -86,7 +86,7 @@ const cases: Case[] = [
   ['_telnet._tcp.host1.example TXT', 'NXDOMAIN', [], nothing],
   ['ghost.*.example TXT', 'NXDOMAIN', [], nothing],
   ['*.example TXT', 'NOERROR', ['*.example TXT this is a wildcard']],
-  // A name that only exists because something lies below it is there, but empty.
+  // An empty non-terminal exists without records.
   ['_tcp.host1.example A', 'NOERROR', [], nothing],
   ['alias-all.example A', 'NOERROR', [], nothing],
   ['x.host1.example A', 'NXDOMAIN', [], nothing],
@@ -125,14 +125,14 @@ const cases: Case[] = [
   ['www.elsewhere.test A', 'REFUSED', []],
   ['test A', 'REFUSED', []],
   ['notexample A', 'REFUSED', []],
-  // Everything is answered with next to nothing, but absence stays absence.
+  // ANY gets a minimal response; a missing name is still NXDOMAIN.
   ['host1.example ANY', 'NOERROR', ['host1.example HINFO {"cpu":"RFC8482","os":""}']],
   ['alias.example ANY', 'NOERROR', ['alias.example HINFO {"cpu":"RFC8482","os":""}']],
   ['x.host1.example ANY', 'NXDOMAIN', [], nothing],
 ]
 
 for (const [question, rcode, answers, authorities = [], additionals = []] of cases) {
-  test(`${question} is answered with ${rcode} and ${answers.length} records`, () => {
+  test(`${question} resolves to ${rcode} and ${answers.length} records`, () => {
     const [name = '', type = ''] = question.split(' ')
 
     const resolution = resolve(table, name, type)
@@ -146,7 +146,7 @@ for (const [question, rcode, answers, authorities = [], additionals = []] of cas
   })
 }
 
-test('records keep their own time to live and negative answers the smaller of the zone', () => {
+test("records keep their own TTL, and negative responses have the smaller of the zone's", () => {
   const positive = resolve(table, 'far.example', 'A').answers.map((record) => 'ttl' in record && record.ttl)
   const negative = resolve(table, 'x.host1.example', 'A').authorities.map(
     (record) => 'ttl' in record && record.ttl,
@@ -155,7 +155,7 @@ test('records keep their own time to live and negative answers the smaller of th
   assert.deepEqual([positive, negative], [[300, 5], [60]])
 })
 
-test('answers that differ only in the name asked for are of one kind', () => {
+test('responses that differ only in the queried name are of one kind', () => {
   const kinds = (...names: string[]) => new Set(names.map((name) => resolve(table, name, 'A').kind)).size
 
   assert.equal(kinds('a.example', 'b.example', 'c.d.example'), 1)
@@ -164,7 +164,7 @@ test('answers that differ only in the name asked for are of one kind', () => {
   assert.equal(kinds('host1.example', 'ns1.example', 'a.example'), 3)
 })
 
-test('zones that no server could serve do not compile', () => {
+test('invalid zones do not compile', () => {
   const bad: ZoneData['records'] = [
     { name: 'elsewhere.test', type: 'A', data: '192.0.2.1' },
     { name: 'a.example', type: 'A', data: '2001:db8::1' },

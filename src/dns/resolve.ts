@@ -1,14 +1,14 @@
 import type { Answer } from 'dns-packet'
 import { parentOf, type Zone, type ZoneNode, type ZoneTable } from './zone.ts'
 
-/** What is to be said about a question. */
+/** The result of resolving a question. */
 export interface Resolution {
   rcode: 'NOERROR' | 'NXDOMAIN' | 'REFUSED'
   authoritative: boolean
   answers: Answer[]
   authorities: Answer[]
   additionals: Answer[]
-  /** The same for answers that are alike, however the names in them vary: what a rate is counted by. */
+  /** Equal for equal responses, whatever names they contain: the key of the rate limit. */
   kind: string
 }
 
@@ -23,8 +23,8 @@ const REFUSED: Resolution = {
 }
 
 /**
- * Answers one question from the table, after RFC 1034 section 4.3.2 with the wildcards of RFC 4592. A pure function:
- * it asks nobody else, so a name outside of our zones is refused.
+ * Resolves one question from the table, after RFC 1034 section 4.3.2 with the wildcards of RFC 4592. Not recursive: a
+ * name outside the zones is REFUSED.
  */
 export function resolve(table: ZoneTable, name: string, type: string): Resolution {
   const answers: Answer[] = []
@@ -34,7 +34,7 @@ export function resolve(table: ZoneTable, name: string, type: string): Resolutio
   for (;;) {
     const lower = owner.toLowerCase()
     const zone = findZone(table, lower)
-    // The end of a CNAME chain that leaves our zones is for the client's resolver to follow.
+    // The client's resolver follows a CNAME chain that leaves the zones.
     if (zone === undefined) return answers.length === 0 ? REFUSED : positive(answers, kind)
     const cut = findCut(zone, lower)
     if (cut !== undefined && !(cut === lower && type === 'DS')) return referral(table, zone, cut, answers)
@@ -62,7 +62,7 @@ function positive(answers: Answer[], kind: string): Resolution {
   return { rcode: 'NOERROR', authoritative: true, answers, authorities: [], additionals: [], kind }
 }
 
-/** The SOA tells resolvers for how long they may remember that there is nothing (RFC 2308). */
+/** The SOA carries the TTL of the negative response (RFC 2308). */
 function negative(zone: Zone, rcode: 'NOERROR' | 'NXDOMAIN', answers: Answer[]): Resolution {
   const kind = `${zone.origin} ${rcode}`
   return { rcode, authoritative: true, answers, authorities: [zone.soa], additionals: [], kind }
@@ -80,7 +80,7 @@ function referral(table: ZoneTable, zone: Zone, cut: string, answers: Answer[]):
   }
 }
 
-/** The zone with the longest origin that the name lies in. */
+/** The most specific zone that contains the name. */
 function findZone(table: ZoneTable, name: string): Zone | undefined {
   for (let ancestor = name; ancestor !== ''; ancestor = parentOf(ancestor)) {
     const zone = table.get(ancestor)
@@ -89,7 +89,7 @@ function findZone(table: ZoneTable, name: string): Zone | undefined {
   return undefined
 }
 
-/** The highest delegation at or above a name, since what lies below it is not ours to answer. */
+/** The topmost delegation at or above a name: the server has no authority below it. */
 function findCut(zone: Zone, name: string): string | undefined {
   if (zone.cuts.size === 0) return undefined
   let cut: string | undefined
@@ -98,7 +98,7 @@ function findCut(zone: Zone, name: string): string | undefined {
   return cut
 }
 
-/** The node that answers for a name: its own, or the wildcard below its closest ancestor that exists. */
+/** The node for a name: its own, or the wildcard below its closest encloser. */
 function findNode(zone: Zone, name: string): { name: string; node: ZoneNode } | undefined {
   const exact = zone.nodes.get(name)
   if (exact !== undefined) return { name, node: exact }
@@ -109,7 +109,7 @@ function findNode(zone: Zone, name: string): { name: string; node: ZoneNode } | 
   return node === undefined ? undefined : { name: wildcard, node }
 }
 
-/** Records under the name that was asked for, in its own spelling: some resolvers check the case they sent. */
+/** The records under the queried name in its original case, which some resolvers verify. */
 function withOwner(owner: string, records: readonly Answer[] = []): Answer[] {
   return records.map((record) => ({ ...record, name: owner }))
 }
@@ -118,7 +118,7 @@ function targetOf(record: Answer): string {
   return record.type === 'CNAME' || record.type === 'NS' ? record.data : ''
 }
 
-/** The addresses of name servers, as far as we serve them ourselves. */
+/** The addresses of name servers inside the served zones. */
 function glue(table: ZoneTable, servers: readonly Answer[]): Answer[] {
   return servers.flatMap((server) => {
     const target = targetOf(server)
@@ -127,7 +127,7 @@ function glue(table: ZoneTable, servers: readonly Answer[]): Answer[] {
   })
 }
 
-/** RFC 8482: "everything" is answered with next to nothing, since only attackers profit from more. */
+/** RFC 8482: ANY gets a minimal response, since large ones serve only amplification attacks. */
 function minimalAny(owner: string): Answer[] {
   return [{ name: owner, type: 'HINFO', ttl: 3789, data: { cpu: 'RFC8482', os: '' } }]
 }

@@ -112,7 +112,7 @@ async function readTcp(socket: Socket, count: number): Promise<DecodedPacket[]> 
 const rcode = (packet: Packet) => (packet.flags ?? 0) & 15
 const data = (packet: Packet) => (packet.answers ?? []).map((record) => 'data' in record && record.data)
 
-test('a name is answered over UDP with authority and without an offer of recursion', async (t) => {
+test('a name resolves over UDP with authority and without recursion', async (t) => {
   const dns = await startDns(t)
 
   const packet = await askUdp(t, dns, query('www.example.test', 'A', { flags: 0x0100 }))
@@ -124,7 +124,7 @@ test('a name is answered over UDP with authority and without an offer of recursi
   )
 })
 
-test('the question goes back in the spelling it came in, and the answer with it', async (t) => {
+test('question and answer keep the case of the query', async (t) => {
   const dns = await startDns(t)
 
   const packet = await askUdp(t, dns, query('wWw.eXample.TEST'))
@@ -133,7 +133,7 @@ test('the question goes back in the spelling it came in, and the answer with it'
   assert.equal(packet.answers?.[0]?.name, 'wWw.eXample.TEST')
 })
 
-test('an answer too large for UDP is truncated, and TCP has the whole', async (t) => {
+test('a response too large for UDP is truncated, and TCP returns all of it', async (t) => {
   const dns = await startDns(t)
   const socket = await connectTcp(t, dns)
 
@@ -145,7 +145,7 @@ test('an answer too large for UDP is truncated, and TCP has the whole', async (t
   assert.deepEqual([whole?.flag_tc, whole?.answers?.length], [false, 100])
 })
 
-test('the size a client offers is used, up to what passes every path', async (t) => {
+test('the EDNS payload size of the client is used, up to 1232 bytes', async (t) => {
   const dns = await startDns(t)
   const ask = (size: number) =>
     askUdp(t, dns, query('long.example.test', 'TXT', { additionals: [opt(size)] }))
@@ -158,7 +158,7 @@ test('the size a client offers is used, up to what passes every path', async (t)
   assert.equal((data(enough)[0] as Buffer[]).join(''), long)
 })
 
-test('EDNS is spoken only to those who speak it, in version 0 alone', async (t) => {
+test('EDNS is used only with clients that use it, in version 0 only', async (t) => {
   const dns = await startDns(t)
 
   const without = await askUdp(t, dns, query('www.example.test'))
@@ -174,7 +174,7 @@ test('EDNS is spoken only to those who speak it, in version 0 alone', async (t) 
   assert.equal(rcode(twice), 1)
 })
 
-test('what we do not serve is refused, and what nobody should ask is not done', async (t) => {
+test('foreign names are REFUSED, and transfers and updates are not supported', async (t) => {
   const dns = await startDns(t)
   const chaos = query('www.example.test')
   chaos.writeUInt16BE(3, chaos.length - 2)
@@ -213,7 +213,7 @@ test('what we do not serve is refused, and what nobody should ask is not done', 
   })
 })
 
-test('many questions on one connection are answered in order, however they are cut', async (t) => {
+test('many queries on one connection get responses in order, however they are segmented', async (t) => {
   const dns = await startDns(t)
   const socket = await connectTcp(t, dns)
   const ids = Array.from({ length: 300 }, (_, n) => n + 1)
@@ -228,7 +228,7 @@ test('many questions on one connection are answered in order, however they are c
   )
 })
 
-test('a connection that sends nothing, drips or sends rubbish is closed', async (t) => {
+test('a connection that is idle, drips or sends garbage is closed', async (t) => {
   const dns = await startDns(t, { tcp: { idleMs: 150 } })
   const [silent, dripping, rubbish, oversized] = [
     await connectTcp(t, dns),
@@ -247,7 +247,7 @@ test('a connection that sends nothing, drips or sends rubbish is closed', async 
   await Promise.all([silent, dripping, rubbish, oversized].map((socket) => once(socket, 'close', deadline)))
 })
 
-test('one network cannot take all connections', async (t) => {
+test('one network cannot use all connections', async (t) => {
   const dns = await startDns(t, { tcp: { connectionsPerSource: 2 } })
   const [first] = [await connectTcp(t, dns), await connectTcp(t, dns)]
 
@@ -259,7 +259,7 @@ test('one network cannot take all connections', async (t) => {
   assert.equal((await readTcp(first, 1)).length, 1)
 })
 
-test('a network that asks too much gets truncated answers and TCP stays open to it', async (t) => {
+test('a network over its rate limit gets truncated responses and can still use TCP', async (t) => {
   const dns = await startDns(t, { rateLimit: { perSecond: 0, burst: 3, slip: 1 } })
   const ask = () => askUdp(t, dns, query('www.example.test'))
 
@@ -277,7 +277,7 @@ test('a network that asks too much gets truncated answers and TCP stays open to 
   assert.equal(dns.counts.limited, 2)
 })
 
-test('a changed table is served at once, and a table that fails ends nothing', async (t) => {
+test('a changed table is served at once, and a failing table does not stop the server', async (t) => {
   let current = table
   let broken = false
   const dns = await startDns(t, {
@@ -318,7 +318,7 @@ test('the server stops with connections open, and can be started on IPv6', async
   assert.throws(() => dns.address)
 })
 
-test('a port that is taken is an error of the start', async (t) => {
+test('start fails when the port is in use', async (t) => {
   const dns = await startDns(t)
   const second = createDns({ table: () => table, addr: dns.address, log: silentLog })
 
@@ -333,7 +333,7 @@ const seeds = [
   encode({ type: 'response', id: 9, questions: [{ name: 'www.example.test', type: 'A' }] }),
 ]
 
-test('20,000 damaged messages get a proper answer or none', (t) => {
+test('20,000 malformed messages get a valid response or none', (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   let answered = 0
@@ -351,13 +351,13 @@ test('20,000 damaged messages get a proper answer or none', (t) => {
     assert.equal(packet.id, message.readUInt16BE(0), where)
     assert.ok((message[2]! & 0x80) === 0, `${where}: a response was answered`)
     assert.ok(transport === 'tcp' || reply.bytes.length <= 1232, where)
-    assert.ok(reply.truncated().length <= message.length + 12, `${where}: a truncated answer amplifies`)
+    assert.ok(reply.truncated().length <= message.length + 12, `${where}: a truncated response amplifies`)
   }
 
   assert.ok(answered > 2000, `only ${answered} were answered`)
 })
 
-test('the server lives through damaged messages on its sockets', async (t) => {
+test('the server survives malformed messages on its sockets', async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const dns = await startDns(t)
@@ -425,7 +425,7 @@ for (const transport of ['+notcp', '+tcp']) {
     assert.match(empty, /status: NOERROR.*flags: qr aa rd; QUERY: 1, ANSWER: 0, AUTHORITY: 1,/s)
     assert.match(elsewhere, /status: REFUSED/)
     assert.doesNotMatch(missing + empty + elsewhere, /malformed|;; Warning: (?!recursion)/i)
-    // dig itself turns to TCP when it is told that the answer was cut.
+    // dig retries over TCP when the response is truncated.
     assert.equal(
       many
         .trim()

@@ -8,14 +8,14 @@ import { ResponseRateLimit, type ResponseRateLimitOptions } from './rate-limit.t
 import { createTcpServer, type TcpLimits } from './tcp.ts'
 import type { ZoneTable } from './zone.ts'
 
-/** What the DNS server needs. */
+/** The options of the DNS server. */
 export interface DnsOptions {
-  /** The zones as they are now; asked anew for every message, so a change needs no restart. */
+  /** The current zones; read for every message, so a change needs no restart. */
   table: () => ZoneTable
-  /** Port 0 means any port that is free for both UDP and TCP. */
+  /** Port 0 picks a port that is free for both UDP and TCP. */
   addr: { host: string; port: number }
   log: Logger
-  /** False switches the limit off, for servers that only trusted networks reach. */
+  /** False disables the limit, for servers that only trusted networks reach. */
   rateLimit?: Partial<ResponseRateLimitOptions> | false
   tcp?: Partial<TcpLimits>
   clock?: Clock
@@ -25,11 +25,11 @@ export interface DnsOptions {
 export interface DnsCounts {
   udp: number
   tcp: number
-  /** Messages that got no answer because they were no proper queries. */
+  /** Messages that were not valid queries and got no response. */
   ignored: number
-  /** Answers held back or truncated by the rate limit. */
+  /** Responses dropped or truncated by the rate limit. */
   limited: number
-  /** Messages that met an error of ours; each is logged. */
+  /** Messages that caused an internal error; each is logged. */
   failed: number
 }
 
@@ -37,14 +37,14 @@ export interface DnsCounts {
 export interface Dns {
   start(): Promise<void>
   stop(): Promise<void>
-  /** The address really bound; only after `start`. */
+  /** The bound address; available after `start`. */
   readonly address: { host: string; port: number }
   readonly counts: Readonly<DnsCounts>
 }
 
 const MAX_PORT_ATTEMPTS = 20
 
-/** Makes a server that answers for its zones over UDP and TCP on one port, and for nothing else. */
+/** Creates an authoritative server for its zones, over UDP and TCP on one port. */
 export function createDns(options: DnsOptions): Dns {
   const { table, addr, log, clock = systemClock } = options
   const rateLimit =
@@ -57,7 +57,7 @@ export function createDns(options: DnsOptions): Dns {
   let udp: UdpSocket | undefined
   let tcp: Server | undefined
 
-  /** Nothing that a stranger sends may end the process, not even through a bug of ours. */
+  /** No message may crash the process, not even through a bug. */
   function respond(query: Buffer, transport: 'udp' | 'tcp') {
     try {
       const response = respondTo(table(), query, transport)
@@ -65,7 +65,7 @@ export function createDns(options: DnsOptions): Dns {
       return response
     } catch (error) {
       counts.failed += 1
-      log.error({ err: error }, 'a DNS message could not be answered')
+      log.error({ err: error }, 'DNS message failed')
       return undefined
     }
   }
@@ -73,12 +73,12 @@ export function createDns(options: DnsOptions): Dns {
   function onDatagram(socket: UdpSocket, query: Buffer, client: RemoteInfo): void {
     counts.udp += 1
     const response = respond(query, 'udp')
-    // Port 0 cannot be answered, and asking Node to would throw.
+    // Node throws when sending to port 0.
     if (response === undefined || client.port === 0) return
     const verdict = rateLimit?.check(client.address, response.kind) ?? 'send'
     if (verdict !== 'send') counts.limited += 1
     if (verdict === 'drop') return
-    // The callback takes the error of a peer that is gone; without one it would be an event on the socket.
+    // Without a callback, a send error would be emitted on the socket.
     socket.send(
       verdict === 'send' ? response.bytes : response.truncated(),
       client.port,
@@ -92,7 +92,7 @@ export function createDns(options: DnsOptions): Dns {
     socket.bind(port, addr.host)
     await once(socket, 'listening')
     socket.on('message', (query, client) => onDatagram(socket, query, client))
-    socket.on('error', (error) => log.warn({ err: error }, 'the DNS socket reported an error'))
+    socket.on('error', (error) => log.warn({ err: error }, 'DNS socket error'))
     return socket
   }
 
@@ -107,11 +107,11 @@ export function createDns(options: DnsOptions): Dns {
     })
     server.listen(port, addr.host)
     await once(server, 'listening')
-    server.on('error', (error) => log.warn({ err: error }, 'the DNS listener reported an error'))
+    server.on('error', (error) => log.warn({ err: error }, 'DNS listener error'))
     return server
   }
 
-  /** UDP chooses the port and TCP must get the same one, which somebody else may hold. */
+  /** UDP picks the port, and TCP needs the same one, which may be in use. */
   async function bind(attempts: number): Promise<void> {
     const socket = await bindUdp(addr.port)
     try {

@@ -2,21 +2,21 @@ import { createServer, type Server, type Socket } from 'node:net'
 import { Admission } from '../base/admission.ts'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
-/** Limits on connections, which cost more than datagrams. */
+/** Connection limits. */
 export interface TcpLimits {
   connections: number
   connectionsPerSource: number
-  /** A connection ends when no whole message came, and no answer could be sent, for this long. */
+  /** A connection is closed after this long without a complete message or a sent response. */
   idleMs: number
 }
 
 const MAX_MESSAGE_BYTES = 4096
 
-/** Serves length-prefixed messages (RFC 7766): any number on one connection, answered in order. */
+/** Serves length-prefixed messages (RFC 7766): any number per connection, in order. */
 export function createTcpServer(respond: (query: Buffer) => Buffer | undefined, limits: TcpLimits): Server {
   const admission = new Admission({ total: limits.connections, perHolder: limits.connectionsPerSource })
   const server = createServer((socket) => {
-    socket.on('error', () => {}) // A peer that breaks off is no event; 'close' follows.
+    socket.on('error', () => {}) // A reset by the peer needs no handling; 'close' follows.
     if (admission.admit(socket)) serve(socket, respond, limits.idleMs)
   })
   server.maxConnections = limits.connections
@@ -24,7 +24,7 @@ export function createTcpServer(respond: (query: Buffer) => Buffer | undefined, 
 }
 
 function serve(socket: Socket, respond: (query: Buffer) => Buffer | undefined, idleMs: number): void {
-  // Not the socket's own timeout: a peer that drips single bytes would keep that one alive for ever.
+  // Not the socket's own timeout: a peer that drips single bytes would keep resetting it.
   const idleTimer = setTimeout(() => socket.destroy(), idleMs)
   const pending = new ByteQueue()
 
@@ -39,7 +39,7 @@ function serve(socket: Socket, respond: (query: Buffer) => Buffer | undefined, i
       idleTimer.refresh()
       const prefix = Buffer.alloc(2)
       prefix.writeUInt16BE(response.length)
-      // A client that does not read is not read from either; the timer ends it.
+      // Stops reading from a client that does not read; the idle timer closes it.
       if (!socket.write(Buffer.concat([prefix, response]))) socket.pause()
     }
   }

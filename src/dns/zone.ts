@@ -2,14 +2,14 @@ import { isIPv4, isIPv6 } from 'node:net'
 import type { Answer, CaaData } from 'dns-packet'
 import { isWithin } from '../base/domain.ts'
 
-/** The record kinds a zone may hold beside the SOA and NS records of its top, which come from its own fields. */
+/** The record types of a zone, apart from the SOA and NS records at its apex, which have fields of their own. */
 export type ZoneRecord = { name: string; ttl?: number } & (
   | { type: 'A' | 'AAAA' | 'CNAME' | 'NS'; data: string }
   | { type: 'TXT'; data: string }
   | { type: 'CAA'; data: CaaData }
 )
 
-/** Who is responsible for a zone, and its timings in seconds (RFC 1035 section 3.3.13). */
+/** The SOA data of a zone, timings in seconds (RFC 1035 section 3.3.13). */
 export interface StartOfAuthority {
   mname: string
   /** The mailbox of the person in charge, its @ written as a dot. */
@@ -18,31 +18,31 @@ export interface StartOfAuthority {
   refresh: number
   retry: number
   expire: number
-  /** How long "there is no such name" may be remembered. */
+  /** How long negative responses may be cached. */
   minimum: number
 }
 
-/** One zone as plain data. Names are lower case without a final dot; a first label `*` makes a wildcard. */
+/** One zone as plain data. Names are lower case without a trailing dot; a first label `*` is a wildcard. */
 export interface ZoneData {
   origin: string
   soa: StartOfAuthority
-  /** The names of the servers that answer for the zone. */
+  /** The name servers of the zone. */
   ns: string[]
-  /** Seconds that an answer may be kept when its record says nothing. */
+  /** Default TTL of records, in seconds. */
   ttl: number
   records: ZoneRecord[]
 }
 
-/** All records of one name by type; no types at all for a name that exists only because something lies below it. */
+/** All records of one name by type; empty for an empty non-terminal. */
 export type ZoneNode = ReadonlyMap<string, readonly Answer[]>
 
-/** A zone compiled for answering. */
+/** A compiled zone. */
 export interface Zone {
   readonly origin: string
   readonly soa: Answer
-  /** Every name that exists, the empty ones between others included (RFC 4592 section 2.2.2). */
+  /** Every existing name, including empty non-terminals (RFC 4592 section 2.2.2). */
   readonly nodes: ReadonlyMap<string, ZoneNode>
-  /** Names below the top that are delegated to other servers. */
+  /** Names below the apex that are delegated to other servers. */
   readonly cuts: ReadonlySet<string>
 }
 
@@ -52,14 +52,14 @@ export type ZoneTable = ReadonlyMap<string, Zone>
 // RFC 4592 section 2.1.3: an asterisk that is not the first label is a label like any other.
 const LABEL = /^(?:\*|[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?)$/
 
-/** Compiles zones once per change, so that an answer is a few map lookups. Throws for data that no server could serve. */
+/** Compiles zones once per change, so that a response takes a few map lookups. Throws for invalid zone data. */
 export function compileZones(zones: readonly ZoneData[]): ZoneTable {
   return new Map(zones.map((zone) => [zone.origin, compileZone(zone)]))
 }
 
 function compileZone({ origin, soa, ns, ttl, records }: ZoneData): Zone {
   requireName(origin)
-  // RFC 2308 section 3: what a negative answer may be kept for is the smaller of the two.
+  // RFC 2308 section 3: the negative TTL is the smaller of the two.
   const soaTtl = Math.min(ttl, soa.minimum)
   const nodes = new Map<string, Map<string, Answer[]>>([[origin, new Map()]])
   const cuts = new Set<string>()
@@ -76,7 +76,7 @@ function compileZone({ origin, soa, ns, ttl, records }: ZoneData): Zone {
   for (const data of ns) add({ name: origin, type: 'NS', ttl, data: requireName(data) })
   for (const record of records) {
     if (!isWithin(requireName(record.name), origin))
-      throw new Error(`The record ${record.name} ${record.type} lies outside of its zone ${origin}.`)
+      throw new Error(`The record ${record.name} ${record.type} is outside its zone ${origin}.`)
     if (record.type === 'NS') cuts.add(record.name)
     add(toAnswer(record, ttl))
     for (let ancestor = record.name; ancestor !== origin; ancestor = parentOf(ancestor))

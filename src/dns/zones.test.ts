@@ -24,7 +24,7 @@ const snapshot: ZoneSnapshot = {
   serial: 7,
 }
 
-/** The data of the records that answer a question, each as a string. */
+/** The data of the answer records, as strings. */
 function ask(name: string, type: string, from: ZoneSnapshot = snapshot): string[] {
   return resolve(compileZones(buildZones(from)), name, type)
     .answers.filter((answer) => answer.type === type)
@@ -37,7 +37,7 @@ function ask(name: string, type: string, from: ZoneSnapshot = snapshot): string[
 
 const rcode = (name: string, type = 'A') => resolve(compileZones(buildZones(snapshot)), name, type).rcode
 
-test('the base domain and every name below it lead to the platform', () => {
+test('the base domain and every name below it resolve to the platform', () => {
   const all = ['192.0.2.1', '192.0.2.2']
 
   assert.deepEqual(ask('adit.example', 'A'), all)
@@ -46,19 +46,19 @@ test('the base domain and every name below it lead to the platform', () => {
   assert.deepEqual(ask('adit.example', 'NS'), nameServersOf('adit.example'))
 })
 
-test('the four name servers share the addresses there are', () => {
+test('the four name servers share the available addresses', () => {
   const addresses = [1, 2, 3, 4].map((number) => ask(`ns${number}.adit.example`, 'A'))
 
   assert.deepEqual(addresses, [['192.0.2.1'], ['192.0.2.2'], ['192.0.2.1'], ['192.0.2.2']])
   assert.deepEqual(ask('ns4.adit.example', 'AAAA'), ['2001:db8::1'])
 })
 
-test('the CNAME targets of reserved domains lead to the platform', () => {
+test('the CNAME targets of reserved domains resolve to the platform', () => {
   assert.deepEqual(ask('target.account.cname.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
   assert.equal(rcode('target.account.cname.adit.example', 'TXT'), 'NOERROR')
 })
 
-test('challenges are answered in the zone they belong to', () => {
+test('challenges are served in the zone they belong to', () => {
   assert.deepEqual(ask('_acme-challenge.adit.example', 'TXT'), ['one', 'two'])
   assert.deepEqual(ask('abc.acme-challenge.adit.example', 'TXT'), ['three'])
   assert.deepEqual(ask('_acme-challenge.tunnel.eu.agents.example.org', 'TXT'), ['four'])
@@ -95,7 +95,7 @@ test('CAA records name the authority in use, and only where it signs for the pla
   assert.deepEqual(ask('adit.example', 'CAA', { ...snapshot, caa: [] }), [])
 })
 
-test('nobody gets a zone inside a zone that was delegated for somebody else', () => {
+test('an account gets no zone inside a zone of another account', () => {
   const ingresses = [
     ...snapshot.ingresses,
     { domain: 'mine.agents.example.org', account: 'ac_2', managed: true },

@@ -1,11 +1,11 @@
 import { isIPv4 } from 'node:net'
 import { parentOf, type StartOfAuthority, type ZoneData, type ZoneRecord } from './zone.ts'
 
-/** Everything the platform's zones are made of, at one moment. */
+/** A snapshot of everything the platform's zones depend on. */
 export interface ZoneSnapshot {
   /** The platform's own domain. */
   readonly base: string
-  /** Where visitors and resolvers reach the nodes of this region. */
+  /** Public addresses of this region's nodes. */
   readonly addresses: readonly string[]
   /** All regions with the addresses of their nodes, this one included. */
   readonly regions: readonly { readonly region: string; readonly addresses: readonly string[] }[]
@@ -14,27 +14,27 @@ export interface ZoneSnapshot {
     readonly account: string
     readonly managed: boolean
   }[]
-  /** TXT records that answer validations under way. */
+  /** TXT records of pending ACME validations. */
   readonly challenges: readonly { readonly name: string; readonly value: string }[]
-  /** The authorities that may sign names of the platform, as CAA records name them; none when nobody said. */
+  /** The CAA identities of the authorities that may sign the platform's names; none if not restricted. */
   readonly caa: readonly string[]
   /** Grows with every change. */
   readonly serial: number
 }
 
-/** How many name servers are announced: agents' domains are delegated to all four, whatever they run on today. */
+/** The announced name servers: agent ingresses are delegated to all four, whatever runs behind them. */
 const NAME_SERVERS = [1, 2, 3, 4]
 const TTL = 300
-// Somebody who looked before a record was there must not be told "nothing" for long afterwards.
+// A query before a record exists must not be cached for long.
 const NEGATIVE_TTL = 30
 const CHALLENGE_TTL = 5
 
-/** The names of the servers that answer for a platform's zones. */
+/** The name servers of the platform's zones. */
 export function nameServersOf(base: string): string[] {
   return NAME_SERVERS.map((number) => `ns${number}.${base}`)
 }
 
-/** Works out every zone the platform answers for. A pure function, so that what is served can be read off its input. */
+/** Builds every zone of the platform. A pure function of the snapshot. */
 export function buildZones(snapshot: ZoneSnapshot): ZoneData[] {
   const { base, addresses, caa } = snapshot
   const defaults = { soa: buildSoa(snapshot), ns: nameServersOf(base), ttl: TTL }
@@ -69,8 +69,8 @@ export function buildZones(snapshot: ZoneSnapshot): ZoneData[] {
     {
       ...defaults,
       origin: cname,
-      // One wildcard for the targets of all reserved domains: what is served for them is the edge's to decide, and the
-      // zone does not grow with their number.
+      // One wildcard for the CNAME targets of all reserved domains: the edge decides what to serve, and the zone does
+      // not grow with their number.
       records: [...addressRecords(cname, addresses), ...addressRecords(`*.${cname}`, addresses)],
     },
     { ...defaults, origin: acme, records: challengeRecords(acme) },
@@ -105,7 +105,7 @@ function addressRecords(name: string, addresses: readonly string[]): ZoneRecord[
   return addresses.map((data) => ({ name, type: isIPv4(data) ? 'A' : 'AAAA', data }))
 }
 
-/** Each name server has one address of each family, taken in turn, so that the loss of one leaves the others. */
+/** Each name server has one address per family, assigned round-robin, so that the others survive the loss of one. */
 function nameServerAddresses(base: string, addresses: readonly string[]): ZoneRecord[] {
   const families = [addresses.filter((a) => isIPv4(a)), addresses.filter((a) => !isIPv4(a))]
   return nameServersOf(base).flatMap((name, index) =>
@@ -120,14 +120,14 @@ function caaRecords(name: string, caa: readonly string[]): ZoneRecord[] {
   return caa.map((value) => ({ name, type: 'CAA', data: { flags: 0, tag: 'issue', value } }))
 }
 
-/** The zones below the base are served by the same servers; saying so keeps resolvers that check from doubting. */
+/** NS records of the zones below the base, on the same servers; validating resolvers expect them. */
 function delegationRecords(zone: string, base: string): ZoneRecord[] {
   return nameServersOf(base).map((data) => ({ name: zone, type: 'NS', data }))
 }
 
 /**
- * A challenge below a name makes that name exist, and what exists is not covered by the wildcard any more (RFC 4592
- * section 2.2.2): it gets the addresses that the wildcard would have given.
+ * A challenge below a name makes that name exist, so the wildcard no longer covers it (RFC 4592 section 2.2.2): these
+ * records give it the wildcard's addresses.
  */
 function gapRecords(
   base: string,
@@ -140,7 +140,7 @@ function gapRecords(
   return [...gaps].flatMap((name) => addressRecords(name, addresses))
 }
 
-/** A zone inside another account's would let its owner answer for names that were not delegated to it. */
+/** Drops zones inside a zone of another account: their owner could serve names that were not delegated to it. */
 function withoutForeignSubzones<I extends { readonly domain: string; readonly account: string }>(
   ingresses: readonly I[],
 ): readonly I[] {
@@ -152,7 +152,7 @@ function withoutForeignSubzones<I extends { readonly domain: string; readonly ac
   })
 }
 
-/** Sorts records into the zone with the longest origin; what lies in none of ours cannot be answered. */
+/** Groups challenges by their most specific zone; drops those outside every zone. */
 function groupByOrigin(challenges: ZoneSnapshot['challenges'], origins: readonly string[]) {
   const originSet = new Set(origins)
   const groups = new Map<string, { name: string; value: string }[]>()
