@@ -6,16 +6,16 @@ export function auditRecord(
   request: FastifyRequest,
   entry: Pick<AuditEntry, 'account' | 'principal' | 'credential' | 'action' | 'object'> & {
     /** Why the call was rejected; absent for a successful one. */
-    readonly refused?: string
+    readonly rejection?: string
   },
 ): AuditEntry {
-  const { refused, ...rest } = entry
+  const { rejection, ...rest } = entry
   return {
     ...rest,
     source: request.ip,
     requestId: request.id,
     kind: 'dashboard',
-    outcome: refused === undefined ? 'done' : 'refused',
-    detail: refused ?? 'dashboard',
+    outcome: rejection === undefined ? 'done' : 'refused',
+    detail: rejection ?? 'dashboard',
   }
 }

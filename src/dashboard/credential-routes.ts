@@ -65,10 +65,10 @@ export function mountCredentials(
     }
   }
 
-  function audit(request: FastifyRequest, action: string, object: string, refused?: string): AuditEntry {
+  function audit(request: FastifyRequest, action: string, object: string, rejection?: string): AuditEntry {
     const { accountId: account, ownerId: principal, credentialId: credential } = request.principal!
     const entry = { account, principal, credential, action, object }
-    return auditRecord(request, refused === undefined ? entry : { ...entry, refused })
+    return auditRecord(request, rejection === undefined ? entry : { ...entry, rejection })
   }
 
   /** Audits a rejection, rate limited. */

@@ -93,7 +93,7 @@ export function createSignIn({
   /** Audits the failure in the accounts that were tried. Not awaited: the delay would reveal that they exist. */
   function recordFailure(request: FastifyRequest, candidates: readonly SignInRecord[], reason: string): void {
     const { ip, id } = request
-    log.warn({ ip, id, users: candidates.map(({ userId }) => userId), refused: reason }, 'sign-in failed')
+    log.warn({ ip, id, users: candidates.map(({ userId }) => userId), reason }, 'sign-in failed')
     for (const { account, userId } of candidates) {
       if (audits.take(account) > 0) continue
       const action = 'sign_in'
@@ -103,7 +103,7 @@ export function createSignIn({
         credential: undefined,
         action,
         object: userId,
-        refused: reason,
+        rejection: reason,
       }
       store
         .write({}, (tx) => tx.audit(auditRecord(request, entry)))

@@ -66,14 +66,14 @@ zone:
   )
   const nsd = spawn('/usr/sbin/nsd', ['-d', '-c', join(dir, 'nsd.conf')], { stdio: 'ignore' })
   t.after(async () => {
-    const ended = once(nsd, 'exit')
+    const exit = once(nsd, 'exit')
     nsd.kill('SIGTERM')
-    await ended
+    await exit
   })
-  for (let tries = 0; ; tries += 1) {
+  for (let attempt = 0; ; attempt += 1) {
     const { stdout } = await dig(port, '+tries=1', '+time=1', 'example', 'SOA').catch(() => ({ stdout: '' }))
     if (stdout.includes('hostmaster.example.')) return port
-    assert.ok(tries < 50, 'NSD did not start')
+    assert.ok(attempt < 50, 'NSD did not start')
   }
 }
 
@@ -100,21 +100,24 @@ test('the parent’s servers delegate to ours, over UDP and TCP', { skip: missin
 
   for (const transport of ['+notcp', '+tcp']) {
     const referral = await dig(parent, transport, 'www.adit.example', 'A')
-    const own = await dig(dns.address.port, transport, '+short', 'adit.example', 'NS')
-    const glued = /ns1\.adit\.example\.\s+\d+\s+IN\s+A\s+127\.0\.0\.1/
+    const apex = await dig(dns.address.port, transport, '+short', 'adit.example', 'NS')
+    const glue = /ns1\.adit\.example\.\s+\d+\s+IN\s+A\s+127\.0\.0\.1/
     assert.match(referral.stdout, /AUTHORITY: 2/)
-    assert.match(referral.stdout, glued, 'the parent tells where our servers are')
-    assert.match(own.stdout, /ns1\.adit\.example\./, 'our servers name themselves as the parent does')
+    assert.match(referral.stdout, glue, 'the parent has glue records for our servers')
+    assert.match(apex.stdout, /ns1\.adit\.example\./, 'our servers name themselves as the parent does')
 
-    const ask = async (name: string, type: string) =>
+    const lookup = async (name: string, type: string) =>
       (await dig(dns.address.port, transport, '+short', name, type)).stdout.trim()
-    assert.equal(await ask('www.adit.example', 'A'), '192.0.2.1')
-    assert.equal(await ask('www.adit.example', 'AAAA'), '2001:db8::1')
-    assert.equal(await ask('x.y.cname.adit.example', 'A'), '192.0.2.1')
-    assert.equal(await ask('tunnel.us.agents.example', 'A'), '192.0.2.1')
-    assert.equal(await ask('_acme-challenge.tunnel.us.agents.example', 'TXT'), '"proof"')
-    assert.equal(await ask('agents.example', 'CAA'), '0 issue "ca.example"')
-    assert.match(await ask('agents.example', 'SOA'), /^ns1\.adit\.example\. hostmaster\.adit\.example\. 1 /)
+    assert.equal(await lookup('www.adit.example', 'A'), '192.0.2.1')
+    assert.equal(await lookup('www.adit.example', 'AAAA'), '2001:db8::1')
+    assert.equal(await lookup('x.y.cname.adit.example', 'A'), '192.0.2.1')
+    assert.equal(await lookup('tunnel.us.agents.example', 'A'), '192.0.2.1')
+    assert.equal(await lookup('_acme-challenge.tunnel.us.agents.example', 'TXT'), '"proof"')
+    assert.equal(await lookup('agents.example', 'CAA'), '0 issue "ca.example"')
+    assert.match(
+      await lookup('agents.example', 'SOA'),
+      /^ns1\.adit\.example\. hostmaster\.adit\.example\. 1 /,
+    )
     const absent = await dig(dns.address.port, transport, 'nothing.agents.example', 'A')
     const empty = await dig(dns.address.port, transport, 'www.adit.example', 'TXT')
     assert.match(absent.stdout, /status: NXDOMAIN.*flags: qr aa/s)

@@ -20,13 +20,13 @@ async function startZones(
     log: silentLog,
   })
   let challenges: { name: string; value: string }[] = []
-  let changed: (revision: number) => void = () => {}
+  let notify: (revision: number) => void = () => {}
   const inputs: ZoneInputs = {
     regions: () => [{ region: 'us', addresses: ['192.0.2.1'] }],
     dnsChallenges: () => challenges,
     caaIdentities: () => [],
     watch(listener) {
-      changed = listener
+      notify = listener
       return { stop() {} }
     },
   }
@@ -41,7 +41,7 @@ async function startZones(
     zones,
     challenge(value) {
       challenges = [{ name: '_acme-challenge.adit.example', value }]
-      changed(1000)
+      notify(1000)
     },
   }
 }
@@ -51,11 +51,11 @@ async function put(store: Store, kind: string, id: string, data: Record<string, 
     const draft = { kind, id, account: 'ac_1', data, claims: [], references: [] }
     if ((await tx.get(kind, 'ac_1', id)) === undefined) await tx.insert(draft)
     else await tx.update(draft)
-    await tx.audit(deed(kind, id))
+    await tx.audit(auditEntry(kind, id))
   })
 }
 
-const deed = (kind: string, object: string): AuditEntry => ({
+const auditEntry = (kind: string, object: string): AuditEntry => ({
   account: 'ac_1',
   principal: undefined,
   credential: undefined,
@@ -67,7 +67,7 @@ const deed = (kind: string, object: string): AuditEntry => ({
   outcome: 'done',
 })
 
-const answers = (zones: Zones, name: string, type: string) =>
+const countAnswers = (zones: Zones, name: string, type: string) =>
   resolve(zones.table(), name, type).answers.length
 
 const ingress = { domain: 'agents.example.org', certificate_management_policy: null }
@@ -77,10 +77,10 @@ test('a delegated zone is served while its agent ingress exists', async (t) => {
   const name = 'tunnel.us.agents.example.org'
 
   await put(store, 'agent_ingresses', 'agin_1', ingress)
-  await eventually(() => answers(zones, name, 'A') === 1, 'the zone answers')
+  await eventually(() => countAnswers(zones, name, 'A') === 1, 'the zone is served')
   await store.write({}, async (tx) => {
     await tx.remove('agent_ingresses', 'ac_1', 'agin_1')
-    await tx.audit(deed('agent_ingresses', 'agin_1'))
+    await tx.audit(auditEntry('agent_ingresses', 'agin_1'))
   })
 
   await eventually(() => resolve(zones.table(), name, 'A').rcode === 'REFUSED', 'the zone is gone')
@@ -91,7 +91,10 @@ test('a new challenge is served, and the zone serial grows', async (t) => {
 
   challenge('proof')
 
-  await eventually(() => answers(zones, '_acme-challenge.adit.example', 'TXT') === 1, 'the challenge answers')
+  await eventually(
+    () => countAnswers(zones, '_acme-challenge.adit.example', 'TXT') === 1,
+    'the challenge is served',
+  )
   const { soa } = zones.table().get('adit.example')!
   assert.equal((soa as { data: { serial: number } }).data.serial, 1000)
 })
@@ -103,5 +106,5 @@ test('a name that DNS cannot serve leaves the zones as they were', async (t) => 
   challenge('proof')
   await new Promise((resolve) => setImmediate(resolve))
 
-  assert.equal(answers(zones, 'www.adit.example', 'A'), 1)
+  assert.equal(countAnswers(zones, 'www.adit.example', 'A'), 1)
 })

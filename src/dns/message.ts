@@ -64,7 +64,7 @@ export function respondTo(
 }
 
 function resolveQuestion(table: ZoneTable, question: Question, type: string, edns?: OptAnswer): Resolution {
-  const refused: Resolution = {
+  const notServed: Resolution = {
     rcode: 'REFUSED',
     authoritative: false,
     answers: [],
@@ -73,9 +73,9 @@ function resolveQuestion(table: ZoneTable, question: Question, type: string, edn
     kind: 'refused',
   }
   // RFC 6891 section 6.1.3: another version gets only BADVERS, which the OPT record carries.
-  if (edns !== undefined && edns.ednsVersion !== 0) return { ...refused, rcode: 'NOERROR' }
+  if (edns !== undefined && edns.ednsVersion !== 0) return { ...notServed, rcode: 'NOERROR' }
   const isTransfer = type === 'AXFR' || type === 'IXFR'
-  if (question.class !== IN || isTransfer || !isHostName(question.name)) return refused
+  if (question.class !== IN || isTransfer || !isHostName(question.name)) return notServed
   return resolve(table, question.name, type)
 }
 

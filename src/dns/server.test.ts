@@ -74,7 +74,11 @@ const opt = (udpPayloadSize: number, ednsVersion = 0, flags = 0): Answer => ({
   options: [],
 })
 
-async function askUdp(t: TestContext, dns: Dns, message: Buffer): Promise<DecodedPacket & { size: number }> {
+async function queryUdp(
+  t: TestContext,
+  dns: Dns,
+  message: Buffer,
+): Promise<DecodedPacket & { size: number }> {
   const socket = createSocket('udp4')
   t.after(() => socket.close())
   socket.send(message, dns.address.port, dns.address.host)
@@ -82,7 +86,7 @@ async function askUdp(t: TestContext, dns: Dns, message: Buffer): Promise<Decode
   return { ...decode(bytes), size: bytes.length }
 }
 
-function framed(message: Buffer): Buffer {
+function frame(message: Buffer): Buffer {
   const length = Buffer.alloc(2)
   length.writeUInt16BE(message.length)
   return Buffer.concat([length, message])
@@ -115,7 +119,7 @@ const data = (packet: Packet) => (packet.answers ?? []).map((record) => 'data' i
 test('a name resolves over UDP with authority and without recursion', async (t) => {
   const dns = await startDns(t)
 
-  const packet = await askUdp(t, dns, query('www.example.test', 'A', { flags: 0x0100 }))
+  const packet = await queryUdp(t, dns, query('www.example.test', 'A', { flags: 0x0100 }))
 
   assert.deepEqual(data(packet), ['192.0.2.1', '192.0.2.2'])
   assert.deepEqual(
@@ -127,7 +131,7 @@ test('a name resolves over UDP with authority and without recursion', async (t) 
 test('question and answer keep the case of the query', async (t) => {
   const dns = await startDns(t)
 
-  const packet = await askUdp(t, dns, query('wWw.eXample.TEST'))
+  const packet = await queryUdp(t, dns, query('wWw.eXample.TEST'))
 
   assert.equal(packet.questions?.[0]?.name, 'wWw.eXample.TEST')
   assert.equal(packet.answers?.[0]?.name, 'wWw.eXample.TEST')
@@ -137,21 +141,21 @@ test('a response too large for UDP is truncated, and TCP returns all of it', asy
   const dns = await startDns(t)
   const socket = await connectTcp(t, dns)
 
-  const plain = await askUdp(t, dns, query('many.example.test', 'AAAA'))
-  socket.write(framed(query('many.example.test', 'AAAA')))
-  const [whole] = await readTcp(socket, 1)
+  const plain = await queryUdp(t, dns, query('many.example.test', 'AAAA'))
+  socket.write(frame(query('many.example.test', 'AAAA')))
+  const [full] = await readTcp(socket, 1)
 
   assert.deepEqual([plain.flag_tc, plain.answers?.length, plain.questions?.length], [true, 0, 1])
-  assert.deepEqual([whole?.flag_tc, whole?.answers?.length], [false, 100])
+  assert.deepEqual([full?.flag_tc, full?.answers?.length], [false, 100])
 })
 
 test('the EDNS payload size of the client is used, up to 1232 bytes', async (t) => {
   const dns = await startDns(t)
   const ask = (size: number) =>
-    askUdp(t, dns, query('long.example.test', 'TXT', { additionals: [opt(size)] }))
+    queryUdp(t, dns, query('long.example.test', 'TXT', { additionals: [opt(size)] }))
 
   const [tiny, enough, boastful] = [await ask(100), await ask(1232), await ask(65535)]
-  const huge = await askUdp(t, dns, query('many.example.test', 'AAAA', { additionals: [opt(65535)] }))
+  const huge = await queryUdp(t, dns, query('many.example.test', 'AAAA', { additionals: [opt(65535)] }))
 
   assert.deepEqual([tiny.flag_tc, enough.flag_tc, boastful.flag_tc, huge.flag_tc], [true, false, false, true])
   assert.ok(tiny.size <= 512 && boastful.size <= 1232)
@@ -161,10 +165,14 @@ test('the EDNS payload size of the client is used, up to 1232 bytes', async (t) 
 test('EDNS is used only with clients that use it, in version 0 only', async (t) => {
   const dns = await startDns(t)
 
-  const without = await askUdp(t, dns, query('www.example.test'))
-  const with0 = await askUdp(t, dns, query('www.example.test', 'A', { additionals: [opt(4096, 0, 0x8000)] }))
-  const with1 = await askUdp(t, dns, query('www.example.test', 'A', { additionals: [opt(4096, 1)] }))
-  const twice = await askUdp(t, dns, query('www.example.test', 'A', { additionals: [opt(512), opt(512)] }))
+  const without = await queryUdp(t, dns, query('www.example.test'))
+  const with0 = await queryUdp(
+    t,
+    dns,
+    query('www.example.test', 'A', { additionals: [opt(4096, 0, 0x8000)] }),
+  )
+  const with1 = await queryUdp(t, dns, query('www.example.test', 'A', { additionals: [opt(4096, 1)] }))
+  const twice = await queryUdp(t, dns, query('www.example.test', 'A', { additionals: [opt(512), opt(512)] }))
 
   assert.deepEqual(without.additionals, [])
   const echoed = with0.additionals?.[0]
@@ -179,16 +187,16 @@ test('foreign names are REFUSED, and transfers and updates are not supported', a
   const chaos = query('www.example.test')
   chaos.writeUInt16BE(3, chaos.length - 2)
 
-  const outcomes = {
-    elsewhere: rcode(await askUdp(t, dns, query('www.google.com'))),
-    root: rcode(await askUdp(t, dns, query('.', 'NS'))),
-    transfer: rcode(await askUdp(t, dns, query('example.test', 'AXFR'))),
-    chaos: rcode(await askUdp(t, dns, chaos)),
-    status: rcode(await askUdp(t, dns, query('example.test', 'A', { flags: 2 << 11 }))),
-    update: rcode(await askUdp(t, dns, query('example.test', 'SOA', { flags: 5 << 11 }))),
-    none: rcode(await askUdp(t, dns, encode({ type: 'query', id: 7, questions: [] }))),
+  const rcodes = {
+    foreign: rcode(await queryUdp(t, dns, query('www.google.com'))),
+    root: rcode(await queryUdp(t, dns, query('.', 'NS'))),
+    transfer: rcode(await queryUdp(t, dns, query('example.test', 'AXFR'))),
+    chaos: rcode(await queryUdp(t, dns, chaos)),
+    status: rcode(await queryUdp(t, dns, query('example.test', 'A', { flags: 2 << 11 }))),
+    update: rcode(await queryUdp(t, dns, query('example.test', 'SOA', { flags: 5 << 11 }))),
+    none: rcode(await queryUdp(t, dns, encode({ type: 'query', id: 7, questions: [] }))),
     two: rcode(
-      await askUdp(
+      await queryUdp(
         t,
         dns,
         encode({
@@ -201,8 +209,8 @@ test('foreign names are REFUSED, and transfers and updates are not supported', a
     ),
   }
 
-  assert.deepEqual(outcomes, {
-    elsewhere: 5,
+  assert.deepEqual(rcodes, {
+    foreign: 5,
     root: 5,
     transfer: 5,
     chaos: 5,
@@ -217,10 +225,10 @@ test('many queries on one connection get responses in order, however they are se
   const dns = await startDns(t)
   const socket = await connectTcp(t, dns)
   const ids = Array.from({ length: 300 }, (_, n) => n + 1)
-  const bytes = Buffer.concat(ids.map((id) => framed(query('many.example.test', 'AAAA', { id }))))
+  const bytes = Buffer.concat(ids.map((id) => frame(query('many.example.test', 'AAAA', { id }))))
 
   const reading = readTcp(socket, ids.length)
-  for (let at = 0; at < bytes.length; at += 17) socket.write(bytes.subarray(at, at + 17))
+  for (let offset = 0; offset < bytes.length; offset += 17) socket.write(bytes.subarray(offset, offset + 17))
 
   assert.deepEqual(
     (await reading).map((packet) => packet.id),
@@ -240,7 +248,7 @@ test('a connection that is idle, drips or sends garbage is closed', async (t) =>
   t.after(() => clearInterval(timer))
   for (const socket of [silent, dripping, rubbish, oversized]) socket.on('error', () => {}).resume()
 
-  rubbish.write(framed(Buffer.alloc(20, 0xff)))
+  rubbish.write(frame(Buffer.alloc(20, 0xff)))
   oversized.write(Buffer.of(0xff, 0xff, 1, 2, 3))
 
   const deadline = { signal: AbortSignal.timeout(5000) }
@@ -255,25 +263,25 @@ test('one network cannot use all connections', async (t) => {
   third.on('error', () => {}).resume()
   await once(third, 'close', { signal: AbortSignal.timeout(5000) })
 
-  first.write(framed(query('www.example.test')))
+  first.write(frame(query('www.example.test')))
   assert.equal((await readTcp(first, 1)).length, 1)
 })
 
 test('a network over its rate limit gets truncated responses and can still use TCP', async (t) => {
   const dns = await startDns(t, { rateLimit: { perSecond: 0, burst: 3, slip: 1 } })
-  const ask = () => askUdp(t, dns, query('www.example.test'))
+  const ask = () => queryUdp(t, dns, query('www.example.test'))
 
   const flags = [await ask(), await ask(), await ask(), await ask(), await ask()].map(
     (packet) => packet.flag_tc,
   )
-  const other = await askUdp(t, dns, query('ns1.example.test'))
+  const other = await queryUdp(t, dns, query('ns1.example.test'))
   const socket = await connectTcp(t, dns)
-  socket.write(framed(query('www.example.test')))
-  const [whole] = await readTcp(socket, 1)
+  socket.write(frame(query('www.example.test')))
+  const [full] = await readTcp(socket, 1)
 
   assert.deepEqual(flags, [false, false, false, true, true])
   assert.equal(other.flag_tc, false)
-  assert.equal(whole?.answers?.length, 2)
+  assert.equal(full?.answers?.length, 2)
   assert.equal(dns.counts.limited, 2)
 })
 
@@ -286,7 +294,7 @@ test('a changed table is served at once, and a failing table does not stop the s
       return current
     },
   })
-  const ask = () => askUdp(t, dns, query('www.example.test'))
+  const ask = () => queryUdp(t, dns, query('www.example.test'))
   const before = await ask()
 
   current = new Map()
@@ -294,7 +302,7 @@ test('a changed table is served at once, and a failing table does not stop the s
   broken = true
   const socket = await connectTcp(t, dns)
   socket.on('error', () => {}).resume()
-  socket.write(framed(query('www.example.test')))
+  socket.write(frame(query('www.example.test')))
   await once(socket, 'close')
   broken = false
 
@@ -309,7 +317,7 @@ test('the server stops with connections open, and can be started on IPv6', async
   t.after(() => socket.destroy())
   socket.on('error', () => {})
   await once(socket, 'connect')
-  socket.write(framed(query('www.example.test')))
+  socket.write(frame(query('www.example.test')))
   const [answer] = await readTcp(socket, 1)
 
   await dns.stop()
@@ -341,17 +349,17 @@ test('20,000 malformed messages get a valid response or none', (t) => {
   for (const round of rounds(20_000)) {
     const message = mutate(random, random.pick(seeds))
     const transport = random.pick(['udp', 'tcp'] as const)
-    const reply = respondTo(table, message, transport)
+    const response = respondTo(table, message, transport)
 
-    if (reply === undefined) continue
+    if (response === undefined) continue
     answered++
-    const packet = decode(reply.bytes)
+    const packet = decode(response.bytes)
     const where = `SEED=${random.seed} round ${round}`
     assert.equal(packet.flag_qr, true, where)
     assert.equal(packet.id, message.readUInt16BE(0), where)
     assert.ok((message[2]! & 0x80) === 0, `${where}: a response was answered`)
-    assert.ok(transport === 'tcp' || reply.bytes.length <= 1232, where)
-    assert.ok(reply.truncated().length <= message.length + 12, `${where}: a truncated response amplifies`)
+    assert.ok(transport === 'tcp' || response.bytes.length <= 1232, where)
+    assert.ok(response.truncated().length <= message.length + 12, `${where}: a truncated response amplifies`)
   }
 
   assert.ok(answered > 2000, `only ${answered} were answered`)
@@ -371,11 +379,11 @@ test('the server survives malformed messages on its sockets', async (t) => {
   for (let round = 0; round < 100; round++) {
     const connection = await connectTcp(t, dns)
     connection.on('error', () => {}).resume()
-    connection.end(mutate(random, framed(random.pick(seeds))))
+    connection.end(mutate(random, frame(random.pick(seeds))))
     await once(connection, 'close')
   }
 
-  assert.deepEqual(data(await askUdp(t, dns, query('ns1.example.test'))), ['192.0.2.53'])
+  assert.deepEqual(data(await queryUdp(t, dns, query('ns1.example.test'))), ['192.0.2.53'])
   assert.equal(dns.counts.failed, 0)
 })
 
@@ -417,14 +425,14 @@ for (const transport of ['+notcp', '+tcp']) {
     }
     const missing = await dig('missing.example.test')
     const empty = await dig('tunnels.example.test')
-    const elsewhere = await dig('example.org')
+    const foreign = await dig('example.org')
     const many = await dig('+bufsize=512', '+short', 'many.example.test', 'AAAA')
 
     assert.match(missing, /status: NXDOMAIN.*flags: qr aa rd; QUERY: 1, ANSWER: 0, AUTHORITY: 1,/s)
     assert.match(missing, /^example\.test\.\t+60\tIN\tSOA/m)
     assert.match(empty, /status: NOERROR.*flags: qr aa rd; QUERY: 1, ANSWER: 0, AUTHORITY: 1,/s)
-    assert.match(elsewhere, /status: REFUSED/)
-    assert.doesNotMatch(missing + empty + elsewhere, /malformed|;; Warning: (?!recursion)/i)
+    assert.match(foreign, /status: REFUSED/)
+    assert.doesNotMatch(missing + empty + foreign, /malformed|;; Warning: (?!recursion)/i)
     // dig retries over TCP when the response is truncated.
     assert.equal(
       many

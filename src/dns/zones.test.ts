@@ -25,7 +25,7 @@ const snapshot: ZoneSnapshot = {
 }
 
 /** The data of the answer records, as strings. */
-function ask(name: string, type: string, from: ZoneSnapshot = snapshot): string[] {
+function lookup(name: string, type: string, from: ZoneSnapshot = snapshot): string[] {
   return resolve(compileZones(buildZones(from)), name, type)
     .answers.filter((answer) => answer.type === type)
     .map((answer) => {
@@ -40,34 +40,34 @@ const rcode = (name: string, type = 'A') => resolve(compileZones(buildZones(snap
 test('the base domain and every name below it resolve to the platform', () => {
   const all = ['192.0.2.1', '192.0.2.2']
 
-  assert.deepEqual(ask('adit.example', 'A'), all)
-  assert.deepEqual(ask('anything.adit.example', 'A'), all)
-  assert.deepEqual(ask('deep.down.adit.example', 'AAAA'), ['2001:db8::1'])
-  assert.deepEqual(ask('adit.example', 'NS'), nameServersOf('adit.example'))
+  assert.deepEqual(lookup('adit.example', 'A'), all)
+  assert.deepEqual(lookup('anything.adit.example', 'A'), all)
+  assert.deepEqual(lookup('deep.down.adit.example', 'AAAA'), ['2001:db8::1'])
+  assert.deepEqual(lookup('adit.example', 'NS'), nameServersOf('adit.example'))
 })
 
 test('the four name servers share the available addresses', () => {
-  const addresses = [1, 2, 3, 4].map((number) => ask(`ns${number}.adit.example`, 'A'))
+  const addresses = [1, 2, 3, 4].map((number) => lookup(`ns${number}.adit.example`, 'A'))
 
   assert.deepEqual(addresses, [['192.0.2.1'], ['192.0.2.2'], ['192.0.2.1'], ['192.0.2.2']])
-  assert.deepEqual(ask('ns4.adit.example', 'AAAA'), ['2001:db8::1'])
+  assert.deepEqual(lookup('ns4.adit.example', 'AAAA'), ['2001:db8::1'])
 })
 
 test('the CNAME targets of reserved domains resolve to the platform', () => {
-  assert.deepEqual(ask('target.account.cname.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
+  assert.deepEqual(lookup('target.account.cname.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
   assert.equal(rcode('target.account.cname.adit.example', 'TXT'), 'NOERROR')
 })
 
 test('challenges are served in the zone they belong to', () => {
-  assert.deepEqual(ask('_acme-challenge.adit.example', 'TXT'), ['one', 'two'])
-  assert.deepEqual(ask('abc.acme-challenge.adit.example', 'TXT'), ['three'])
-  assert.deepEqual(ask('_acme-challenge.tunnel.eu.agents.example.org', 'TXT'), ['four'])
+  assert.deepEqual(lookup('_acme-challenge.adit.example', 'TXT'), ['one', 'two'])
+  assert.deepEqual(lookup('abc.acme-challenge.adit.example', 'TXT'), ['three'])
+  assert.deepEqual(lookup('_acme-challenge.tunnel.eu.agents.example.org', 'TXT'), ['four'])
   assert.equal(rcode('none.acme-challenge.adit.example', 'TXT'), 'NXDOMAIN')
   assert.equal(rcode('_acme-challenge.somebody.else', 'TXT'), 'REFUSED')
 })
 
 test('a challenge below a name does not take its address away', () => {
-  assert.deepEqual(ask('team.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
+  assert.deepEqual(lookup('team.adit.example', 'A'), ['192.0.2.1', '192.0.2.2'])
 })
 
 test('an agent ingress has its own zone with a name for each region', () => {
@@ -77,22 +77,22 @@ test('an agent ingress has its own zone with a name for each region', () => {
     'A',
   )
 
-  assert.deepEqual(ask('agents.example.org', 'NS'), nameServersOf('adit.example'))
-  assert.deepEqual(ask('agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
-  assert.deepEqual(ask('tunnel.us.agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
-  assert.deepEqual(ask('tunnel.eu.agents.example.org', 'A'), ['198.51.100.1'])
+  assert.deepEqual(lookup('agents.example.org', 'NS'), nameServersOf('adit.example'))
+  assert.deepEqual(lookup('agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
+  assert.deepEqual(lookup('tunnel.us.agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
+  assert.deepEqual(lookup('tunnel.eu.agents.example.org', 'A'), ['198.51.100.1'])
   assert.deepEqual([authoritative, authorities[0]?.name], [true, 'agents.example.org'])
 })
 
 test('CAA records name the authority in use, and only where it signs for the platform', () => {
   const unmanaged = { ...snapshot.ingresses[0]!, managed: false }
 
-  assert.match(ask('adit.example', 'CAA').join(), /"value":"ca.example"/)
-  assert.match(ask('agents.example.org', 'CAA').join(), /"value":"ca.example"/)
-  assert.deepEqual(ask('agents.example.org', 'CAA', { ...snapshot, ingresses: [unmanaged] }), [])
+  assert.match(lookup('adit.example', 'CAA').join(), /"value":"ca.example"/)
+  assert.match(lookup('agents.example.org', 'CAA').join(), /"value":"ca.example"/)
+  assert.deepEqual(lookup('agents.example.org', 'CAA', { ...snapshot, ingresses: [unmanaged] }), [])
   // A record at the target of a CNAME would forbid users the certificates of any other authority.
-  assert.deepEqual(ask('target.account.cname.adit.example', 'CAA'), [])
-  assert.deepEqual(ask('adit.example', 'CAA', { ...snapshot, caa: [] }), [])
+  assert.deepEqual(lookup('target.account.cname.adit.example', 'CAA'), [])
+  assert.deepEqual(lookup('adit.example', 'CAA', { ...snapshot, caa: [] }), [])
 })
 
 test('an account gets no zone inside a zone of another account', () => {

@@ -56,14 +56,14 @@ function formatFirstStart(
   const file = join(dataDir, 'credentials.json')
   if (!isTerminalOutput())
     return [
-      'This is the first start, so an account was made. Its API key and authtoken are in',
+      'This is the first start, so an account was created. Its API key and authtoken are in',
       `${file}, which its owner alone can read; they are printed to terminals only.`,
       '',
-      `Sign in to the dashboard at ${api_url}/dashboard/ as ${account.email}; this makes the password:`,
+      `Sign in to the dashboard at ${api_url}/dashboard/ as ${account.email}; this sets the password:`,
       `  bin/adit server user password ${account.email} --data-dir ${dataDir}`,
     ]
   return [
-    'This is the first start, so an account was made. Its secrets are shown this once',
+    'This is the first start, so an account was created. Its secrets are shown this once',
     `and kept in ${file}:`,
     `  API key     ${account.apiKey.reveal()}`,
     `  Authtoken   ${account.authtoken.reveal()}`,
@@ -71,7 +71,7 @@ function formatFirstStart(
     `Sign in to the dashboard at ${api_url}/dashboard/ with`,
     `  Email       ${account.email}`,
     `  Password    ${account.password.reveal()}`,
-    'The password is shown this once and kept nowhere; "adit server user password" makes another.',
+    'The password is shown this once and stored nowhere; "adit server user password" sets another.',
   ]
 }
 

@@ -80,7 +80,7 @@ export function formatResults(findings: readonly CheckResult[]): string {
   const end =
     failed === 0
       ? 'Nothing is broken.'
-      : `${failed} ${failed === 1 ? 'link is' : 'links are'} broken. Mend the first one first: later ones may follow from it.`
+      : `${failed} ${failed === 1 ? 'link is' : 'links are'} broken. Fix the first one first: later ones may follow from it.`
   return `${lines.join('\n')}\n\n${end}\n`
 }
 
@@ -93,7 +93,7 @@ function checkAddresses({ publicIps }: CheckedSettings): CheckResult {
     check,
     state: 'failed',
     detail:
-      publicIps.length === 0 ? 'none are set' : `nobody outside can reach ${privateAddresses.join(', ')}`,
+      publicIps.length === 0 ? 'none are set' : `not reachable from outside: ${privateAddresses.join(', ')}`,
     remedy: 'Start the server with --public-ips and the public addresses of this machine.',
   }
 }
@@ -254,7 +254,7 @@ async function checkCertificate(settings: CheckedSettings, probes: SystemProbes)
       remedy:
         acmeDirectory === undefined
           ? 'Set --acme-directory and --acme-email, so that the server gets certificates by itself.'
-          : 'Once the links above are in order this mends itself; "adit server certs" says how far it is.',
+          : 'Once the links above work, this resolves itself; "adit server certs" shows the progress.',
     }
   } catch (error) {
     return {
@@ -289,7 +289,7 @@ async function checkAuthority(
         {
           check: 'ACME directory',
           state: 'failed',
-          detail: `${acmeDirectory} answers with ${response.status} and is no ACME directory`,
+          detail: `${acmeDirectory} answers with ${response.status} and is not an ACME directory`,
           remedy: 'Check the address in --acme-directory.',
         },
         checkClock(response, probes.clock),
@@ -315,7 +315,7 @@ async function checkAuthority(
 function checkClock(response: Response, clock: Clock): CheckResult {
   const authorityTime = Date.parse(response.headers.get('date') ?? '')
   if (Number.isNaN(authorityTime))
-    return { check: 'clock', state: 'skipped', detail: 'the authority tells no time' }
+    return { check: 'clock', state: 'skipped', detail: 'the authority sends no date' }
   const skew = clock.now() - authorityTime
   if (Math.abs(skew) <= CLOCK_TOLERANCE_MS) return { check: 'clock', state: 'ok', detail: 'right' }
   const seconds = Math.round(Math.abs(skew) / 1000)
