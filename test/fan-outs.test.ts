@@ -228,7 +228,7 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
           },
           places: { countsOf: () => [], brokenIn: () => [] },
           online: { sessionsOf: () => [], tunnelsOf: () => [] },
-          changes: { of: () => 0, deletions: () => 0 } as never,
+          changes: { revisionOf: () => 0, lastDeletion: () => 0 } as never,
         } satisfies LiveSources,
         log: silentLog,
       })
