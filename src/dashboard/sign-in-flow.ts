@@ -146,14 +146,14 @@ export function createSignIn({
     reply: FastifyReply,
     { email, password, code }: { email: string; password: string; code?: string | undefined },
   ): OpenedSession {
-    const [user, clientKey] = [userKey(email), sourceOf(request.ip)]
-    rejectIfLimited(reply, clients.take(clientKey))
+    const [user, client] = [userKey(email), sourceOf(request.ip)]
+    rejectIfLimited(reply, clients.take(client))
     const wait = users.take(user)
-    if (wait > 0) clients.giveBack(clientKey)
+    if (wait > 0) clients.giveBack(client)
     rejectIfLimited(reply, wait)
     const refundAttempt = () => {
       users.giveBack(user)
-      clients.giveBack(clientKey)
+      clients.giveBack(client)
     }
 
     const candidates = await signIns.findByEmail(email)
@@ -206,12 +206,12 @@ export function createSignIn({
   }
 
   async function withApiKey(request: FastifyRequest, reply: FastifyReply, key: string): OpenedSession {
-    const clientKey = sourceOf(request.ip)
-    rejectIfLimited(reply, clients.take(clientKey))
+    const client = sourceOf(request.ip)
+    rejectIfLimited(reply, clients.take(client))
     const principal = await auth.apiKey(key)
     if (principal === undefined)
       throw problem((await auth.authtoken(key)) === undefined ? 'unknown_key' : 'authtoken_as_key')
-    clients.giveBack(clientKey)
+    clients.giveBack(client)
     const { accountId: account, ownerId, credentialId } = principal
     if (!principal.active) throw problem('inactive')
     requireAdmitted(request, account)

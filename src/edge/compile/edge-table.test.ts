@@ -391,7 +391,7 @@ for (const [name, arrange] of Object.entries(broken)) {
     assert.ok([403, 503].includes(denied.status), `${denied.status}`)
     assert.equal(tunnel.visitors.length, streams, 'the upstream is not reached')
     assert.equal(fine.text, 'fine.adit.localhost')
-    if (denied.status === 503) assert.ok([...edge.places.broken()].some(({ placeId }) => placeId === scopeId))
+    if (denied.status === 503) assert.ok([...edge.places.broken()].some((scope) => scope.placeId === scopeId))
   })
 }
 
