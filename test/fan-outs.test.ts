@@ -30,7 +30,7 @@ import { listeners, observers } from '../src/server/observers.ts'
 import { AgentConnection } from '../src/sessions/agent-connection.ts'
 import { Channels } from '../src/sessions/ssh/channels.ts'
 import { SshConnection } from '../src/sessions/ssh/ssh-connection.ts'
-import { connectLibrary } from './ssh/openssh.ts'
+import { connectSsh2Client } from './ssh/openssh.ts'
 import { portOf, startAgent as startPlatformAgent } from './support/agents.ts'
 import { startPlatform } from './support/platform.ts'
 
@@ -40,7 +40,7 @@ const HOST = 'app.adit.localhost'
  * Everything that tells several receivers of the same thing. Each `tell` connects the receivers with its subject and
  * makes it tell them, once each.
  */
-const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)[]) => void | Promise<void>> =
+const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[]) => void | Promise<void>> =
   {
     'the fan-out itself': (_t, receivers) =>
       fanOut(
@@ -62,7 +62,7 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
     'those whose deadline is the same': (_t, receivers) => {
       let now = 0
       const deadlines = new Deadlines({ now: () => now, monotonic: () => now }, 100, () => {})
-      for (const receiver of receivers) deadlines.set(new (timed(receiver))(), 1)
+      for (const receiver of receivers) deadlines.set(new (createTimerEntry(receiver))(), 1)
       now += 100
       deadlines.advance()
     },
@@ -92,8 +92,8 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
     },
 
     'listeners to the agent': async (t, receivers) => {
-      const { agent, ended } = startAgent(t, await TestGateway.start(t))
-      const told = new Promise<void>((resolve) => agent.follow(resolve))
+      const { agent, ended: exited } = startAgent(t, await TestGateway.start(t))
+      const called = new Promise<void>((resolve) => agent.follow(resolve))
       const stops = receivers.map((receiver) => {
         const stop = agent.follow(() => {
           stop()
@@ -101,7 +101,7 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
         })
         return stop
       })
-      await Promise.race([told, ended])
+      await Promise.race([called, exited])
       for (const stop of stops) stop()
     },
 
@@ -114,35 +114,35 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
       const upstream = await startUpstream(t, (_request, response) => response.end('hello'))
       const tunnels = new TestTunnels().add('app.adit.localhost', localTunnel(upstream))
       const { port } = await startEdge(t, tunnels, {}, { observe })
-      const ask = 'GET / HTTP/1.1\r\nHost: app.adit.localhost\r\n\r\n'
-      await rawClient(t, port).write(ask).untilText('hello')
-      await rawClient(t, port).write(ask).untilText('hello')
+      const request = 'GET / HTTP/1.1\r\nHost: app.adit.localhost\r\n\r\n'
+      await rawClient(t, port).write(request).untilText('hello')
+      await rawClient(t, port).write(request).untilText('hello')
       last!()
     },
 
     'connections that an edge checks again': async (t, receivers) => {
-      const { edge } = await startVisitedEdge(t, receivers.length)
-      const calls = callAfter(t, Http1Visitor.prototype, 'recheck', receivers)
+      const { edge } = await startBusyEdge(t, receivers.length)
+      const calls = hookMethod(t, Http1Visitor.prototype, 'recheck', receivers)
       edge.follower.change([])
       await calls
     },
 
     'connections that an edge drains': async (t, receivers) => {
-      const { edge } = await startVisitedEdge(t, receivers.length)
-      const calls = callAfter(t, Http1Visitor.prototype, 'drain', receivers)
+      const { edge } = await startBusyEdge(t, receivers.length)
+      const calls = hookMethod(t, Http1Visitor.prototype, 'drain', receivers)
       await Promise.all([edge.stop(), calls])
     },
 
     'connections that an edge ends': async (t, receivers) => {
       // A connection inside of a request outlives the drain.
-      const { edge } = await startVisitedEdge(t, receivers.length, 'half')
-      const calls = callAfter(t, Http1Visitor.prototype, 'destroy', receivers)
+      const { edge } = await startBusyEdge(t, receivers.length, 'half')
+      const calls = hookMethod(t, Http1Visitor.prototype, 'destroy', receivers)
       await Promise.all([edge.stop(), calls])
     },
 
     'idle upstreams of an edge that stops': async (t, receivers) => {
-      const { edge } = await startVisitedEdge(t, receivers.length)
-      const calls = callAfter(t, Http1Upstream.prototype, 'close', receivers)
+      const { edge } = await startBusyEdge(t, receivers.length)
+      const calls = hookMethod(t, Http1Upstream.prototype, 'close', receivers)
       await Promise.all([edge.stop(), calls])
     },
 
@@ -164,12 +164,12 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
 
     'terminals of an SSH client': async (t, receivers) => {
       const platform = await startPlatform(t)
-      const client = await connectLibrary(t, platform)
+      const client = await connectSsh2Client(t, platform)
       const shells: ClientChannel[] = []
       for (const _ of receivers)
         shells.push(await new Promise((resolve) => client.shell(false, (_error, shell) => resolve(shell))))
       // The library's channels of both sides are of one class; only those of a server have an exit status to send.
-      const calls = callAfter(t, Object.getPrototypeOf(shells[0]), 'exit', receivers)
+      const calls = hookMethod(t, Object.getPrototypeOf(shells[0]), 'exit', receivers)
       const [{ id }] = (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions
       await platform.call('POST', `/tunnel_sessions/${id}/stop`, { body: {} })
       await calls
@@ -177,43 +177,43 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
 
     'SSH clients that are looked after': async (t, receivers) => {
       const { credentials } = await startPlatform(t)
-      await dialSilently(t, credentials.ssh_addr, receivers.length)
-      await callAfter(t, SshConnection.prototype, 'tick', receivers)
+      await openSilentConnections(t, credentials.ssh_addr, receivers.length)
+      await hookMethod(t, SshConnection.prototype, 'tick', receivers)
     },
 
     'SSH clients of a server that stops': async (t, receivers) => {
       const platform = await startPlatform(t)
-      await dialSilently(t, platform.credentials.ssh_addr, receivers.length)
-      const calls = callAfter(t, SshConnection.prototype, 'end', receivers)
+      await openSilentConnections(t, platform.credentials.ssh_addr, receivers.length)
+      const calls = hookMethod(t, SshConnection.prototype, 'end', receivers)
       await Promise.all([platform.stop(), calls])
     },
 
     'agents of a server that stops': async (t, receivers) => {
       const platform = await startPlatform(t)
       for (const _ of receivers) await startPlatformAgent(t, platform)
-      const calls = callAfter(t, AgentConnection.prototype, 'end', receivers)
+      const calls = hookMethod(t, AgentConnection.prototype, 'end', receivers)
       await Promise.all([platform.stop(), calls])
     },
 
     'nodes that watch another one': async (t, receivers) => {
-      const { offers } = await startOffers(t, receivers.length)
-      const calls = callAfter(t, MuxStream.prototype, 'write', receivers)
-      offers.onLive({ what: 'session_started', session: session('ts_1') })
+      const { publisher } = await startPublisher(t, receivers.length)
+      const calls = hookMethod(t, MuxStream.prototype, 'write', receivers)
+      publisher.onLive({ what: 'session_started', session: session('ts_1') })
       // What the nodes write besides counts for none of them.
       t.mock.reset()
       await calls
     },
 
     'nodes whose peer stops': async (t, receivers) => {
-      const { offers } = await startOffers(t, receivers.length)
-      const calls = callAfter(t, MuxSession.prototype, 'close', receivers)
-      offers.close()
+      const { publisher } = await startPublisher(t, receivers.length)
+      const calls = hookMethod(t, MuxSession.prototype, 'close', receivers)
+      publisher.close()
       await calls
     },
 
     'live views': async (t, receivers) => {
       const accounts = new Map(receivers.map((receiver, index) => [`ac_${index}`, receiver]))
-      let isCounting = false
+      let counting = false
       const http = fastify()
       mountLive(http, {
         authenticate: async (request) => {
@@ -222,7 +222,7 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
         sources: {
           traffic: {
             totals(accountId) {
-              if (isCounting) accounts.get(accountId)!()
+              if (counting) accounts.get(accountId)!()
               return {}
             },
           },
@@ -241,26 +241,26 @@ const subjects: Record<string, (t: TestContext, receivers: readonly (() => void)
         await reader.read()
         views.push(reader)
       }
-      isCounting = true
+      counting = true
       await views.at(-1)!.read()
       for (const view of views) await view.cancel()
     },
   }
 
-for (const [what, tell] of Object.entries(subjects)) {
-  test(`one that throws keeps none of the others from being told: ${what}`, async (t) => {
-    const told: string[] = []
+for (const [title, notify] of Object.entries(fanOuts)) {
+  test(`one that throws keeps none of the others from being told: ${title}`, async (t) => {
+    const called: string[] = []
 
-    await tell(t, [
-      () => void told.push('first'),
+    await notify(t, [
+      () => void called.push('first'),
       () => {
-        told.push('failing')
+        called.push('failing')
         throw new Error('This receiver always fails.')
       },
-      () => void told.push('last'),
+      () => void called.push('last'),
     ])
 
-    assert.deepEqual([...new Set(told)], ['first', 'failing', 'last'])
+    assert.deepEqual([...new Set(called)], ['first', 'failing', 'last'])
   })
 }
 
@@ -273,7 +273,7 @@ function observer(onEvent: () => void): Observer {
   }
 }
 
-function timed(onDeadline: () => void) {
+function createTimerEntry(onDeadline: () => void) {
   return class extends Timed {
     onDeadline(): void {
       onDeadline()
@@ -282,13 +282,13 @@ function timed(onDeadline: () => void) {
 }
 
 /** Each object that the method is called on gets a receiver, called after it; resolves once all have been called. */
-function callAfter<T extends object>(
+function hookMethod<T extends object>(
   t: TestContext,
   prototype: T,
   method: keyof T & string,
   receivers: readonly (() => void)[],
 ): Promise<void> {
-  const known = new Map<T, (() => void) | undefined>()
+  const receiverOf = new Map<T, (() => void) | undefined>()
   const { promise, resolve } = Promise.withResolvers<void>()
   const original = prototype[method] as (...args: unknown[]) => unknown
   t.mock.method(
@@ -296,9 +296,9 @@ function callAfter<T extends object>(
     method as never,
     function (this: T, ...args: unknown[]) {
       const result = original.apply(this, args)
-      if (!known.has(this)) known.set(this, receivers[known.size])
-      if (known.size === receivers.length) resolve()
-      known.get(this)?.()
+      if (!receiverOf.has(this)) receiverOf.set(this, receivers[receiverOf.size])
+      if (receiverOf.size === receivers.length) resolve()
+      receiverOf.get(this)?.()
       return result
     } as never,
   )
@@ -306,20 +306,20 @@ function callAfter<T extends object>(
 }
 
 /** An edge with this many visitors at once, whose requests were answered or have come by half. */
-async function startVisitedEdge(t: TestContext, visitors: number, how: 'answered' | 'half' = 'answered') {
-  const waiting: (() => void)[] = []
+async function startBusyEdge(t: TestContext, clientCount: number, state: 'answered' | 'half' = 'answered') {
+  const pendingResponses: (() => void)[] = []
   const upstream = await startUpstream(t, (_request, response) => {
-    waiting.push(() => response.end('hello'))
+    pendingResponses.push(() => response.end('hello'))
     // All at the same time, so that each takes an upstream connection of its own.
-    if (waiting.length === visitors) for (const answer of waiting) answer()
+    if (pendingResponses.length === clientCount) for (const respond of pendingResponses) respond()
   })
   const tunnels = new TestTunnels().add(HOST, localTunnel(upstream))
   const { edge, port } = await startEdge(t, tunnels)
-  const clients = Array.from({ length: visitors }, () =>
+  const clients = Array.from({ length: clientCount }, () =>
     rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
   )
   for (const client of clients) await client.untilText('hello')
-  if (how === 'half') for (const client of clients) client.write('GET / HTTP/1.1\r\n')
+  if (state === 'half') for (const client of clients) client.write('GET / HTTP/1.1\r\n')
   return { edge }
 }
 
@@ -337,8 +337,8 @@ function openChannel(channels: Channels) {
 }
 
 /** Opens connections that say nothing, and waits until each of them was greeted. */
-async function dialSilently(t: TestContext, address: string, count: number): Promise<void> {
-  for (let left = count; left > 0; left--) {
+async function openSilentConnections(t: TestContext, address: string, count: number): Promise<void> {
+  for (let remaining = count; remaining > 0; remaining--) {
     const socket = connect(portOf(address), '127.0.0.1')
     t.after(() => socket.destroy())
     socket.on('error', () => {})
@@ -347,19 +347,19 @@ async function dialSilently(t: TestContext, address: string, count: number): Pro
 }
 
 /** What a node offers, with this many others that watch it. */
-async function startOffers(t: TestContext, watchers: number) {
+async function startPublisher(t: TestContext, watchers: number) {
   const secret = Buffer.alloc(32, 7)
-  const offers = new Offers({ id: 'nd_1', silenceMs: 60_000, secret, clock: systemClock, log: silentLog })
-  for (let left = watchers; left > 0; left--) {
-    const [near, far] = duplexPair()
-    offers.serve(far)
-    const link = new MuxSession(near, { role: 'client', onStream() {}, onClose() {} })
+  const publisher = new Offers({ id: 'nd_1', silenceMs: 60_000, secret, clock: systemClock, log: silentLog })
+  for (let remaining = watchers; remaining > 0; remaining--) {
+    const [local, remote] = duplexPair()
+    publisher.serve(remote)
+    const link = new MuxSession(local, { role: 'client', onStream() {}, onClose() {} })
     t.after(() => link.destroy())
     await call(link, PeerStream.Hello, { secret: secret.toString('base64') }, 5000)
-    const watch = link.open(typeBytes(PeerStream.Watch))
+    const stream = link.open(typeBytes(PeerStream.Watch))
     await new Promise<void>((resolve) => {
-      watch.sink = { ...silentSink, onData: () => resolve() }
+      stream.sink = { ...silentSink, onData: () => resolve() }
     })
   }
-  return { offers }
+  return { publisher }
 }

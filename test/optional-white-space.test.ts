@@ -19,13 +19,13 @@ const NBSP = '\xa0'
 const request = (field: string) =>
   parseRequestHead(`POST / HTTP/1.1\r\nHost: h.example\r\n${field}\r\n\r\n`, 'http')
 const response = (field: string) => parseResponseHead(`HTTP/1.1 200 OK\r\n${field}\r\n\r\n`)
-const headOf = (field: string) => Buffer.from(`GET / HTTP/1.1\r\n${field}\r\n\r\n`, 'latin1')
+const encodeHead = (field: string) => Buffer.from(`GET / HTTP/1.1\r\n${field}\r\n\r\n`, 'latin1')
 
 test('only SP and HTAB around a value are optional white space', () => {
   assert.equal(trimOws(' \t a b\t '), 'a b')
   assert.equal(trimOws(' \t '), '')
-  for (const kept of [NBSP, '\v', '\f', '\n', '\r', '\u2003', '\ufeff'])
-    assert.equal(trimOws(` ${kept}a${kept}\t`), `${kept}a${kept}`)
+  for (const character of [NBSP, '\v', '\f', '\n', '\r', '\u2003', '\ufeff'])
+    assert.equal(trimOws(` ${character}a${character}\t`), `${character}a${character}`)
 })
 
 test('a framing field or Host with other white space around its value is refused', () => {
@@ -54,16 +54,16 @@ test('other white space makes another word of it: options, codings, cookies, wha
   assert.equal(new Fields(`X: ${NBSP}a${NBSP} \r\n`).get('x'), `${NBSP}a${NBSP}`)
   assert.equal(acceptedCoding(`gzip${NBSP}`, ['gzip']), undefined)
   assert.equal(readCookie(`${NBSP}adit_session=a`, 'adit_session'), undefined)
-  assert.equal(readHead(headOf(`Transfer-Encoding: chunked${NBSP}`)).chunked, false)
-  assert.equal(readHead(headOf(`Transfer-Encoding: gzip${NBSP}chunked`)).chunked, false)
-  assert.equal(readHead(headOf(`Content-Length: 5${NBSP}`)).contentLength, Number.NaN)
-  assert.deepEqual(headerFields(headOf(`X: a${NBSP}`)), [['X', `a${NBSP}`]])
+  assert.equal(readHead(encodeHead(`Transfer-Encoding: chunked${NBSP}`)).chunked, false)
+  assert.equal(readHead(encodeHead(`Transfer-Encoding: gzip${NBSP}chunked`)).chunked, false)
+  assert.equal(readHead(encodeHead(`Content-Length: 5${NBSP}`)).contentLength, Number.NaN)
+  assert.deepEqual(headerFields(encodeHead(`X: a${NBSP}`)), [['X', `a${NBSP}`]])
 })
 
 test('whatever reads HTTP fields takes no other white space away', async () => {
-  const wrong: string[] = []
+  const violations: string[] = []
   // XML has white space of its own, and so have settings, which are no fields.
-  const others = /\.test\.ts$|\/testing\/|login\/(saml|xml|oauth)|inspector\/capture-store/
+  const exempt = /\.test\.ts$|\/testing\/|login\/(saml|xml|oauth)|inspector\/capture-store/
   for await (const file of glob(
     [
       'src/edge/**/*.ts',
@@ -73,10 +73,10 @@ test('whatever reads HTTP fields takes no other white space away', async () => {
     ],
     { cwd: root },
   )) {
-    if (others.test(file)) continue
+    if (exempt.test(file)) continue
     const source = await readFile(join(root, file), 'utf8')
-    if (/\.trim(Start|End)?\(\)/.test(source)) wrong.push(file)
+    if (/\.trim(Start|End)?\(\)/.test(source)) violations.push(file)
   }
 
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(violations, [])
 })

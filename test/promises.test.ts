@@ -6,26 +6,26 @@ import { test } from 'node:test'
 
 const root = join(import.meta.dirname, '..')
 
-interface Promised {
+interface PromiseRow {
   readonly number: number
   readonly tests: readonly string[]
   readonly untested: string
 }
 
-async function promises(): Promise<Promised[]> {
+async function readPromises(): Promise<PromiseRow[]> {
   const text = await readFile(join(root, 'docs', 'promises.md'), 'utf8')
   return [...text.matchAll(/^\| P(\d+) \|.*$/gm)].map((row) => {
-    const [, , , shown = '', untested = ''] = row[0].split('|')
+    const [, , , testCell = '', untested = ''] = row[0].split('|')
     return {
       number: Number(row[1]),
-      tests: [...shown.matchAll(/`([^`]+)`/g)].map(([, file]) => file!),
+      tests: [...testCell.matchAll(/`([^`]+)`/g)].map(([, file]) => file!),
       untested: untested.trim(),
     }
   })
 }
 
 test('every promise has one row, with tests that exist or a word on what is untested', async () => {
-  const rows = await promises()
+  const rows = await readPromises()
 
   assert.deepEqual(
     rows.map(({ number }) => number),
@@ -41,7 +41,7 @@ test('every promise has one row, with tests that exist or a word on what is unte
 })
 
 test('every promise that code, tests or documents cite is one of them', async () => {
-  const known = new Set((await promises()).map(({ number }) => number))
+  const numbers = new Set((await readPromises()).map(({ number }) => number))
   let cited = 0
   for await (const file of glob(['{src,test,bench,scripts}/**/*.{ts,tsx}', '*.md', 'docs/*.md'], {
     cwd: root,
@@ -51,7 +51,7 @@ test('every promise that code, tests or documents cite is one of them', async ()
     for (const [, list] of text.matchAll(/\((P\d+(?:(?:, |-| and )P\d+)*)\)|\bP\d+:/g))
       for (const [, number] of (list ?? '').matchAll(/P(\d+)/g)) {
         cited += 1
-        assert.ok(known.has(Number(number)), `${file} cites P${number}`)
+        assert.ok(numbers.has(Number(number)), `${file} cites P${number}`)
       }
   }
   assert.ok(cited > 50, `only ${cited} were found, so this proves nothing`)

@@ -23,12 +23,12 @@ async function lockedPackages(): Promise<[string, LockedPackage][]> {
 test('every package of the lock file has its integrity and comes from a registry', async () => {
   const packages = await lockedPackages()
 
-  const loose = packages.filter(
+  const unpinned = packages.filter(
     ([, { integrity, inBundle, resolved }]) =>
       !inBundle && (integrity === undefined || /^(git|file|link)/.test(resolved ?? '')),
   )
 
-  assert.deepEqual(loose, [])
+  assert.deepEqual(unpinned, [])
   assert.ok(packages.length > 100)
 })
 
@@ -47,16 +47,17 @@ test('the bill of materials is CycloneDX and lists every production dependency w
     ...bill.components.map((component: { 'bom-ref': string }) => component['bom-ref']),
   ])
   for (const { ref, dependsOn = [] } of bill.dependencies)
-    for (const named of [ref, ...dependsOn]) assert.ok(references.has(named), `${named} is not listed`)
+    for (const reference of [ref, ...dependsOn])
+      assert.ok(references.has(reference), `${reference} is not listed`)
   for (const component of bill.components) {
     assert.match(component.purl, /^pkg:npm\//)
     assert.ok(component.hashes.length > 0, `${component.name} has no digest`)
   }
-  const listed = new Set(
+  const components = new Set(
     bill.components.map(
       (component: { name: string; version: string }) => `${component.name}@${component.version}`,
     ),
   )
-  for (const [direct, pinned] of Object.entries(dependencies))
-    assert.ok(listed.has(`${direct}@${pinned}`), `${direct} is not listed`)
+  for (const [dependency, version] of Object.entries(dependencies))
+    assert.ok(components.has(`${dependency}@${version}`), `${dependency} is not listed`)
 })

@@ -21,11 +21,11 @@ test('the checks find what they are for', async (t) => {
   const server = await startServerProcess(t, dataDir, ['--roles', 'api'])
   const call = createClient(server.url, server.apiKey)
   const history = new WriteHistory(createRandom())
-  const policy = () =>
+  const findPolicy = () =>
     history.objects.find(({ kind, mark }) => kind.path === '/ip_policies' && mark !== undefined)
-  while (history.acknowledged < 30 || policy() === undefined) await history.step(call)
+  while (history.acknowledged < 30 || findPolicy() === undefined) await history.step(call)
   await history.verify(call)
-  const victim = policy()!
+  const victim = findPolicy()!
   const bot = await call.create('/bot_users', { name: 'somebody' })
 
   await call('DELETE', `/ip_policies/${victim.id}`)

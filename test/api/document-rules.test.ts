@@ -18,12 +18,12 @@ test('rule 1: a token is in the answer to creation and null ever after', async (
     ['/api_keys', 'keys'],
     ['/credentials', 'credentials'],
   ] as const) {
-    const made = await api.call.create(base, {})
+    const created = await api.call.create(base, {})
 
-    assert.match(made.token, /^[0-9A-Za-z]{27}_[0-9A-Za-z]{43}$/)
-    assert.equal((await api.call('GET', `${base}/${made.id}`)).body.token, null)
+    assert.match(created.token, /^[0-9A-Za-z]{27}_[0-9A-Za-z]{43}$/)
+    assert.equal((await api.call('GET', `${base}/${created.id}`)).body.token, null)
     assert.equal(
-      (await api.call('PATCH', `${base}/${made.id}`, { body: { metadata: 'x' } })).body.token,
+      (await api.call('PATCH', `${base}/${created.id}`, { body: { metadata: 'x' } })).body.token,
       null,
     )
     for (const item of (await api.call('GET', base)).body[key]) assert.equal(item.token, null)
@@ -70,7 +70,7 @@ test('authentication 5: the owner is who calls, unless an administrator names an
 
 test('ACL rules: the forms of the document, kept as written in normal form', async () => {
   const api = await fresh()
-  const forms: [given: string, kept: string][] = [
+  const forms: [input: string, normalized: string][] = [
     ['*', '*'],
     ['bind:example.com', 'bind:example.com'],
     ['bind:*.Example.com', 'bind:*.example.com'],
@@ -81,11 +81,11 @@ test('ACL rules: the forms of the document, kept as written in normal form', asy
     ['bind:*=*', 'bind:*=*'],
   ]
 
-  const { acl } = await api.call.create('/credentials', { acl: forms.map(([given]) => given) })
+  const { acl } = await api.call.create('/credentials', { acl: forms.map(([input]) => input) })
 
   assert.deepEqual(
     acl,
-    forms.map(([, kept]) => kept),
+    forms.map(([, normalized]) => normalized),
   )
   assert.deepEqual((await api.call.create('/credentials', {})).acl, [])
   const { id } = await api.call.create('/credentials', { acl: ['*'] })
@@ -101,7 +101,7 @@ test('ACL rules: the forms of the document, kept as written in normal form', asy
 test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a policy', async () => {
   const api = await fresh()
   const { id } = await api.call.create('/ip_policies', {})
-  for (const [cidr, kept] of [
+  for (const [cidr, normalized] of [
     ['192.0.2.1', '192.0.2.1/32'],
     ['2001:db8::1', '2001:db8::1/128'],
     ['0.0.0.0/0', '0.0.0.0/0'],
@@ -109,7 +109,7 @@ test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a polic
     ['::/0', '::/0'],
   ] as const) {
     const rule = await api.call.create('/ip_policy_rules', { cidr, action: 'allow', ip_policy_id: id })
-    assert.equal(rule.cidr, kept)
+    assert.equal(rule.cidr, normalized)
     assert.deepEqual(rule.ip_policy, { id, uri: `${api.url}/ip_policies/${id}` })
   }
   const twice = { cidr: '::/0', action: 'deny', ip_policy_id: id }
@@ -127,16 +127,16 @@ test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a polic
 
 test('reserved addresses are assigned in the platform range, and regions are those of the document', async () => {
   const api = await fresh()
-  const seen = new Set<string>()
+  const addresses = new Set<string>()
   for (const region of ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa']) {
-    const { addr, region: kept } = await api.call.create('/reserved_addrs', { region })
+    const { addr, region: storedRegion } = await api.call.create('/reserved_addrs', { region })
     const [host, port] = addr.split(':')
     assert.equal(host, 'localhost')
     assert.ok(Number(port) >= 20_000 && Number(port) <= 20_999)
-    assert.equal(kept, region)
-    seen.add(addr)
+    assert.equal(storedRegion, region)
+    addresses.add(addr)
   }
-  assert.equal(seen.size, 7)
+  assert.equal(addresses.size, 7)
   assert.equal((await api.call.create('/reserved_addrs', {})).region, 'us')
   assert.equal((await api.call.create('/reserved_addrs', { region: '' })).region, 'us')
   const domain = `region${next()}.example.com`
@@ -153,15 +153,15 @@ test('an address given back is the last to be given to somebody else, and a full
   const first = await api.call.create('/reserved_addrs', {})
   assert.equal((await api.call('DELETE', `/reserved_addrs/${first.id}`)).status, 204)
 
-  const rest = [1, 2, 3].map(() => api.call.create('/reserved_addrs', {}))
+  const pending = [1, 2, 3].map(() => api.call.create('/reserved_addrs', {}))
 
   const addrs = []
-  for (const made of rest) addrs.push((await made).addr)
+  for (const creation of pending) addrs.push((await creation).addr)
   assert.deepEqual(addrs.toSorted(), ['localhost:20000', 'localhost:20001', 'localhost:20002'])
   await refused(api, () => api.call('POST', '/reserved_addrs'), { status: 409, what: 'a fourth address' })
 })
 
-async function uploaded(api: TestApi): Promise<string> {
+async function uploadCertificate(api: TestApi): Promise<string> {
   const { leaf } = await certificates()
   return (
     await api.call.create('/tls_certificates', { certificate_pem: leaf.cert, private_key_pem: leaf.key })
@@ -171,8 +171,8 @@ async function uploaded(api: TestApi): Promise<string> {
 test('reserved domains: own and custom names, and the fields that follow from them', async () => {
   const api = await fresh()
 
-  const own = await api.call.create('/reserved_domains', { domain: 'App.Adit.Localhost.' })
-  assert.equal(own.domain, 'app.adit.localhost')
+  const ownDomain = await api.call.create('/reserved_domains', { domain: 'App.Adit.Localhost.' })
+  assert.equal(ownDomain.domain, 'app.adit.localhost')
   for (const field of [
     'cname_target',
     'certificate',
@@ -181,21 +181,21 @@ test('reserved domains: own and custom names, and the fields that follow from th
     'acme_challenge_cname_target',
     'region',
   ])
-    assert.equal(own[field], null, field)
-  const custom = await api.call.create('/reserved_domains', { domain: 'www.example.com', region: 'eu' })
-  assert.equal(custom.region, 'eu')
-  assert.match(custom.cname_target, /^[0-9a-z]{16}\.[0-9a-z]{16}\.cname\.adit\.localhost$/)
-  assert.deepEqual(custom.certificate_management_policy, {
+    assert.equal(ownDomain[field], null, field)
+  const customDomain = await api.call.create('/reserved_domains', { domain: 'www.example.com', region: 'eu' })
+  assert.equal(customDomain.region, 'eu')
+  assert.match(customDomain.cname_target, /^[0-9a-z]{16}\.[0-9a-z]{16}\.cname\.adit\.localhost$/)
+  assert.deepEqual(customDomain.certificate_management_policy, {
     authority: 'letsencrypt',
     private_key_type: 'rsa',
   })
-  assert.equal(custom.certificate_management_status.renews_at, null)
-  assert.equal(custom.certificate_management_status.provisioning_job.error_code, null)
-  assert.equal(custom.acme_challenge_cname_target, null)
-  const wild = await api.call.create('/reserved_domains', { domain: '*.example.net' })
-  assert.match(wild.acme_challenge_cname_target, /\.adit\.localhost$/)
-  const wildOwn = await api.call.create('/reserved_domains', { domain: '*.app.adit.localhost' })
-  assert.equal(wildOwn.acme_challenge_cname_target, null)
+  assert.equal(customDomain.certificate_management_status.renews_at, null)
+  assert.equal(customDomain.certificate_management_status.provisioning_job.error_code, null)
+  assert.equal(customDomain.acme_challenge_cname_target, null)
+  const wildcard = await api.call.create('/reserved_domains', { domain: '*.example.net' })
+  assert.match(wildcard.acme_challenge_cname_target, /\.adit\.localhost$/)
+  const ownWildcard = await api.call.create('/reserved_domains', { domain: '*.app.adit.localhost' })
+  assert.equal(ownWildcard.acme_challenge_cname_target, null)
   for (const domain of ['adit.localhost', '*.adit.localhost'])
     await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
       status: 400,
@@ -252,7 +252,7 @@ test('nobody reserves a domain that the domain of the platform lies in', async (
 
 test('names of private networks can be reserved only where the platform has such a name', async (t) => {
   const api = await fresh()
-  const inside = await startApi(t, { config: { domain: 'tunnels.corp.internal' } })
+  const internalApi = await startApi(t, { config: { domain: 'tunnels.corp.internal' } })
 
   for (const domain of ['app.corp.internal', '*.corp.internal'])
     await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
@@ -261,17 +261,17 @@ test('names of private networks can be reserved only where the platform has such
       what: domain,
     })
   for (const domain of ['app.tunnels.corp.internal', 'app.corp.internal'])
-    assert.equal((await inside.call('POST', '/reserved_domains', { body: { domain } })).status, 201)
+    assert.equal((await internalApi.call('POST', '/reserved_domains', { body: { domain } })).status, 201)
 })
 
 test('errors 3: certificate_id and certificate_management_policy exclude each other', async () => {
   const api = await fresh()
-  const certificate_id = await uploaded(api)
+  const certificate_id = await uploadCertificate(api)
   const certificate_management_policy = { authority: 'letsencrypt' }
   const field = 'certificate_management_policy'
 
-  const both = { domain: 'a.example.com', certificate_id, certificate_management_policy }
-  await refused(api, () => api.call('POST', '/reserved_domains', { body: both }), {
+  const body = { domain: 'a.example.com', certificate_id, certificate_management_policy }
+  await refused(api, () => api.call('POST', '/reserved_domains', { body: body }), {
     status: 400,
     field,
     what: 'both',
@@ -280,28 +280,28 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
   assert.equal(one.certificate.id, certificate_id)
   assert.equal(one.certificate_management_policy, null)
   assert.equal(one.certificate_management_status, null)
-  const at = `/reserved_domains/${one.id}`
+  const path = `/reserved_domains/${one.id}`
   const change = { certificate_id, certificate_management_policy }
-  await refused(api, () => api.call('PATCH', at, { body: change }), {
+  await refused(api, () => api.call('PATCH', path, { body: change }), {
     status: 400,
     field,
     what: 'PATCH both',
   })
 
-  const managed = await api.call('PATCH', at, { body: { certificate_management_policy } })
-  assert.equal(managed.body.certificate, null)
-  assert.deepEqual(managed.body.certificate_management_policy, {
+  const managedResponse = await api.call('PATCH', path, { body: { certificate_management_policy } })
+  assert.equal(managedResponse.body.certificate, null)
+  assert.deepEqual(managedResponse.body.certificate_management_policy, {
     authority: 'letsencrypt',
     private_key_type: 'rsa',
   })
-  assert.ok(managed.body.certificate_management_status)
-  const back = await api.call('PATCH', at, { body: { certificate_id } })
-  assert.equal(back.body.certificate.id, certificate_id)
-  assert.equal(back.body.certificate_management_policy, null)
-  assert.equal(back.body.certificate_management_status, null)
+  assert.ok(managedResponse.body.certificate_management_status)
+  const reverted = await api.call('PATCH', path, { body: { certificate_id } })
+  assert.equal(reverted.body.certificate.id, certificate_id)
+  assert.equal(reverted.body.certificate_management_policy, null)
+  assert.equal(reverted.body.certificate_management_status, null)
   assert.equal((await api.call('DELETE', `/tls_certificates/${certificate_id}`)).status, 409)
-  assert.equal((await api.call('DELETE', `${at}/certificate`)).status, 204)
-  assert.equal((await api.call('GET', at)).body.certificate, null)
+  assert.equal((await api.call('DELETE', `${path}/certificate`)).status, 204)
+  assert.equal((await api.call('GET', path)).body.certificate, null)
   assert.equal((await api.call('DELETE', `/tls_certificates/${certificate_id}`)).status, 204)
   await refused(
     api,
@@ -313,7 +313,7 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
   )
   await refused(
     api,
-    () => api.call('PATCH', at, { body: { certificate_management_policy: { authority: 'nobody' } } }),
+    () => api.call('PATCH', path, { body: { certificate_management_policy: { authority: 'nobody' } } }),
     { status: 400, field: 'certificate_management_policy.authority', what: 'an unknown authority' },
   )
 })
@@ -335,21 +335,21 @@ test('detaching sets one part of a name back to null, and an update with null le
     certificate_management_policy: { authority: 'letsencrypt' },
   })
 
-  for (const [at, part] of [
+  for (const [path, part] of [
     [`/reserved_domains/${domain.id}`, 'http_endpoint_configuration'],
     [`/reserved_domains/${domain.id}`, 'https_endpoint_configuration'],
     [`/reserved_domains/${domain.id}`, 'certificate_management_policy'],
     [`/reserved_addrs/${addr.id}`, 'endpoint_configuration'],
     [`/agent_ingresses/${ingress.id}`, 'certificate_management_policy'],
   ] as const) {
-    const written = part.endsWith('configuration') ? `${part}_id` : part
-    assert.notEqual((await api.call('PATCH', at, { body: { [written]: null } })).body[part], null)
-    if (part === 'certificate_management_policy' && at.startsWith('/reserved_domains'))
-      await refused(api, () => api.call('DELETE', `${at}/certificate`), { status: 409, what: 'managed' })
-    assert.equal((await api.call('DELETE', `${at}/${part}`)).status, 204)
-    assert.equal((await api.call('GET', at)).body[part], null)
+    const requestField = part.endsWith('configuration') ? `${part}_id` : part
+    assert.notEqual((await api.call('PATCH', path, { body: { [requestField]: null } })).body[part], null)
+    if (part === 'certificate_management_policy' && path.startsWith('/reserved_domains'))
+      await refused(api, () => api.call('DELETE', `${path}/certificate`), { status: 409, what: 'managed' })
+    assert.equal((await api.call('DELETE', `${path}/${part}`)).status, 204)
+    assert.equal((await api.call('GET', path)).body[part], null)
     if (part === 'certificate_management_policy')
-      assert.equal((await api.call('GET', at)).body.certificate_management_status, null)
+      assert.equal((await api.call('GET', path)).body.certificate_management_status, null)
   }
   await refused(
     api,
@@ -364,34 +364,34 @@ test('detaching sets one part of a name back to null, and an update with null le
 test('agent ingress: name servers, regional domains and a relative uri', async () => {
   const api = await fresh()
 
-  const made = await api.call.create('/agent_ingresses', { domain: 'tunnel.example.com' })
+  const created = await api.call.create('/agent_ingresses', { domain: 'tunnel.example.com' })
 
-  assert.equal(made.uri, `/agent_ingresses/${made.id}`)
-  assert.deepEqual(made.region_domains, ['tunnel.us.tunnel.example.com'])
-  assert.equal(made.ns_targets.length, 4)
-  for (const name of made.ns_targets) assert.match(name, /^ns\d\.adit\.localhost\.$/)
-  assert.equal(made.certificate_management_policy, null)
-  assert.equal(made.certificate_management_status, null)
+  assert.equal(created.uri, `/agent_ingresses/${created.id}`)
+  assert.deepEqual(created.region_domains, ['tunnel.us.tunnel.example.com'])
+  assert.equal(created.ns_targets.length, 4)
+  for (const name of created.ns_targets) assert.match(name, /^ns\d\.adit\.localhost\.$/)
+  assert.equal(created.certificate_management_policy, null)
+  assert.equal(created.certificate_management_status, null)
   const policy = { certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' } }
-  const managed = await api.call('PATCH', `/agent_ingresses/${made.id}`, { body: policy })
-  assert.ok(managed.body.certificate_management_status.provisioning_job)
+  const managedResponse = await api.call('PATCH', `/agent_ingresses/${created.id}`, { body: policy })
+  assert.ok(managedResponse.body.certificate_management_status.provisioning_job)
 })
 
 test('an uploaded certificate authority tells what its certificate says', async () => {
   const api = await fresh()
   const { ca, leaf } = await certificates()
   const oracle = new X509Certificate(ca.caPem)
-  const when = (text: string) => new Date(text).toISOString().replace('.000', '')
+  const toIsoTime = (text: string) => new Date(text).toISOString().replace('.000', '')
 
-  const made = await api.call.create('/certificate_authorities', { ca_pem: ca.caPem })
+  const created = await api.call.create('/certificate_authorities', { ca_pem: ca.caPem })
 
-  assert.equal(made.subject_common_name, 'test root')
-  assert.equal(made.not_before, when(oracle.validFrom))
-  assert.equal(made.not_after, when(oracle.validTo))
-  assert.deepEqual(made.key_usages, ['cert_sign', 'crl_sign'])
-  assert.deepEqual(made.extended_key_usages, [])
-  assert.equal(new X509Certificate(made.ca_pem).fingerprint256, oracle.fingerprint256)
-  for (const [what, ca_pem] of [
+  assert.equal(created.subject_common_name, 'test root')
+  assert.equal(created.not_before, toIsoTime(oracle.validFrom))
+  assert.equal(created.not_after, toIsoTime(oracle.validTo))
+  assert.deepEqual(created.key_usages, ['cert_sign', 'crl_sign'])
+  assert.deepEqual(created.extended_key_usages, [])
+  assert.equal(new X509Certificate(created.ca_pem).fingerprint256, oracle.fingerprint256)
+  for (const [title, ca_pem] of [
     ['two certificates', `${ca.caPem}${ca.caPem}`],
     ['a leaf', leaf.cert],
     ['a key', leaf.key],
@@ -400,7 +400,7 @@ test('an uploaded certificate authority tells what its certificate says', async 
     await refused(api, () => api.call('POST', '/certificate_authorities', { body: { ca_pem } }), {
       status: 400,
       field: 'ca_pem',
-      what,
+      what: title,
     })
 })
 
@@ -411,18 +411,18 @@ async function startEdges() {
 
 test('hostports: reserved names on port 443, one edge each; the port really bound means the same', async () => {
   const { api, host } = await startEdges()
-  const bound = host.replace(':443', ':8443')
+  const boundHost = host.replace(':443', ':8443')
 
-  const edge = await api.call.create('/edges/tls', { hostports: [bound] })
+  const edge = await api.call.create('/edges/tls', { hostports: [boundHost] })
 
   assert.deepEqual(edge.hostports, [host])
   for (const path of ['/edges/tls', '/edges/https'])
-    for (const again of [host, bound])
-      await refused(api, () => api.call('POST', path, { body: { hostports: [again] } }), {
+    for (const other of [host, boundHost])
+      await refused(api, () => api.call('POST', path, { body: { hostports: [other] } }), {
         status: 409,
-        what: `${path} ${again}`,
+        what: `${path} ${other}`,
       })
-  for (const [what, hostports] of [
+  for (const [title, hostports] of [
     ['twice', [await hostport(api.call)].flatMap((name) => [name, name])],
     [
       'twice in two spellings',
@@ -432,7 +432,7 @@ test('hostports: reserved names on port 443, one edge each; the port really boun
     await refused(api, () => api.call('POST', '/edges/tls', { body: { hostports } }), {
       status: 400,
       field: 'hostports',
-      what,
+      what: title,
     })
   await refused(
     api,
@@ -465,17 +465,17 @@ test('a reserved name that an edge serves cannot be deleted', async () => {
   const domains = (await api.call('GET', '/reserved_domains')).body.reserved_domains
   const domainId = domains.find(({ domain }: Body) => `${domain}:443` === host).id
 
-  const held = await refused(api, () => api.call('DELETE', `/reserved_domains/${domainId}`), {
+  const rejected = await refused(api, () => api.call('DELETE', `/reserved_domains/${domainId}`), {
     status: 409,
     what: host,
   })
-  assert.match(held.body.msg, new RegExp(tls.id))
+  assert.match(rejected.body.msg, new RegExp(tls.id))
   await refused(api, () => api.call('DELETE', `/reserved_addrs/${addrId}`), { status: 409, what: addr })
-  const wild = await api.call.create('/reserved_domains', { domain: '*.more.example.com' })
+  const wildcard = await api.call.create('/reserved_domains', { domain: '*.more.example.com' })
   const exact = await api.call.create('/reserved_domains', { domain: 'a.more.example.com' })
   const edge = await api.call.create('/edges/https', { hostports: ['a.more.example.com:443'] })
   assert.equal(
-    (await api.call('DELETE', `/reserved_domains/${wild.id}`)).status,
+    (await api.call('DELETE', `/reserved_domains/${wildcard.id}`)).status,
     204,
     'the exact name is enough',
   )
@@ -498,41 +498,43 @@ test('update rules: a module not named stays, one named is replaced, null remove
   const backend = await moduleSamples.backend!(api.call)
   const ip_restriction = await moduleSamples.ip_restriction!(api.call)
   const edge = await api.call.create('/edges/tcp', { backend, ip_restriction })
-  const at = `/edges/tcp/${edge.id}`
+  const path = `/edges/tcp/${edge.id}`
 
-  const updated = await api.call('PATCH', at, { body: { backend: { backend_id: backend.backend_id } } })
-  assert.equal(updated.body.backend.enabled, true)
-  assert.deepEqual(updated.body.ip_restriction, edge.ip_restriction)
-  const nulled = await api.call('PATCH', at, { body: { backend: null, ip_restriction: null } })
-  assert.deepEqual(nulled.body, updated.body)
-  assert.equal((await api.call('DELETE', `${at}/backend`)).status, 204)
-  assert.equal((await api.call('GET', at)).body.backend, null)
+  const updateResponse = await api.call('PATCH', path, {
+    body: { backend: { backend_id: backend.backend_id } },
+  })
+  assert.equal(updateResponse.body.backend.enabled, true)
+  assert.deepEqual(updateResponse.body.ip_restriction, edge.ip_restriction)
+  const nullResponse = await api.call('PATCH', path, { body: { backend: null, ip_restriction: null } })
+  assert.deepEqual(nullResponse.body, updateResponse.body)
+  assert.equal((await api.call('DELETE', `${path}/backend`)).status, 204)
+  assert.equal((await api.call('GET', path)).body.backend, null)
 })
 
 test('tls_termination: where TLS ends, from which version on, and what needs the edge to end it', async () => {
   const { api } = await startEdges()
   const edge = await api.call.create('/edges/tls', {})
-  const at = `/edges/tls/${edge.id}/tls_termination`
-  const put = (body: Body) => api.call('PUT', at, { body })
+  const path = `/edges/tls/${edge.id}/tls_termination`
+  const put = (body: Body) => api.call('PUT', path, { body })
 
   assert.deepEqual((await put({})).body, { enabled: true, terminate_at: 'upstream', min_version: null })
   for (const min_version of ['1.0', '1.1', '1.2', '1.3', null])
     assert.equal((await put({ terminate_at: 'edge', min_version })).body.min_version, min_version)
-  for (const [what, body] of [
+  for (const [title, body] of [
     ['an unknown version', { terminate_at: 'edge', min_version: '2.0' }],
     ['an unknown place', { terminate_at: 'nowhere' }],
     ['a version where the edge takes no part', { terminate_at: 'upstream', min_version: '1.2' }],
   ] as const)
-    await refused(api, () => put(body), { status: 400, what })
-  const mutual = {
+    await refused(api, () => put(body), { status: 400, what: title })
+  const mutualTls = {
     certificate_authority_ids: (await moduleSamples.mutual_tls!(api.call)).certificate_authority_ids,
   }
-  assert.equal((await api.call('PUT', `/edges/tls/${edge.id}/mutual_tls`, { body: mutual })).status, 200)
+  assert.equal((await api.call('PUT', `/edges/tls/${edge.id}/mutual_tls`, { body: mutualTls })).status, 200)
   await refused(api, () => put({ terminate_at: 'upstream' }), {
     status: 400,
     what: 'mutual TLS without the edge',
   })
-  await refused(api, () => api.call('DELETE', at), { status: 400, what: 'mutual TLS without termination' })
+  await refused(api, () => api.call('DELETE', path), { status: 400, what: 'mutual TLS without termination' })
 })
 
 test('SAML: response-only fields are filled in, and the signing certificate stays', async () => {
@@ -542,10 +544,10 @@ test('SAML: response-only fields are filled in, and the signing certificate stay
     match_type: 'path_prefix',
     match: '/',
   })
-  const at = `/edges/https/${edge.id}/routes/${route.id}/saml`
+  const path = `/edges/https/${edge.id}/routes/${route.id}/saml`
   const idp_metadata = '<EntityDescriptor entityID="x"/>'
 
-  const { status, body } = await api.call('PUT', at, { body: { idp_metadata } })
+  const { status, body } = await api.call('PUT', path, { body: { idp_metadata } })
 
   assert.equal(status, 200, JSON.stringify(body))
   assert.equal(body.nameid_format, 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent')
@@ -558,9 +560,9 @@ test('SAML: response-only fields are filled in, and the signing certificate stay
   for (const field of ['entity_id', 'assertion_consumer_service_url', 'single_logout_url', 'metadata_url'])
     assert.ok(URL.canParse(body[field]) && body[field].includes(route.id), field)
   assert.ok(new X509Certificate(body.request_signing_certificate_pem).checkIssued)
-  const again = await api.call('PUT', at, { body: { idp_metadata, force_authn: true } })
-  assert.equal(again.body.request_signing_certificate_pem, body.request_signing_certificate_pem)
-  for (const [what, given] of [
+  const second = await api.call('PUT', path, { body: { idp_metadata, force_authn: true } })
+  assert.equal(second.body.request_signing_certificate_pem, body.request_signing_certificate_pem)
+  for (const [title, input] of [
     ['no metadata', {}],
     ['both kinds of metadata', { idp_metadata, idp_metadata_url: 'https://idp.example.com/metadata' }],
     ['metadata that is not XML', { idp_metadata: 'hello' }],
@@ -569,7 +571,7 @@ test('SAML: response-only fields are filled in, and the signing certificate stay
     ['more than 32 bits', { idp_metadata, maximum_duration: 2 ** 32 }],
     ['negative seconds', { idp_metadata, inactivity_timeout: -1 }],
   ] as const)
-    await refused(api, () => api.call('PUT', at, { body: given }), { status: 400, what })
+    await refused(api, () => api.call('PUT', path, { body: input }), { status: 400, what: title })
 })
 
 test('OIDC: the client secret is shown, and one log-in is enough for a route', async () => {
@@ -579,27 +581,31 @@ test('OIDC: the client secret is shown, and one log-in is enough for a route', a
     match_type: 'path_prefix',
     match: '/',
   })
-  const at = `/edges/https/${edge.id}/routes/${route.id}`
+  const path = `/edges/https/${edge.id}/routes/${route.id}`
   const oidc = { issuer: 'https://id.example.com', client_id: 'me', client_secret: 'my secret' }
 
-  const { body } = await api.call('PUT', `${at}/oidc`, { body: { ...oidc, scopes: ['profile'] } })
+  const { body } = await api.call('PUT', `${path}/oidc`, { body: { ...oidc, scopes: ['profile'] } })
 
   assert.equal(body.client_secret, 'my secret')
   assert.deepEqual(body.scopes, ['profile'])
-  assert.equal((await api.call('GET', `${at}/oidc`)).body.client_secret, 'my secret')
+  assert.equal((await api.call('GET', `${path}/oidc`)).body.client_secret, 'my secret')
   assert.equal(
     (await api.call('GET', `/edges/https/${edge.id}`)).body.routes[0].oidc.client_secret,
     'my secret',
   )
-  await refused(api, () => api.call('PUT', `${at}/saml`, { body: { idp_metadata: '<EntityDescriptor/>' } }), {
-    status: 400,
-    what: 'two log-ins',
-  })
-  const off = await api.call('PUT', `${at}/saml`, {
+  await refused(
+    api,
+    () => api.call('PUT', `${path}/saml`, { body: { idp_metadata: '<EntityDescriptor/>' } }),
+    {
+      status: 400,
+      what: 'two log-ins',
+    },
+  )
+  const disabledResponse = await api.call('PUT', `${path}/saml`, {
     body: { enabled: false, idp_metadata: '<EntityDescriptor/>' },
   })
-  assert.equal(off.status, 200)
-  await refused(api, () => api.call('PUT', `${at}/oidc`, { body: { ...oidc, issuer: 'ftp://x' } }), {
+  assert.equal(disabledResponse.status, 200)
+  await refused(api, () => api.call('PUT', `${path}/oidc`, { body: { ...oidc, issuer: 'ftp://x' } }), {
     status: 400,
     field: 'issuer',
     what: 'an issuer that is no web address',
@@ -609,9 +615,9 @@ test('OIDC: the client secret is shown, and one log-in is enough for a route', a
 test('HTTP response backends: header names in lower case, null when there are none', async () => {
   const api = await fresh()
 
-  const made = await api.call.create('/backends/http_response', { headers: { 'X-Mixed-Case': 'Value' } })
+  const created = await api.call.create('/backends/http_response', { headers: { 'X-Mixed-Case': 'Value' } })
 
-  assert.deepEqual(made.headers, { 'x-mixed-case': 'Value' })
+  assert.deepEqual(created.headers, { 'x-mixed-case': 'Value' })
   assert.equal((await api.call.create('/backends/http_response', {})).headers, null)
   assert.equal((await api.call.create('/backends/http_response', { headers: {} })).headers, null)
 })
@@ -621,11 +627,11 @@ test('tunnel groups show the tunnels online that have all their labels', async (
   const api = await startApi(t, { online })
   const { tunnel } = online.join(api.account.accountId, api.url)
 
-  const some = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue' } })
-  const none = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue', app: 'db' } })
+  const matching = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue' } })
+  const unmatched = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue', app: 'db' } })
 
-  assert.deepEqual(some.tunnels, [{ id: tunnel, uri: `${api.url}/tunnels/${tunnel}` }])
-  assert.deepEqual(none.tunnels, [])
+  assert.deepEqual(matching.tunnels, [{ id: tunnel, uri: `${api.url}/tunnels/${tunnel}` }])
+  assert.deepEqual(unmatched.tunnels, [])
 })
 
 test('weights go from 0 to 10000, and backends of backends end somewhere', async () => {
@@ -660,11 +666,11 @@ test('weights go from 0 to 10000, and backends of backends end somewhere', async
       field: 'backends',
       what: path,
     })
-  const held = await refused(api, () => api.call('DELETE', `/backends/http_response/${child}`), {
+  const rejected = await refused(api, () => api.call('DELETE', `/backends/http_response/${child}`), {
     status: 409,
     what: 'a backend in use',
   })
-  assert.match(held.body.msg, /still used by/)
+  assert.match(rejected.body.msg, /still used by/)
   await refused(api, () => api.call('POST', '/backends/failover', { body: { backends: [child, child] } }), {
     status: 400,
     field: 'backends',
@@ -695,21 +701,21 @@ test('event destinations: exactly one target and one way in, secrets not shown',
     s3: { auth: { role }, bucket_arn: 'arn:aws:s3:::my-bucket' },
   }
   for (const [member, settings] of Object.entries(targets)) {
-    const made = await api.call.create('/event_destinations', {
+    const created = await api.call.create('/event_destinations', {
       format: 'JSON',
       target: { [member]: settings },
     })
-    assert.equal(made.format, 'JSON')
-    assert.ok(!JSON.stringify(made).includes('hush'), member)
-    for (const [other, shown] of Object.entries(made.target as Body))
-      assert.equal(shown === null, other !== member, other)
-    const { auth } = made.target[member]
+    assert.equal(created.format, 'JSON')
+    assert.ok(!JSON.stringify(created).includes('hush'), member)
+    for (const [other, value] of Object.entries(created.target as Body))
+      assert.equal(value === null, other !== member, other)
+    const { auth } = created.target[member]
     if (auth !== undefined) assert.equal((auth.role === null) !== (auth.creds === null), true)
     if (auth?.creds) assert.equal(auth.creds.cloud_access_key_id, 'AKIA')
     if (auth?.role) assert.deepEqual(auth.role, role)
   }
   const { kinesis, monitoring } = targets
-  for (const [what, target] of [
+  for (const [title, target] of [
     ['no target', {}],
     ['two targets', { kinesis, monitoring }],
     ['no way in', { kinesis: { ...kinesis, auth: {} } }],
@@ -719,7 +725,7 @@ test('event destinations: exactly one target and one way in, secrets not shown',
   ] as const)
     await refused(api, () => api.call('POST', '/event_destinations', { body: { format: 'json', target } }), {
       status: 400,
-      what,
+      what: title,
     })
   await refused(
     api,
@@ -738,28 +744,28 @@ test('a destination that a subscription names cannot be deleted', async () => {
     sources: [{ type: 'ip_policy_created.v0' }],
   })
 
-  const held = await refused(api, () => api.call('DELETE', `/event_destinations/${destination.id}`), {
+  const rejected = await refused(api, () => api.call('DELETE', `/event_destinations/${destination.id}`), {
     status: 409,
     what: 'in use',
   })
 
-  assert.match(held.body.msg, new RegExp(subscription.id))
+  assert.match(rejected.body.msg, new RegExp(subscription.id))
 })
 
 test('event sources are parts of a subscription with addresses of their own', async () => {
   const api = await fresh()
   const { id } = await api.call.create('/event_subscriptions', {})
-  const at = `/event_subscriptions/${id}/sources`
+  const path = `/event_subscriptions/${id}/sources`
 
-  const made = await api.call('POST', at, { body: { type: 'ip_policy_created.v0' } })
+  const created = await api.call('POST', path, { body: { type: 'ip_policy_created.v0' } })
 
-  assert.equal(made.status, 201)
-  const uri = `${api.url}${at}/ip_policy_created.v0`
-  assert.deepEqual(made.body, { type: 'ip_policy_created.v0', filter: '', fields: [], uri })
-  assert.deepEqual((await api.call('GET', at)).body, { sources: [made.body], uri: `${api.url}${at}` })
-  assert.deepEqual((await api.call('GET', `/event_subscriptions/${id}`)).body.sources, [made.body])
-  assert.deepEqual((await api.call('PATCH', uri, { body: {} })).body, made.body)
-  await refused(api, () => api.call('POST', at, { body: { type: 'ip_policy_created.v0' } }), {
+  assert.equal(created.status, 201)
+  const uri = `${api.url}${path}/ip_policy_created.v0`
+  assert.deepEqual(created.body, { type: 'ip_policy_created.v0', filter: '', fields: [], uri })
+  assert.deepEqual((await api.call('GET', path)).body, { sources: [created.body], uri: `${api.url}${path}` })
+  assert.deepEqual((await api.call('GET', `/event_subscriptions/${id}`)).body.sources, [created.body])
+  assert.deepEqual((await api.call('PATCH', uri, { body: {} })).body, created.body)
+  await refused(api, () => api.call('POST', path, { body: { type: 'ip_policy_created.v0' } }), {
     status: 409,
     what: 'twice',
   })
@@ -768,7 +774,7 @@ test('event sources are parts of a subscription with addresses of their own', as
     what: 'fields of an event that has none',
   })
   const traffic = { type: 'http_request_complete.v0', fields: ['conn.client_ip', 'http.request.method'] }
-  assert.deepEqual((await api.call('POST', at, { body: traffic })).body.fields, traffic.fields)
+  assert.deepEqual((await api.call('POST', path, { body: traffic })).body.fields, traffic.fields)
   assert.equal((await api.call('DELETE', uri)).status, 204)
   assert.equal((await api.call('GET', uri)).status, 404)
   assert.equal((await api.call('DELETE', uri)).status, 404)
@@ -784,11 +790,11 @@ test('a policy that a module names cannot be deleted; its own rules go with it',
   })
   const edge = await api.call.create('/edges/tcp', { ip_restriction: { ip_policy_ids: [policy.id] } })
 
-  const held = await refused(api, () => api.call('DELETE', `/ip_policies/${policy.id}`), {
+  const rejected = await refused(api, () => api.call('DELETE', `/ip_policies/${policy.id}`), {
     status: 409,
     what: 'used',
   })
-  assert.match(held.body.msg, new RegExp(`${edge.id}.*ip_restriction`))
+  assert.match(rejected.body.msg, new RegExp(`${edge.id}.*ip_restriction`))
   assert.equal((await api.call('DELETE', `/edges/tcp/${edge.id}/ip_restriction`)).status, 204)
   assert.equal((await api.call('DELETE', `/ip_policies/${policy.id}`)).status, 204)
   assert.equal((await api.call('GET', `/ip_policy_rules/${rule.id}`)).status, 404)
@@ -797,12 +803,14 @@ test('a policy that a module names cannot be deleted; its own rules go with it',
 test('an edge takes its routes with it', async () => {
   const api = await fresh()
   const edge = await api.call.create('/edges/https', {})
-  const made = []
+  const created = []
   for (const match of ['/', '/a', '/b'])
-    made.push(await api.call.create(`/edges/https/${edge.id}/routes`, { match_type: 'path_prefix', match }))
+    created.push(
+      await api.call.create(`/edges/https/${edge.id}/routes`, { match_type: 'path_prefix', match }),
+    )
 
   const { routes } = (await api.call('GET', `/edges/https/${edge.id}`)).body
-  assert.deepEqual(routes, made)
+  assert.deepEqual(routes, created)
   await refused(
     api,
     () =>
@@ -812,7 +820,7 @@ test('an edge takes its routes with it', async () => {
     { status: 409, what: 'the same path twice' },
   )
   assert.equal((await api.call('DELETE', `/edges/https/${edge.id}`)).status, 204)
-  assert.equal((await api.call('GET', `/edges/https/${edge.id}/routes/${made[0].id}`)).status, 404)
+  assert.equal((await api.call('GET', `/edges/https/${edge.id}/routes/${created[0].id}`)).status, 404)
 })
 
 test('versioning: the version is 2 in a header that may be left out; paths carry none', async () => {

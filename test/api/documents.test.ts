@@ -32,7 +32,7 @@ type Kind =
   | 'target'
   | 'null'
 
-interface Documented {
+interface DocumentedResource {
   /** Singular name in the endpoints table. */
   readonly kind: StoredKind
   readonly prefix: string
@@ -44,60 +44,60 @@ interface Documented {
   readonly noDelete?: boolean
 }
 
-const common: Record<string, Kind> = {
+const commonFields: Record<string, Kind> = {
   id: 'string',
   uri: 'string',
   created_at: 'time',
   description: 'string',
   metadata: 'string',
 }
-const texts = ['description', 'metadata']
+const textFields = ['description', 'metadata']
 
-const DOCUMENTED: readonly Documented[] = [
+const DOCUMENTED: readonly DocumentedResource[] = [
   {
     kind: 'api_keys',
     prefix: 'ak',
     base: '/api_keys',
     listKey: 'keys',
-    response: { ...common, token: 'string?', owner_id: 'string' },
-    create: [...texts, 'owner_id'],
-    update: texts,
+    response: { ...commonFields, token: 'string?', owner_id: 'string' },
+    create: [...textFields, 'owner_id'],
+    update: textFields,
   },
   {
     kind: 'credentials',
     prefix: 'cr',
     base: '/credentials',
     listKey: 'credentials',
-    response: { ...common, token: 'string?', acl: 'string[]', owner_id: 'string' },
-    create: [...texts, 'acl', 'owner_id'],
-    update: [...texts, 'acl'],
+    response: { ...commonFields, token: 'string?', acl: 'string[]', owner_id: 'string' },
+    create: [...textFields, 'acl', 'owner_id'],
+    update: [...textFields, 'acl'],
   },
   {
     kind: 'ssh_credentials',
     prefix: 'sshcr',
     base: '/ssh_credentials',
     listKey: 'ssh_credentials',
-    response: { ...common, public_key: 'string', acl: 'string[]', owner_id: 'string' },
-    create: [...texts, 'acl', 'public_key', 'owner_id'],
-    update: [...texts, 'acl'],
+    response: { ...commonFields, public_key: 'string', acl: 'string[]', owner_id: 'string' },
+    create: [...textFields, 'acl', 'public_key', 'owner_id'],
+    update: [...textFields, 'acl'],
   },
   {
     kind: 'ip_policy_rules',
     prefix: 'ipr',
     base: '/ip_policy_rules',
     listKey: 'ip_policy_rules',
-    response: { ...common, cidr: 'string', ip_policy: 'Ref', action: 'string' },
-    create: [...texts, 'cidr', 'ip_policy_id', 'action'],
-    update: [...texts, 'cidr'],
+    response: { ...commonFields, cidr: 'string', ip_policy: 'Ref', action: 'string' },
+    create: [...textFields, 'cidr', 'ip_policy_id', 'action'],
+    update: [...textFields, 'cidr'],
   },
   {
     kind: 'reserved_addrs',
     prefix: 'ra',
     base: '/reserved_addrs',
     listKey: 'reserved_addrs',
-    response: { ...common, addr: 'string', region: 'string', endpoint_configuration: 'Ref?' },
-    create: [...texts, 'region'],
-    update: [...texts, 'endpoint_configuration_id'],
+    response: { ...commonFields, addr: 'string', region: 'string', endpoint_configuration: 'Ref?' },
+    create: [...textFields, 'region'],
+    update: [...textFields, 'endpoint_configuration_id'],
   },
   {
     kind: 'reserved_domains',
@@ -105,7 +105,7 @@ const DOCUMENTED: readonly Documented[] = [
     base: '/reserved_domains',
     listKey: 'reserved_domains',
     response: {
-      ...common,
+      ...commonFields,
       domain: 'string',
       region: 'string?',
       cname_target: 'string?',
@@ -116,9 +116,9 @@ const DOCUMENTED: readonly Documented[] = [
       certificate_management_status: 'status?',
       acme_challenge_cname_target: 'string?',
     },
-    create: ['domain', 'region', ...texts, 'certificate_id', 'certificate_management_policy'],
+    create: ['domain', 'region', ...textFields, 'certificate_id', 'certificate_management_policy'],
     update: [
-      ...texts,
+      ...textFields,
       'certificate_id',
       'certificate_management_policy',
       'http_endpoint_configuration_id',
@@ -131,15 +131,15 @@ const DOCUMENTED: readonly Documented[] = [
     base: '/agent_ingresses',
     listKey: 'ingresses',
     response: {
-      ...common,
+      ...commonFields,
       domain: 'string',
       ns_targets: 'string[]',
       region_domains: 'string[]',
       certificate_management_policy: 'policy?',
       certificate_management_status: 'status?',
     },
-    create: [...texts, 'domain', 'certificate_management_policy'],
-    update: [...texts, 'certificate_management_policy'],
+    create: [...textFields, 'domain', 'certificate_management_policy'],
+    update: [...textFields, 'certificate_management_policy'],
   },
   {
     kind: 'certificate_authorities',
@@ -147,7 +147,7 @@ const DOCUMENTED: readonly Documented[] = [
     base: '/certificate_authorities',
     listKey: 'certificate_authorities',
     response: {
-      ...common,
+      ...commonFields,
       ca_pem: 'string',
       subject_common_name: 'string',
       not_before: 'time',
@@ -155,16 +155,16 @@ const DOCUMENTED: readonly Documented[] = [
       key_usages: 'string[]',
       extended_key_usages: 'string[]',
     },
-    create: [...texts, 'ca_pem'],
+    create: [...textFields, 'ca_pem'],
   },
   {
     kind: 'ssh_certificate_authorities',
     prefix: 'sshca',
     base: '/ssh_certificate_authorities',
     listKey: 'ssh_certificate_authorities',
-    response: { ...common, public_key: 'string', key_type: 'string' },
-    create: [...texts, 'private_key_type', 'elliptic_curve', 'key_size'],
-    update: texts,
+    response: { ...commonFields, public_key: 'string', key_type: 'string' },
+    create: [...textFields, 'private_key_type', 'elliptic_curve', 'key_size'],
+    update: textFields,
   },
   {
     kind: 'ssh_user_certificates',
@@ -172,7 +172,7 @@ const DOCUMENTED: readonly Documented[] = [
     base: '/ssh_user_certificates',
     listKey: 'ssh_user_certificates',
     response: {
-      ...common,
+      ...commonFields,
       public_key: 'string',
       key_type: 'string',
       ssh_certificate_authority_id: 'string',
@@ -191,7 +191,7 @@ const DOCUMENTED: readonly Documented[] = [
       'extensions',
       'valid_after',
       'valid_until',
-      ...texts,
+      ...textFields,
     ],
   },
   {
@@ -200,7 +200,7 @@ const DOCUMENTED: readonly Documented[] = [
     base: '/edges/tls',
     listKey: 'tls_edges',
     response: {
-      ...common,
+      ...commonFields,
       hostports: 'string[]?',
       backend: 'module?',
       ip_restriction: 'module?',
@@ -208,8 +208,8 @@ const DOCUMENTED: readonly Documented[] = [
       tls_termination: 'module?',
       policies: 'null',
     },
-    create: [...texts, 'hostports', 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination'],
-    update: [...texts, 'hostports', 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination'],
+    create: [...textFields, 'hostports', 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination'],
+    update: [...textFields, 'hostports', 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination'],
     noDelete: true,
   },
   {
@@ -218,57 +218,57 @@ const DOCUMENTED: readonly Documented[] = [
     base: '/edges/tcp',
     listKey: 'tcp_edges',
     response: {
-      ...common,
+      ...commonFields,
       hostports: 'string[]?',
       backend: 'module?',
       ip_restriction: 'module?',
       policies: 'null',
     },
-    create: [...texts, 'hostports', 'backend', 'ip_restriction'],
-    update: [...texts, 'hostports', 'backend', 'ip_restriction'],
+    create: [...textFields, 'hostports', 'backend', 'ip_restriction'],
+    update: [...textFields, 'hostports', 'backend', 'ip_restriction'],
   },
   {
     kind: 'backends_http_response',
     prefix: 'bkdhr',
     base: '/backends/http_response',
     listKey: 'backends',
-    response: { ...common, body: 'string', headers: 'Map<string>?', status_code: 'int' },
-    create: [...texts, 'body', 'headers', 'status_code'],
-    update: [...texts, 'body', 'headers', 'status_code'],
+    response: { ...commonFields, body: 'string', headers: 'Map<string>?', status_code: 'int' },
+    create: [...textFields, 'body', 'headers', 'status_code'],
+    update: [...textFields, 'body', 'headers', 'status_code'],
   },
   {
     kind: 'backends_tunnel_group',
     prefix: 'bkdtg',
     base: '/backends/tunnel_group',
     listKey: 'backends',
-    response: { ...common, labels: 'Map<string>', tunnels: 'Ref[]' },
-    create: [...texts, 'labels'],
-    update: [...texts, 'labels'],
+    response: { ...commonFields, labels: 'Map<string>', tunnels: 'Ref[]' },
+    create: [...textFields, 'labels'],
+    update: [...textFields, 'labels'],
   },
   {
     kind: 'backends_weighted',
     prefix: 'bkdwd',
     base: '/backends/weighted',
     listKey: 'backends',
-    response: { ...common, backends: 'Map<int>' },
-    create: [...texts, 'backends'],
-    update: [...texts, 'backends'],
+    response: { ...commonFields, backends: 'Map<int>' },
+    create: [...textFields, 'backends'],
+    update: [...textFields, 'backends'],
   },
   {
     kind: 'backends_failover',
     prefix: 'bkdfo',
     base: '/backends/failover',
     listKey: 'backends',
-    response: { ...common, backends: 'string[]' },
-    create: [...texts, 'backends'],
-    update: [...texts, 'backends'],
+    response: { ...commonFields, backends: 'string[]' },
+    create: [...textFields, 'backends'],
+    update: [...textFields, 'backends'],
   },
   {
     kind: 'event_destinations',
     prefix: 'ed',
     base: '/event_destinations',
     listKey: 'event_destinations',
-    response: { ...common, format: 'string', target: 'target', status: 'delivery?' },
+    response: { ...commonFields, format: 'string', target: 'target', status: 'delivery?' },
     create: ['metadata', 'description', 'format', 'target'],
   },
 ]
@@ -286,7 +286,7 @@ const isJob = (value: unknown) =>
   isTime(value.started_at) &&
   (value.retries_at === null || isTime(value.retries_at))
 
-const KINDS: Record<Kind, (value: unknown) => boolean> = {
+const VALIDATORS: Record<Kind, (value: unknown) => boolean> = {
   string: isText,
   'string?': (value) => value === null || isText(value),
   time: isTime,
@@ -315,13 +315,13 @@ const KINDS: Record<Kind, (value: unknown) => boolean> = {
   null: (value) => value === null,
 }
 
-function fits(row: Documented, answer: Body): void {
+function assertDocumented(row: DocumentedResource, response: Body): void {
   for (const [field, kind] of Object.entries(row.response))
     assert.ok(
-      KINDS[kind](answer[field]),
-      `${row.base} ${field}: ${JSON.stringify(answer[field])} is no ${kind}`,
+      VALIDATORS[kind](response[field]),
+      `${row.base} ${field}: ${JSON.stringify(response[field])} is no ${kind}`,
     )
-  assert.deepEqual(Object.keys(answer).toSorted(), Object.keys(row.response).toSorted(), row.base)
+  assert.deepEqual(Object.keys(response).toSorted(), Object.keys(row.response).toSorted(), row.base)
 }
 
 for (const row of DOCUMENTED)
@@ -329,9 +329,9 @@ for (const row of DOCUMENTED)
     const api = await fresh()
     assert.equal(collection(row.kind), row.base)
     const sample = samples[row.kind]
-    const full = await sample.create(api.call)
+    const sampleBody = await sample.create(api.call)
     const body = Object.fromEntries(
-      row.create.flatMap((field) => (field in full ? [[field, full[field]]] : [])),
+      row.create.flatMap((field) => (field in sampleBody ? [[field, sampleBody[field]]] : [])),
     )
     if (row.create.includes('owner_id')) body.owner_id = api.account.userId
 
@@ -342,31 +342,33 @@ for (const row of DOCUMENTED)
     const { id, uri } = created.body
     assert.match(id, new RegExp(`^${row.prefix}_[0-9A-Za-z]+$`))
     assert.equal(uri, row.kind === 'agent_ingresses' ? `${row.base}/${id}` : `${api.url}${row.base}/${id}`)
-    fits(row, created.body)
-    const got = await api.call('GET', `${row.base}/${id}`)
-    assert.equal(got.status, 200)
-    fits(row, got.body)
-    const listed = await api.call('GET', row.base)
-    assert.equal(listed.status, 200)
-    assert.deepEqual(Object.keys(listed.body), [row.listKey, 'uri', 'next_page_uri'])
-    for (const item of listed.body[row.listKey]) fits(row, item)
-    assert.deepEqual(listed.body[row.listKey][0], got.body)
+    assertDocumented(row, created.body)
+    const response = await api.call('GET', `${row.base}/${id}`)
+    assert.equal(response.status, 200)
+    assertDocumented(row, response.body)
+    const listResponse = await api.call('GET', row.base)
+    assert.equal(listResponse.status, 200)
+    assert.deepEqual(Object.keys(listResponse.body), [row.listKey, 'uri', 'next_page_uri'])
+    for (const item of listResponse.body[row.listKey]) assertDocumented(row, item)
+    assert.deepEqual(listResponse.body[row.listKey][0], response.body)
     const update: Body = {
-      ...full,
+      ...sampleBody,
       ...(await sample.update?.(api.call)),
       description: 'new',
       metadata: 'new',
     }
     for (const field of row.update ?? []) {
       if (update[field] === undefined) continue
-      const changed = await api.call('PATCH', `${row.base}/${id}`, { body: { [field]: update[field] } })
-      assert.equal(changed.status, 200, `${field}: ${JSON.stringify(changed.body)}`)
-      fits(row, changed.body)
-      if (texts.includes(field)) assert.equal(changed.body[field], 'new')
+      const updateResponse = await api.call('PATCH', `${row.base}/${id}`, {
+        body: { [field]: update[field] },
+      })
+      assert.equal(updateResponse.status, 200, `${field}: ${JSON.stringify(updateResponse.body)}`)
+      assertDocumented(row, updateResponse.body)
+      if (textFields.includes(field)) assert.equal(updateResponse.body[field], 'new')
     }
-    const gone = await api.call('DELETE', `${row.base}/${id}`)
-    assert.equal(gone.status, 204)
-    assert.equal(gone.body, '')
+    const deleteResponse = await api.call('DELETE', `${row.base}/${id}`)
+    assert.equal(deleteResponse.status, 204)
+    assert.equal(deleteResponse.body, '')
     assert.equal((await api.call('GET', `${row.base}/${id}`)).status, 404)
   })
 
@@ -394,26 +396,26 @@ test('tunnel sessions are listed, read and commanded as documented', async (t) =
   }
 
   const { body: list } = await api.call('GET', '/tunnel_sessions')
-  const { body: one } = await api.call('GET', `/tunnel_sessions/${session}`)
+  const { body: item } = await api.call('GET', `/tunnel_sessions/${session}`)
 
-  assert.deepEqual(list.tunnel_sessions, [one])
-  assert.deepEqual(Object.keys(one), Object.keys(fields))
-  for (const [field, kind] of Object.entries(fields)) assert.ok(KINDS[kind](one[field]), field)
+  assert.deepEqual(list.tunnel_sessions, [item])
+  assert.deepEqual(Object.keys(item), Object.keys(fields))
+  for (const [field, kind] of Object.entries(fields)) assert.ok(VALIDATORS[kind](item[field]), field)
   for (const command of ['restart', 'stop', 'update'] as const) {
-    const answer = await api.call('POST', `/tunnel_sessions/${session}/${command}`, { body: {} })
-    assert.equal(answer.status, 204)
-    assert.equal(answer.body, '')
+    const response = await api.call('POST', `/tunnel_sessions/${session}/${command}`, { body: {} })
+    assert.equal(response.status, 204)
+    assert.equal(response.body, '')
     assert.deepEqual(online.commands.at(-1), [command, session])
   }
-  const refusal = async (): Promise<Answer> =>
+  const rejectUpdate = async (): Promise<Answer> =>
     api.call('POST', `/tunnel_sessions/${session}/update`, { body: {} })
-  for (const [because, status] of [
+  for (const [cause, status] of [
     ['unsupported', 400],
     ['failed', 400],
     ['lost', 503],
   ] as const) {
-    online.outcome = { done: false, because, reason: 'there is no update.' }
-    assert.equal((await refusal()).status, status)
+    online.outcome = { done: false, because: cause, reason: 'there is no update.' }
+    assert.equal((await rejectUpdate()).status, status)
   }
   const unknown = await api.call('POST', `/tunnel_sessions/ts_${'0'.repeat(27)}/stop`, { body: {} })
   assert.equal(unknown.status, 404)

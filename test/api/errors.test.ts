@@ -9,12 +9,12 @@ const document = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'err
 const rows = [...document.matchAll(/^\| `ERR_ADIT_(\d+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(
   ([, code, status, cause, next]) => ({ code: Number(code), status: Number(status), cause, next }),
 )
-const existing = [...Object.entries(catalogue), ...Object.entries(refusalKinds)].map(
+const catalogued = [...Object.entries(catalogue), ...Object.entries(refusalKinds)].map(
   ([name, { code, status }]) => ({ name, code, status }),
 )
 
 test('every code is documented with its status, a cause and a next step', () => {
-  for (const { name, code, status } of existing) {
+  for (const { name, code, status } of catalogued) {
     const row = rows.find((each) => each.code === code)
     assert.ok(row, `${name}: ERR_ADIT_${code} is not in docs/errors.md`)
     assert.equal(row.status, status, `${name}: ERR_ADIT_${code}`)
@@ -28,22 +28,22 @@ test('every documented code exists, once', () => {
   assert.equal(new Set(codes).size, codes.length)
   for (const code of codes)
     assert.ok(
-      existing.some((each) => each.code === code),
+      catalogued.some((each) => each.code === code),
       `ERR_ADIT_${code} is documented and nothing answers it`,
     )
 })
 
 test('a code has one meaning', () => {
-  const meanings = new Map<number, string>()
-  for (const { name, code } of existing) {
-    assert.equal(meanings.get(code), undefined, `${name} and ${meanings.get(code)} are both ERR_ADIT_${code}`)
-    meanings.set(code, name)
+  const names = new Map<number, string>()
+  for (const { name, code } of catalogued) {
+    assert.equal(names.get(code), undefined, `${name} and ${names.get(code)} are both ERR_ADIT_${code}`)
+    names.set(code, name)
   }
 })
 
 test('every refusal reads as a sentence', () => {
   for (const [name, { text }] of Object.entries(catalogue)) {
-    const sentence = (text as (...facts: string[]) => string)('Fact one.', 'fact two', 'fact three')
+    const sentence = (text as (...args: string[]) => string)('Fact one.', 'fact two', 'fact three')
     assert.match(sentence, /^\S.*[.:…]$/s, name)
   }
 })

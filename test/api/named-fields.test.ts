@@ -9,7 +9,7 @@ const { fresh } = await shareApi()
 
 /** `details.field` names what the caller has written or left out, in the place where it was written. */
 
-async function makeRoute(api: TestApi): Promise<string> {
+async function createRoute(api: TestApi): Promise<string> {
   const edge = await api.call.create('/edges/https', {})
   const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',
@@ -20,9 +20,9 @@ async function makeRoute(api: TestApi): Promise<string> {
 
 test('a rule over several fields of a module names the one to correct, on every way to write it', async () => {
   const api = await fresh()
-  const route = await makeRoute(api)
+  const route = await createRoute(api)
   const edge = `/edges/tls/${(await api.call.create('/edges/tls', {})).id}`
-  for (const [at, module, body, field] of [
+  for (const [path, module, body, field] of [
     [route, 'saml', {}, 'idp_metadata'],
     [
       route,
@@ -37,12 +37,12 @@ test('a rule over several fields of a module names the one to correct, on every 
     [route, 'oauth', { provider: {} }, 'provider'],
     [edge, 'tls_termination', { terminate_at: 'upstream', min_version: '1.2' }, 'min_version'],
   ] as const) {
-    await refused(api, () => api.call('PUT', `${at}/${module}`, { body }), {
+    await refused(api, () => api.call('PUT', `${path}/${module}`, { body }), {
       status: 400,
       field,
       what: `PUT ${module} ${JSON.stringify(body)}`,
     })
-    await refused(api, () => api.call('PATCH', at, { body: { [module]: body } }), {
+    await refused(api, () => api.call('PATCH', path, { body: { [module]: body } }), {
       status: 400,
       field: `${module}.${field}`,
       what: `PATCH ${module} ${JSON.stringify(body)}`,
@@ -52,7 +52,7 @@ test('a rule over several fields of a module names the one to correct, on every 
 
 test('what stands in the way of a module and is not in the request is not named as a field', async () => {
   const api = await fresh()
-  const route = await makeRoute(api)
+  const route = await createRoute(api)
   const { ca } = await certificates()
   const authority = await api.call.create('/certificate_authorities', { ca_pem: ca.caPem })
   const edge = await api.call.create('/edges/tls', {})
@@ -63,20 +63,20 @@ test('what stands in the way of a module and is not in the request is not named 
     [`${route}/saml`, { idp_metadata_url: 'https://idp.example.com/metadata' }],
     [`/edges/tls/${edge.id}/mutual_tls`, { certificate_authority_ids: [authority.id] }],
   ] as const) {
-    const answer = await refused(api, () => api.call('PUT', path, { body }), { status: 400, what: path })
-    assert.equal(answer.body.details.field, undefined)
+    const response = await refused(api, () => api.call('PUT', path, { body }), { status: 400, what: path })
+    assert.equal(response.body.details.field, undefined)
   }
 })
 
 test('a body that is no object has no field', async () => {
   const api = await fresh()
 
-  const answer = await refused(api, () => api.call('POST', '/ip_policies', { raw: '[]' }), {
+  const response = await refused(api, () => api.call('POST', '/ip_policies', { raw: '[]' }), {
     status: 400,
     what: 'a list',
   })
 
-  assert.equal(answer.body.details.field, undefined)
+  assert.equal(response.body.details.field, undefined)
 })
 
 test('a complaint about an event source names its fields as the request has them', async () => {
@@ -84,16 +84,16 @@ test('a complaint about an event source names its fields as the request has them
   const { id } = await api.call.create('/event_subscriptions', {
     sources: [{ type: 'ip_policy_created.v0' }, { type: 'tcp_connection_closed.v0' }],
   })
-  const at = `/event_subscriptions/${id}/sources`
+  const basePath = `/event_subscriptions/${id}/sources`
   const http = 'http_request_complete.v0'
   for (const [method, path, body, field] of [
-    ['POST', at, { type: 'nothing.v0' }, 'type'],
-    ['POST', at, { type: 'ip_policy_deleted.v0', fields: ['conn.client_ip'] }, 'fields'],
-    ['POST', at, { type: 'ip_policy_deleted.v0', filter: 'true' }, 'filter'],
-    ['POST', at, { type: http, fields: ['conn.client_ip', 'no.such'] }, 'fields[1]'],
-    ['POST', at, { type: http, filter: 'ev.(' }, 'filter'],
-    ['PATCH', `${at}/tcp_connection_closed.v0`, { fields: ['no.such'] }, 'fields[0]'],
-    ['PATCH', `${at}/tcp_connection_closed.v0`, { filter: 'ev.(' }, 'filter'],
+    ['POST', basePath, { type: 'nothing.v0' }, 'type'],
+    ['POST', basePath, { type: 'ip_policy_deleted.v0', fields: ['conn.client_ip'] }, 'fields'],
+    ['POST', basePath, { type: 'ip_policy_deleted.v0', filter: 'true' }, 'filter'],
+    ['POST', basePath, { type: http, fields: ['conn.client_ip', 'no.such'] }, 'fields[1]'],
+    ['POST', basePath, { type: http, filter: 'ev.(' }, 'filter'],
+    ['PATCH', `${basePath}/tcp_connection_closed.v0`, { fields: ['no.such'] }, 'fields[0]'],
+    ['PATCH', `${basePath}/tcp_connection_closed.v0`, { filter: 'ev.(' }, 'filter'],
   ] as const)
     await refused(api, () => api.call(method, path, { body }), {
       status: 400,

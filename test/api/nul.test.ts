@@ -8,22 +8,22 @@ import { bodyOf, Places } from '../support/sample-objects.ts'
 import type { Body } from '../support/samples.ts'
 
 /** The same body once for each text in it, with U+0000 at its end; and once for each key. */
-function* spoiled(
+function* injectNul(
   value: unknown,
-  spoil: (changed: unknown) => unknown = (changed) => changed,
+  rebuild: (changed: unknown) => unknown = (changed) => changed,
 ): Generator<unknown> {
-  if (typeof value === 'string') yield spoil(`${value}\0`)
+  if (typeof value === 'string') yield rebuild(`${value}\0`)
   if (typeof value !== 'object' || value === null) return
   for (const [key, inner] of Object.entries(value)) {
     const entries = Object.entries(value).filter(([name]) => name !== key)
-    const put = (changed: unknown, name = key) =>
-      spoil(
+    const withValue = (changed: unknown, name = key) =>
+      rebuild(
         Array.isArray(value)
           ? value.map((item, index) => (String(index) === key ? changed : item))
           : Object.fromEntries([...entries, [name, changed]]),
       )
-    yield* spoiled(inner, put)
-    if (!Array.isArray(value)) yield put(inner, `${key}\0`)
+    yield* injectNul(inner, withValue)
+    if (!Array.isArray(value)) yield withValue(inner, `${key}\0`)
   }
 }
 
@@ -31,19 +31,19 @@ for (const engine of Object.keys(engines))
   test(`U+0000 is refused in every text, key, id and parameter, on ${engine}`, async (t) => {
     const online = createOnline()
     const api = await engines[engine]!(t, { online, dashboard: true })
-    const places = new Places(api.call, online.join(api.account.accountId, api.url))
-    let tried = 0
+    const pathParameters = new Places(api.call, online.join(api.account.accountId, api.url))
+    let attempts = 0
 
     for (const route of routes) {
-      const path = await places.fill(route)
-      const what = `${route.method} ${path}`
+      const path = await pathParameters.fill(route)
+      const title = `${route.method} ${path}`
       const body = { description: 'text', ...(await bodyOf(route, api.call)) } as Body
       if (route.body !== undefined)
-        for (const bad of spoiled(body)) {
-          tried++
-          await refused(api, () => api.call(route.method, path, { body: bad }), {
+        for (const invalidBody of injectNul(body)) {
+          attempts++
+          await refused(api, () => api.call(route.method, path, { body: invalidBody }), {
             status: 400,
-            what: `${what} ${JSON.stringify(bad)}`,
+            what: `${title} ${JSON.stringify(invalidBody)}`,
           })
         }
       const send = route.body === undefined ? {} : { body }
@@ -51,9 +51,9 @@ for (const engine of Object.keys(engines))
         await refused(api, () => api.call(route.method, address, send), { status: 400, what: address })
     }
 
-    assert.ok(tried > 500, `${tried} bodies`)
-    const answer = await api.call('POST', '/ip_policies', { body: { metadata: 'a\0b' } })
-    assert.deepEqual([answer.status, answer.body.details.field], [400, 'metadata'])
+    assert.ok(attempts > 500, `${attempts} bodies`)
+    const response = await api.call('POST', '/ip_policies', { body: { metadata: 'a\0b' } })
+    assert.deepEqual([response.status, response.body.details.field], [400, 'metadata'])
     const signIn = { body: { email: 'a\0@example.com', password: 'x' } }
     assert.equal((await api.call('POST', '/dashboard/api/session', signIn)).status, 400)
     assert.equal((await api.call.create('/ip_policies', { metadata: '\\u0000' })).metadata, '\\u0000')

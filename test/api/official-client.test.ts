@@ -14,14 +14,14 @@ import {
 
 const { fresh } = await shareApi()
 
-type Made = Record<string, unknown> & { id: string }
+type ApiObject = Record<string, unknown> & { id: string }
 
 /** What services of the client have in common; its own types would bring those of browsers into every test. */
 interface Service {
-  create(body: object): Promise<Made>
-  get(id: unknown): Promise<Made>
-  update(body: object): Promise<Made>
-  list(beforeId?: unknown, limit?: string): Promise<Made[]>
+  create(body: object): Promise<ApiObject>
+  get(id: unknown): Promise<ApiObject>
+  update(body: object): Promise<ApiObject>
+  list(beforeId?: unknown, limit?: string): Promise<ApiObject[]>
   delete(id: unknown): Promise<unknown>
 }
 
@@ -74,24 +74,24 @@ const { Ngrok: Client } = createRequire(import.meta.url)('@ngrok/ngrok-api') as 
   Ngrok: new (config: { baseUrl: string; apiToken: string }) => Ngrok
 }
 
-function client(api: TestApi, baseUrl = api.url): Ngrok {
+function createOfficialClient(api: TestApi, baseUrl = api.url): Ngrok {
   return new Client({ baseUrl, apiToken: api.account.apiKey.reveal() })
 }
 
 /** The spelling that the client's arguments have. */
-function camel(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(camel)
+function toCamelCase(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(toCamelCase)
   if (typeof value !== 'object' || value === null) return value
   return Object.fromEntries(
     Object.entries(value).map(([key, inner]) => [
       key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      camel(inner),
+      toCamelCase(inner),
     ]),
   )
 }
 
 /** Every service of the client whose resource we have, and fields whose map keys the client itself garbles. */
-const SERVICES: [kind: StoredKind, of: (ngrok: Ngrok) => Service, garbled?: string[]][] = [
+const SERVICES: [kind: StoredKind, select: (ngrok: Ngrok) => Service, unsupported?: string[]][] = [
   ['agent_ingresses', (ngrok) => ngrok.agentIngresses],
   ['api_keys', (ngrok) => ngrok.apiKeys],
   ['bot_users', (ngrok) => ngrok.botUsers],
@@ -118,30 +118,33 @@ const SERVICES: [kind: StoredKind, of: (ngrok: Ngrok) => Service, garbled?: stri
   ['edges_tls', (ngrok) => ngrok.edges.edgesTls],
 ]
 
-for (const [kind, of, garbled = []] of SERVICES)
+for (const [kind, select, unsupported = []] of SERVICES)
   test(`the official client manages ${kind}`, async () => {
     const api = await fresh()
-    const service = of(client(api))
-    const sent = Object.entries(await samples[kind].create(api.call)).filter(
-      ([key]) => !garbled.includes(key),
+    const service = select(createOfficialClient(api))
+    const fields = Object.entries(await samples[kind].create(api.call)).filter(
+      ([key]) => !unsupported.includes(key),
     )
-    const body = camel(Object.fromEntries(sent)) as Body
+    const body = toCamelCase(Object.fromEntries(fields)) as Body
 
-    const made = await service.create(body)
-    assert.match(made.id, /^[a-z]+_[0-9A-Za-z]{27}$/)
-    const got = await service.get(made.id)
-    assert.deepEqual({ ...got, token: null }, { ...made, token: null })
+    const created = await service.create(body)
+    assert.match(created.id, /^[a-z]+_[0-9A-Za-z]{27}$/)
+    const fetched = await service.get(created.id)
+    assert.deepEqual({ ...fetched, token: null }, { ...created, token: null })
     const change = Object.entries((await samples[kind].update?.(api.call)) ?? {}).filter(
-      ([key]) => !garbled.includes(key),
+      ([key]) => !unsupported.includes(key),
     )
-    const updated = await service.update({ id: made.id, ...(camel(Object.fromEntries(change)) as Body) })
-    assert.equal(updated.id, made.id)
+    const updatedObject = await service.update({
+      id: created.id,
+      ...(toCamelCase(Object.fromEntries(change)) as Body),
+    })
+    assert.equal(updatedObject.id, created.id)
     if ('description' in body)
-      assert.equal((await service.update({ id: made.id, description: '' })).description, '')
-    const listed = await service.list()
-    assert.ok(listed.some(({ id }) => id === made.id))
-    assert.deepEqual(await service.delete(made.id), {})
-    await assert.rejects(service.get(made.id), (error: Record<string, unknown>) => {
+      assert.equal((await service.update({ id: created.id, description: '' })).description, '')
+    const items = await service.list()
+    assert.ok(items.some(({ id }) => id === created.id))
+    assert.deepEqual(await service.delete(created.id), {})
+    await assert.rejects(service.get(created.id), (error: Record<string, unknown>) => {
       assert.equal(error.statusCode, 404)
       assert.match(String(error.errorCode), /^ERR_NGROK_\d+$/)
       assert.match(String((error.details as Map<string, string>).get('operationId')), /^op_/)
@@ -151,20 +154,20 @@ for (const [kind, of, garbled = []] of SERVICES)
 
 test('the official client pages through long lists', async () => {
   const api = await fresh()
-  const made: string[] = []
-  for (let count = 0; count < 7; count++) made.unshift((await api.call.create('/ip_policies', {})).id)
+  const created: string[] = []
+  for (let count = 0; count < 7; count++) created.unshift((await api.call.create('/ip_policies', {})).id)
 
-  const listed = await client(api).ipPolicies.list(undefined, '2')
+  const items = await createOfficialClient(api).ipPolicies.list(undefined, '2')
 
   assert.deepEqual(
-    listed.map(({ id }) => id),
-    made,
+    items.map(({ id }) => id),
+    created,
   )
 })
 
 test('the official client manages event destinations and sources in its own names', async () => {
   const api = await fresh()
-  const { eventDestinations, eventSubscriptions, eventSources } = client(api)
+  const { eventDestinations, eventSubscriptions, eventSources } = createOfficialClient(api)
   const datadog = { apiKey: 'k', ddtags: 'a:b', service: 'web', ddsite: 'datadoghq.com' }
 
   const monitoring = await eventDestinations.create({ format: 'json', target: { datadog } })
@@ -178,29 +181,29 @@ test('the official client manages event destinations and sources in its own name
     },
   })
 
-  const shown = (await eventDestinations.get(monitoring.id)).target as Record<string, Body | null>
-  assert.equal(shown.datadog!.ddsite, 'datadoghq.com')
-  assert.ok(!('monitoring' in shown))
+  const fetched = (await eventDestinations.get(monitoring.id)).target as Record<string, Body | null>
+  assert.equal(fetched.datadog!.ddsite, 'datadoghq.com')
+  assert.ok(!('monitoring' in fetched))
   const { auth } = (kinesis.target as { kinesis: { auth: { creds: Body } } }).kinesis
   assert.deepEqual(auth.creds, { awsAccessKeyId: 'AKIA', awsSecretAccessKey: null })
-  const ours = (await api.call('GET', `/event_destinations/${monitoring.id}`)).body.target
-  assert.equal(ours.monitoring.ddsite, 'datadoghq.com')
-  assert.ok(!('datadog' in ours))
+  const ownTarget = (await api.call('GET', `/event_destinations/${monitoring.id}`)).body.target
+  assert.equal(ownTarget.monitoring.ddsite, 'datadoghq.com')
+  assert.ok(!('datadog' in ownTarget))
 
   const subscription = await eventSubscriptions.create({ destinationIds: [kinesis.id] })
-  const place = { subscriptionId: subscription.id, type: 'ip_policy_created.v0' }
-  assert.equal((await eventSources.create(place)).type, place.type)
-  assert.equal((await eventSources.update(place)).type, place.type)
-  assert.equal((await eventSources.get(place)).type, place.type)
-  const listed = (await eventSources.list(place)) as unknown as { sources: Body[] }
-  assert.equal(listed.sources.length, 1)
-  assert.deepEqual(await eventSources.delete(place), {})
+  const key = { subscriptionId: subscription.id, type: 'ip_policy_created.v0' }
+  assert.equal((await eventSources.create(key)).type, key.type)
+  assert.equal((await eventSources.update(key)).type, key.type)
+  assert.equal((await eventSources.get(key)).type, key.type)
+  const items = (await eventSources.list(key)) as unknown as { sources: Body[] }
+  assert.equal(items.sources.length, 1)
+  assert.deepEqual(await eventSources.delete(key), {})
   assert.equal((await eventDestinations.list()).length, 2)
 })
 
 test('the official client manages HTTPS routes', async () => {
   const api = await fresh()
-  const { edges } = client(api)
+  const { edges } = createOfficialClient(api)
   const edge = await edges.edgesHttps.create({})
 
   const route = await edges.edgesHttpsRoutes.create({
@@ -210,23 +213,23 @@ test('the official client manages HTTPS routes', async () => {
     compression: { enabled: true },
   })
 
-  const place = { edgeId: edge.id, id: route.id }
-  assert.equal((await edges.edgesHttpsRoutes.get(place)).match, '/')
-  const updated = await edges.edgesHttpsRoutes.update({
+  const key = { edgeId: edge.id, id: route.id }
+  assert.equal((await edges.edgesHttpsRoutes.get(key)).match, '/')
+  const updatedObject = await edges.edgesHttpsRoutes.update({
     edgeId: edge.id,
     id: route.id,
     description: 'x',
   })
-  assert.equal(updated.description, 'x')
-  assert.equal((updated.compression as Body).enabled, true)
-  const shown = (await edges.edgesHttps.get(edge.id)) as unknown as { routes: Body[] }
-  assert.deepEqual([shown.routes[0]!.policy, shown.routes[0]!.trafficPolicy], [null, null])
-  assert.deepEqual(await edges.edgesHttpsRoutes.delete(place), {})
+  assert.equal(updatedObject.description, 'x')
+  assert.equal((updatedObject.compression as Body).enabled, true)
+  const fetched = (await edges.edgesHttps.get(edge.id)) as unknown as { routes: Body[] }
+  assert.deepEqual([fetched.routes[0]!.policy, fetched.routes[0]!.trafficPolicy], [null, null])
+  assert.deepEqual(await edges.edgesHttpsRoutes.delete(key), {})
 })
 
 test('the official client manages every module', async () => {
   const api = await fresh()
-  const modules = client(api).edgeModules
+  const modules = createOfficialClient(api).edgeModules
   const https = await create(api.call, 'edges_https')
   const route = await api.call.create(`/edges/https/${https.id}/routes`, {
     match_type: 'path_prefix',
@@ -234,37 +237,37 @@ test('the official client manages every module', async () => {
   })
   const tls = await api.call.create('/edges/tls', { tls_termination: { terminate_at: 'edge' } })
   const tcp = await api.call.create('/edges/tcp', {})
-  const tried = new Set<string>()
+  const modulesTested = new Set<string>()
   for (const [name, service] of Object.entries(modules)) {
-    const [, holder = '', module = ''] = /^(httpsEdge|edgeRoute|tcpEdge|tlsEdge)(.+)Module$/.exec(name) ?? []
-    const snake = module.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).slice(1)
-    const key = snake === 'o_auth' ? 'oauth' : snake
+    const [, scope = '', module = ''] = /^(httpsEdge|edgeRoute|tcpEdge|tlsEdge)(.+)Module$/.exec(name) ?? []
+    const snakeCase = module.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`).slice(1)
+    const key = snakeCase === 'o_auth' ? 'oauth' : snakeCase
     const sample = moduleSamples[key]
     assert.ok(sample, `${name}: there is no module ${key}`)
-    const body = camel(await sample(api.call)) as Body
-    if (holder === 'httpsEdge') delete body.terminateAt
-    const id = { httpsEdge: https.id, edgeRoute: route.id, tcpEdge: tcp.id, tlsEdge: tls.id }[holder]
-    const place = holder === 'edgeRoute' ? { edgeId: https.id, id } : id
-    const argument = holder === 'edgeRoute' ? { edgeId: https.id, id, module: body } : { id, module: body }
+    const body = toCamelCase(await sample(api.call)) as Body
+    if (scope === 'httpsEdge') delete body.terminateAt
+    const id = { httpsEdge: https.id, edgeRoute: route.id, tcpEdge: tcp.id, tlsEdge: tls.id }[scope]
+    const selector = scope === 'edgeRoute' ? { edgeId: https.id, id } : id
+    const argument = scope === 'edgeRoute' ? { edgeId: https.id, id, module: body } : { id, module: body }
 
-    const replaced = await service.replace(argument)
+    const settings = await service.replace(argument)
 
-    assert.equal(replaced.enabled, false, name)
-    assert.deepEqual(await service.get(place), replaced, name)
-    if (name !== 'tlsEdgeTlsTerminationModule') assert.deepEqual(await service.delete(place), {}, name)
-    tried.add(name)
+    assert.equal(settings.enabled, false, name)
+    assert.deepEqual(await service.get(selector), settings, name)
+    if (name !== 'tlsEdgeTlsTerminationModule') assert.deepEqual(await service.delete(selector), {}, name)
+    modulesTested.add(name)
   }
-  assert.equal(tried.size, 20)
+  assert.equal(modulesTested.size, 20)
 })
 
 test('the official client commands agents and sees what is online', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
   const { session, tunnel, endpoint } = online.join(api.account.accountId, api.url)
-  const ngrok = client(api)
+  const ngrok = createOfficialClient(api)
 
-  const [listed] = await ngrok.tunnelSessions.list()
-  assert.equal(listed!.id, session)
+  const [item] = await ngrok.tunnelSessions.list()
+  assert.equal(item!.id, session)
   assert.equal((await ngrok.tunnelSessions.get(session)).transport, 'ngrok/v2')
   assert.deepEqual(await ngrok.tunnelSessions.restart(session), {})
   assert.deepEqual(await ngrok.tunnelSessions.stop(session), {})
@@ -281,7 +284,7 @@ test('the official client commands agents and sees what is online', async (t) =>
 test('the official client detaches certificates, and takes a base address that ends in a slash', async () => {
   const api = await fresh()
   const { leaf } = await certificates()
-  const { reservedDomains, tlsCertificates } = client(api, `${api.url}/`)
+  const { reservedDomains, tlsCertificates } = createOfficialClient(api, `${api.url}/`)
   const certificate = await tlsCertificates.create({
     certificatePem: leaf.cert,
     privateKeyPem: leaf.key,

@@ -8,7 +8,7 @@ import { createOnline } from '../support/online.ts'
 import { createRandom, type Random } from '../support/random.ts'
 import { type Body, create, type StoredKind, samples } from '../support/samples.ts'
 
-interface Described {
+interface Operation {
   operationId: string
   tags: [string]
   parameters: { name: string; in: string }[]
@@ -17,27 +17,27 @@ interface Described {
 }
 
 /** One call of the document, ready to be made at random. */
-interface Callable extends Described {
+interface ApiOperation extends Operation {
   readonly method: string
   readonly path: string
 }
 
-const factor = Number(process.env.CALLS_FACTOR ?? 1)
-const CALLS = { SQLite: 1500 * factor, PostgreSQL: 500 * factor }
+const callsFactor = Number(process.env.CALLS_FACTOR ?? 1)
+const CALLS = { SQLite: 1500 * callsFactor, PostgreSQL: 500 * callsFactor }
 const PROBLEM: Schema = { $ref: '#/components/schemas/Problem' }
-const JUNK = ['x', '%00', '..', 'é', '%2f', '0', 'null', ' ', 'a'.repeat(300)]
+const INVALID_IDS = ['x', '%00', '..', 'é', '%2f', '0', 'null', ' ', 'a'.repeat(300)]
 
 /** Ids that exist, by the tag they were made under; and those that were deleted. */
-class Known {
+class ObjectPool {
   readonly byTag = new Map<string, string[]>()
   readonly deleted = new Set<string>()
   /** The edge of each route. */
   readonly edges = new Map<string, string>()
 
-  add(tag: string, made: Body): void {
-    if (typeof made.id !== 'string') return
-    this.byTag.set(tag, [...(this.byTag.get(tag) ?? []), made.id])
-    if (typeof made.edge_id === 'string') this.edges.set(made.id, made.edge_id)
+  add(tag: string, created: Body): void {
+    if (typeof created.id !== 'string') return
+    this.byTag.set(tag, [...(this.byTag.get(tag) ?? []), created.id])
+    if (typeof created.edge_id === 'string') this.edges.set(created.id, created.edge_id)
   }
 
   drop(id: string): void {
@@ -45,11 +45,11 @@ class Known {
     for (const [tag, ids] of this.byTag)
       this.byTag.set(
         tag,
-        ids.filter((each) => each !== id),
+        ids.filter((existing) => existing !== id),
       )
   }
 
-  get all(): string[] {
+  get recent(): string[] {
     return [...this.byTag.values()].flat().slice(-60)
   }
 }
@@ -57,8 +57,8 @@ class Known {
 class Fuzzer {
   readonly #random: Random
   readonly #api: TestApi
-  readonly #known = new Known()
-  readonly #calls: Callable[]
+  readonly #pool = new ObjectPool()
+  readonly #calls: ApiOperation[]
   readonly #ajv: Ajv
   readonly #validators = new Map<Schema, ValidateFunction>()
   readonly statuses = new Map<number, number>()
@@ -69,10 +69,10 @@ class Fuzzer {
     this.#api = api
     this.#ajv = new Ajv({ strict: false, validateFormats: false })
     this.#ajv.addSchema({ $id: 'openapi', components: document.components })
-    this.#calls = Object.entries(document.paths as Record<string, Record<string, Described>>).flatMap(
+    this.#calls = Object.entries(document.paths as Record<string, Record<string, Operation>>).flatMap(
       ([path, methods]) =>
-        Object.entries(methods).map(([method, described]) => ({
-          ...described,
+        Object.entries(methods).map(([method, operation]) => ({
+          ...operation,
           method: method.toUpperCase(),
           path,
         })),
@@ -83,8 +83,8 @@ class Fuzzer {
     return this.#calls.map(({ operationId }) => operationId)
   }
 
-  keep(tag: string, made: Body): void {
-    this.#known.add(tag, made)
+  add(tag: string, created: Body): void {
+    this.#pool.add(tag, created)
   }
 
   async step(): Promise<void> {
@@ -98,23 +98,23 @@ class Fuzzer {
     if (random.below(50) === 0) options.headers = { 'content-type': random.pick(['text/plain', 'x', '']) }
     if (random.below(50) === 0) options.key = random.pick(['', 'x', `${'0'.repeat(27)}_${'0'.repeat(43)}`])
     const client = random.below(20) === 0 ? this.#api.strange : this.#api.call
-    const answer = await client(call.method, path, options)
-    this.#check(call, path, answer, `${call.method} ${path} ${JSON.stringify(body)?.slice(0, 500)}`)
+    const response = await client(call.method, path, options)
+    this.#check(call, path, response, `${call.method} ${path} ${JSON.stringify(body)?.slice(0, 500)}`)
   }
 
-  #fill({ path, tags, parameters }: Callable): string {
+  #fill({ path, tags, parameters }: ApiOperation): string {
     const random = this.#random
-    const own = this.#known.byTag.get(tags[0]) ?? []
-    const id = own.length > 0 && random.below(10) < 8 ? random.pick(own) : this.#elsewhere()
-    const filled = path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
+    const ownIds = this.#pool.byTag.get(tags[0]) ?? []
+    const id = ownIds.length > 0 && random.below(10) < 8 ? random.pick(ownIds) : this.#otherId()
+    const filledPath = path.replace(/\{([a-z_]+)\}/g, (_, name: string) => {
       if (name === 'type') return random.pick(['ip_policy_created.v0', 'http_request_complete.v0', 'x'])
       if (name !== 'edge_id') return id
-      const edges = this.#known.byTag.get('edges_https') ?? ['x']
-      return (path.endsWith('/routes') ? undefined : this.#known.edges.get(id)) ?? random.pick(edges)
+      const edges = this.#pool.byTag.get('edges_https') ?? ['x']
+      return (path.endsWith('/routes') ? undefined : this.#pool.edges.get(id)) ?? random.pick(edges)
     })
     const paged = parameters.some((parameter) => parameter.in === 'query')
-    if (!paged || random.below(2) === 0) return filled
-    const ids = this.#known.byTag.get(tags[0]) ?? ['x']
+    if (!paged || random.below(2) === 0) return filledPath
+    const ids = this.#pool.byTag.get(tags[0]) ?? ['x']
     const query = random.pick([
       'limit=1',
       'limit=100',
@@ -124,60 +124,61 @@ class Fuzzer {
       'limit=2&limit=3',
       'before',
     ])
-    return `${filled}?${query === 'before' ? `before_id=${random.pick(ids)}` : query}`
+    return `${filledPath}?${query === 'before' ? `before_id=${random.pick(ids)}` : query}`
   }
 
-  #elsewhere(): string {
-    const { all } = this.#known
-    return this.#random.below(2) === 0 && all.length > 0
-      ? this.#random.pick(all)
-      : encodeURI(this.#random.pick(JUNK))
+  #otherId(): string {
+    const { recent } = this.#pool
+    return this.#random.below(2) === 0 && recent.length > 0
+      ? this.#random.pick(recent)
+      : encodeURI(this.#random.pick(INVALID_IDS))
   }
 
-  async #body({ requestBody, operationId, tags, method }: Callable): Promise<unknown> {
+  async #body({ requestBody, operationId, tags, method }: ApiOperation): Promise<unknown> {
     if (requestBody === undefined) return method === 'DELETE' && this.#random.below(60) === 0 ? {} : undefined
     const { schema } = requestBody.content['application/json']
-    const made = generate(this.#random, schema, this.#known.all)
+    const created = generate(this.#random, schema, this.#pool.recent)
     // A good creation now and then, with some of it spoiled or not, so that there is something to act on.
-    if (!operationId.endsWith('.create') || !(tags[0] in samples) || this.#random.below(3) === 0) return made
-    if (operationId.includes('.sources.')) return made
-    const good = await samples[tags[0] as StoredKind].create(this.#api.call)
-    const spoil = this.#random.below(2) === 0 && typeof made === 'object' && made !== null
-    const [name] = spoil ? Object.keys(made) : []
-    return name === undefined ? good : { ...good, [name]: (made as Body)[name] }
+    if (!operationId.endsWith('.create') || !(tags[0] in samples) || this.#random.below(3) === 0)
+      return created
+    if (operationId.includes('.sources.')) return created
+    const sampleBody = await samples[tags[0] as StoredKind].create(this.#api.call)
+    const mutates = this.#random.below(2) === 0 && typeof created === 'object' && created !== null
+    const [name] = mutates ? Object.keys(created) : []
+    return name === undefined ? sampleBody : { ...sampleBody, [name]: (created as Body)[name] }
   }
 
-  #check(call: Callable, path: string, answer: Answer, what: string): void {
+  #check(call: ApiOperation, path: string, answer: Answer, request: string): void {
     const { status, body } = answer
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
-    const told = `${what} -> ${status} ${JSON.stringify(body).slice(0, 800)}`
-    assert.ok(status < 500, told)
+    const context = `${request} -> ${status} ${JSON.stringify(body).slice(0, 800)}`
+    assert.ok(status < 500, context)
     const response = call.responses[String(status)]
     if (status < 400) {
-      assert.ok(response, `${told}: a status the document does not have`)
+      assert.ok(response, `${context}: a status the document does not have`)
       const schema = response.content?.['application/json'].schema
-      if (schema === undefined) assert.equal(body, '', told)
-      else this.#fits(schema, body, told)
+      if (schema === undefined) assert.equal(body, '', context)
+      else this.#assertSchema(schema, body, context)
       this.succeeded.add(call.operationId)
     } else {
-      this.#fits(PROBLEM, body, told)
-      assert.equal(body.status_code, status, told)
+      this.#assertSchema(PROBLEM, body, context)
+      assert.equal(body.status_code, status, context)
     }
     const id = path.split('?')[0]!.split('/').at(-1)!
-    const aboutOne = call.path.endsWith('/{id}')
-    if (aboutOne && this.#known.deleted.has(id)) assert.ok(status >= 400, `${told}: it was deleted`)
-    if (status === 201 && call.path.split('/').at(-1) !== 'sources') this.#known.add(call.tags[0], body)
-    if (status === 204 && aboutOne) this.#known.drop(id)
+    const isSingle = call.path.endsWith('/{id}')
+    if (isSingle && this.#pool.deleted.has(id)) assert.ok(status >= 400, `${context}: it was deleted`)
+    if (status === 201 && call.path.split('/').at(-1) !== 'sources') this.#pool.add(call.tags[0], body)
+    if (status === 204 && isSingle) this.#pool.drop(id)
   }
 
-  #fits(schema: Schema, body: unknown, told: string): void {
+  #assertSchema(schema: Schema, body: unknown, context: string): void {
     let validate = this.#validators.get(schema)
     if (validate === undefined) {
       const absolute = JSON.stringify(schema).replaceAll('#/components', 'openapi#/components')
       validate = this.#ajv.compile(JSON.parse(absolute) as object)
       this.#validators.set(schema, validate)
     }
-    assert.ok(validate(body), `${told}: ${JSON.stringify(validate.errors?.[0])}`)
+    assert.ok(validate(body), `${context}: ${JSON.stringify(validate.errors?.[0])}`)
   }
 }
 
@@ -189,10 +190,10 @@ async function run(t: TestContext, engine: keyof typeof CALLS): Promise<void> {
   const { body: document } = await api.call('GET', '/openapi.json')
   const fuzzer = new Fuzzer(random, api, document)
   const { session, tunnel, endpoint } = online.join(api.account.accountId, api.url)
-  fuzzer.keep('tunnel_sessions', { id: session })
-  fuzzer.keep('tunnels', { id: tunnel })
-  fuzzer.keep('endpoints', { id: endpoint })
-  for (const kind of Object.keys(samples) as StoredKind[]) fuzzer.keep(kind, await create(api.call, kind))
+  fuzzer.add('tunnel_sessions', { id: session })
+  fuzzer.add('tunnels', { id: tunnel })
+  fuzzer.add('endpoints', { id: endpoint })
+  for (const kind of Object.keys(samples) as StoredKind[]) fuzzer.add(kind, await create(api.call, kind))
 
   for (let call = 0; call < CALLS[engine]; call++) await fuzzer.step()
 

@@ -15,118 +15,118 @@ const run = promisify(execFile)
 const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
 /** Secrets put into a server, with everything it has answered along the way. */
-class Planting {
+class SecretCanaries {
   readonly #random = createRandom()
   readonly call: ApiClient
-  readonly canaries: string[] = []
+  readonly values: string[] = []
   /** Answers that must not hold any of them. */
-  readonly refusals: string[] = []
+  readonly rejections: string[] = []
   /** Not a secret: shows that the search finds what is there. */
-  readonly control = this.#word()
+  readonly control = this.#randomWord()
 
   constructor(server: ServerProcess) {
     this.call = createClient(server.url, server.apiKey)
   }
 
-  #word(): string {
+  #randomWord(): string {
     return Array.from({ length: 32 }, () => this.#random.pick([...LETTERS])).join('')
   }
 
-  canary(): string {
-    const word = this.#word()
-    this.canaries.push(word)
+  create(): string {
+    const word = this.#randomWord()
+    this.values.push(word)
     return word
   }
 
   /** The same request spoiled in ways that make the API complain about it. */
-  async refused(method: string, path: string, body: Body): Promise<void> {
-    const spoiled: Parameters<ApiClient>[2][] = [
+  async expectRejections(method: string, path: string, body: Body): Promise<void> {
+    const invalid: Parameters<ApiClient>[2][] = [
       { body: { ...body, no_such: 1 } },
       { raw: `${JSON.stringify(body)}x` },
       { raw: JSON.stringify(body).slice(0, -1) },
       { raw: JSON.stringify(body), headers: { 'content-type': 'text/plain' } },
       { body, headers: { 'ngrok-version': '3' } },
     ]
-    for (const options of spoiled) {
-      const answer = await this.call(method, path, options)
-      assert.ok(answer.status >= 400 && answer.status < 500, JSON.stringify(answer.body))
-      this.refusals.push(JSON.stringify(answer.body))
+    for (const options of invalid) {
+      const response = await this.call(method, path, options)
+      assert.ok(response.status >= 400 && response.status < 500, JSON.stringify(response.body))
+      this.rejections.push(JSON.stringify(response.body))
     }
   }
 }
 
-async function plantTokens(planting: Planting): Promise<void> {
-  const { call } = planting
+async function plantTokens(canaries: SecretCanaries): Promise<void> {
+  const { call } = canaries
   for (const path of ['/api_keys', '/credentials'])
     for (let count = 0; count < 30; count++) {
       const { id, token } = await call.create(path, {})
-      planting.canaries.push(token.split('_')[1])
+      canaries.values.push(token.split('_')[1])
       if (count % 10 === 0) await call('GET', path, { key: token })
       if (count % 7 === 0) await call('DELETE', `${path}/${id}`)
-      const wrong = await call('GET', '/api_keys', { key: `${token.slice(0, -1)}!` })
-      planting.refusals.push(JSON.stringify(wrong.body))
+      const response = await call('GET', '/api_keys', { key: `${token.slice(0, -1)}!` })
+      canaries.rejections.push(JSON.stringify(response.body))
     }
 }
 
-async function plantModules(planting: Planting): Promise<void> {
-  const { call } = planting
-  const edge = await call.create('/edges/https', { metadata: planting.control })
+async function plantModules(canaries: SecretCanaries): Promise<void> {
+  const { call } = canaries
+  const edge = await call.create('/edges/https', { metadata: canaries.control })
   for (let count = 0; count < 7; count++) {
     const routes = `/edges/https/${edge.id}/routes`
     const secrets = {
-      oidc: { issuer: 'https://id.example.com', client_id: 'me', client_secret: planting.canary() },
-      webhook_verification: { provider: 'github', secret: planting.canary() },
+      oidc: { issuer: 'https://id.example.com', client_id: 'me', client_secret: canaries.create() },
+      webhook_verification: { provider: 'github', secret: canaries.create() },
     }
     const route = { match_type: 'path_prefix', match: `/${count}`, ...secrets }
     const { id } = await call.create(routes, route)
-    await planting.refused('POST', routes, route)
-    await planting.refused('PUT', `${routes}/${id}/oidc`, secrets.oidc)
-    const github = { client_id: 'me', client_secret: planting.canary() }
-    await planting.refused('PUT', `${routes}/${id}/oauth`, { provider: { github } })
-    const both = await call('PUT', `${routes}/${id}/oauth`, { body: { provider: { github } } })
-    assert.equal(both.status, 400, 'two log-ins')
-    planting.refusals.push(JSON.stringify(both.body))
+    await canaries.expectRejections('POST', routes, route)
+    await canaries.expectRejections('PUT', `${routes}/${id}/oidc`, secrets.oidc)
+    const github = { client_id: 'me', client_secret: canaries.create() }
+    await canaries.expectRejections('PUT', `${routes}/${id}/oauth`, { provider: { github } })
+    const response = await call('PUT', `${routes}/${id}/oauth`, { body: { provider: { github } } })
+    assert.equal(response.status, 400, 'two log-ins')
+    canaries.rejections.push(JSON.stringify(response.body))
     await call('PUT', `${routes}/${id}/oauth`, { body: { enabled: false, provider: { github } } })
     if (count % 3 === 0) await call('DELETE', `${routes}/${id}`)
   }
 }
 
-async function plantDestinations(planting: Planting): Promise<void> {
-  const { call } = planting
+async function plantDestinations(canaries: SecretCanaries): Promise<void> {
+  const { call } = canaries
   for (let count = 0; count < 6; count++) {
-    const creds = { cloud_access_key_id: 'AKIA', cloud_secret_access_key: planting.canary() }
+    const creds = { cloud_access_key_id: 'AKIA', cloud_secret_access_key: canaries.create() }
     const arn = 'arn:aws:kinesis:us-east-1:123456789012:stream/x'
     for (const target of [
       { kinesis: { auth: { creds }, stream_arn: arn } },
-      { monitoring: { api_key: planting.canary() } },
-      { webhook: { url: 'https://example.com/hook', secret: planting.canary() } },
+      { monitoring: { api_key: canaries.create() } },
+      { webhook: { url: 'https://example.com/hook', secret: canaries.create() } },
     ]) {
-      const made = await call.create('/event_destinations', { target })
+      const created = await call.create('/event_destinations', { target })
       // These are never shown, not even to their owner.
-      planting.refusals.push(JSON.stringify(made))
-      planting.refusals.push(JSON.stringify((await call('GET', '/event_destinations')).body))
-      await planting.refused('POST', '/event_destinations', { target })
-      await planting.refused('PATCH', `/event_destinations/${made.id}`, { target })
+      canaries.rejections.push(JSON.stringify(created))
+      canaries.rejections.push(JSON.stringify((await call('GET', '/event_destinations')).body))
+      await canaries.expectRejections('POST', '/event_destinations', { target })
+      await canaries.expectRejections('PATCH', `/event_destinations/${created.id}`, { target })
     }
   }
 }
 
-async function plantKeys(planting: Planting): Promise<void> {
-  const { call } = planting
+async function plantKeys(canaries: SecretCanaries): Promise<void> {
+  const { call } = canaries
   const { ca } = await certificates()
   const leaf = await ca.issue('secret.example.com')
   const body = { certificate_pem: leaf.cert, private_key_pem: leaf.key }
-  planting.canaries.push(leaf.key.split('\n')[1]!)
-  planting.refusals.push(JSON.stringify(await call.create('/tls_certificates', body)))
-  await planting.refused('POST', '/tls_certificates', body)
+  canaries.values.push(leaf.key.split('\n')[1]!)
+  canaries.rejections.push(JSON.stringify(await call.create('/tls_certificates', body)))
+  await canaries.expectRejections('POST', '/tls_certificates', body)
   const swapped = { certificate_pem: leaf.key, private_key_pem: leaf.cert }
-  planting.refusals.push(JSON.stringify((await call('POST', '/tls_certificates', { body: swapped })).body))
+  canaries.rejections.push(JSON.stringify((await call('POST', '/tls_certificates', { body: swapped })).body))
   for (const private_key_type of ['rsa', 'ecdsa', 'ed25519'])
     await call.create('/ssh_certificate_authorities', { private_key_type })
 }
 
 /** Every file below a directory, as bytes. */
-async function filesBelow(dir: string, skip: RegExp): Promise<[name: string, bytes: Buffer][]> {
+async function readFiles(dir: string, skip: RegExp): Promise<[name: string, bytes: Buffer][]> {
   const files: [string, Buffer][] = []
   for (const entry of await readdir(dir, { withFileTypes: true, recursive: true })) {
     const path = join(entry.parentPath, entry.name)
@@ -135,7 +135,7 @@ async function filesBelow(dir: string, skip: RegExp): Promise<[name: string, byt
   return files
 }
 
-async function everyAuditEvent(call: ApiClient): Promise<string> {
+async function readAuditEvents(call: ApiClient): Promise<string> {
   const pages: string[] = []
   for (let uri = '/audit_events'; uri !== null; ) {
     const { body } = await call('GET', uri)
@@ -145,45 +145,52 @@ async function everyAuditEvent(call: ApiClient): Promise<string> {
   return pages.join('\n')
 }
 
-async function check(t: TestContext, flags: string[], databaseDir: string | undefined): Promise<void> {
+async function checkNoSecrets(
+  t: TestContext,
+  flags: string[],
+  databaseDir: string | undefined,
+): Promise<void> {
   const dataDir = await tempDir(t)
   const server = await startServerProcess(t, dataDir, ['--log-level', 'debug', ...flags])
-  const planting = new Planting(server)
-  await plantTokens(planting)
-  await plantModules(planting)
-  await plantDestinations(planting)
-  await plantKeys(planting)
-  assert.ok(planting.canaries.length >= 100, `${planting.canaries.length} canaries`)
+  const canaries = new SecretCanaries(server)
+  await plantTokens(canaries)
+  await plantModules(canaries)
+  await plantDestinations(canaries)
+  await plantKeys(canaries)
+  assert.ok(canaries.values.length >= 100, `${canaries.values.length} canaries`)
 
-  const audit = await everyAuditEvent(planting.call)
-  const metrics = await planting.call('GET', '/metrics')
+  const audit = await readAuditEvents(canaries.call)
+  const metrics = await canaries.call('GET', '/metrics')
   const backup = join(await tempDir(t), 'backup.db')
   await run(adit, ['server', 'backup', backup, '--data-dir', dataDir, ...flags])
-  const proc = (name: string) => readFile(`/proc/${server.pid}/${name}`, 'latin1')
-  const places: [string, string | Buffer][] = [
+  const readProc = (name: string) => readFile(`/proc/${server.pid}/${name}`, 'latin1')
+  const contents: [string, string | Buffer][] = [
     ['the audit log', audit],
     ['the metrics', metrics.body],
-    ['what refusals say', planting.refusals.join('\n')],
-    ['the process list', `${await proc('cmdline')}${await proc('environ')}`],
+    ['what refusals say', canaries.rejections.join('\n')],
+    ['the process list', `${await readProc('cmdline')}${await readProc('environ')}`],
     ['the backup', await readFile(backup)],
-    ...(await filesBelow(dataDir, /credentials\.json$/)),
-    ...(databaseDir === undefined ? [] : await filesBelow(databaseDir, /pg_internal\.init$|postmaster/)),
+    ...(await readFiles(dataDir, /credentials\.json$/)),
+    ...(databaseDir === undefined ? [] : await readFiles(databaseDir, /pg_internal\.init$|postmaster/)),
   ]
   await server.stop()
-  places.push(['the log', server.said()])
-  places.push(...(await filesBelow(dataDir, /credentials\.json$/)))
+  contents.push(['the log', server.said()])
+  contents.push(...(await readFiles(dataDir, /credentials\.json$/)))
 
-  for (const [place, content] of places) {
-    for (const canary of planting.canaries)
-      assert.ok(!content.includes(canary), `${place} holds the secret ${canary}`)
+  for (const [source, content] of contents) {
+    for (const canary of canaries.values)
+      assert.ok(!content.includes(canary), `${source} holds the secret ${canary}`)
     // The root key of the platform stands in a file of its own, made for that.
-    if (!/\.(key|pem)$/.test(place)) assert.ok(!content.includes('PRIVATE KEY-----'), `${place} holds a key`)
+    if (!/\.(key|pem)$/.test(source))
+      assert.ok(!content.includes('PRIVATE KEY-----'), `${source} holds a key`)
   }
-  const holding = places.filter(([, content]) => content.includes(planting.control)).map(([place]) => place)
-  assert.ok(holding.includes('the backup'), 'the search finds what is there')
+  const matchingSources = contents
+    .filter(([, content]) => content.includes(canaries.control))
+    .map(([source]) => source)
+  assert.ok(matchingSources.includes('the backup'), 'the search finds what is there')
   assert.ok(
-    holding.some((place) => place.startsWith(databaseDir ?? dataDir)),
-    `the search finds what is there: ${holding}`,
+    matchingSources.some((source) => source.startsWith(databaseDir ?? dataDir)),
+    `the search finds what is there: ${matchingSources}`,
   )
   for (const [content, word] of [
     [audit, 'api_keys'],
@@ -194,9 +201,9 @@ async function check(t: TestContext, flags: string[], databaseDir: string | unde
 }
 
 test('100 secrets appear in no file, log, backup, metric, audit record or refusal, on SQLite (P41-P43)', (t) =>
-  check(t, [], undefined))
+  checkNoSecrets(t, [], undefined))
 
 test('100 secrets appear in no file, log, backup, metric, audit record or refusal, on PostgreSQL (P41-P43)', async (t) => {
   const { url, dataDir } = await freshDatabase(t)
-  await check(t, ['--database-url', url], dataDir)
+  await checkNoSecrets(t, ['--database-url', url], dataDir)
 })

@@ -11,7 +11,7 @@ import { sshPublicKey } from '../support/ssh-keys.ts'
 const { fresh } = await shareApi()
 
 /** What `ssh-keygen -L` reads in a certificate. */
-interface Read {
+interface ParsedCertificate {
   type: string
   publicKey: string
   signingKey: string
@@ -26,7 +26,7 @@ function keygen(...args: string[]): string {
   return execFileSync('ssh-keygen', args, { encoding: 'utf8', env: { ...process.env, TZ: 'UTC' } })
 }
 
-function listOf(text: string, heading: string): string[] {
+function readList(text: string, heading: string): string[] {
   const lines = text.split('\n')
   const start = lines.findIndex((line) => line.trim().startsWith(heading))
   const items: string[] = []
@@ -48,7 +48,7 @@ async function start(t: TestContext) {
   return {
     api,
     fingerprint: (publicKey: string) => keygen('-l', '-f', write(publicKey)).split(' ')[1]!,
-    read(certificate: string): Read {
+    read(certificate: string): ParsedCertificate {
       const text = keygen('-L', '-f', write(certificate))
       const line = (heading: string) => new RegExp(`${heading}: (.*)`).exec(text)?.[1] ?? ''
       return {
@@ -57,19 +57,19 @@ async function start(t: TestContext) {
         signingKey: line('Signing CA').split(' ')[1]!,
         keyId: line('Key ID').replaceAll('"', ''),
         valid: line('Valid'),
-        principals: listOf(text, 'Principals'),
-        criticalOptions: listOf(text, 'Critical Options'),
-        extensions: listOf(text, 'Extensions'),
+        principals: readList(text, 'Principals'),
+        criticalOptions: readList(text, 'Critical Options'),
+        extensions: readList(text, 'Extensions'),
       }
     },
   }
 }
 
-const bare = (time: string) => time.replace('Z', '')
+const stripZone = (time: string) => time.replace('Z', '')
 
 test('authorities have the key that was asked for, and ed25519 when nothing was', async (t) => {
   const { api, fingerprint } = await start(t)
-  for (const [body, type, words] of [
+  for (const [body, type, prefix] of [
     [{}, 'ed25519', /^ssh-ed25519 /],
     [{ private_key_type: 'ed25519' }, 'ed25519', /^ssh-ed25519 /],
     [{ private_key_type: 'rsa' }, 'rsa', /^ssh-rsa /],
@@ -80,12 +80,12 @@ test('authorities have the key that was asked for, and ed25519 when nothing was'
     [{ private_key_type: 'ecdsa', elliptic_curve: 'p384' }, 'ecdsa', /^ecdsa-sha2-nistp384 /],
     [{ private_key_type: 'ecdsa', elliptic_curve: 'p521' }, 'ecdsa', /^ecdsa-sha2-nistp521 /],
   ] as const) {
-    const made = await api.call.create('/ssh_certificate_authorities', body)
+    const created = await api.call.create('/ssh_certificate_authorities', body)
 
-    assert.equal(made.key_type, type)
-    assert.match(made.public_key, words)
-    assert.match(fingerprint(made.public_key), /^SHA256:/)
-    assert.ok(!JSON.stringify(made).includes('PRIVATE'))
+    assert.equal(created.key_type, type)
+    assert.match(created.public_key, prefix)
+    assert.match(fingerprint(created.public_key), /^SHA256:/)
+    assert.ok(!JSON.stringify(created).includes('PRIVATE'))
   }
   for (const [body, field] of [
     [{ private_key_type: 'dsa' }, 'private_key_type'],
@@ -111,7 +111,7 @@ test('a user certificate says what was asked for, in the words of ssh-keygen', a
     for (const kind of ['ed25519', 'p256', 'p384', 'p521', 'rsa'] as const) {
       const public_key = sshPublicKey(kind)
 
-      const made = await api.call.create('/ssh_user_certificates', {
+      const created = await api.call.create('/ssh_user_certificates', {
         ssh_certificate_authority_id: authority.id,
         public_key,
         principals: ['root', 'deploy'],
@@ -121,11 +121,11 @@ test('a user certificate says what was asked for, in the words of ssh-keygen', a
         valid_until: '2027-01-02T03:04:05Z',
       })
 
-      const certificate = read(made.certificate)
+      const certificate = read(created.certificate)
       assert.match(certificate.type, /user certificate/)
       assert.equal(certificate.publicKey, fingerprint(public_key).trim())
       assert.equal(certificate.signingKey, fingerprint(authority.public_key as string))
-      assert.equal(certificate.keyId, made.id)
+      assert.equal(certificate.keyId, created.id)
       assert.deepEqual(certificate.principals, ['root', 'deploy'])
       assert.deepEqual(certificate.criticalOptions, [
         'force-command /bin/date -u',
@@ -133,10 +133,10 @@ test('a user certificate says what was asked for, in the words of ssh-keygen', a
       ])
       assert.deepEqual(certificate.extensions, ['permit-X11-forwarding', 'permit-port-forwarding'])
       assert.equal(certificate.valid, 'from 2026-01-02T02:04:05 to 2027-01-02T03:04:05')
-      assert.equal(made.valid_after, '2026-01-02T02:04:05Z')
-      assert.equal(made.key_type, kind === 'rsa' || kind === 'ed25519' ? kind : 'ecdsa')
-      assert.equal(made.public_key, public_key)
-      assert.deepEqual((await api.call('GET', `/ssh_user_certificates/${made.id}`)).body, made)
+      assert.equal(created.valid_after, '2026-01-02T02:04:05Z')
+      assert.equal(created.key_type, kind === 'rsa' || kind === 'ed25519' ? kind : 'ecdsa')
+      assert.equal(created.public_key, public_key)
+      assert.deepEqual((await api.call('GET', `/ssh_user_certificates/${created.id}`)).body, created)
     }
 })
 
@@ -146,46 +146,49 @@ test('a certificate of which little was said lasts a day from now, with a termin
   const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
   const now = Date.now()
 
-  const made = await api.call.create('/ssh_user_certificates', body)
+  const created = await api.call.create('/ssh_user_certificates', body)
 
-  assert.ok(Math.abs(Date.parse(made.valid_after) - now) < 5000)
-  assert.equal(Date.parse(made.valid_until) - Date.parse(made.valid_after), 86_400_000)
-  assert.deepEqual(made.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
-  assert.deepEqual([made.principals, made.critical_options], [[], {}])
-  const certificate = read(made.certificate)
+  assert.ok(Math.abs(Date.parse(created.valid_after) - now) < 5000)
+  assert.equal(Date.parse(created.valid_until) - Date.parse(created.valid_after), 86_400_000)
+  assert.deepEqual(created.extensions, { 'permit-pty': '', 'permit-user-rc': '' })
+  assert.deepEqual([created.principals, created.critical_options], [[], {}])
+  const certificate = read(created.certificate)
   assert.deepEqual(certificate.extensions, ['permit-pty', 'permit-user-rc'])
   assert.deepEqual(
     certificate.principals,
     ['(none)'].filter(() => certificate.principals.length > 0),
   )
-  assert.equal(certificate.valid, `from ${bare(made.valid_after)} to ${bare(made.valid_until)}`)
-  const none = await api.call.create('/ssh_user_certificates', { ...body, extensions: {} })
-  assert.deepEqual(none.extensions, {})
-  assert.deepEqual(read(none.certificate).extensions, [])
+  assert.equal(
+    certificate.valid,
+    `from ${stripZone(created.valid_after)} to ${stripZone(created.valid_until)}`,
+  )
+  const withoutExtensions = await api.call.create('/ssh_user_certificates', { ...body, extensions: {} })
+  assert.deepEqual(withoutExtensions.extensions, {})
+  assert.deepEqual(read(withoutExtensions.certificate).extensions, [])
 })
 
 test('a host certificate lasts a year and carries no options', async (t) => {
   const { api, read } = await start(t)
   const authority = await api.call.create('/ssh_certificate_authorities', { private_key_type: 'rsa' })
 
-  const made = await api.call.create('/ssh_host_certificates', {
+  const created = await api.call.create('/ssh_host_certificates', {
     ssh_certificate_authority_id: authority.id,
     public_key: sshPublicKey('p256'),
     principals: ['host.example.com', '192.0.2.1'],
   })
 
-  const certificate = read(made.certificate)
+  const certificate = read(created.certificate)
   assert.match(certificate.type, /host certificate/)
   assert.deepEqual(certificate.principals, ['host.example.com', '192.0.2.1'])
   assert.deepEqual([certificate.criticalOptions, certificate.extensions], [[], []])
-  assert.equal(Date.parse(made.valid_until) - Date.parse(made.valid_after), 365 * 86_400_000)
+  assert.equal(Date.parse(created.valid_until) - Date.parse(created.valid_after), 365 * 86_400_000)
 })
 
 test('certificates that no server would take are not signed', async (t) => {
   const { api } = await start(t)
   const authority = await api.call.create('/ssh_certificate_authorities', {})
   const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
-  for (const [field, given] of [
+  for (const [field, overrides] of [
     ['public_key', { public_key: sshPublicKey('rsa1024') }],
     ['public_key', { public_key: 'ssh-dss AAAAB3NzaC1kc3M=' }],
     ['public_key', { public_key: `no-pty ${sshPublicKey()}` }],
@@ -195,16 +198,20 @@ test('certificates that no server would take are not signed', async (t) => {
     ['valid_until', { valid_after: '2030-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' }],
     ['valid_until', { valid_until: '2020-01-01T00:00:00Z' }],
   ] as const)
-    await refused(api, () => api.call('POST', '/ssh_user_certificates', { body: { ...body, ...given } }), {
-      status: 400,
-      field,
-      what: JSON.stringify(given),
-    })
-  const held = await api.call.create('/ssh_user_certificates', body)
+    await refused(
+      api,
+      () => api.call('POST', '/ssh_user_certificates', { body: { ...body, ...overrides } }),
+      {
+        status: 400,
+        field,
+        what: JSON.stringify(overrides),
+      },
+    )
+  const certificate = await api.call.create('/ssh_user_certificates', body)
   await refused(api, () => api.call('DELETE', `/ssh_certificate_authorities/${authority.id}`), {
     status: 409,
     what: 'an authority with certificates',
   })
-  assert.equal((await api.call('DELETE', `/ssh_user_certificates/${held.id}`)).status, 204)
+  assert.equal((await api.call('DELETE', `/ssh_user_certificates/${certificate.id}`)).status, 204)
   assert.equal((await api.call('DELETE', `/ssh_certificate_authorities/${authority.id}`)).status, 204)
 })

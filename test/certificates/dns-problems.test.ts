@@ -5,13 +5,13 @@ import { type NamesPlatform, startNames, until, userZone } from '../support/name
 const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
 const MINUTE = 60_000
 
-async function statusOf({ api }: NamesPlatform, id: string) {
+async function readStatus({ api }: NamesPlatform, id: string) {
   return (await api.call('GET', `/reserved_domains/${id}`)).body.certificate_management_status
 }
 
-function failed(platform: NamesPlatform, id: string) {
+function waitForFailure(platform: NamesPlatform, id: string) {
   return until('a job that has failed', async () => {
-    const { provisioning_job: job } = await statusOf(platform, id)
+    const { provisioning_job: job } = await readStatus(platform, id)
     return job.error_code && job
   })
 }
@@ -29,17 +29,17 @@ test('a CNAME that leads elsewhere is a DNS_ERROR that says where it leads, and 
     ]),
   )
   await platform.certs.runDue()
-  const before = platform.pebble.count('order')
+  const ordersBefore = platform.pebble.count('order')
 
   const domain = await reserve(platform, 'shop.example.com')
 
-  const job = await failed(platform, domain.id)
+  const job = await waitForFailure(platform, domain.id)
   assert.equal(job.error_code, 'DNS_ERROR')
   assert.match(job.msg, /points to 192\.0\.2\.80/)
   assert.ok(job.msg.includes(domain.cname_target), job.msg)
-  const wait = Date.parse(job.retries_at) - platform.clock.now()
-  assert.ok(wait > 45_000 && wait < 75_000, `the first retry comes after ${wait} ms`)
-  assert.equal(platform.pebble.count('order'), before)
+  const retryDelayMs = Date.parse(job.retries_at) - platform.clock.now()
+  assert.ok(retryDelayMs > 45_000 && retryDelayMs < 75_000, `the first retry comes after ${retryDelayMs} ms`)
+  assert.equal(platform.pebble.count('order'), ordersBefore)
 })
 
 test('a CNAME left over from another reservation proves nothing', async (t) => {
@@ -55,7 +55,7 @@ test('a CNAME left over from another reservation proves nothing', async (t) => {
 
   const domain = await reserve(platform, 'shop.example.com')
 
-  const job = await failed(platform, domain.id)
+  const job = await waitForFailure(platform, domain.id)
   assert.equal(job.error_code, 'DNS_ERROR')
   assert.match(job.msg, /target of another reserved domain/)
 })
@@ -64,10 +64,10 @@ test('an authority that cannot be reached is an INTERNAL_ERROR, and the order go
   const platform = await startNames(t)
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   await platform.certs.runDue()
-  const before = platform.pebble.count('order')
+  const ordersBefore = platform.pebble.count('order')
   platform.pebble.hook = (path) => (path.startsWith('/finalize-order/') ? 503 : undefined)
   const domain = await reserve(platform, 'shop.example.com')
-  const job = await failed(platform, domain.id)
+  const job = await waitForFailure(platform, domain.id)
 
   platform.pebble.hook = undefined
   platform.clock.offset += 2 * MINUTE
@@ -75,25 +75,25 @@ test('an authority that cannot be reached is an INTERNAL_ERROR, and the order go
 
   assert.equal(job.error_code, 'INTERNAL_ERROR')
   assert.match(job.msg, /cannot be reached/)
-  const status = await statusOf(platform, domain.id)
+  const status = await readStatus(platform, domain.id)
   assert.equal(status.provisioning_job, null)
   assert.ok(status.renews_at)
-  assert.equal(platform.pebble.count('order') - before, 1, 'the order made before the trouble was used')
+  assert.equal(platform.pebble.count('order') - ordersBefore, 1, 'the order made before the trouble was used')
 })
 
 test('when DNS is right and validation fails all the same, the fault is not the owner’s', async (t) => {
   // The responder knows no challenge, as if port 80 led to another program.
   const platform = await startNames(t, { certs: { jobs: false } })
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
-  const deaf = await platform.node({ jobs: true })
-  const answers = platform.certs.challenge
+  const secondNode = await platform.node({ jobs: true })
+  const originalChallenge = platform.certs.challenge
   Object.assign(platform.certs, { challenge: () => undefined })
-  Object.assign(deaf, { challenge: () => undefined })
+  Object.assign(secondNode, { challenge: () => undefined })
 
   const domain = await reserve(platform, 'shop.example.com')
-  const job = await failed(platform, domain.id)
+  const job = await waitForFailure(platform, domain.id)
 
-  Object.assign(platform.certs, { challenge: answers })
+  Object.assign(platform.certs, { challenge: originalChallenge })
   assert.equal(job.error_code, 'INTERNAL_ERROR')
   assert.match(job.msg, /refused a certificate for shop\.example\.com/)
 })
@@ -104,8 +104,8 @@ test('no more than four validations of a name fail in an hour, also when it is r
   await platform.certs.runDue()
   Object.assign(platform.certs, { challenge: () => undefined })
   let domain = await reserve(platform, 'shop.example.com')
-  await failed(platform, domain.id)
-  const before = platform.pebble.count('order')
+  await waitForFailure(platform, domain.id)
+  const ordersBefore = platform.pebble.count('order')
   const start = platform.clock.offset
 
   for (let step = 0; step < 16; step += 1) {
@@ -116,15 +116,15 @@ test('no more than four validations of a name fail in an hour, also when it is r
     platform.clock.offset += 3 * MINUTE
     await platform.certs.runDue()
   }
-  const inAnHour = platform.pebble.count('order') - before + 1
-  const job = await failed(platform, domain.id)
+  const ordersInAnHour = platform.pebble.count('order') - ordersBefore + 1
+  const job = await waitForFailure(platform, domain.id)
   platform.clock.offset = start + 62 * MINUTE
   await platform.certs.runDue()
 
-  assert.equal(inAnHour, 4)
-  const retries = Date.parse(job.retries_at) - Date.now() - start
-  assert.ok(retries > 55 * MINUTE, `it is tried again after ${retries / MINUTE} min`)
-  assert.ok(platform.pebble.count('order') - before >= 4, 'after the hour it goes on')
+  assert.equal(ordersInAnHour, 4)
+  const retryDelayMs = Date.parse(job.retries_at) - Date.now() - start
+  assert.ok(retryDelayMs > 55 * MINUTE, `it is tried again after ${retryDelayMs / MINUTE} min`)
+  assert.ok(platform.pebble.count('order') - ordersBefore >= 4, 'after the hour it goes on')
 })
 
 test('without an ACME directory the status says so and what to set', async (t) => {
@@ -142,8 +142,8 @@ test('without an ACME directory the status says so and what to set', async (t) =
     assert.match(status.provisioning_job.msg, /no ACME directory is configured.*--acme-directory/)
     assert.equal(status.provisioning_job.retries_at, null)
   }
-  const served = await platform.certs.lookup('shop.example.com')
-  assert.match(served!.certPem, /BEGIN CERTIFICATE/)
+  const certificate = await platform.certs.lookup('shop.example.com')
+  assert.match(certificate!.certPem, /BEGIN CERTIFICATE/)
 })
 
 test('what waited while automatic certificates were off is issued once they are on', async (t) => {
@@ -154,5 +154,5 @@ test('what waited while automatic certificates were off is issued once they are 
 
   await platform.node({ acme: { directory: platform.pebble.directory } })
 
-  await until('the certificate', async () => (await statusOf(platform, domain.id)).renews_at)
+  await until('the certificate', async () => (await readStatus(platform, domain.id)).renews_at)
 })

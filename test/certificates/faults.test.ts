@@ -10,13 +10,13 @@ import { PATHS } from '../support/pebble.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
 const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
-const everyName = userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }])
+const wildcardZone = userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }])
 
 async function reserve({ api }: NamesPlatform, domain: string) {
   return api.call.create('/reserved_domains', { domain, certificate_management_policy: ECDSA })
 }
 
-function issued({ api }: NamesPlatform, id: string, milliseconds?: number) {
+function waitForCertificate({ api }: NamesPlatform, id: string, milliseconds?: number) {
   return until(
     `a certificate for ${id}`,
     async () => {
@@ -29,17 +29,17 @@ function issued({ api }: NamesPlatform, id: string, milliseconds?: number) {
 
 test('half of all nonces rejected makes no difference', async (t) => {
   const platform = await startNames(t, { pebble: { rejectNonces: 50 } })
-  platform.serve(everyName)
+  platform.serve(wildcardZone)
 
   const domain = await reserve(platform, 'shop.example.com')
 
-  await issued(platform, domain.id)
+  await waitForCertificate(platform, domain.id)
   assert.equal(platform.pebble.count('order'), 2, 'one for the domain, one for the platform itself')
 })
 
 test('every third answer a server error and slow validation only take longer', async (t) => {
   const platform = await startNames(t, { pebble: { sleepSeconds: 2 } })
-  platform.serve(everyName)
+  platform.serve(wildcardZone)
   await platform.certs.runDue()
   let requests = 0
   platform.pebble.hook = (path) => {
@@ -49,41 +49,41 @@ test('every third answer a server error and slow validation only take longer', a
 
   const domain = await reserve(platform, 'shop.example.com')
 
-  await issued(platform, domain.id, 40_000)
+  await waitForCertificate(platform, domain.id, 40_000)
 })
 
 test('fifty names at once all get their certificate, each with one order, from a stumbling authority', async (t) => {
   const platform = await startNames(t, { pebble: { rejectNonces: 50 } })
-  platform.serve(everyName)
+  platform.serve(wildcardZone)
   await platform.certs.runDue()
-  const before = platform.pebble.count('order')
+  const ordersBefore = platform.pebble.count('order')
   let requests = 0
   platform.pebble.hook = (path) => {
     requests += 1
     return requests % 20 === 0 && path !== PATHS.order ? 500 : undefined
   }
-  let longest = 0
-  let last = performance.now()
-  const pulse = setInterval(() => {
-    longest = Math.max(longest, performance.now() - last)
-    last = performance.now()
+  let longestBlockMs = 0
+  let lastTick = performance.now()
+  const timer = setInterval(() => {
+    longestBlockMs = Math.max(longestBlockMs, performance.now() - lastTick)
+    lastTick = performance.now()
   }, 5)
-  t.after(() => clearInterval(pulse))
+  t.after(() => clearInterval(timer))
 
   const domains = await Promise.all(
     Array.from({ length: 50 }, (_, n) => reserve(platform, `name-${n}.example.com`)),
   )
-  for (const domain of domains) await issued(platform, domain.id, 120_000)
+  for (const domain of domains) await waitForCertificate(platform, domain.id, 120_000)
 
-  assert.equal(platform.pebble.count('order') - before, 50)
-  assert.ok(longest < 1000, `nothing else ran for ${Math.round(longest)} ms`)
+  assert.equal(platform.pebble.count('order') - ordersBefore, 50)
+  assert.ok(longestBlockMs < 1000, `nothing else ran for ${Math.round(longestBlockMs)} ms`)
 })
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const)
   test(`two nodes on one ${engine} store never order twice`, async (t) => {
     const url = engine === 'PostgreSQL' ? (await freshDatabase(t)).url : undefined
     const platform = await startNames(t, url === undefined ? {} : { databaseUrl: url })
-    platform.serve(everyName)
+    platform.serve(wildcardZone)
     await platform.certs.runDue()
     // On PostgreSQL the second node has connections of its own, as it would on another machine.
     const store =
@@ -98,18 +98,18 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
           })
     if (store !== platform.api.store) t.after(() => store.close())
     const second = await platform.node({ store })
-    const before = platform.pebble.count('order')
+    const ordersBefore = platform.pebble.count('order')
 
     const domains = await Promise.all(
       Array.from({ length: 12 }, (_, n) => reserve(platform, `name-${n}.example.com`)),
     )
-    for (const domain of domains) await issued(platform, domain.id, 30_000)
+    for (const domain of domains) await waitForCertificate(platform, domain.id, 30_000)
     await until('the other node has heard of them', async () => {
       const served = await Promise.all(domains.map(({ domain }) => second.lookup(domain)))
-      return served.every((each) => each?.version.startsWith('cert_'))
+      return served.every((certificate) => certificate?.version.startsWith('cert_'))
     })
 
-    assert.equal(platform.pebble.count('order') - before, 12)
+    assert.equal(platform.pebble.count('order') - ordersBefore, 12)
     const certificates = await rowsOf(platform.api.store, 'tls_certificates')
     assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 12)
   })
@@ -127,9 +127,9 @@ function startWorker(t: TestContext, { api, pebble, dnsPort }: NamesPlatform, ur
 }
 
 /** A platform whose own certificate is there, and that leaves the rest to others. */
-async function startWatching(t: TestContext, url: string): Promise<NamesPlatform> {
+async function startWithoutJobs(t: TestContext, url: string): Promise<NamesPlatform> {
   const platform = await startNames(t, { databaseUrl: url, certs: { jobs: false } })
-  platform.serve(everyName)
+  platform.serve(wildcardZone)
   const first = await platform.node({ jobs: true })
   await first.runDue()
   await first.stop()
@@ -137,61 +137,65 @@ async function startWatching(t: TestContext, url: string): Promise<NamesPlatform
 }
 
 /** Holds the first request to a resource back; resolves when it has come. */
-function holdFirst(platform: NamesPlatform, prefix: string): { come: Promise<void>; letGo(): void } {
-  let letGo = () => {}
-  const held = new Promise<undefined>((resolve) => {
-    letGo = () => resolve(undefined)
+function holdFirst(platform: NamesPlatform, prefix: string): { arrived: Promise<void>; release(): void } {
+  let release = () => {}
+  const released = new Promise<undefined>((resolve) => {
+    release = () => resolve(undefined)
   })
-  const come = new Promise<void>((resolve) => {
+  const arrived = new Promise<void>((resolve) => {
     let first = true
     platform.pebble.hook = (path) => {
       if (!first || !path.startsWith(prefix)) return undefined
       first = false
       resolve()
-      return held
+      return released
     }
   })
-  return { come, letGo }
+  return { arrived, release }
 }
 
 test('a node killed between order and finalise leaves an order that the next one finishes', async (t) => {
   const { url } = await freshDatabase(t)
-  const platform = await startWatching(t, url)
-  const before = platform.pebble.count('order')
-  const finalising = holdFirst(platform, PATHS.finalize)
+  const platform = await startWithoutJobs(t, url)
+  const ordersBefore = platform.pebble.count('order')
+  const finalizeRequest = holdFirst(platform, PATHS.finalize)
   const domain = await reserve(platform, 'shop.example.com')
   const worker = startWorker(t, platform, url)
-  const ended = once(worker, 'exit')
+  const exited = once(worker, 'exit')
 
-  await Promise.race([finalising.come, ended.then(() => assert.fail('the worker ended by itself'))])
+  await Promise.race([finalizeRequest.arrived, exited.then(() => assert.fail('the worker ended by itself'))])
   worker.kill('SIGKILL')
-  await ended
+  await exited
   await platform.node({ jobs: true, leaseMs: 2000 })
-  await issued(platform, domain.id, 30_000)
+  await waitForCertificate(platform, domain.id, 30_000)
 
-  assert.equal(platform.pebble.count('order') - before, 1, 'one order, although two processes worked on it')
+  assert.equal(
+    platform.pebble.count('order') - ordersBefore,
+    1,
+    'one order, although two processes worked on it',
+  )
 })
 
 test('a node that slept through its lease does nothing late', async (t) => {
   const { url } = await freshDatabase(t)
-  const platform = await startWatching(t, url)
-  const before = platform.pebble.count('order')
-  const answering = holdFirst(platform, PATHS.challenge)
+  const platform = await startWithoutJobs(t, url)
+  const ordersBefore = platform.pebble.count('order')
+  const challengeRequest = holdFirst(platform, PATHS.challenge)
   const domain = await reserve(platform, 'shop.example.com')
   const worker = startWorker(t, platform, url)
-  await answering.come
+  await challengeRequest.arrived
   worker.kill('SIGSTOP')
 
   await platform.node({ jobs: true, leaseMs: 2000 })
-  const after = await issued(platform, domain.id, 30_000)
+  const issuedDomain = await waitForCertificate(platform, domain.id, 30_000)
   const idle = once(worker.stdout!, 'data', { signal: AbortSignal.timeout(20_000) })
-  answering.letGo()
+  challengeRequest.release()
   worker.kill('SIGCONT')
   await idle
 
-  const now = (await platform.api.call('GET', `/reserved_domains/${domain.id}`)).body
-  assert.equal(now.certificate.id, after.certificate.id)
-  assert.equal(platform.pebble.count('order') - before, 1)
+  const current = (await platform.api.call('GET', `/reserved_domains/${domain.id}`)).body
+  assert.equal(current.certificate.id, issuedDomain.certificate.id)
+  assert.equal(platform.pebble.count('order') - ordersBefore, 1)
   const certificates = await rowsOf(platform.api.store, 'tls_certificates')
   assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 1)
 })

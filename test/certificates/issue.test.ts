@@ -36,15 +36,15 @@ async function serveTls(t: TestContext, { certs }: NamesPlatform): Promise<numbe
   return (server.address() as AddressInfo).port
 }
 
-async function domainOf({ api }: NamesPlatform, id: string) {
+async function readDomain({ api }: NamesPlatform, id: string) {
   const path = id.startsWith('rd_') ? `/reserved_domains/${id}` : `/agent_ingresses/${id}`
   return (await api.call('GET', path)).body
 }
 
 /** Resolves with the resource once its certificate is there. */
-function issued(platform: NamesPlatform, id: string) {
+function waitForCertificate(platform: NamesPlatform, id: string) {
   return until(`a certificate for ${id}`, async () => {
-    const body = await domainOf(platform, id)
+    const body = await readDomain(platform, id)
     return body.certificate_management_status?.renews_at && body
   })
 }
@@ -53,8 +53,8 @@ test('a plain custom domain gets a certificate once its CNAME leads here', async
   const platform = await startNames(t)
   const { call } = platform.api
   const domain = await call.create('/reserved_domains', { domain: 'shop.example.com' })
-  const waiting = await until('a status that names the missing record', async () => {
-    const { certificate_management_status: status } = await domainOf(platform, domain.id)
+  const pendingStatus = await until('a status that names the missing record', async () => {
+    const { certificate_management_status: status } = await readDomain(platform, domain.id)
     return status.provisioning_job.error_code && status
   })
 
@@ -64,14 +64,14 @@ test('a plain custom domain gets a certificate once its CNAME leads here', async
   platform.clock.offset += 2 * 60_000
   await platform.certs.runDue()
 
-  const { provisioning_job: job } = waiting
+  const { provisioning_job: job } = pendingStatus
   assert.equal(job.error_code, 'DNS_ERROR')
   assert.match(job.msg, /shop\.example\.com/)
   assert.ok(Date.parse(job.retries_at) > Date.parse(job.started_at))
-  const after = await domainOf(platform, domain.id)
-  assert.equal(after.certificate_management_status.provisioning_job, null)
-  assert.match(after.certificate.id, /^cert_/)
-  const { body: certificate } = await call('GET', `/tls_certificates/${after.certificate.id}`)
+  const issuedDomain = await readDomain(platform, domain.id)
+  assert.equal(issuedDomain.certificate_management_status.provisioning_job, null)
+  assert.match(issuedDomain.certificate.id, /^cert_/)
+  const { body: certificate } = await call('GET', `/tls_certificates/${issuedDomain.certificate.id}`)
   assert.deepEqual(certificate.subject_alternative_names.dns_names, ['shop.example.com'])
   assert.equal(certificate.private_key_type, 'rsa')
   assert.ok(certificate.issued_at)
@@ -89,31 +89,31 @@ test('openssl and curl accept what is served, and a renewal is served without a 
     domain: 'shop.example.com',
     certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
   })
-  const first = await issued(platform, domain.id)
-  const look = () =>
+  const first = await waitForCertificate(platform, domain.id)
+  const runOpenssl = () =>
     run('openssl', [
       's_client',
       ...['-connect', `127.0.0.1:${port}`, '-servername', 'shop.example.com'],
       ...['-CAfile', rootFile, '-verify_return_error', '-verify_hostname', 'shop.example.com'],
     ])
 
-  const seen = await look()
+  const firstOutput = await runOpenssl()
   const { stdout } = await run('curl', [
     ...['-sS', '--cacert', rootFile, '--resolve', `shop.example.com:${port}:127.0.0.1`],
     `https://shop.example.com:${port}/`,
   ])
   platform.clock.offset = Date.parse(first.certificate_management_status.renews_at) - Date.now() + 1000
   await platform.certs.runDue()
-  const again = await look()
+  const secondOutput = await runOpenssl()
 
-  assert.match(seen.stdout, /Verify return code: 0 \(ok\)/)
-  assert.match(seen.stdout, /Server public key is 256 bit/)
+  assert.match(firstOutput.stdout, /Verify return code: 0 \(ok\)/)
+  assert.match(firstOutput.stdout, /Server public key is 256 bit/)
   assert.equal(stdout, 'yes')
-  const second = await domainOf(platform, domain.id)
+  const second = await readDomain(platform, domain.id)
   assert.notEqual(second.certificate.id, first.certificate.id)
-  assert.match(again.stdout, /Verify return code: 0 \(ok\)/)
-  const pemOf = (text: string) => /-----BEGIN CERTIFICATE-----.*?-----END/s.exec(text)?.[0]
-  assert.notEqual(pemOf(again.stdout), pemOf(seen.stdout))
+  assert.match(secondOutput.stdout, /Verify return code: 0 \(ok\)/)
+  const extractPem = (text: string) => /-----BEGIN CERTIFICATE-----.*?-----END/s.exec(text)?.[0]
+  assert.notEqual(extractPem(secondOutput.stdout), extractPem(firstOutput.stdout))
   await until('the old certificate is gone', async () => {
     const { status } = await platform.api.call('GET', `/tls_certificates/${first.certificate.id}`)
     return status === 404
@@ -135,8 +135,8 @@ test('a wildcard gets its certificate through the CNAME of its challenge', async
   platform.clock.offset += 3 * 60_000
   await platform.certs.runDue()
 
-  const after = await domainOf(platform, domain.id)
-  assert.equal(after.certificate_management_status.provisioning_job, null)
+  const issuedDomain = await readDomain(platform, domain.id)
+  assert.equal(issuedDomain.certificate_management_status.provisioning_job, null)
   const served = await platform.certs.lookup('one.apps.example.com')
   const certificate = new X509Certificate(served!.certPem)
   assert.equal(certificate.subjectAltName, 'DNS:*.apps.example.com')
@@ -151,13 +151,13 @@ test('an agent ingress gets a certificate for all its regions once it is delegat
     certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' },
   })
 
-  const after = await issued(platform, ingress.id)
+  const issuedDomain = await waitForCertificate(platform, ingress.id)
 
   assert.deepEqual(
-    after.ns_targets,
+    issuedDomain.ns_targets,
     ['ns1', 'ns2', 'ns3', 'ns4'].map((name) => `${name}.adit.test.`),
   )
-  assert.deepEqual(after.region_domains, ['tunnel.us.agents.example.com'])
+  assert.deepEqual(issuedDomain.region_domains, ['tunnel.us.agents.example.com'])
   const served = await platform.certs.agentCertificate('tunnel.us.agents.example.com')
   const certificate = new X509Certificate(served!.certPem)
   assert.equal(certificate.checkHost('tunnel.us.agents.example.com'), 'tunnel.us.agents.example.com')
@@ -187,15 +187,15 @@ test('a region that comes up gets a name and a certificate under every ingress',
     domain: 'agents.example.com',
     certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
   })
-  await issued(platform, ingress.id)
+  await waitForCertificate(platform, ingress.id)
 
   await platform.node({ region: 'eu', addresses: ['127.0.0.2'] })
 
   const served = await until('a certificate that names the new region', async () => {
-    const found = await platform.certs.agentCertificate('tunnel.eu.agents.example.com')
-    return found && /Pebble/.test(new X509Certificate(found.certPem).issuer) && found
+    const candidate = await platform.certs.agentCertificate('tunnel.eu.agents.example.com')
+    return candidate && /Pebble/.test(new X509Certificate(candidate.certPem).issuer) && candidate
   })
-  const { region_domains } = await domainOf(platform, ingress.id)
+  const { region_domains } = await readDomain(platform, ingress.id)
   assert.deepEqual(region_domains, ['tunnel.us.agents.example.com', 'tunnel.eu.agents.example.com'])
   assert.ok(new X509Certificate(served.certPem).checkHost('tunnel.us.agents.example.com'))
 })

@@ -7,7 +7,7 @@ import { type NamesPlatform, rowsOf, startNames, until, userZone } from '../supp
 const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
 const DAY = 24 * 60 * 60_000
 
-async function domainOf({ api }: NamesPlatform, id: string) {
+async function readDomain({ api }: NamesPlatform, id: string) {
   return (await api.call('GET', `/reserved_domains/${id}`)).body
 }
 
@@ -20,16 +20,17 @@ async function startWithDomain(t: TestContext, validitySeconds?: number) {
     certificate_management_policy: ECDSA,
   })
   const domain = await until('the certificate', async () => {
-    const body = await domainOf(platform, id)
+    const body = await readDomain(platform, id)
     return body.certificate_management_status.renews_at && body
   })
   await platform.certs.runDue()
   return { platform, domain, call: platform.api.call }
 }
 
-const servedVersion = async ({ certs }: NamesPlatform) => (await certs.lookup('shop.example.com'))?.version
+const readServedVersion = async ({ certs }: NamesPlatform) =>
+  (await certs.lookup('shop.example.com'))?.version
 
-async function uploadable(): Promise<{ certificate_pem: string; private_key_pem: string }> {
+async function createUpload(): Promise<{ certificate_pem: string; private_key_pem: string }> {
   const authority = await loadAuthority(await createAuthority({ commonName: 'somebody else' }))
   const leaf = await authority.issueLeaf({ names: ['shop.example.com'] })
   return { certificate_pem: leaf.certificatePem, private_key_pem: leaf.privateKeyPem.reveal() }
@@ -38,10 +39,10 @@ async function uploadable(): Promise<{ certificate_pem: string; private_key_pem:
 test('a managed certificate cannot be deleted or detached by hand', async (t) => {
   const { domain, call } = await startWithDomain(t)
 
-  const deleted = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
-  const detached = await call('DELETE', `/reserved_domains/${domain.id}/certificate`)
+  const deleteResponse = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
+  const detachResponse = await call('DELETE', `/reserved_domains/${domain.id}/certificate`)
 
-  assert.deepEqual([deleted.status, detached.status], [409, 409])
+  assert.deepEqual([deleteResponse.status, detachResponse.status], [409, 409])
 })
 
 test('after its policy is detached a domain keeps its certificate, which is now its owner’s', async (t) => {
@@ -49,10 +50,10 @@ test('after its policy is detached a domain keeps its certificate, which is now 
 
   await call('DELETE', `/reserved_domains/${domain.id}/certificate_management_policy`)
 
-  const after = await domainOf(platform, domain.id)
+  const after = await readDomain(platform, domain.id)
   assert.equal(after.certificate_management_status, null)
   assert.equal(after.certificate.id, domain.certificate.id)
-  assert.equal(await servedVersion(platform), domain.certificate.id)
+  assert.equal(await readServedVersion(platform), domain.certificate.id)
   await until(
     'its job is gone',
     async () => (await rowsOf(platform.api.store, 'certificate_jobs')).length === 1,
@@ -73,36 +74,36 @@ test('with its domain goes its certificate', async (t) => {
     const { status } = await call('GET', `/tls_certificates/${domain.certificate.id}`)
     return status === 404
   })
-  await until('nothing is served any more', async () => (await servedVersion(platform)) === undefined)
+  await until('nothing is served any more', async () => (await readServedVersion(platform)) === undefined)
 })
 
 test('an uploaded certificate takes the place of the automatic one, and the other way round', async (t) => {
   const { platform, domain, call } = await startWithDomain(t)
-  const uploaded = await call.create('/tls_certificates', await uploadable())
+  const upload = await call.create('/tls_certificates', await createUpload())
 
-  await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_id: uploaded.id } })
-  await until('the uploaded one is served', async () => (await servedVersion(platform)) === uploaded.id)
+  await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_id: upload.id } })
+  await until('the uploaded one is served', async () => (await readServedVersion(platform)) === upload.id)
   await until('the automatic one is gone', async () => {
     return (await call('GET', `/tls_certificates/${domain.certificate.id}`)).status === 404
   })
-  const manual = await domainOf(platform, domain.id)
+  const manual = await readDomain(platform, domain.id)
   await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_management_policy: ECDSA } })
   const automatic = await until('a new automatic one', async () => {
-    const body = await domainOf(platform, domain.id)
+    const body = await readDomain(platform, domain.id)
     return body.certificate_management_status.renews_at && body
   })
 
   assert.equal(manual.certificate_management_policy, null)
-  assert.equal(manual.certificate.id, uploaded.id)
-  assert.notEqual(automatic.certificate.id, uploaded.id)
-  assert.equal((await call('GET', `/tls_certificates/${uploaded.id}`)).status, 200)
+  assert.equal(manual.certificate.id, upload.id)
+  assert.notEqual(automatic.certificate.id, upload.id)
+  assert.equal((await call('GET', `/tls_certificates/${upload.id}`)).status, 200)
 })
 
 test('another key type in the policy means another certificate; the old one serves until it is there', async (t) => {
   const { platform, domain, call } = await startWithDomain(t)
-  const seen = new Set<string>()
-  const watching = setInterval(async () => seen.add(String(await servedVersion(platform))), 5)
-  t.after(() => clearInterval(watching))
+  const servedVersions = new Set<string>()
+  const poller = setInterval(async () => servedVersions.add(String(await readServedVersion(platform))), 5)
+  t.after(() => clearInterval(poller))
 
   await call('PATCH', `/reserved_domains/${domain.id}`, {
     body: { certificate_management_policy: { ...ECDSA, private_key_type: 'rsa' } },
@@ -112,11 +113,11 @@ test('another key type in the policy means another certificate; the old one serv
     const served = await platform.certs.lookup('shop.example.com')
     return (
       new X509Certificate(served!.certPem).publicKey.asymmetricKeyType === 'rsa' &&
-      domainOf(platform, domain.id)
+      readDomain(platform, domain.id)
     )
   })
-  await until('it was seen', () => seen.has(after.certificate.id))
-  assert.deepEqual([...seen], [domain.certificate.id, after.certificate.id])
+  await until('it was seen', () => servedVersions.has(after.certificate.id))
+  assert.deepEqual([...servedVersions], [domain.certificate.id, after.certificate.id])
 })
 
 test('renewal comes with a third of the lifetime left, and the status says when', async (t) => {
@@ -125,16 +126,19 @@ test('renewal comes with a third of the lifetime left, and the status says when'
 
   platform.clock.offset = renewsAt - Date.now() - DAY
   await platform.certs.runDue()
-  const early = await domainOf(platform, domain.id)
+  const before = await readDomain(platform, domain.id)
   platform.clock.offset += DAY + 60_000
   await platform.certs.runDue()
-  const later = await domainOf(platform, domain.id)
+  const after = await readDomain(platform, domain.id)
 
-  const left = Date.now() + 90 * DAY - renewsAt
-  assert.ok(left >= 29.9 * DAY && left <= 33.1 * DAY, `renewed ${left / DAY} days before the end`)
+  const remaining = Date.now() + 90 * DAY - renewsAt
+  assert.ok(
+    remaining >= 29.9 * DAY && remaining <= 33.1 * DAY,
+    `renewed ${remaining / DAY} days before the end`,
+  )
   // By its certificate: other names of the platform may be due on another day.
-  assert.equal(early.certificate.id, domain.certificate.id)
-  assert.notEqual(later.certificate.id, domain.certificate.id)
+  assert.equal(before.certificate.id, domain.certificate.id)
+  assert.notEqual(after.certificate.id, domain.certificate.id)
 })
 
 test('while a renewal fails the old certificate serves, until its end and not longer', async (t) => {
@@ -144,12 +148,12 @@ test('while a renewal fails the old certificate serves, until its end and not lo
 
   await platform.certs.runDue()
 
-  const { certificate_management_status: status } = await domainOf(platform, domain.id)
+  const { certificate_management_status: status } = await readDomain(platform, domain.id)
   assert.equal(status.provisioning_job.error_code, 'INTERNAL_ERROR')
   assert.equal(status.renews_at, status.provisioning_job.retries_at)
-  assert.equal(await servedVersion(platform), domain.certificate.id)
+  assert.equal(await readServedVersion(platform), domain.certificate.id)
   platform.clock.offset += 60 * DAY
-  assert.match((await servedVersion(platform)) ?? '', /^leaf-/)
+  assert.match((await readServedVersion(platform)) ?? '', /^leaf-/)
 })
 
 test('the authority’s renewal information is followed', async (t) => {
@@ -157,9 +161,9 @@ test('the authority’s renewal information is followed', async (t) => {
   platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
   const start = new Date(Date.now() + 10 * DAY).toISOString()
   const end = new Date(Date.now() + 12 * DAY).toISOString()
-  const asked: string[] = []
+  const requestedIds: string[] = []
   platform.pebble.renewalInfo = (id) => {
-    asked.push(id)
+    requestedIds.push(id)
     return { start, end }
   }
   await platform.certs.stop()
@@ -170,11 +174,11 @@ test('the authority’s renewal information is followed', async (t) => {
     certificate_management_policy: ECDSA,
   })
   const renewsAt = await until('the certificate', async () => {
-    return (await domainOf(platform, id)).certificate_management_status.renews_at
+    return (await readDomain(platform, id)).certificate_management_status.renews_at
   })
 
   assert.ok(renewsAt >= start.slice(0, 19) && renewsAt <= end, `${renewsAt} lies in the window`)
-  assert.match(asked.at(-1)!, /^[\w-]+\.[\w-]+$/)
+  assert.match(requestedIds.at(-1)!, /^[\w-]+\.[\w-]+$/)
 })
 
 test('a clock set forward or back by an hour renews nothing and ends nothing', async (t) => {
@@ -184,7 +188,7 @@ test('a clock set forward or back by an hour renews nothing and ends nothing', a
   for (const step of [60, -120, 60]) {
     platform.clock.offset += step * 60_000
     await platform.certs.runDue()
-    assert.equal(await servedVersion(platform), domain.certificate.id)
+    assert.equal(await readServedVersion(platform), domain.certificate.id)
   }
 
   assert.equal(platform.pebble.count('order'), orders)

@@ -20,9 +20,9 @@ for (const [name, [firstPath, first], [secondPath, second]] of conflicts)
     const api = await startApi(t)
     await api.call.create(firstPath, { domain: first })
 
-    const theirs = await api.strange('POST', secondPath, { body: { domain: second } })
-    const own = await api.call('POST', secondPath, { body: { domain: second } })
+    const otherResponse = await api.strange('POST', secondPath, { body: { domain: second } })
+    const ownResponse = await api.call('POST', secondPath, { body: { domain: second } })
 
-    assert.equal(theirs.status, 409)
-    assert.equal(own.status, 201, JSON.stringify(own.body))
+    assert.equal(otherResponse.status, 409)
+    assert.equal(ownResponse.status, 201, JSON.stringify(ownResponse.body))
   })

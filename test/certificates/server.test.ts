@@ -24,7 +24,7 @@ async function freePort(): Promise<number> {
 }
 
 /** The whole server with its own DNS and HTTP as what a real authority looks at. */
-async function startAll(t: TestContext) {
+async function startServerWithPebble(t: TestContext) {
   const [dnsPort, httpPort] = [await freePort(), await freePort()]
   const pebble = await startPebble(t, { dnsPort, httpPort })
   const dir = await tempDir(t)
@@ -57,33 +57,33 @@ async function startAll(t: TestContext) {
 }
 
 test('curl and openssl accept what the edge serves, with nothing set but the directory', async (t) => {
-  const { server, rootFile } = await startAll(t)
+  const { server, rootFile } = await startServerWithPebble(t)
   const { api_url, api_key, https_url } = server.credentials
   const { port } = new URL(https_url!)
-  const created = await fetch(`${api_url}/reserved_domains`, {
+  const createResponse = await fetch(`${api_url}/reserved_domains`, {
     method: 'POST',
     headers: { authorization: `Bearer ${api_key}`, 'content-type': 'application/json' },
     body: JSON.stringify({ domain: 'api.team.adit.test' }),
   })
-  assert.equal(created.status, 201)
+  assert.equal(createResponse.status, 201)
 
   // Below the wildcard by DNS, two labels down over HTTP through the edge itself.
   for (const name of ['adit.test', 'any.adit.test', 'api.team.adit.test'])
     await until(`curl accepts ${name}`, async () => {
-      const to = ['--cacert', rootFile, '--resolve', `${name}:${port}:127.0.0.1`]
-      return run('curl', ['-sS', '-o', '/dev/null', ...to, `https://${name}:${port}/`]).then(
+      const curlFlags = ['--cacert', rootFile, '--resolve', `${name}:${port}:127.0.0.1`]
+      return run('curl', ['-sS', '-o', '/dev/null', ...curlFlags, `https://${name}:${port}/`]).then(
         () => true,
         () => false,
       )
     })
-  const looking = run('openssl', [
+  const openssl = run('openssl', [
     's_client',
     ...['-connect', `127.0.0.1:${port}`, '-servername', 'api.team.adit.test', '-CAfile', rootFile],
     ...['-verify_return_error', '-verify_hostname', 'api.team.adit.test'],
   ])
   // With nothing more to say it ends the connection itself, after it has looked.
-  looking.child.stdin?.end()
-  const seen = await looking
+  openssl.child.stdin?.end()
+  const result = await openssl
 
-  assert.match(seen.stdout, /Verify return code: 0 \(ok\)/)
+  assert.match(result.stdout, /Verify return code: 0 \(ok\)/)
 })

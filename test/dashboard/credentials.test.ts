@@ -6,100 +6,104 @@ import { shareApi, type TestApi } from '../support/api.ts'
 import { makeUser, openBrowser, type TestBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
 
-const STEP = 30_000
-const CHOSEN = 'correct horse battery staple'
+const STEP_MS = 30_000
+const NEW_PASSWORD = 'correct horse battery staple'
 
 /** A clock in the middle of a time step of codes, which moves only when it is told to. */
-function stoppedClock(): Clock & { pass(milliseconds: number): void } {
-  let now = Math.floor(Date.now() / STEP) * STEP + STEP / 2
-  let passed = 0
+function createStoppedClock(): Clock & { advance(milliseconds: number): void } {
+  let now = Math.floor(Date.now() / STEP_MS) * STEP_MS + STEP_MS / 2
+  let elapsedMs = 0
   return {
     now: () => now,
-    monotonic: () => passed,
-    pass(milliseconds) {
+    monotonic: () => elapsedMs,
+    advance(milliseconds) {
       now += milliseconds
-      passed += milliseconds
+      elapsedMs += milliseconds
     },
   }
 }
 
-const clock = stoppedClock()
+const clock = createStoppedClock()
 const { fresh } = await shareApi({ dashboard: true, clock })
 
-async function signedIn(api: TestApi, options: { role?: string } = {}) {
+async function startSignedIn(api: TestApi, options: { role?: string } = {}) {
   const user = await makeUser(api, options)
   const browser = openBrowser(api.url)
   assert.equal((await browser.signIn({ email: user.email, password: user.password })).status, 200)
   return { user, browser }
 }
 
-function codeOf(secret: string, at: number): string {
-  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: at })
+function generateCode(secret: string, timestamp: number): string {
+  return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: timestamp })
 }
 
 /** Switches a second factor on; answers with its secret. */
-async function withSecondFactor(browser: TestBrowser, now: () => number): Promise<string> {
+async function enableSecondFactor(browser: TestBrowser, now: () => number): Promise<string> {
   const { status, body } = await browser.call('POST', '/dashboard/api/second_factor')
   assert.equal(status, 200, JSON.stringify(body))
-  const code = codeOf(body.secret, now())
-  const confirmed = await browser.call('PUT', '/dashboard/api/second_factor', { body: { code } })
-  assert.equal(confirmed.status, 204, JSON.stringify(confirmed.body))
+  const code = generateCode(body.secret, now())
+  const confirmResponse = await browser.call('PUT', '/dashboard/api/second_factor', { body: { code } })
+  assert.equal(confirmResponse.status, 204, JSON.stringify(confirmResponse.body))
   return body.secret
 }
 
 for (const [engine, start] of Object.entries(engines)) {
   test(`${engine}: with a second factor a sign-in takes a code, and each code once`, async (t) => {
-    const own = stoppedClock()
-    const api = await start(t, { dashboard: true, clock: own })
-    const { user, browser } = await signedIn(api)
-    const secret = await withSecondFactor(browser, own.now)
+    const ownClock = createStoppedClock()
+    const api = await start(t, { dashboard: true, clock: ownClock })
+    const { user, browser } = await startSignedIn(api)
+    const secret = await enableSecondFactor(browser, ownClock.now)
     const { email, password } = user
     const attempt = (code?: string) =>
       openBrowser(api.url).signIn({ email, password, ...(code !== undefined && { code }) })
 
-    const without = await attempt()
-    const used = await attempt(codeOf(secret, own.now()))
-    own.pass(STEP)
-    const [one, two] = await Promise.all([
-      attempt(codeOf(secret, own.now())),
-      attempt(codeOf(secret, own.now())),
+    const withoutCode = await attempt()
+    const usedCode = await attempt(generateCode(secret, ownClock.now()))
+    ownClock.advance(STEP_MS)
+    const [first, second] = await Promise.all([
+      attempt(generateCode(secret, ownClock.now())),
+      attempt(generateCode(secret, ownClock.now())),
     ])
 
-    assert.equal(`${without.status} ${without.body.error_code}`, '401 ERR_ADIT_241')
-    assert.equal(without.body.details.code_needed, 'true')
-    assert.equal(without.headers.get('set-cookie'), null)
-    assert.equal(`${used.status} ${used.body.error_code}`, '401 ERR_ADIT_242', 'the code that confirmed it')
-    assert.equal(used.body.details.code_needed, 'true')
-    assert.deepEqual([one.status, two.status].toSorted(), [200, 401])
-    assert.equal([one, two].find(({ status }) => status === 200)!.body.second_factor, true)
+    assert.equal(`${withoutCode.status} ${withoutCode.body.error_code}`, '401 ERR_ADIT_241')
+    assert.equal(withoutCode.body.details.code_needed, 'true')
+    assert.equal(withoutCode.headers.get('set-cookie'), null)
+    assert.equal(
+      `${usedCode.status} ${usedCode.body.error_code}`,
+      '401 ERR_ADIT_242',
+      'the code that confirmed it',
+    )
+    assert.equal(usedCode.body.details.code_needed, 'true')
+    assert.deepEqual([first.status, second.status].toSorted(), [200, 401])
+    assert.equal([first, second].find(({ status }) => status === 200)!.body.second_factor, true)
   })
 
   test(`${engine}: a changed password ends every other session and the old password`, async (t) => {
     const api = await start(t, { dashboard: true })
-    const { user, browser } = await signedIn(api)
-    const elsewhere = openBrowser(api.url)
-    await elsewhere.signIn({ email: user.email, password: user.password })
+    const { user, browser } = await startSignedIn(api)
+    const otherBrowser = openBrowser(api.url)
+    await otherBrowser.signIn({ email: user.email, password: user.password })
 
-    const changed = await browser.call('PUT', '/dashboard/api/password', {
-      body: { current: user.password, new: CHOSEN },
+    const changeResponse = await browser.call('PUT', '/dashboard/api/password', {
+      body: { current: user.password, new: NEW_PASSWORD },
     })
 
-    assert.equal(changed.status, 204)
+    assert.equal(changeResponse.status, 204)
     assert.equal((await browser.call('GET', '/users')).status, 200)
-    assert.equal((await elsewhere.call('GET', '/users')).status, 401)
-    const again = openBrowser(api.url)
-    assert.equal((await again.signIn({ email: user.email, password: user.password })).status, 401)
-    assert.equal((await again.signIn({ email: user.email, password: CHOSEN })).status, 200)
+    assert.equal((await otherBrowser.call('GET', '/users')).status, 401)
+    const newBrowser = openBrowser(api.url)
+    assert.equal((await newBrowser.signIn({ email: user.email, password: user.password })).status, 401)
+    assert.equal((await newBrowser.signIn({ email: user.email, password: NEW_PASSWORD })).status, 200)
   })
 }
 
 test('a code of the step before or after counts, and none further away', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
-  const secret = await withSecondFactor(browser, clock.now)
+  const { user, browser } = await startSignedIn(api)
+  const secret = await enableSecondFactor(browser, clock.now)
   const attempt = async (offset: number) => {
-    clock.pass(10 * STEP)
-    const code = codeOf(secret, clock.now() + offset * STEP)
+    clock.advance(10 * STEP_MS)
+    const code = generateCode(secret, clock.now() + offset * STEP_MS)
     return (await openBrowser(api.url).signIn({ email: user.email, password: user.password, code })).status
   }
 
@@ -116,37 +120,38 @@ test('a code of the step before or after counts, and none further away', async (
 
 test('a code that came before one that was used does not work any more', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
-  const secret = await withSecondFactor(browser, clock.now)
-  clock.pass(10 * STEP)
+  const { user, browser } = await startSignedIn(api)
+  const secret = await enableSecondFactor(browser, clock.now)
+  clock.advance(10 * STEP_MS)
   const { email, password } = user
-  const attempt = (at: number) => openBrowser(api.url).signIn({ email, password, code: codeOf(secret, at) })
+  const attempt = (timestamp: number) =>
+    openBrowser(api.url).signIn({ email, password, code: generateCode(secret, timestamp) })
 
   assert.equal((await attempt(clock.now())).status, 200)
-  assert.equal((await attempt(clock.now() - STEP)).status, 401)
+  assert.equal((await attempt(clock.now() - STEP_MS)).status, 401)
 })
 
 test('wrong codes are limited like wrong passwords, and asking for the code is not', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
-  const secret = await withSecondFactor(browser, clock.now)
-  clock.pass(10 * STEP)
+  const { user, browser } = await startSignedIn(api)
+  const secret = await enableSecondFactor(browser, clock.now)
+  clock.advance(10 * STEP_MS)
   const { email, password } = user
   const attempt = (code?: string) =>
     openBrowser(api.url).signIn({ email, password, ...(code !== undefined && { code }) })
   for (let time = 0; time < 15; time += 1) assert.equal((await attempt()).status, 401)
-  const right = codeOf(secret, clock.now())
-  const wrong = right === '000000' ? '111111' : '000000'
-  for (let time = 0; time < 10; time += 1) assert.equal((await attempt(wrong)).status, 401)
+  const validCode = generateCode(secret, clock.now())
+  const invalidCode = validCode === '000000' ? '111111' : '000000'
+  for (let time = 0; time < 10; time += 1) assert.equal((await attempt(invalidCode)).status, 401)
 
-  assert.equal((await attempt(right)).status, 429)
-  clock.pass(3_600_000)
+  assert.equal((await attempt(validCode)).status, 429)
+  clock.advance(3_600_000)
 })
 
 test('a wrong password tells nothing about a second factor', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
-  await withSecondFactor(browser, clock.now)
+  const { user, browser } = await startSignedIn(api)
+  await enableSecondFactor(browser, clock.now)
 
   const { body } = await openBrowser(api.url).signIn({ email: user.email, password: 'wrong', code: '123456' })
 
@@ -156,60 +161,64 @@ test('a wrong password tells nothing about a second factor', async () => {
 
 test('a second factor is on only once a right code has confirmed it, and ends sessions elsewhere', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
-  const elsewhere = openBrowser(api.url)
-  await elsewhere.signIn({ email: user.email, password: user.password })
-  const early = await browser.call('PUT', '/dashboard/api/second_factor', { body: { code: '123456' } })
-  const { body: offered } = await browser.call('POST', '/dashboard/api/second_factor')
-  const right = codeOf(offered.secret, clock.now())
-  const wrong = right === '000000' ? '111111' : '000000'
+  const { user, browser } = await startSignedIn(api)
+  const otherBrowser = openBrowser(api.url)
+  await otherBrowser.signIn({ email: user.email, password: user.password })
+  const earlyResponse = await browser.call('PUT', '/dashboard/api/second_factor', {
+    body: { code: '123456' },
+  })
+  const { body: offer } = await browser.call('POST', '/dashboard/api/second_factor')
+  const validCode = generateCode(offer.secret, clock.now())
+  const invalidCode = validCode === '000000' ? '111111' : '000000'
 
-  const refused = await browser.call('PUT', '/dashboard/api/second_factor', { body: { code: wrong } })
+  const rejected = await browser.call('PUT', '/dashboard/api/second_factor', { body: { code: invalidCode } })
 
-  assert.equal(early.status, 409)
-  assert.equal(refused.status, 400)
-  assert.equal(refused.body.details.field, 'code')
-  assert.match(offered.uri, /^otpauth:\/\/totp\/Adit/)
-  assert.ok(offered.uri.includes(`secret=${offered.secret}`))
+  assert.equal(earlyResponse.status, 409)
+  assert.equal(rejected.status, 400)
+  assert.equal(rejected.body.details.field, 'code')
+  assert.match(offer.uri, /^otpauth:\/\/totp\/Adit/)
+  assert.ok(offer.uri.includes(`secret=${offer.secret}`))
   assert.equal((await browser.call('GET', '/dashboard/api/session')).body.second_factor, false)
-  assert.equal((await elsewhere.call('GET', '/users')).status, 200)
-  const spaced = `${right.slice(0, 3)} ${right.slice(3)}`
-  const confirmed = await browser.call('PUT', '/dashboard/api/second_factor', { body: { code: spaced } })
-  assert.equal(confirmed.status, 204)
+  assert.equal((await otherBrowser.call('GET', '/users')).status, 200)
+  const spacedCode = `${validCode.slice(0, 3)} ${validCode.slice(3)}`
+  const confirmResponse = await browser.call('PUT', '/dashboard/api/second_factor', {
+    body: { code: spacedCode },
+  })
+  assert.equal(confirmResponse.status, 204)
   assert.equal((await browser.call('GET', '/dashboard/api/session')).body.second_factor, true)
-  assert.equal((await elsewhere.call('GET', '/users')).status, 401)
+  assert.equal((await otherBrowser.call('GET', '/users')).status, 401)
   assert.equal((await browser.call('POST', '/dashboard/api/second_factor')).status, 409, 'it is on already')
 })
 
 test('switching a second factor off takes the password', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
-  await withSecondFactor(browser, clock.now)
-  const off = (password: string) =>
+  const { user, browser } = await startSignedIn(api)
+  await enableSecondFactor(browser, clock.now)
+  const disable = (password: string) =>
     browser.call('DELETE', '/dashboard/api/second_factor', { body: { password } })
 
-  const refused = await off('wrong')
-  const done = await off(user.password)
+  const rejected = await disable('wrong')
+  const disabled = await disable(user.password)
 
-  assert.equal(refused.status, 400)
-  assert.equal(refused.body.details.field, 'password')
-  assert.equal(done.status, 204)
-  const again = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
-  assert.equal(again.status, 200)
+  assert.equal(rejected.status, 400)
+  assert.equal(rejected.body.details.field, 'password')
+  assert.equal(disabled.status, 204)
+  const signInResponse = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
+  assert.equal(signInResponse.status, 200)
 })
 
 test('a new password is refused with its field and reason', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
+  const { user, browser } = await startSignedIn(api)
   const change = (body: unknown) => browser.call('PUT', '/dashboard/api/password', { body })
 
-  const short = await change({ current: user.password, new: 'short' })
-  const long = await change({ current: user.password, new: 'x'.repeat(1001) })
-  const wrong = await change({ current: 'wrong', new: CHOSEN })
-  const missing = await change({ new: CHOSEN })
+  const tooShort = await change({ current: user.password, new: 'short' })
+  const tooLong = await change({ current: user.password, new: 'x'.repeat(1001) })
+  const wrongPassword = await change({ current: 'wrong', new: NEW_PASSWORD })
+  const missing = await change({ new: NEW_PASSWORD })
 
   assert.deepEqual(
-    [short, long, wrong, missing].map(({ status, body }) => [status, body.details.field]),
+    [tooShort, tooLong, wrongPassword, missing].map(({ status, body }) => [status, body.details.field]),
     [
       [400, 'new'],
       [400, 'new'],
@@ -217,8 +226,14 @@ test('a new password is refused with its field and reason', async () => {
       [400, 'current'],
     ],
   )
-  assert.match(short.body.msg, /at least 12 characters/)
-  for (const body of [{}, { new: 1, current: 2 }, { new: CHOSEN, current: user.password, x: 1 }, [], null])
+  assert.match(tooShort.body.msg, /at least 12 characters/)
+  for (const body of [
+    {},
+    { new: 1, current: 2 },
+    { new: NEW_PASSWORD, current: user.password, x: 1 },
+    [],
+    null,
+  ])
     assert.equal((await change(body)).status, 400)
   assert.equal(
     (await openBrowser(api.url).signIn({ email: user.email, password: user.password })).status,
@@ -228,10 +243,10 @@ test('a new password is refused with its field and reason', async () => {
 
 test('the current password cannot be guessed at an unlocked screen', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
+  const { user, browser } = await startSignedIn(api)
   const statuses: number[] = []
   for (let time = 0; time < 11; time += 1) {
-    const body = { current: 'guess', new: CHOSEN }
+    const body = { current: 'guess', new: NEW_PASSWORD }
     statuses.push((await browser.call('PUT', '/dashboard/api/password', { body })).status)
   }
 
@@ -240,7 +255,7 @@ test('the current password cannot be guessed at an unlocked screen', async () =>
     (await openBrowser(api.url).signIn({ email: user.email, password: user.password })).status,
     429,
   )
-  clock.pass(3_600_000)
+  clock.advance(3_600_000)
 })
 
 test('a user without a password sets one after signing in with an API key', async () => {
@@ -248,87 +263,89 @@ test('a user without a password sets one after signing in with an API key', asyn
   const browser = openBrowser(api.url)
   await browser.signIn({ api_key: api.account.apiKey.reveal() })
 
-  const early = await browser.call('POST', '/dashboard/api/second_factor')
-  const set = await browser.call('PUT', '/dashboard/api/password', { body: { new: CHOSEN } })
+  const earlyResponse = await browser.call('POST', '/dashboard/api/second_factor')
+  const setResponse = await browser.call('PUT', '/dashboard/api/password', { body: { new: NEW_PASSWORD } })
 
-  assert.equal(early.status, 409)
-  assert.equal(set.status, 204)
+  assert.equal(earlyResponse.status, 409)
+  assert.equal(setResponse.status, 204)
   const { email } = (await browser.call('GET', '/dashboard/api/session')).body.user
-  assert.equal((await openBrowser(api.url).signIn({ email, password: CHOSEN })).status, 200)
+  assert.equal((await openBrowser(api.url).signIn({ email, password: NEW_PASSWORD })).status, 200)
 })
 
 test('an API key alone changes no password and no second factor', async () => {
   const api = await fresh()
   const calls = [
-    ['PUT', '/password', { new: CHOSEN }],
+    ['PUT', '/password', { new: NEW_PASSWORD }],
     ['POST', '/second_factor', undefined],
     ['PUT', '/second_factor', { code: '123456' }],
-    ['DELETE', '/second_factor', { password: CHOSEN }],
+    ['DELETE', '/second_factor', { password: NEW_PASSWORD }],
     ['DELETE', '/session', undefined],
   ] as const
 
   for (const [method, path, body] of calls) {
-    const answer = await api.call(method, `/dashboard/api${path}`, { body })
-    assert.equal(`${answer.status} ${answer.body.error_code}`, '403 ERR_ADIT_246', path)
+    const response = await api.call(method, `/dashboard/api${path}`, { body })
+    assert.equal(`${response.status} ${response.body.error_code}`, '403 ERR_ADIT_246', path)
     assert.equal((await api.client(undefined)(method, `/dashboard/api${path}`, { body })).status, 401)
   }
 })
 
 test('an administrator makes a new password for somebody, which ends their sessions and their second factor', async () => {
   const api = await fresh()
-  const { browser: admin } = await signedIn(api)
-  const { user, browser } = await signedIn(api, { role: 'developer' })
-  await withSecondFactor(browser, clock.now)
+  const { browser: admin } = await startSignedIn(api)
+  const { user, browser } = await startSignedIn(api, { role: 'developer' })
+  await enableSecondFactor(browser, clock.now)
 
-  const refused = await browser.call('PUT', `/dashboard/api/users/${user.id}/password`)
-  const made = await admin.call('PUT', `/dashboard/api/users/${user.id}/password`)
+  const rejected = await browser.call('PUT', `/dashboard/api/users/${user.id}/password`)
+  const resetResponse = await admin.call('PUT', `/dashboard/api/users/${user.id}/password`)
 
-  assert.equal(refused.status, 403)
+  assert.equal(rejected.status, 403)
   const { body: log } = await api.call('GET', '/audit_events')
   type Entry = { action: string; principal: string; object: string; outcome: string }
-  const told = (log.audit_events as Entry[]).find(
+  const entry = (log.audit_events as Entry[]).find(
     ({ action, outcome }) => action === 'make_password' && outcome === 'refused',
   )
-  assert.deepEqual([told?.principal, told?.object], [user.id, user.id])
-  assert.equal(made.status, 200)
-  assert.deepEqual(Object.keys(made.body), ['password'])
+  assert.deepEqual([entry?.principal, entry?.object], [user.id, user.id])
+  assert.equal(resetResponse.status, 200)
+  assert.deepEqual(Object.keys(resetResponse.body), ['password'])
   assert.equal((await browser.call('GET', '/users')).status, 401)
   const { email } = user
   assert.equal((await openBrowser(api.url).signIn({ email, password: user.password })).status, 401)
-  const again = await openBrowser(api.url).signIn({ email, password: made.body.password })
-  assert.equal(again.status, 200)
-  assert.equal(again.body.second_factor, false)
+  const signInResponse = await openBrowser(api.url).signIn({ email, password: resetResponse.body.password })
+  assert.equal(signInResponse.status, 200)
+  assert.equal(signInResponse.body.second_factor, false)
   assert.equal((await admin.call('PUT', '/dashboard/api/users/usr_none/password')).status, 404)
 })
 
 test('two people with one address in two accounts are told apart by their passwords', async () => {
   const api = await fresh()
   const email = 'both@example.com'
-  const here = await makeUser(api, { email })
+  const ownUser = await makeUser(api, { email })
   const { id } = await api.strange.create('/users', { email, role: 'admin' })
-  const made = await api.strange('PUT', `/dashboard/api/users/${id}/password`)
+  const resetResponse = await api.strange('PUT', `/dashboard/api/users/${id}/password`)
 
-  const one = await openBrowser(api.url).signIn({ email, password: here.password })
-  const other = await openBrowser(api.url).signIn({ email, password: made.body.password })
+  const first = await openBrowser(api.url).signIn({ email, password: ownUser.password })
+  const other = await openBrowser(api.url).signIn({ email, password: resetResponse.body.password })
 
-  assert.equal(one.body.account_id, api.account.accountId)
+  assert.equal(first.body.account_id, api.account.accountId)
   assert.equal(other.body.account_id, api.stranger.accountId)
 })
 
 test('changes of passwords and second factors are in the audit log, without what they were', async () => {
   const api = await fresh()
-  const { user, browser } = await signedIn(api)
-  await withSecondFactor(browser, clock.now)
+  const { user, browser } = await startSignedIn(api)
+  await enableSecondFactor(browser, clock.now)
   await browser.call('DELETE', '/dashboard/api/second_factor', { body: { password: user.password } })
-  await browser.call('PUT', '/dashboard/api/password', { body: { current: 'wrong', new: CHOSEN } })
-  await browser.call('PUT', '/dashboard/api/password', { body: { current: user.password, new: CHOSEN } })
+  await browser.call('PUT', '/dashboard/api/password', { body: { current: 'wrong', new: NEW_PASSWORD } })
+  await browser.call('PUT', '/dashboard/api/password', {
+    body: { current: user.password, new: NEW_PASSWORD },
+  })
 
   const { body } = await api.call('GET', '/audit_events')
 
   type Entry = { action: string; principal: string; outcome: string; kind: string; object: string }
-  const told = (body.audit_events as Entry[]).filter(({ kind }) => kind === 'dashboard').toReversed()
+  const entries = (body.audit_events as Entry[]).filter(({ kind }) => kind === 'dashboard').toReversed()
   assert.deepEqual(
-    told.map(({ action, outcome }) => `${action} ${outcome}`),
+    entries.map(({ action, outcome }) => `${action} ${outcome}`),
     [
       'make_password done',
       'sign_in done',
@@ -339,7 +356,7 @@ test('changes of passwords and second factors are in the audit log, without what
       'change_password done',
     ],
   )
-  for (const { principal, object, action } of told.slice(2)) {
+  for (const { principal, object, action } of entries.slice(2)) {
     assert.equal(principal, user.id, action)
     assert.equal(object, user.id, action)
   }

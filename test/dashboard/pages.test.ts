@@ -6,12 +6,12 @@ import { type TestContext, test } from 'node:test'
 import { startApi, tempDir } from '../support/api.ts'
 
 /** The status of a path that is sent as it is written, which `fetch` would not do. */
-function statusOf(url: string, path: string): Promise<number> {
+function getStatus(url: string, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
-    request({ hostname, port, path, method: 'GET' }, (answer) => {
-      answer.resume()
-      resolve(answer.statusCode!)
+    request({ hostname, port, path, method: 'GET' }, (response) => {
+      response.resume()
+      resolve(response.statusCode!)
     })
       .on('error', reject)
       .end()
@@ -35,13 +35,13 @@ test('browsers are led to the dashboard, programs to the API', async (t) => {
 
   const browser = await fetch(url, { headers: { accept }, redirect: 'manual' })
   const program = await fetch(url, { headers: { accept: 'application/json' } })
-  const bare = await fetch(`${url}/dashboard`, { redirect: 'manual' })
+  const withoutSlash = await fetch(`${url}/dashboard`, { redirect: 'manual' })
 
   assert.equal(browser.status, 302)
   assert.equal(browser.headers.get('location'), '/dashboard/')
   assert.equal(program.status, 404)
   assert.equal(((await program.json()) as { error_code: string }).error_code, 'ERR_ADIT_405')
-  assert.equal(bare.headers.get('location'), '/dashboard/')
+  assert.equal(withoutSlash.headers.get('location'), '/dashboard/')
 })
 
 test('the page comes with a policy that lets nothing foreign in, and its files are kept for good', async (t) => {
@@ -82,10 +82,10 @@ test('nothing outside of the assets is served, however it is written', async (t)
   ]
 
   for (const path of paths) {
-    const status = await statusOf(url, `/dashboard/assets/${path}`)
+    const status = await getStatus(url, `/dashboard/assets/${path}`)
     assert.ok(status === 404 || status === 400, `${path}: ${status}`)
   }
-  assert.equal(await statusOf(url, '/dashboard/secret.txt'), 404)
+  assert.equal(await getStatus(url, '/dashboard/secret.txt'), 404)
 })
 
 test('a dashboard that was not built says how to build it', async (t) => {

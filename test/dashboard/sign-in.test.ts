@@ -13,34 +13,34 @@ import { makeUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
-const HOUR = 3_600_000
+const HOUR_MS = 3_600_000
 
 /** A clock that starts now and moves when it is told to. */
-function movableClock(): Clock & { pass(milliseconds: number): void } {
-  let passed = 0
+function createMovableClock(): Clock & { advance(milliseconds: number): void } {
+  let offsetMs = 0
   return {
-    now: () => Date.now() + passed,
-    monotonic: () => performance.now() + passed,
-    pass(milliseconds) {
-      passed += milliseconds
+    now: () => Date.now() + offsetMs,
+    monotonic: () => performance.now() + offsetMs,
+    advance(milliseconds) {
+      offsetMs += milliseconds
     },
   }
 }
 
-const clock = movableClock()
+const clock = createMovableClock()
 const { fresh } = await shareApi({ dashboard: true, clock })
 
-async function until(holds: () => Promise<boolean>): Promise<void> {
+async function until(condition: () => Promise<boolean>): Promise<void> {
   const deadline = performance.now() + 5000
-  while (!(await holds())) assert.ok(performance.now() < deadline, 'not within 5 s')
+  while (!(await condition())) assert.ok(performance.now() < deadline, 'not within 5 s')
 }
 
-async function signedIn(api: TestApi, options: { role?: string } = {}) {
+async function startSignedIn(api: TestApi, options: { role?: string } = {}) {
   const user = await makeUser(api, options)
   const browser = openBrowser(api.url)
-  const answer = await browser.signIn({ email: user.email, password: user.password })
-  assert.equal(answer.status, 200, JSON.stringify(answer.body))
-  return { user, browser, answer }
+  const response = await browser.signIn({ email: user.email, password: user.password })
+  assert.equal(response.status, 200, JSON.stringify(response.body))
+  return { user, browser, response }
 }
 
 for (const [engine, start] of Object.entries(engines)) {
@@ -49,17 +49,17 @@ for (const [engine, start] of Object.entries(engines)) {
     const { id, email, password } = await makeUser(api)
     const browser = openBrowser(api.url)
 
-    const answer = await browser.signIn({ email: email.toUpperCase(), password })
+    const response = await browser.signIn({ email: email.toUpperCase(), password })
 
-    assert.equal(answer.status, 200)
-    const { csrf, expires_at, ...shown } = answer.body
-    assert.deepEqual(shown, {
+    assert.equal(response.status, 200)
+    const { csrf, expires_at, ...session } = response.body
+    assert.deepEqual(session, {
       user: { id, email, name: '', role: 'admin' },
       account_id: api.account.accountId,
       api_key_sign_in: false,
       second_factor: false,
     })
-    const cookie = answer.headers.get('set-cookie')!
+    const cookie = response.headers.get('set-cookie')!
     assert.match(cookie, /^adit_session=[^;]+; Max-Age=604800; HttpOnly; SameSite=Strict; Path=\/$/)
     assert.equal((await browser.call('GET', '/users')).body.users.length, 2)
     assert.equal((await browser.call('GET', '/dashboard/api/session')).body.csrf, csrf)
@@ -71,10 +71,10 @@ for (const [engine, start] of Object.entries(engines)) {
     const key = await api.call.create('/api_keys', {})
     const browser = openBrowser(api.url)
 
-    const answer = await browser.signIn({ api_key: key.token })
+    const response = await browser.signIn({ api_key: key.token })
 
-    assert.equal(answer.status, 200)
-    assert.equal(answer.body.api_key_sign_in, true)
+    assert.equal(response.status, 200)
+    assert.equal(response.body.api_key_sign_in, true)
     assert.equal((await browser.call('GET', '/users')).status, 200)
     assert.equal((await api.call('DELETE', `/api_keys/${key.id}`)).status, 204)
     assert.equal((await browser.call('GET', '/users')).status, 401)
@@ -83,32 +83,32 @@ for (const [engine, start] of Object.entries(engines)) {
 
   test(`${engine}: signing out ends the session on the server`, async (t) => {
     const api = await start(t, { dashboard: true })
-    const { browser } = await signedIn(api)
+    const { browser } = await startSignedIn(api)
 
-    const answer = await browser.call('DELETE', '/dashboard/api/session')
+    const response = await browser.call('DELETE', '/dashboard/api/session')
 
-    assert.equal(answer.status, 204)
-    assert.match(answer.headers.get('set-cookie')!, /^adit_session=; Max-Age=0;/)
+    assert.equal(response.status, 204)
+    assert.match(response.headers.get('set-cookie')!, /^adit_session=; Max-Age=0;/)
     assert.equal((await browser.call('GET', '/users')).body.error_code, 'ERR_ADIT_243')
     assert.equal((await browser.call('GET', '/dashboard/api/session')).status, 401)
   })
 
   test(`${engine}: a session ends when it is not used for 12 hours, and after 7 days however it is used`, async (t) => {
-    const own = movableClock()
-    const api = await start(t, { dashboard: true, clock: own })
-    const [idle, busy] = [(await signedIn(api)).browser, (await signedIn(api)).browser]
+    const ownClock = createMovableClock()
+    const api = await start(t, { dashboard: true, clock: ownClock })
+    const [idle, busy] = [(await startSignedIn(api)).browser, (await startSignedIn(api)).browser]
     const status = async (browser: typeof idle) => (await browser.call('GET', '/users')).status
 
-    own.pass(11 * HOUR)
+    ownClock.advance(11 * HOUR_MS)
     assert.equal(await status(busy), 200)
-    own.pass(HOUR)
+    ownClock.advance(HOUR_MS)
     assert.equal(await status(idle), 401)
     assert.equal(await status(busy), 200)
     for (let hours = 12; hours + 11 < 7 * 24; hours += 11) {
-      own.pass(11 * HOUR)
+      ownClock.advance(11 * HOUR_MS)
       assert.equal(await status(busy), 200, `after ${hours + 11} hours`)
     }
-    own.pass(11 * HOUR)
+    ownClock.advance(11 * HOUR_MS)
     assert.equal(await status(busy), 401)
   })
 }
@@ -116,18 +116,18 @@ for (const [engine, start] of Object.entries(engines)) {
 test('the user, the password and the code are not told apart from outside when they are wrong', async () => {
   const api = await fresh()
   const { email, password } = await makeUser(api)
-  const proofs = [
+  const attempts = [
     { email, password: `${password}x` },
     { email: `no-${email}`, password },
     { email, password: '' },
   ]
 
-  const answers = await Promise.all(proofs.map((proof) => openBrowser(api.url).signIn(proof)))
+  const responses = await Promise.all(attempts.map((credentials) => openBrowser(api.url).signIn(credentials)))
 
-  const told = answers.map(({ status, body: { error_code, msg } }) => ({ status, error_code, msg }))
-  assert.deepEqual(new Set(told.map((one) => JSON.stringify(one))).size, 1)
-  assert.equal(told[0]!.status, 401)
-  for (const { headers } of answers) assert.equal(headers.get('set-cookie'), null)
+  const errors = responses.map(({ status, body: { error_code, msg } }) => ({ status, error_code, msg }))
+  assert.deepEqual(new Set(errors.map((error) => JSON.stringify(error))).size, 1)
+  assert.equal(errors[0]!.status, 401)
+  for (const { headers } of responses) assert.equal(headers.get('set-cookie'), null)
 })
 
 test('a sign-in checks as many passwords whether no account, one or two know the address, and whichever is right', async (t) => {
@@ -140,50 +140,50 @@ test('a sign-in checks as many passwords whether no account, one or two know the
     },
   }
   const api = await startApi(t, { dashboard: true, passwords })
-  const alone = await makeUser(api)
+  const singleUser = await makeUser(api)
   const email = 'both@example.com'
-  const here = await makeUser(api, { email })
+  const ownUser = await makeUser(api, { email })
   const { id } = await api.strange.create('/users', { email, role: 'admin' })
-  const there = (await api.strange('PUT', `/dashboard/api/users/${id}/password`)).body
-  async function checksOf(proof: { email: string; password: string }, expected: number) {
+  const otherUser = (await api.strange('PUT', `/dashboard/api/users/${id}/password`)).body
+  async function countChecks(credentials: { email: string; password: string }, expected: number) {
     checks = 0
-    assert.equal((await openBrowser(api.url).signIn(proof)).status, expected)
+    assert.equal((await openBrowser(api.url).signIn(credentials)).status, expected)
     return checks
   }
 
   const counts = [
-    await checksOf({ email: 'nobody@example.com', password: 'guess' }, 401),
-    await checksOf({ email: alone.email, password: 'guess' }, 401),
-    await checksOf({ email, password: 'guess' }, 401),
-    await checksOf({ email: alone.email, password: alone.password }, 200),
-    await checksOf({ email, password: here.password }, 200),
-    await checksOf({ email, password: there.password }, 200),
+    await countChecks({ email: 'nobody@example.com', password: 'guess' }, 401),
+    await countChecks({ email: singleUser.email, password: 'guess' }, 401),
+    await countChecks({ email, password: 'guess' }, 401),
+    await countChecks({ email: singleUser.email, password: singleUser.password }, 200),
+    await countChecks({ email, password: ownUser.password }, 200),
+    await countChecks({ email, password: otherUser.password }, 200),
   ]
 
   assert.deepEqual(counts, Array(6).fill(4))
 })
 
 test('a password that is changed while somebody signs in with the old one lets nobody in', async (t) => {
-  const { promise: checked, resolve: goOn } = Promise.withResolvers<void>()
-  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: released, resolve: release } = Promise.withResolvers<void>()
+  const { promise: started, resolve: markStarted } = Promise.withResolvers<void>()
   const passwords: Passwords = {
     hash: cheapPasswords.hash,
     async matches(password, stored) {
       const matches = await cheapPasswords.matches(password, stored)
-      arrive()
-      await checked
+      markStarted()
+      await released
       return matches
     },
   }
   const api = await startApi(t, { dashboard: true, passwords })
   const { id, email, password } = await makeUser(api)
-  const late = openBrowser(api.url).signIn({ email, password })
-  await arrived
+  const pendingSignIn = openBrowser(api.url).signIn({ email, password })
+  await started
 
   assert.equal((await api.call('PUT', `/dashboard/api/users/${id}/password`)).status, 200)
-  goOn()
+  release()
 
-  const { status, headers } = await late
+  const { status, headers } = await pendingSignIn
   assert.equal(status, 401)
   assert.equal(headers.get('set-cookie'), null)
 })
@@ -198,8 +198,8 @@ test('when too many passwords are being checked people are asked to come again, 
   const api = await startApi(t, { dashboard: true, passwords })
   const { email, password } = await makeUser(api)
   for (let time = 0; time < 40; time += 1) {
-    const answer = await openBrowser(api.url).signIn({ email, password })
-    assert.equal(`${answer.status} ${answer.headers.get('retry-after')}`, '429 5')
+    const response = await openBrowser(api.url).signIn({ email, password })
+    assert.equal(`${response.status} ${response.headers.get('retry-after')}`, '429 5')
   }
 
   busy = false
@@ -215,16 +215,16 @@ test('after ten wrong passwords a user has to wait, with the right one too, and 
   for (let attempt = 0; attempt < 10; attempt += 1)
     assert.equal((await browser.signIn({ email, password: 'guess' })).status, 401)
 
-  const refused = await browser.signIn({ email, password })
+  const rejected = await browser.signIn({ email, password })
 
-  assert.equal(refused.status, 429)
-  const wait = Number(refused.headers.get('retry-after'))
+  assert.equal(rejected.status, 429)
+  const wait = Number(rejected.headers.get('retry-after'))
   assert.ok(wait > 0 && wait <= 60, `${wait}`)
   assert.equal((await browser.signIn(other)).status, 400, 'unknown fields are refused')
   assert.equal((await browser.signIn({ email: other.email, password: other.password })).status, 200)
-  clock.pass(wait * 1000)
+  clock.advance(wait * 1000)
   assert.equal((await browser.signIn({ email, password })).status, 200)
-  clock.pass(HOUR)
+  clock.advance(HOUR_MS)
 })
 
 test('users that do not exist are limited alike, and one source cannot try many users', async () => {
@@ -240,20 +240,20 @@ test('users that do not exist are limited alike, and one source cannot try many 
   assert.deepEqual(statuses.slice(12), [...Array(20).fill(401), ...Array(5).fill(429)])
   const key = await browser.signIn({ api_key: api.account.apiKey.reveal() })
   assert.equal(key.status, 429)
-  clock.pass(HOUR)
+  clock.advance(HOUR_MS)
 })
 
 test('attempts made at the same time count like any others', async () => {
   const api = await fresh()
   const { email } = await makeUser(api)
 
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     Array.from({ length: 25 }, () => openBrowser(api.url).signIn({ email, password: 'guess' })),
   )
 
-  assert.equal(answers.filter(({ status }) => status === 401).length, 10)
-  assert.equal(answers.filter(({ status }) => status === 429).length, 15)
-  clock.pass(HOUR)
+  assert.equal(responses.filter(({ status }) => status === 401).length, 10)
+  assert.equal(responses.filter(({ status }) => status === 429).length, 15)
+  clock.advance(HOUR_MS)
 })
 
 test('successful sign-ins are not counted', async () => {
@@ -266,8 +266,8 @@ test('successful sign-ins are not counted', async () => {
 
 test('the cookie counts only with the token of its own session, whatever the method', async () => {
   const api = await fresh()
-  const { browser } = await signedIn(api)
-  const { browser: other } = await signedIn(api)
+  const { browser } = await startSignedIn(api)
+  const { browser: other } = await startSignedIn(api)
   const withoutToken = { cookie: browser.cookie! }
   const call = api.client(undefined)
 
@@ -290,20 +290,20 @@ test('the cookie counts only with the token of its own session, whatever the met
 
 test('what another site makes a browser send is refused', async () => {
   const api = await fresh()
-  const { browser, user } = await signedIn(api)
+  const { browser, user } = await startSignedIn(api)
 
   for (const site of ['cross-site', 'same-site', 'none']) {
     const headers = { 'sec-fetch-site': site }
     assert.equal((await browser.call('GET', '/users', { headers })).body.error_code, 'ERR_ADIT_245')
     assert.equal((await browser.call('GET', '/dashboard/api/session', { headers })).status, 403)
-    const proof = { email: user.email, password: user.password }
-    assert.equal((await openBrowser(api.url).signIn(proof, headers)).status, 403)
+    const credentials = { email: user.email, password: user.password }
+    assert.equal((await openBrowser(api.url).signIn(credentials, headers)).status, 403)
   }
-  const foreign = { origin: 'https://evil.example' }
-  const proof = { email: user.email, password: user.password }
-  assert.equal((await openBrowser(api.url).signIn(proof, foreign)).status, 403)
-  assert.equal((await openBrowser(api.url).signIn(proof, { origin: 'null' })).status, 403)
-  assert.equal((await openBrowser(api.url).signIn(proof, { origin: api.url })).status, 200)
+  const otherOrigin = { origin: 'https://evil.example' }
+  const credentials = { email: user.email, password: user.password }
+  assert.equal((await openBrowser(api.url).signIn(credentials, otherOrigin)).status, 403)
+  assert.equal((await openBrowser(api.url).signIn(credentials, { origin: 'null' })).status, 403)
+  assert.equal((await openBrowser(api.url).signIn(credentials, { origin: api.url })).status, 200)
   assert.equal(
     (await browser.call('GET', '/users', { headers: { 'sec-fetch-site': 'same-origin' } })).status,
     200,
@@ -316,18 +316,18 @@ test('a form of another site cannot sign anybody in: only JSON is read', async (
   for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
     const headers = { 'content-type': type }
 
-    const answer = await api.client(undefined)('POST', '/dashboard/api/session', {
+    const response = await api.client(undefined)('POST', '/dashboard/api/session', {
       raw: JSON.stringify({ email, password }),
       headers,
     })
 
-    assert.equal(answer.status, 415)
+    assert.equal(response.status, 415)
   }
 })
 
 test('signing in makes a new session, whatever cookie the browser came with', async () => {
   const api = await fresh()
-  const { browser: attacker } = await signedIn(api, { role: 'read_only' })
+  const { browser: attacker } = await startSignedIn(api, { role: 'read_only' })
   const victim = await makeUser(api)
   const browser = openBrowser(api.url)
   browser.cookie = attacker.cookie
@@ -337,25 +337,28 @@ test('signing in makes a new session, whatever cookie the browser came with', as
   assert.notEqual(browser.cookie, attacker.cookie)
   assert.equal((await browser.call('GET', '/dashboard/api/session')).body.user.email, victim.email)
   assert.equal((await attacker.call('GET', '/dashboard/api/session')).status, 401)
-  const made = openBrowser(api.url)
-  made.cookie = `adit_session=${'0'.repeat(27)}_${'a'.repeat(43)}`
-  await made.signIn({ email: victim.email, password: victim.password })
-  assert.doesNotMatch(made.cookie, /a{43}/)
+  const forgedBrowser = openBrowser(api.url)
+  forgedBrowser.cookie = `adit_session=${'0'.repeat(27)}_${'a'.repeat(43)}`
+  await forgedBrowser.signIn({ email: victim.email, password: victim.password })
+  assert.doesNotMatch(forgedBrowser.cookie, /a{43}/)
 })
 
 test('a user who is switched off or deleted is signed out, and stays so', async () => {
   const api = await fresh()
-  const { browser, user } = await signedIn(api)
-  const { browser: gone, user: former } = await signedIn(api)
+  const { browser, user } = await startSignedIn(api)
+  const { browser: deletedBrowser, user: deletedUser } = await startSignedIn(api)
 
   await api.call('PATCH', `/users/${user.id}`, { body: { active: false } })
-  await api.call('DELETE', `/users/${former.id}`)
+  await api.call('DELETE', `/users/${deletedUser.id}`)
 
   assert.equal((await browser.call('GET', '/users')).status, 401)
-  assert.equal((await gone.call('GET', '/users')).status, 401)
-  const refused = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
-  assert.equal(`${refused.status} ${refused.body.error_code}`, '403 ERR_ADIT_636')
-  const unknown = await openBrowser(api.url).signIn({ email: former.email, password: former.password })
+  assert.equal((await deletedBrowser.call('GET', '/users')).status, 401)
+  const rejected = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
+  assert.equal(`${rejected.status} ${rejected.body.error_code}`, '403 ERR_ADIT_636')
+  const unknown = await openBrowser(api.url).signIn({
+    email: deletedUser.email,
+    password: deletedUser.password,
+  })
   assert.equal(unknown.status, 401)
   await api.call('PATCH', `/users/${user.id}`, { body: { active: true } })
   assert.equal((await browser.call('GET', '/users')).status, 401, 'the old session is not alive again')
@@ -363,8 +366,8 @@ test('a user who is switched off or deleted is signed out, and stays so', async 
 
 test('roles are those of the user, at this moment', async () => {
   const api = await fresh()
-  const { browser: reader } = await signedIn(api, { role: 'read_only' })
-  const { browser: developer, user } = await signedIn(api, { role: 'developer' })
+  const { browser: reader } = await startSignedIn(api, { role: 'read_only' })
+  const { browser: developer, user } = await startSignedIn(api, { role: 'developer' })
   const policy = { body: { description: 'x' } }
 
   assert.equal((await reader.call('GET', '/ip_policies')).status, 200)
@@ -394,7 +397,7 @@ test('a bot signs in with its key and has no user', async () => {
 
 test('one account sees nothing of another', async () => {
   const api = await fresh()
-  const { browser } = await signedIn(api)
+  const { browser } = await startSignedIn(api)
   const policy = await api.strange.create('/ip_policies', {})
 
   assert.equal((await browser.call('GET', `/ip_policies/${policy.id}`)).status, 404)
@@ -405,7 +408,7 @@ test('one account sees nothing of another', async () => {
 })
 
 /** Creates something from another address of this machine, as a colleague would. */
-async function fromElsewhere(api: TestApi, path: string, body: object): Promise<void> {
+async function createFromOtherAddress(api: TestApi, path: string, body: object): Promise<void> {
   const call = request(`${api.url}${path}`, {
     method: 'POST',
     localAddress: '127.0.0.2',
@@ -423,25 +426,25 @@ async function fromElsewhere(api: TestApi, path: string, body: object): Promise<
 test('IP restrictions of the API and of the dashboard close both', async () => {
   for (const type of ['api', 'dashboard']) {
     const api = await fresh()
-    const { browser, user } = await signedIn(api)
+    const { browser, user } = await startSignedIn(api)
     const policy = await browser.call('POST', '/ip_policies', { body: {} })
     const allow = (cidr: string) => ({ body: { cidr, action: 'allow', ip_policy_id: policy.body.id } })
     await browser.call('POST', '/ip_policy_rules', allow('192.0.2.0/24'))
     const restriction = { body: { type, enforced: true, ip_policy_ids: [policy.body.id] } }
-    const lockedOut = await browser.call('POST', '/ip_restrictions', restriction)
-    assert.equal(lockedOut.status, 409, 'nobody locks themselves out')
+    const lockoutResponse = await browser.call('POST', '/ip_restrictions', restriction)
+    assert.equal(lockoutResponse.status, 409, 'nobody locks themselves out')
     const rule = await browser.call('POST', '/ip_policy_rules', allow('127.0.0.0/8'))
     assert.equal((await browser.call('POST', '/ip_restrictions', restriction)).status, 201)
     assert.equal((await browser.call('GET', '/users')).status, 200)
 
-    const gone = await browser.call('DELETE', `/ip_policy_rules/${rule.body.id}`)
-    assert.equal(gone.status, 409, 'nor by way of a rule')
-    await fromElsewhere(api, '/ip_policy_rules', { ...allow('127.0.0.1/32').body, action: 'deny' })
+    const deleteResponse = await browser.call('DELETE', `/ip_policy_rules/${rule.body.id}`)
+    assert.equal(deleteResponse.status, 409, 'nor by way of a rule')
+    await createFromOtherAddress(api, '/ip_policy_rules', { ...allow('127.0.0.1/32').body, action: 'deny' })
 
     await until(async () => (await browser.call('GET', '/users')).body.error_code === 'ERR_ADIT_220')
     assert.equal((await browser.call('GET', '/dashboard/api/session')).body.error_code, 'ERR_ADIT_220')
-    const again = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
-    assert.equal(again.body.error_code, 'ERR_ADIT_220')
+    const signInResponse = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
+    assert.equal(signInResponse.body.error_code, 'ERR_ADIT_220')
     const key = await openBrowser(api.url).signIn({ api_key: api.account.apiKey.reveal() })
     assert.equal(key.body.error_code, 'ERR_ADIT_220')
   }
@@ -449,20 +452,20 @@ test('IP restrictions of the API and of the dashboard close both', async () => {
 
 test('the audit log tells who signed in and out, who failed, and what was done through the dashboard', async () => {
   const api = await fresh()
-  const { browser, user } = await signedIn(api)
+  const { browser, user } = await startSignedIn(api)
   await openBrowser(api.url).signIn({ email: user.email, password: 'wrong' })
   await browser.call('POST', '/ip_policies', { body: {} })
   await browser.call('DELETE', '/dashboard/api/session')
 
   type Entry = { action: string; principal: string; outcome: string; detail: string; credential: string }
-  let told: Entry[] = []
+  let entries: Entry[] = []
   await until(async () => {
     const { body } = await api.call('GET', '/audit_events')
-    told = (body.audit_events as Entry[]).filter(({ principal }) => principal === user.id)
-    return told.length === 4
+    entries = (body.audit_events as Entry[]).filter(({ principal }) => principal === user.id)
+    return entries.length === 4
   })
   assert.deepEqual(
-    new Set(told.map(({ action, outcome, detail }) => `${action} ${outcome} ${detail}`)),
+    new Set(entries.map(({ action, outcome, detail }) => `${action} ${outcome} ${detail}`)),
     new Set([
       'sign_out done dashboard',
       'create done dashboard',
@@ -470,7 +473,7 @@ test('the audit log tells who signed in and out, who failed, and what was done t
       'sign_in done dashboard',
     ]),
   )
-  assert.match(told.find(({ action }) => action === 'create')!.credential, /^das_/)
+  assert.match(entries.find(({ action }) => action === 'create')!.credential, /^das_/)
 })
 
 test('guessing does not fill the audit log', async () => {
@@ -483,70 +486,70 @@ test('guessing does not fill the audit log', async () => {
   await api.call.create('/ip_policies', {})
   const { body } = await api.call('GET', '/audit_events')
 
-  const refused = (body.audit_events as { outcome: string }[]).filter(({ outcome }) => outcome === 'refused')
-  assert.equal(refused.length, 20)
-  clock.pass(HOUR)
+  const rejected = (body.audit_events as { outcome: string }[]).filter(({ outcome }) => outcome === 'refused')
+  assert.equal(rejected.length, 20)
+  clock.advance(HOUR_MS)
 })
 
 test('over TLS the cookie is of this host alone', async (t) => {
   const api = await startApi(t, { dashboard: true, config: { apiUrl: () => 'https://adit.example' } })
-  const { browser, answer } = await signedIn(api)
+  const { browser, response } = await startSignedIn(api)
 
   assert.match(
-    answer.headers.get('set-cookie')!,
+    response.headers.get('set-cookie')!,
     /^__Host-adit_session=[^;]+; Max-Age=604800; HttpOnly; SameSite=Strict; Path=\/; Secure$/,
   )
   assert.equal((await browser.call('GET', '/users')).status, 200)
-  const planted = browser.cookie!.replace('__Host-', '')
-  assert.equal((await browser.call('GET', '/users', { headers: { cookie: planted } })).status, 401)
+  const plantedCookie = browser.cookie!.replace('__Host-', '')
+  assert.equal((await browser.call('GET', '/users', { headers: { cookie: plantedCookie } })).status, 401)
 })
 
 test('an API key in the header wins over any cookie', async () => {
   const api = await fresh()
-  const { browser } = await signedIn(api, { role: 'read_only' })
+  const { browser } = await startSignedIn(api, { role: 'read_only' })
 
-  const answer = await browser.call('POST', '/ip_policies', { body: {}, key: api.account.apiKey.reveal() })
+  const response = await browser.call('POST', '/ip_policies', { body: {}, key: api.account.apiKey.reveal() })
 
-  assert.equal(answer.status, 201)
-  const wrong = await browser.call('GET', '/ip_policies', { key: 'nonsense' })
-  assert.equal(wrong.status, 401)
+  assert.equal(response.status, 201)
+  const invalidKey = await browser.call('GET', '/ip_policies', { key: 'nonsense' })
+  assert.equal(invalidKey.status, 401)
 })
 
 test('a restart keeps sessions, and neither files nor logs hold a secret', async (t) => {
   const dataDir = await tempDir(t)
   const lines: string[] = []
   const sink = new Writable({
-    write(piece, _encoding, done) {
-      lines.push(String(piece))
+    write(chunk, _encoding, done) {
+      lines.push(String(chunk))
       done()
     },
   })
   const log = pino({ level: 'trace' }, sink)
-  const ends: (() => Promise<void>)[] = []
-  const own = { after: (end: unknown) => ends.push(end as () => Promise<void>) }
-  const api = await startApi(own as never, { dashboard: true, dataDir, log })
-  const { browser, user } = await signedIn(api)
+  const cleanups: (() => Promise<void>)[] = []
+  const fakeContext = { after: (cleanup: unknown) => cleanups.push(cleanup as () => Promise<void>) }
+  const api = await startApi(fakeContext as never, { dashboard: true, dataDir, log })
+  const { browser, user } = await startSignedIn(api)
   await browser.call('POST', '/ip_policies', { body: {} })
   await openBrowser(api.url).signIn({ email: user.email, password: 'a wrong password' })
   await openBrowser(api.url).signIn({ api_key: api.account.apiKey.reveal() })
-  const offered = await browser.call('POST', '/dashboard/api/second_factor')
-  assert.equal(offered.status, 200)
-  for (const end of ends.splice(0)) await end()
+  const offer = await browser.call('POST', '/dashboard/api/second_factor')
+  assert.equal(offer.status, 200)
+  for (const cleanup of cleanups.splice(0)) await cleanup()
 
-  const again = await startApi(t, { dashboard: true, dataDir, log })
-  const after = openBrowser(again.url)
-  Object.assign(after, { cookie: browser.cookie, csrf: browser.csrf })
+  const restartedApi = await startApi(t, { dashboard: true, dataDir, log })
+  const restoredBrowser = openBrowser(restartedApi.url)
+  Object.assign(restoredBrowser, { cookie: browser.cookie, csrf: browser.csrf })
 
-  assert.equal((await after.call('GET', '/ip_policies')).status, 200)
+  assert.equal((await restoredBrowser.call('GET', '/ip_policies')).status, 200)
   const token = browser.cookie!.split('=')[1]!
-  const secrets = [user.password, 'a wrong password', token, browser.csrf!, offered.body.secret as string]
+  const secrets = [user.password, 'a wrong password', token, browser.csrf!, offer.body.secret as string]
   const files = await readdir(dataDir)
-  const written = await Promise.all(files.map((file) => readFile(join(dataDir, file), 'latin1')))
-  assert.ok(written.some((content) => content.includes(user.id)))
+  const contents = await Promise.all(files.map((file) => readFile(join(dataDir, file), 'latin1')))
+  assert.ok(contents.some((content) => content.includes(user.id)))
   assert.ok(lines.some((line) => line.includes('signed in')))
   for (const secret of secrets) {
     assert.ok(secret.length > 10)
-    for (const [index, content] of written.entries())
+    for (const [index, content] of contents.entries())
       assert.ok(!content.includes(secret), `${files[index]} holds a secret`)
     assert.ok(!lines.some((line) => line.includes(secret)), 'the log holds a secret')
   }
@@ -555,13 +558,16 @@ test('a restart keeps sessions, and neither files nor logs hold a secret', async
 test('sessions hold on every node of a cluster, and end on all of them at once', async (t) => {
   const { url: databaseUrl } = await freshDatabase(t)
   const dataDir = await tempDir(t)
-  const here = await startApi(t, { dashboard: true, databaseUrl, dataDir })
-  const there = await startApi(t, { dashboard: true, databaseUrl, dataDir })
-  const { browser } = await signedIn(here)
-  const elsewhere = Object.assign(openBrowser(there.url), { cookie: browser.cookie, csrf: browser.csrf })
+  const firstApi = await startApi(t, { dashboard: true, databaseUrl, dataDir })
+  const secondApi = await startApi(t, { dashboard: true, databaseUrl, dataDir })
+  const { browser } = await startSignedIn(firstApi)
+  const otherBrowser = Object.assign(openBrowser(secondApi.url), {
+    cookie: browser.cookie,
+    csrf: browser.csrf,
+  })
 
-  assert.equal((await elsewhere.call('GET', '/users')).status, 200)
-  assert.equal((await elsewhere.call('DELETE', '/dashboard/api/session')).status, 204)
+  assert.equal((await otherBrowser.call('GET', '/users')).status, 200)
+  assert.equal((await otherBrowser.call('DELETE', '/dashboard/api/session')).status, 204)
   assert.equal((await browser.call('GET', '/users')).status, 401)
 })
 
@@ -595,11 +601,11 @@ test('whatever is sent to sign in with is answered, and never with a 5xx', async
       headers: { cookie: 'adit_session="; adit_session=;;=;\u0001'.replace('\u0001', '') },
     })
     assert.ok(status >= 400 && status < 500, `${status} for ${JSON.stringify(body)}`)
-    clock.pass(60_000)
+    clock.advance(60_000)
   }
-  const huge = await call('POST', '/dashboard/api/session', { body: { password: 'x'.repeat(20_000) } })
-  assert.equal(huge.status, 413)
-  assert.match(huge.body.msg, /16384/)
-  const broken = await call('POST', '/dashboard/api/session', { raw: '{"email":' })
-  assert.equal(broken.status, 400)
+  const tooLarge = await call('POST', '/dashboard/api/session', { body: { password: 'x'.repeat(20_000) } })
+  assert.equal(tooLarge.status, 413)
+  assert.match(tooLarge.body.msg, /16384/)
+  const malformed = await call('POST', '/dashboard/api/session', { raw: '{"email":' })
+  assert.equal(malformed.status, 400)
 })

@@ -32,29 +32,29 @@ async function* watch(
   query = '',
   key = credentials.api_key,
 ): AsyncGenerator<State> {
-  const stop = new AbortController()
-  t.after(() => stop.abort())
+  const controller = new AbortController()
+  t.after(() => controller.abort())
   const response = await fetch(`${credentials.api_url}/dashboard/api/live${query}`, {
     headers: { authorization: `Bearer ${key}` },
-    signal: stop.signal,
+    signal: controller.signal,
   })
   assert.equal(response.status, 200)
   assert.equal(response.headers.get('content-type'), 'text/event-stream')
   let text = ''
-  for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
-    text += piece
+  for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) {
+    text += chunk
     const events = text.split('\n\n')
     text = events.pop()!
     for (const event of events) yield JSON.parse(event.replace(/^data: /, '')) as State
   }
 }
 
-async function until(states: AsyncGenerator<State>, holds: (state: State) => boolean): Promise<State> {
-  const began = performance.now()
+async function until(states: AsyncGenerator<State>, condition: (state: State) => boolean): Promise<State> {
+  const start = performance.now()
   for (;;) {
     const { value, done } = await states.next()
-    assert.ok(!done && performance.now() - began < 10_000, `not in time; last: ${JSON.stringify(value)}`)
-    if (holds(value)) return value
+    assert.ok(!done && performance.now() - start < 10_000, `not in time; last: ${JSON.stringify(value)}`)
+    if (condition(value)) return value
   }
 }
 
@@ -77,18 +77,18 @@ async function startAgent(t: TestContext, { credentials }: TestPlatform) {
   return agent
 }
 
-async function strangersKey({ dataDir }: TestPlatform): Promise<string> {
+async function createOtherKey({ dataDir }: TestPlatform): Promise<string> {
   const masterKeyFile = join(dataDir, 'master.key')
   const store = await openStore({ dataDir, masterKeyFile, clock: systemClock, log: silentLog })
-  const made = await createAccount(store, { name: 'other', email: 'x@example.com', clock: systemClock })
+  const account = await createAccount(store, { name: 'other', email: 'x@example.com', clock: systemClock })
   await store.close()
-  return made.apiKey.reveal()
+  return account.apiKey.reveal()
 }
 
 test('the live view tells an account each second what its visitors do, and nobody else', async (t) => {
   const platform = await startPlatform(t)
   const states = watch(t, platform)
-  const strange = watch(t, platform, '', await strangersKey(platform))
+  const otherStates = watch(t, platform, '', await createOtherKey(platform))
   const before = await until(states, () => true)
   const agent = await startAgent(t, platform)
   const { url } = await agent.forward(await startService(t))
@@ -99,9 +99,9 @@ test('the live view tells an account each second what its visitors do, and nobod
   assert.deepEqual([before.requests, before.sessions, before.tunnels], [0, 0, 0])
   assert.deepEqual([after.sessions, after.tunnels, after.bytes_out], [1, 1, 15])
   assert.deepEqual(after.statuses, [0, 3, 0, 0, 0])
-  await until(strange, () => true)
-  const seen = await until(strange, () => true)
-  assert.deepEqual([seen.requests, seen.sessions], [0, 0])
+  await until(otherStates, () => true)
+  const otherState = await until(otherStates, () => true)
+  assert.deepEqual([otherState.requests, otherState.sessions], [0, 0])
 })
 
 test('the live view of an edge tells what its routes have counted and why one lets nobody in', async (t) => {
@@ -109,14 +109,14 @@ test('the live view of an edge tells what its routes have counted and why one le
   const { call } = platform
   await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
   const edge = await call.create('/edges/https', { hostports: ['shop.adit.localhost:443'] })
-  const fixed = await call.create('/backends/http_response', { body: 'fixed' })
+  const backend = await call.create('/backends/http_response', { body: 'fixed' })
   const route = await call.create(`/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',
     match: '/',
-    backend: { backend_id: fixed.id },
+    backend: { backend_id: backend.id },
   })
   const states = watch(t, platform, `?edge=${edge.id}`)
-  const strange = watch(t, platform, `?edge=${edge.id}`, await strangersKey(platform))
+  const otherStates = watch(t, platform, `?edge=${edge.id}`, await createOtherKey(platform))
   await until(states, ({ places }) => places?.length === 1)
 
   await platform.fetch(`https://shop.adit.localhost:${new URL(platform.credentials.https_url).port}/`)
@@ -124,7 +124,7 @@ test('the live view of an edge tells what its routes have counted and why one le
 
   assert.equal(places?.[0]?.id, route.id)
   assert.deepEqual(broken, [])
-  assert.deepEqual((await until(strange, () => true)).places, [])
+  assert.deepEqual((await until(otherStates, () => true)).places, [])
 })
 
 test('views need somebody who is signed in, and end with the server', async (t) => {
@@ -167,13 +167,13 @@ test('an address is judged as the edge judges it, and the account’s restrictio
   const check = (address: string, ids: unknown[]) =>
     call('GET', `/dashboard/api/ip_policies/check?policies=${ids.join(',')}&address=${address}`)
 
-  const one = await check('198.51.100.7', [policy.id])
+  const single = await check('198.51.100.7', [policy.id])
   const both = await check('198.51.100.7', [policy.id, other.id])
-  const mapped = await check('::ffff:127.0.0.1', [policy.id])
-  const wrong = await check('300.1.1.1', [policy.id])
-  const unknown = await check('127.0.0.1', ['ipp_none'])
+  const mappedAddress = await check('::ffff:127.0.0.1', [policy.id])
+  const invalidAddress = await check('300.1.1.1', [policy.id])
+  const unknownPolicy = await check('127.0.0.1', ['ipp_none'])
 
-  assert.deepEqual([one.body.allowed, both.body.allowed, mapped.body.allowed], [true, false, true])
+  assert.deepEqual([single.body.allowed, both.body.allowed, mappedAddress.body.allowed], [true, false, true])
   assert.match(both.body.because, /198\.51\.100\.7\/32 denies it/)
   assert.deepEqual(
     both.body.restrictions.map(({ type, enforced, allowed }: Record<string, unknown>) => [
@@ -183,8 +183,8 @@ test('an address is judged as the edge judges it, and the account’s restrictio
     ]),
     [['endpoints', false, false]],
   )
-  assert.deepEqual([wrong.status, wrong.body.details.field], [400, 'address'])
-  assert.deepEqual([unknown.status, unknown.body.details.field], [400, 'policies'])
+  assert.deepEqual([invalidAddress.status, invalidAddress.body.details.field], [400, 'address'])
+  assert.deepEqual([unknownPolicy.status, unknownPolicy.body.details.field], [400, 'policies'])
 })
 
 test('the live view says when configuration or tunnels have changed, so that pages need not ask', async (t) => {
@@ -194,9 +194,9 @@ test('the live view says when configuration or tunnels have changed, so that pag
   const first = await until(states, () => true)
 
   const domain = await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
-  const made = await until(states, ({ revision }) => revision > first.revision)
+  const updated = await until(states, ({ revision }) => revision > first.revision)
   await call('DELETE', `/reserved_domains/${domain.id}`)
-  await until(states, ({ deletions }) => deletions > made.deletions)
+  await until(states, ({ deletions }) => deletions > updated.deletions)
   const agent = await startAgent(t, platform)
   await agent.forward(await startService(t))
   const before = await until(states, ({ tunnels }) => tunnels === 1)
@@ -204,7 +204,7 @@ test('the live view says when configuration or tunnels have changed, so that pag
   await agent.forward(await startService(t))
   await until(states, ({ tunnels, online }) => tunnels === 1 && online !== before.online)
 
-  assert.equal(made.online, first.online)
+  assert.equal(updated.online, first.online)
 })
 
 test('edges are listed without the settings that hold secrets, to their account alone', async (t) => {
@@ -226,7 +226,7 @@ test('edges are listed without the settings that hold secrets, to their account 
   const tcp = await call.create('/edges/tcp', {})
 
   const { body } = await call('GET', '/dashboard/api/edges')
-  const strange = await call('GET', '/dashboard/api/edges', { key: await strangersKey(platform) })
+  const otherResponse = await call('GET', '/dashboard/api/edges', { key: await createOtherKey(platform) })
   const audit = await call('GET', '/audit_events')
 
   assert.deepEqual(body.edges, [
@@ -251,7 +251,7 @@ test('edges are listed without the settings that hold secrets, to their account 
       routes: [],
     },
   ])
-  assert.deepEqual(strange.body.edges, [])
+  assert.deepEqual(otherResponse.body.edges, [])
   assert.doesNotMatch(JSON.stringify(body), /very secret|login\.example/)
   assert.equal(
     audit.body.audit_events.some(({ action }: { action: string }) => action === 'get' || action === 'list'),

@@ -38,7 +38,7 @@ async function startTcp(t: TestContext, handle: (socket: Socket) => void): Promi
 }
 
 /** The body of one request to a port of this machine under a given Host. */
-async function getFrom(port: number, host: string): Promise<string> {
+async function getBody(port: number, host: string): Promise<string> {
   const [response] = await once(
     get({ host: '127.0.0.1', port, headers: { Host: host }, agent: false }),
     'response',
@@ -82,21 +82,21 @@ test('both schemes, TCP and many requests at once go through one session', async
   const tcp = await agent.forward({ addr: port, proto: 'tcp' })
   const [https, http] = agent.tunnels
   const bodies = Array.from({ length: 40 }, (_, index) => randomBytes(index * 3000))
-  const answers = await Promise.all(
+  const responses = await Promise.all(
     bodies.map(async (body, index) => {
       const response = await platform.fetch((index % 2 ? https : http)!.url, { method: 'POST', body })
       return { proto: response.headers.get('x-proto'), body: Buffer.from(await response.arrayBuffer()) }
     }),
   )
-  const direct = await fetch(tcp.url.replace('tcp:', 'http:'), { method: 'POST', body: 'over tcp' })
+  const tcpResponse = await fetch(tcp.url.replace('tcp:', 'http:'), { method: 'POST', body: 'over tcp' })
 
   assert.equal(web.url, https?.url)
   assert.equal(new URL(http!.url).hostname, new URL(https!.url).hostname)
-  answers.forEach((answer, index) => {
-    assert.equal(answer.proto, index % 2 ? 'https' : 'http')
-    assert.ok(answer.body.equals(bodies[index]!))
+  responses.forEach((response, index) => {
+    assert.equal(response.proto, index % 2 ? 'https' : 'http')
+    assert.ok(response.body.equals(bodies[index]!))
   })
-  assert.equal(await direct.text(), 'over tcp')
+  assert.equal(await tcpResponse.text(), 'over tcp')
 })
 
 test('an upstream that is down is a 502 that does not tell visitors its address', async (t) => {
@@ -120,10 +120,10 @@ test('300 transfers of random size arrive byte for byte, or break where both end
   const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
   // Echoes everything once the visitor has half-closed; a first byte of 1 makes it die half-way.
   const port = await startTcp(t, (socket) => {
-    const pieces: Buffer[] = []
-    socket.on('data', (chunk: Buffer) => pieces.push(chunk))
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('end', () => {
-      const bytes = Buffer.concat(pieces)
+      const bytes = Buffer.concat(chunks)
       if (bytes[0] === 1) socket.write(bytes.subarray(0, bytes.length >> 1), () => socket.resetAndDestroy())
       else socket.end(bytes)
     })
@@ -137,9 +137,9 @@ test('300 transfers of random size arrive byte for byte, or break where both end
     const sent = randomBytes(Math.min(size, 4 * 1024 * 1024))
     if (sent.length > 0) sent[0] = dies ? 1 : 0
     const socket = connectTcp({ host: hostname, port: Number(publicPort), allowHalfOpen: true })
-    const pieces: Buffer[] = []
+    const chunks: Buffer[] = []
     let ended = false
-    socket.on('data', (chunk: Buffer) => pieces.push(chunk))
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('end', () => {
       ended = true
     })
@@ -147,7 +147,7 @@ test('300 transfers of random size arrive byte for byte, or break where both end
     socket.on('error', () => {})
     socket.end(sent)
     const broken = await closed
-    const received = Buffer.concat(pieces)
+    const received = Buffer.concat(chunks)
 
     if (dies && sent.length > 0) {
       assert.ok(broken && !ended, `transfer ${index} of ${sent.length} bytes ended as if it were complete`)
@@ -173,23 +173,23 @@ test('restart, stop and update reach the agent through the management API', asyn
     (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions[0]?.id as string | undefined
   const first = await session()
 
-  const updated = await platform.call('POST', `/tunnel_sessions/${first}/update`, {})
-  const restarted = await platform.call('POST', `/tunnel_sessions/${first}/restart`, {})
+  const updateResponse = await platform.call('POST', `/tunnel_sessions/${first}/update`, {})
+  const restartResponse = await platform.call('POST', `/tunnel_sessions/${first}/restart`, {})
   let second = await session()
   const deadline = performance.now() + 5000
   while ((second === undefined || second === first) && performance.now() < deadline) second = await session()
   // The session is there a moment before its tunnels are bound again.
   const ask = async () => (await platform.fetch(url)).text()
-  let answer = await ask()
-  while (answer !== 'here' && performance.now() < deadline) answer = await ask()
-  const stopped = await platform.call('POST', `/tunnel_sessions/${second}/stop`, {})
+  let body = await ask()
+  while (body !== 'here' && performance.now() < deadline) body = await ask()
+  const stopResponse = await platform.call('POST', `/tunnel_sessions/${second}/stop`, {})
 
-  assert.ok(updated.status >= 400 && updated.status < 500, String(updated.status))
-  assert.match(JSON.stringify(updated.body), /no update/i)
-  assert.equal(restarted.status, 204)
+  assert.ok(updateResponse.status >= 400 && updateResponse.status < 500, String(updateResponse.status))
+  assert.match(JSON.stringify(updateResponse.body), /no update/i)
+  assert.equal(restartResponse.status, 204)
   assert.notEqual(second, first)
-  assert.equal(answer, 'here')
-  assert.equal(stopped.status, 204)
+  assert.equal(body, 'here')
+  assert.equal(stopResponse.status, 204)
   assert.equal(await program.ended(), 0)
 })
 
@@ -206,7 +206,7 @@ async function startPair(t: TestContext) {
     const server = startProgram(t, ['server', ...ports], { env })
     await server.until(({ stdout }) => /Adit is ready/.test(stdout))
     const publicPort = Number(new URL(/Public HTTP +(\S+)/.exec(server.stdout)![1]!).port)
-    return { server, ask: () => getFrom(publicPort, `again.adit.localhost:${publicPort}`) }
+    return { server, ask: () => getBody(publicPort, `again.adit.localhost:${publicPort}`) }
   }
   const startAgent = async (more: Record<string, string> = {}) => {
     const args = ['http', String(port), '--web-addr=false', '--url=http://again.adit.localhost']
@@ -218,13 +218,13 @@ async function startPair(t: TestContext) {
 }
 
 /** Milliseconds until the name is served, which must be less than two seconds. */
-async function servesSoon(ask: () => Promise<string>): Promise<void> {
-  const back = performance.now()
+async function assertServedSoon(ask: () => Promise<string>): Promise<void> {
+  const start = performance.now()
   for (;;) {
-    const answer = await ask().catch(() => '')
-    const taken = performance.now() - back
-    assert.ok(taken < 2000, `not served after ${Math.round(taken)} ms`)
-    if (answer === 'again') return
+    const body = await ask().catch(() => '')
+    const elapsedMs = performance.now() - start
+    assert.ok(elapsedMs < 2000, `not served after ${Math.round(elapsedMs)} ms`)
+    if (body === 'again') return
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }
@@ -239,7 +239,7 @@ test('a server that was killed serves the same name within two seconds of its re
   await first.server.ended()
   const second = await startServer()
 
-  await servesSoon(second.ask)
+  await assertServedSoon(second.ask)
 })
 
 test('an agent that was killed has its name back at once', async (t) => {
@@ -251,7 +251,7 @@ test('an agent that was killed has its name back at once', async (t) => {
   await agent.ended()
   await startAgent()
 
-  await servesSoon(ask)
+  await assertServedSoon(ask)
 })
 
 test('a server, and an agent, that stood still for longer than allowed go on within two seconds', async (t) => {
@@ -264,7 +264,7 @@ test('a server, and an agent, that stood still for longer than allowed go on wit
     await new Promise((resolve) => setTimeout(resolve, 3500))
     program.child.kill('SIGCONT')
 
-    await servesSoon(ask)
+    await assertServedSoon(ask)
   }
 })
 
@@ -276,17 +276,17 @@ test('a link that swallows everything is given up, and its return is found withi
     string
   >
   // While dark, the relay takes every byte and every connection and passes nothing on.
-  let dark = false
-  const relay = await startTcp(t, (near) => {
-    if (dark) {
-      near.resume()
+  let blackholed = false
+  const relay = await startTcp(t, (client) => {
+    if (blackholed) {
+      client.resume()
       return
     }
-    const far = connectTcp({ host: '127.0.0.1', port: Number(agent_addr!.split(':')[1]) })
-    far.on('error', () => near.destroy())
-    near.on('close', () => far.destroy())
-    near.on('data', (chunk) => !dark && far.write(chunk))
-    far.on('data', (chunk) => !dark && near.write(chunk))
+    const upstream = connectTcp({ host: '127.0.0.1', port: Number(agent_addr!.split(':')[1]) })
+    upstream.on('error', () => client.destroy())
+    client.on('close', () => upstream.destroy())
+    client.on('data', (chunk) => !blackholed && upstream.write(chunk))
+    upstream.on('data', (chunk) => !blackholed && client.write(chunk))
   })
   const { authtoken, ca_file } = JSON.parse(
     readFileSync(join(home, 'data', 'credentials.json'), 'utf8'),
@@ -298,10 +298,10 @@ test('a link that swallows everything is given up, and its return is found withi
   })
   assert.equal(await ask(), 'again')
 
-  dark = true
+  blackholed = true
   await agent.until(({ stdout }) => /reconnecting/.test(stdout))
   await new Promise((resolve) => setTimeout(resolve, 1500))
-  dark = false
+  blackholed = false
 
-  await servesSoon(ask)
+  await assertServedSoon(ask)
 })

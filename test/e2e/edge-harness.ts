@@ -10,12 +10,12 @@ import { askSecurely, type Question, type Reply } from '../../src/edge/testing/c
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 /** A platform with things to connect to and ways to ask for them. */
-export type EdgeWorld = Awaited<ReturnType<typeof startEdgeWorld>>
+export type EdgeHarness = Awaited<ReturnType<typeof startEdgeHarness>>
 
-let names = 0
+let edgeCount = 0
 
 /** Starts a platform whose edges reach services of this machine. */
-export async function startEdgeWorld(t: TestContext) {
+export async function startEdgeHarness(t: TestContext) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const { call, caPem } = platform
   const httpsPort = Number(new URL(platform.credentials.https_url).port)
@@ -33,7 +33,7 @@ export async function startEdgeWorld(t: TestContext) {
   }
 
   async function reserve(): Promise<string> {
-    const domain = `edge-${names++}.adit.localhost`
+    const domain = `edge-${edgeCount++}.adit.localhost`
     await call.create('/reserved_domains', { domain })
     return domain
   }
@@ -42,22 +42,27 @@ export async function startEdgeWorld(t: TestContext) {
   async function httpsEdge(route: Record<string, unknown> = { backend: { backend_id: backends.one } }) {
     const host = await reserve()
     const edge = await call.create('/edges/https', { hostports: [`${host}:443`] })
-    const made = await call.create(`/edges/https/${edge.id}/routes`, {
+    const createdRoute = await call.create(`/edges/https/${edge.id}/routes`, {
       match_type: 'path_prefix',
       match: '/',
       ...route,
     })
-    const ask = (question: Partial<Question> = {}): Promise<Reply> =>
-      askSecurely(httpsPort, caPem, { host, ...question })
-    return { path: `/edges/https/${edge.id}`, route: `/edges/https/${edge.id}/routes/${made.id}`, host, ask }
+    const ask = (options: Partial<Question> = {}): Promise<Reply> =>
+      askSecurely(httpsPort, caPem, { host, ...options })
+    return {
+      path: `/edges/https/${edge.id}`,
+      route: `/edges/https/${edge.id}/routes/${createdRoute.id}`,
+      host,
+      ask,
+    }
   }
 
   async function tlsEdge(modules: Record<string, unknown>) {
     const host = await reserve()
     const edge = await call.create('/edges/tls', { hostports: [`${host}:443`], ...modules })
     /** What a service says to a client of this kind; `no` when there is no connection. */
-    const talk = (options: ConnectionOptions = {}) =>
-      talkOver(
+    const probe = (options: ConnectionOptions = {}) =>
+      probeSocket(
         tlsConnect({
           port: httpsPort,
           host: '127.0.0.1',
@@ -67,14 +72,14 @@ export async function startEdgeWorld(t: TestContext) {
         }),
         'secureConnect',
       )
-    return { path: `/edges/tls/${edge.id}`, talk }
+    return { path: `/edges/tls/${edge.id}`, probe }
   }
 
   async function tcpEdge(modules: Record<string, unknown>) {
     const { addr } = await call.create('/reserved_addrs', {})
     const edge = await call.create('/edges/tcp', { hostports: [addr], ...modules })
-    const talk = () => talkOver(connect(Number(addr.split(':')[1]), '127.0.0.1'), 'connect')
-    return { path: `/edges/tcp/${edge.id}`, talk }
+    const probe = () => probeSocket(connect(Number(addr.split(':')[1]), '127.0.0.1'), 'connect')
+    return { path: `/edges/tcp/${edge.id}`, probe }
   }
 
   return { t, platform, call, backends, ports: { one, two }, httpsEdge, tlsEdge, tcpEdge }
@@ -94,7 +99,7 @@ async function startService(t: TestContext, name: string): Promise<number> {
     server.closeAllConnections()
     server.close()
   })
-  return listening(server)
+  return listenOnFreePort(server)
 }
 
 /** Somebody to answer raw bytes: says its name, and whether TLS came this far. */
@@ -107,38 +112,38 @@ async function startRawService(t: TestContext, name: string): Promise<number> {
   secure.on('tlsClientError', () => {})
   const server = createServer((socket) => {
     socket.on('error', () => {})
-    socket.once('data', (first: Buffer) => {
-      if (first[0] !== 0x16) {
+    socket.once('data', (firstChunk: Buffer) => {
+      if (firstChunk[0] !== 0x16) {
         socket.end(name)
         return
       }
       socket.pause()
-      socket.unshift(first)
+      socket.unshift(firstChunk)
       secure.emit('connection', socket)
     })
   })
   t.after(() => server.close())
-  return listening(server)
+  return listenOnFreePort(server)
 }
 
-async function listening(server: Server): Promise<number> {
+async function listenOnFreePort(server: Server): Promise<number> {
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
   return (server.address() as AddressInfo).port
 }
 
-function talkOver(socket: ReturnType<typeof connect>, ready: string): Promise<string> {
+function probeSocket(socket: ReturnType<typeof connect>, ready: string): Promise<string> {
   return new Promise((resolve) => {
     let text = ''
-    const giveUp = setTimeout(() => socket.destroy(), 5000)
+    const timer = setTimeout(() => socket.destroy(), 5000)
     // Whoever expects HTTP finds nothing to wait for in it either.
     socket.once(ready, () => socket.write('hello\r\n\r\n'))
-    socket.on('data', (piece) => {
-      text += piece
+    socket.on('data', (chunk) => {
+      text += chunk
     })
     socket.on('error', () => {})
     socket.on('close', () => {
-      clearTimeout(giveUp)
+      clearTimeout(timer)
       resolve(text === '' ? 'no' : text)
     })
   })
@@ -161,12 +166,16 @@ export async function connectLabelled(
 }
 
 /** Asks until it is as expected: configuration reaches traffic within a second of the API's answer. */
-export async function eventually(ask: () => Promise<string>, expected: string, what: string): Promise<void> {
-  const began = performance.now()
+export async function eventually(
+  ask: () => Promise<string>,
+  expected: string,
+  description: string,
+): Promise<void> {
+  const start = performance.now()
   let last = ''
   do {
     last = await ask()
     if (last === expected) return
-  } while (performance.now() - began < 3000)
-  assert.equal(last, expected, what)
+  } while (performance.now() - start < 3000)
+  assert.equal(last, expected, description)
 }

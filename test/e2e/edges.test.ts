@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
-async function labelled(
+async function connectLabelled(
   t: TestContext,
   { credentials }: TestPlatform,
   text: string,
@@ -41,11 +41,11 @@ async function eventually(ask: () => Promise<string>, expected: string): Promise
 test('an HTTPS edge serves labelled tunnels by path, and its modules act at once', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
-  await labelled(t, platform, 'tunnel', { app: 'shop' })
+  await connectLabelled(t, platform, 'tunnel', { app: 'shop' })
   await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
   const edge = await call.create('/edges/https', { hostports: ['shop.adit.localhost:443'] })
   const group = await call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
-  const fixed = await call.create('/backends/http_response', { body: 'fixed', status_code: 418 })
+  const fixedBackend = await call.create('/backends/http_response', { body: 'fixed', status_code: 418 })
   const route = await call.create(`/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',
     match: '/',
@@ -54,7 +54,7 @@ test('an HTTPS edge serves labelled tunnels by path, and its modules act at once
   await call.create(`/edges/https/${edge.id}/routes`, {
     match_type: 'exact_path',
     match: '/teapot',
-    backend: { backend_id: fixed.id },
+    backend: { backend_id: fixedBackend.id },
   })
   const url = `https://shop.adit.localhost:${new URL(platform.credentials.https_url).port}`
   const get = async (path: string) => {
@@ -83,7 +83,7 @@ test('an HTTPS edge serves labelled tunnels by path, and its modules act at once
 test('a TCP edge carries bytes of a reserved address to a labelled tunnel', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
-  await labelled(t, platform, 'raw', { port: 'tcp' })
+  await connectLabelled(t, platform, 'raw', { port: 'tcp' })
   const { addr } = await call.create('/reserved_addrs', {})
   const group = await call.create('/backends/tunnel_group', { labels: { port: 'tcp' } })
   await call.create('/edges/tcp', { hostports: [addr], backend: { backend_id: group.id } })
@@ -91,10 +91,10 @@ test('a TCP edge carries bytes of a reserved address to a labelled tunnel', asyn
   const ask = () =>
     new Promise<string>((resolve, reject) => {
       const socket = connect(Number(addr.split(':')[1]), '127.0.0.1')
-      const pieces: Buffer[] = []
-      socket.on('data', (piece) => pieces.push(piece as Buffer))
+      const chunks: Buffer[] = []
+      socket.on('data', (chunk) => chunks.push(chunk as Buffer))
       socket.on('error', reject)
-      socket.on('close', () => resolve(Buffer.concat(pieces).toString().split('\r\n\r\n')[1] ?? ''))
+      socket.on('close', () => resolve(Buffer.concat(chunks).toString().split('\r\n\r\n')[1] ?? ''))
       socket.end('GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     })
 

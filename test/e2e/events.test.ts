@@ -15,10 +15,10 @@ test('a change made through the API reaches a webhook, and the destination shows
     principal: { source: string }
   }[] = []
   const sink = createServer((request, response) => {
-    const pieces: Buffer[] = []
-    request.on('data', (piece: Buffer) => pieces.push(piece))
+    const chunks: Buffer[] = []
+    request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
-      const body = JSON.parse(Buffer.concat(pieces).toString())
+      const body = JSON.parse(Buffer.concat(chunks).toString())
       received.push(...(Array.isArray(body) ? body : [body]))
       response.writeHead(204).end(() => sink.emit('event'))
     })
@@ -33,21 +33,23 @@ test('a change made through the API reaches a webhook, and the destination shows
     destination_ids: [destination.id],
   })
 
-  const tested = await call('POST', `/event_destinations/${destination.id}/send_test_event`, { body: {} })
-  assert.equal(tested.status, 200, JSON.stringify(tested.body))
-  assert.match(tested.body.event_id, /^ev_/)
+  const testResponse = await call('POST', `/event_destinations/${destination.id}/send_test_event`, {
+    body: {},
+  })
+  assert.equal(testResponse.status, 200, JSON.stringify(testResponse.body))
+  assert.match(testResponse.body.event_id, /^ev_/)
   await call.create('/ip_policies', { description: 'watch me' })
   const browser = openBrowser(platform.credentials.api_url)
   assert.equal((await browser.signIn(platform.admin)).status, 200)
-  const made = await browser.call('POST', '/ip_policies', { body: { description: 'by hand' } })
-  assert.equal(made.status, 201, JSON.stringify(made.body))
-  const seen = () =>
+  const createResponse = await browser.call('POST', '/ip_policies', { body: { description: 'by hand' } })
+  assert.equal(createResponse.status, 201, JSON.stringify(createResponse.body))
+  const listReceived = () =>
     received
       .filter(({ event_type }) => event_type === 'ip_policy_created.v0')
       .map(({ object, principal }) => `${object.description}: ${principal.source}`)
-  while (seen().length < 2) await once(sink, 'event')
+  while (listReceived().length < 2) await once(sink, 'event')
 
-  assert.deepEqual(seen().sort(), ['by hand: Dashboard', 'watch me: API'])
+  assert.deepEqual(listReceived().sort(), ['by hand: Dashboard', 'watch me: API'])
   const deadline = performance.now() + 5000
   let status: { last_success_at: string | null; backlog: number }
   do ({ status } = (await call('GET', `/event_destinations/${destination.id}`)).body)
@@ -66,15 +68,17 @@ test('a sink that refuses makes the test call say why, and a bad filter is refus
     },
   })
 
-  const tested = await call('POST', `/event_destinations/${destination.id}/send_test_event`, { body: {} })
-  const filtered = await call('POST', '/event_subscriptions', {
+  const testResponse = await call('POST', `/event_destinations/${destination.id}/send_test_event`, {
+    body: {},
+  })
+  const filterResponse = await call('POST', '/event_subscriptions', {
     body: {
       sources: [{ type: 'http_request_complete.v0', fields: ['conn.client_ip'], filter: 'ev.nope == 1' }],
     },
   })
 
-  assert.equal(tested.status, 400)
-  assert.equal(tested.body.error_code, 'ERR_ADIT_5132')
-  assert.equal(filtered.status, 400)
-  assert.equal(filtered.body.details.field, 'sources[0].filter')
+  assert.equal(testResponse.status, 400)
+  assert.equal(testResponse.body.error_code, 'ERR_ADIT_5132')
+  assert.equal(filterResponse.status, 400)
+  assert.equal(filterResponse.body.details.field, 'sources[0].filter')
 })

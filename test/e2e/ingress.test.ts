@@ -10,7 +10,7 @@ import { openStore } from '../../src/store/index.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 /** An agent that dials the ingress by name: the certificate it is shown has to be for that name. */
-function connectThrough({ credentials, caPem }: TestPlatform, servername: string, authtoken: string) {
+function connectThroughIngress({ credentials, caPem }: TestPlatform, servername: string, authtoken: string) {
   const [host = '', port = ''] = credentials.agent_addr.split(':')
   return connectAgentSession({
     host,
@@ -45,10 +45,13 @@ test('agents of an account connect through its ingress by name, and agents of ot
   await store.close()
   const [name = ''] = ingress.region_domains as string[]
 
-  const session = await connectThrough(platform, name, platform.credentials.authtoken)
+  const session = await connectThroughIngress(platform, name, platform.credentials.authtoken)
   t.after(() => session.close())
 
   assert.equal(name, 'tunnel.us.tunnel.example.com')
   assert.equal((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length, 1)
-  await assert.rejects(connectThrough(platform, name, other.authtoken.reveal()), /belongs to another account/)
+  await assert.rejects(
+    connectThroughIngress(platform, name, other.authtoken.reveal()),
+    /belongs to another account/,
+  )
 })

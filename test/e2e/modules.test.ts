@@ -5,18 +5,18 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { clientAuthority } from '../../src/edge/testing/client-certificates.ts'
 import { startProvider } from '../login/openid-provider.ts'
-import { connectLabelled, type EdgeWorld, eventually, startEdgeWorld } from './edge-harness.ts'
+import { connectLabelled, type EdgeHarness, eventually, startEdgeHarness } from './edge-harness.ts'
 
 type Body = Record<string, unknown>
 
 /** A module of a living edge: how to set it, and what a visitor sees. */
 interface Row {
   /** The address of the module in the API, and somebody to look at what it does. */
-  start(world: EdgeWorld): Promise<{ path: string; see: () => Promise<string> }>
-  on(world: EdgeWorld): Promise<Body> | Body
+  start(harness: EdgeHarness): Promise<{ path: string; observe: () => Promise<string> }>
+  on(harness: EdgeHarness): Promise<Body> | Body
   /** Other settings, or another change that shows. */
-  changed(world: EdgeWorld): Promise<Body> | Body
-  readonly seen: readonly [without: string, on: string, changed: string]
+  changed(harness: EdgeHarness): Promise<Body> | Body
+  readonly expected: readonly [without: string, on: string, changed: string]
 }
 
 const clients = await Promise.all(
@@ -26,39 +26,39 @@ const clients = await Promise.all(
   }),
 )
 
-const nameIn = (text: string) => (JSON.parse(text) as { name: string }).name
-const code = ({ status, headers }: { status: number; headers: Record<string, unknown> }) =>
+const serviceName = (text: string) => (JSON.parse(text) as { name: string }).name
+const formatStatus = ({ status, headers }: { status: number; headers: Record<string, unknown> }) =>
   [status, headers['adit-error-code']].filter((part) => part !== undefined).join(' ')
 
-async function policy({ call }: EdgeWorld, cidr: string): Promise<Body> {
+async function createPolicy({ call }: EdgeHarness, cidr: string): Promise<Body> {
   const { id } = await call.create('/ip_policies', {})
   await call.create('/ip_policy_rules', { ip_policy_id: id, cidr, action: 'allow' })
   return { ip_policy_ids: [id] }
 }
 
-async function authority({ call }: EdgeWorld, at: 0 | 1): Promise<Body> {
-  const { id } = await call.create('/certificate_authorities', { ca_pem: clients[at]!.ca })
+async function createAuthority({ call }: EdgeHarness, index: 0 | 1): Promise<Body> {
+  const { id } = await call.create('/certificate_authorities', { ca_pem: clients[index]!.ca })
   return { certificate_authority_ids: [id] }
 }
 
-const signInPage = (text: string) =>
+const idpMetadata = (text: string) =>
   `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:idp"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${clients[0]!.certificate.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/${text}"/></IDPSSODescriptor></EntityDescriptor>`
 
 /** A module of a route, seen by what one request gets. */
 const onRoute = (
   module: string,
-  see: (ask: Awaited<ReturnType<EdgeWorld['httpsEdge']>>['ask']) => Promise<string>,
+  observe: (ask: Awaited<ReturnType<EdgeHarness['httpsEdge']>>['ask']) => Promise<string>,
   row: Omit<Row, 'start'>,
 ): Row => ({
   ...row,
   async start({ httpsEdge }) {
     const { route, ask } = await httpsEdge()
-    return { path: `${route}/${module}`, see: () => see(ask) }
+    return { path: `${route}/${module}`, observe: () => observe(ask) }
   },
 })
 
 /** Where a visitor is sent to sign in. */
-const sentTo: Parameters<typeof onRoute>[1] = async (ask) => {
+const signInTarget: Parameters<typeof onRoute>[1] = async (ask) => {
   const { status, headers } = await ask()
   if (status !== 302) return `${status}`
   const { host, pathname, searchParams } = new URL(String(headers.location))
@@ -69,7 +69,7 @@ const rows: Record<string, Row> = {
   'edges/https mutual_tls': {
     async start({ httpsEdge }) {
       const { path, ask } = await httpsEdge()
-      const see = async () => {
+      const observe = async () => {
         const replies = [
           await ask(),
           await ask({ tls: clients[0]!.certificate }),
@@ -77,39 +77,39 @@ const rows: Record<string, Row> = {
         ]
         return replies.map(({ status }) => status).join(' ')
       }
-      return { path: `${path}/mutual_tls`, see }
+      return { path: `${path}/mutual_tls`, observe }
     },
-    on: (world) => authority(world, 0),
-    changed: (world) => authority(world, 1),
-    seen: ['200 200 200', '0 200 0', '0 0 200'],
+    on: (harness) => createAuthority(harness, 0),
+    changed: (harness) => createAuthority(harness, 1),
+    expected: ['200 200 200', '0 200 0', '0 0 200'],
   },
   'edges/https tls_termination': {
     async start({ httpsEdge }) {
       const { path, ask } = await httpsEdge()
-      const see = async () => (await ask({ tls: { maxVersion: 'TLSv1.2' } })).status.toString()
-      return { path: `${path}/tls_termination`, see }
+      const observe = async () => (await ask({ tls: { maxVersion: 'TLSv1.2' } })).status.toString()
+      return { path: `${path}/tls_termination`, observe }
     },
     on: () => ({ min_version: '1.3' }),
     changed: () => ({ min_version: '1.2' }),
-    seen: ['200', '0', '200'],
+    expected: ['200', '0', '200'],
   },
   'edges/https/routes backend': {
     async start({ httpsEdge }) {
       const { route, ask } = await httpsEdge({})
-      const see = async () => {
+      const observe = async () => {
         const reply = await ask()
-        return reply.status === 200 ? nameIn(reply.text) : code(reply)
+        return reply.status === 200 ? serviceName(reply.text) : formatStatus(reply)
       }
-      return { path: `${route}/backend`, see }
+      return { path: `${route}/backend`, observe }
     },
     on: ({ backends }) => ({ backend_id: backends.one }),
     changed: ({ backends }) => ({ backend_id: backends.two }),
-    seen: ['503 ERR_ADIT_6528', 'one', 'two'],
+    expected: ['503 ERR_ADIT_6528', 'one', 'two'],
   },
-  'edges/https/routes ip_restriction': onRoute('ip_restriction', async (ask) => code(await ask()), {
-    on: (world) => policy(world, '10.0.0.0/8'),
-    changed: (world) => policy(world, '127.0.0.0/8'),
-    seen: ['200', '403 ERR_ADIT_3203', '200'],
+  'edges/https/routes ip_restriction': onRoute('ip_restriction', async (ask) => formatStatus(await ask()), {
+    on: (harness) => createPolicy(harness, '10.0.0.0/8'),
+    changed: (harness) => createPolicy(harness, '127.0.0.0/8'),
+    expected: ['200', '403 ERR_ADIT_3203', '200'],
   }),
   'edges/https/routes user_agent_filter': onRoute(
     'user_agent_filter',
@@ -122,7 +122,7 @@ const rows: Record<string, Row> = {
     {
       on: () => ({ deny: ['curl'] }),
       changed: () => ({ deny: ['Mozilla'] }),
-      seen: ['200 200', '403 200', '200 403'],
+      expected: ['200 200', '403 200', '200 403'],
     },
   ),
   'edges/https/routes webhook_verification': onRoute(
@@ -138,10 +138,10 @@ const rows: Record<string, Row> = {
     {
       on: () => ({ provider: 'github', secret: 'one' }),
       changed: () => ({ provider: 'github', secret: 'two' }),
-      seen: ['200 200', '200 403', '403 200'],
+      expected: ['200 200', '200 403', '403 200'],
     },
   ),
-  'edges/https/routes oidc': onRoute('oidc', sentTo, {
+  'edges/https/routes oidc': onRoute('oidc', signInTarget, {
     on: async ({ t }) => ({
       issuer: (await startProvider(t, 'https://idp.adit.localhost/oauth2/callback')).issuer,
       client_id: 'app',
@@ -153,24 +153,24 @@ const rows: Record<string, Row> = {
       client_secret: 'secret',
       scopes: ['openid', 'groups'],
     }),
-    seen: ['200', 'provider/auth openid profile email', 'provider/auth openid groups'],
+    expected: ['200', 'provider/auth openid profile email', 'provider/auth openid groups'],
   }),
-  'edges/https/routes saml': onRoute('saml', sentTo, {
-    on: () => ({ idp_metadata: signInPage('first') }),
-    changed: () => ({ idp_metadata: signInPage('second') }),
-    seen: ['200', 'idp.example/first', 'idp.example/second'],
+  'edges/https/routes saml': onRoute('saml', signInTarget, {
+    on: () => ({ idp_metadata: idpMetadata('first') }),
+    changed: () => ({ idp_metadata: idpMetadata('second') }),
+    expected: ['200', 'idp.example/first', 'idp.example/second'],
   }),
-  'edges/https/routes oauth': onRoute('oauth', async (ask) => (await sentTo(ask)).split('/')[0]!, {
+  'edges/https/routes oauth': onRoute('oauth', async (ask) => (await signInTarget(ask)).split('/')[0]!, {
     on: () => ({ provider: { github: { client_id: 'a', client_secret: 'b' } } }),
     changed: () => ({ provider: { gitlab: { client_id: 'a', client_secret: 'b' } } }),
-    seen: ['200', 'github.com', 'gitlab.com'],
+    expected: ['200', 'github.com', 'gitlab.com'],
   }),
   'edges/https/routes compression': {
     ...onRoute(
       'compression',
       async (ask) =>
         String((await ask({ headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding']),
-      { on: () => ({}), changed: () => ({}), seen: ['undefined', 'gzip', 'gzip'] },
+      { on: () => ({}), changed: () => ({}), expected: ['undefined', 'gzip', 'gzip'] },
     ),
   },
   'edges/https/routes request_headers': onRoute(
@@ -182,7 +182,7 @@ const rows: Record<string, Row> = {
     {
       on: () => ({ add: { 'x-given': 'one' } }),
       changed: () => ({ add: { 'x-given': 'two' } }),
-      seen: ['undefined', 'one', 'two'],
+      expected: ['undefined', 'one', 'two'],
     },
   ),
   'edges/https/routes response_headers': onRoute(
@@ -191,100 +191,103 @@ const rows: Record<string, Row> = {
     {
       on: () => ({ add: { 'x-given': 'one' } }),
       changed: () => ({ add: { 'x-given': 'two' } }),
-      seen: ['undefined', 'one', 'two'],
+      expected: ['undefined', 'one', 'two'],
     },
   ),
   'edges/https/routes circuit_breaker': onRoute(
     'circuit_breaker',
     async (ask) => {
       const statuses: number[] = []
-      for (let at = 0; at < 30; at++) statuses.push((await ask({ path: '/fails' })).status)
+      for (let index = 0; index < 30; index++) statuses.push((await ask({ path: '/fails' })).status)
       return String(statuses.at(-1))
     },
     {
       on: () => ({ error_threshold_percentage: 0.5, volume_threshold: 2, tripped_duration: 60 }),
       changed: () => ({ error_threshold_percentage: 0.5, volume_threshold: 1000, tripped_duration: 60 }),
-      seen: ['500', '503', '500'],
+      expected: ['500', '503', '500'],
     },
   ),
   'edges/https/routes websocket_tcp_converter': onRoute(
     'websocket_tcp_converter',
-    async (ask) => code(await ask()),
-    { on: () => ({}), changed: () => ({}), seen: ['200', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'] },
+    async (ask) => formatStatus(await ask()),
+    { on: () => ({}), changed: () => ({}), expected: ['200', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'] },
   ),
   'edges/tls backend': {
     async start({ tlsEdge }) {
-      const { path, talk } = await tlsEdge({})
-      return { path: `${path}/backend`, see: () => talk() }
+      const { path, probe } = await tlsEdge({})
+      return { path: `${path}/backend`, observe: () => probe() }
     },
     on: ({ backends }) => ({ backend_id: backends.rawOne }),
     changed: ({ backends }) => ({ backend_id: backends.rawTwo }),
-    seen: ['no', 'one in TLS', 'two in TLS'],
+    expected: ['no', 'one in TLS', 'two in TLS'],
   },
   'edges/tls ip_restriction': {
     async start({ tlsEdge, backends }) {
-      const { path, talk } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
-      return { path: `${path}/ip_restriction`, see: () => talk() }
+      const { path, probe } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/ip_restriction`, observe: () => probe() }
     },
-    on: (world) => policy(world, '10.0.0.0/8'),
-    changed: (world) => policy(world, '127.0.0.0/8'),
-    seen: ['one in TLS', 'no', 'one in TLS'],
+    on: (harness) => createPolicy(harness, '10.0.0.0/8'),
+    changed: (harness) => createPolicy(harness, '127.0.0.0/8'),
+    expected: ['one in TLS', 'no', 'one in TLS'],
   },
   'edges/tls mutual_tls': {
     async start({ tlsEdge, backends }) {
-      const { path, talk } = await tlsEdge({
+      const { path, probe } = await tlsEdge({
         backend: { backend_id: backends.rawOne },
         tls_termination: { terminate_at: 'edge' },
       })
-      const see = async () =>
-        [await talk(), await talk(clients[0]!.certificate), await talk(clients[1]!.certificate)].join(' ')
-      return { path: `${path}/mutual_tls`, see }
+      const observe = async () =>
+        [await probe(), await probe(clients[0]!.certificate), await probe(clients[1]!.certificate)].join(' ')
+      return { path: `${path}/mutual_tls`, observe }
     },
-    on: (world) => authority(world, 0),
-    changed: (world) => authority(world, 1),
-    seen: ['one one one', 'no one no', 'no no one'],
+    on: (harness) => createAuthority(harness, 0),
+    changed: (harness) => createAuthority(harness, 1),
+    expected: ['one one one', 'no one no', 'no no one'],
   },
   'edges/tls tls_termination': {
     async start({ tlsEdge, backends }) {
-      const { path, talk } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
-      const see = async () => `${await talk({ maxVersion: 'TLSv1.2' })}, ${await talk()}`
-      return { path: `${path}/tls_termination`, see }
+      const { path, probe } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
+      const observe = async () => `${await probe({ maxVersion: 'TLSv1.2' })}, ${await probe()}`
+      return { path: `${path}/tls_termination`, observe }
     },
     on: () => ({ terminate_at: 'edge', min_version: '1.3' }),
     changed: () => ({ terminate_at: 'edge', min_version: '1.2' }),
-    seen: ['one in TLS, one in TLS', 'no, one', 'one, one'],
+    expected: ['one in TLS, one in TLS', 'no, one', 'one, one'],
   },
   'edges/tls tls_termination at the upstream': {
     async start({ tlsEdge, backends }) {
-      const { path, talk } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
-      return { path: `${path}/tls_termination`, see: () => talk() }
+      const { path, probe } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/tls_termination`, observe: () => probe() }
     },
     on: () => ({ terminate_at: 'edge' }),
     changed: () => ({ terminate_at: 'upstream' }),
-    seen: ['one in TLS', 'one', 'one in TLS'],
+    expected: ['one in TLS', 'one', 'one in TLS'],
   },
   'edges/tcp backend': {
     async start({ tcpEdge }) {
-      const { path, talk } = await tcpEdge({})
-      return { path: `${path}/backend`, see: talk }
+      const { path, probe } = await tcpEdge({})
+      return { path: `${path}/backend`, observe: probe }
     },
     on: ({ backends }) => ({ backend_id: backends.rawOne }),
     changed: ({ backends }) => ({ backend_id: backends.rawTwo }),
-    seen: ['no', 'one', 'two'],
+    expected: ['no', 'one', 'two'],
   },
   'edges/tcp ip_restriction': {
     async start({ tcpEdge, backends }) {
-      const { path, talk } = await tcpEdge({ backend: { backend_id: backends.rawOne } })
-      return { path: `${path}/ip_restriction`, see: talk }
+      const { path, probe } = await tcpEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/ip_restriction`, observe: probe }
     },
-    on: (world) => policy(world, '10.0.0.0/8'),
-    changed: (world) => policy(world, '127.0.0.0/8'),
-    seen: ['one', 'no', 'one'],
+    on: (harness) => createPolicy(harness, '10.0.0.0/8'),
+    changed: (harness) => createPolicy(harness, '127.0.0.0/8'),
+    expected: ['one', 'no', 'one'],
   },
 }
 
 /** A kind of backend: what it is made and changed with, so that it leads to service one and then to service two. */
-const kinds: Record<string, (world: EdgeWorld) => Promise<[made: Body, changed: Body]> | [Body, Body]> = {
+const kinds: Record<
+  string,
+  (harness: EdgeHarness) => Promise<[initial: Body, changed: Body]> | [Body, Body]
+> = {
   static: ({ ports }) => [{ address: `127.0.0.1:${ports.one}` }, { address: `127.0.0.1:${ports.two}` }],
   http_response: () => [
     { body: '{"name":"one"}', status_code: 200 },
@@ -303,65 +306,67 @@ const kinds: Record<string, (world: EdgeWorld) => Promise<[made: Body, changed: 
 }
 
 test('every module acts while it is on, and not while it is off or gone', async (t) => {
-  const world = await startEdgeWorld(t)
-  const { call } = world
+  const harness = await startEdgeHarness(t)
+  const { call } = harness
 
   for (const [name, row] of Object.entries(rows)) {
     await t.test(name, async () => {
-      const [without, withIt, withOther] = row.seen
-      const { path, see } = await row.start(world)
+      const [without, enabled, changed] = row.expected
+      const { path, observe } = await row.start(harness)
       const set = async (body: Body) => {
-        const answer = await call('PUT', path, { body })
-        assert.equal(answer.status, 200, JSON.stringify(answer.body))
+        const response = await call('PUT', path, { body })
+        assert.equal(response.status, 200, JSON.stringify(response.body))
       }
-      const first = await row.on(world)
-      assert.notEqual(withIt, without, 'what is seen must depend on the module, or nothing is proven')
+      const first = await row.on(harness)
+      assert.notEqual(enabled, without, 'what is seen must depend on the module, or nothing is proven')
 
-      await eventually(see, without, 'without')
+      await eventually(observe, without, 'without')
       await set(first)
-      await eventually(see, withIt, 'on')
+      await eventually(observe, enabled, 'on')
       await set({ ...first, enabled: false })
-      await eventually(see, without, 'off')
-      await set(await row.changed(world))
-      await eventually(see, withOther, 'changed')
+      await eventually(observe, without, 'off')
+      await set(await row.changed(harness))
+      await eventually(observe, changed, 'changed')
       await set(first)
-      await eventually(see, withIt, 'on again')
+      await eventually(observe, enabled, 'on again')
       assert.equal((await call('DELETE', path)).status, 204)
-      await eventually(see, without, 'removed')
+      await eventually(observe, without, 'removed')
     })
   }
 })
 
 test('every kind of backend serves while it is on, and not while it is off or gone', async (t) => {
-  const world = await startEdgeWorld(t)
-  const { call, httpsEdge } = world
+  const harness = await startEdgeHarness(t)
+  const { call, httpsEdge } = harness
 
-  for (const [kind, make] of Object.entries(kinds)) {
+  for (const [kind, createBodies] of Object.entries(kinds)) {
     await t.test(kind, async () => {
-      const [made, changed] = await make(world)
-      const { id: backend_id } = await call.create(`/backends/${kind}`, made)
+      const [initial, changed] = await createBodies(harness)
+      const { id: backend_id } = await call.create(`/backends/${kind}`, initial)
       const { route, ask } = await httpsEdge({})
-      const see = async () => {
+      const observe = async () => {
         const replies = await Promise.all(Array.from({ length: 5 }, () => ask()))
         return [
-          ...new Set(replies.map((reply) => (reply.status === 200 ? nameIn(reply.text) : code(reply)))),
+          ...new Set(
+            replies.map((reply) => (reply.status === 200 ? serviceName(reply.text) : formatStatus(reply))),
+          ),
         ].join()
       }
       const set = async (enabled: boolean) =>
         assert.equal((await call('PUT', `${route}/backend`, { body: { backend_id, enabled } })).status, 200)
-      const nobody = '503 ERR_ADIT_6528'
+      const noBackend = '503 ERR_ADIT_6528'
 
-      await eventually(see, nobody, 'without')
+      await eventually(observe, noBackend, 'without')
       await set(true)
-      await eventually(see, 'one', 'on')
+      await eventually(observe, 'one', 'on')
       await set(false)
-      await eventually(see, nobody, 'off')
+      await eventually(observe, noBackend, 'off')
       await set(true)
       assert.equal((await call('PATCH', `/backends/${kind}/${backend_id}`, { body: changed })).status, 200)
-      await eventually(see, 'two', 'changed')
+      await eventually(observe, 'two', 'changed')
       assert.equal((await call('DELETE', `/backends/${kind}/${backend_id}`)).status, 409, 'it is in use')
       assert.equal((await call('DELETE', `${route}/backend`)).status, 204)
-      await eventually(see, nobody, 'removed')
+      await eventually(observe, noBackend, 'removed')
       assert.equal((await call('DELETE', `/backends/${kind}/${backend_id}`)).status, 204)
     })
   }
@@ -372,8 +377,8 @@ test('no module and no kind of backend of the API is left out here', async () =>
   const { paths } = JSON.parse(await readFile(file, 'utf8')) as { paths: Record<string, Body> }
 
   const modules = Object.keys(paths).flatMap((path) => {
-    const [, place, module] = /^\/(edges\/(?:https|tls|tcp).*)\/\{id\}\/([a-z_]+)$/.exec(path) ?? []
-    return module !== undefined && paths[path]!.put ? [`${place!.replace('/{edge_id}', '')} ${module}`] : []
+    const [, scope, module] = /^\/(edges\/(?:https|tls|tcp).*)\/\{id\}\/([a-z_]+)$/.exec(path) ?? []
+    return module !== undefined && paths[path]!.put ? [`${scope!.replace('/{edge_id}', '')} ${module}`] : []
   })
   const backendKinds = Object.keys(paths).flatMap((path) => /^\/backends\/([a-z_]+)$/.exec(path)?.[1] ?? [])
 

@@ -13,26 +13,30 @@ const platforms = {
   async 'one node on SQLite'(t: TestContext, flags: string[] = []) {
     const node = await startPlatform(t, flags)
     const other = await createSecondAccount(node)
-    return { node, own: node.call, other }
+    return { node, ownCall: node.call, other }
   },
   async 'two nodes on PostgreSQL'(t: TestContext, flags: string[] = []) {
     const { url } = await freshDatabase(t)
-    const all = ['--database-url', url, ...flags]
-    const node = await startPlatform(t, all)
-    const second = await startPlatform(t, [...all, '--master-key-file', join(node.dataDir, 'master.key')])
+    const allFlags = ['--database-url', url, ...flags]
+    const node = await startPlatform(t, allFlags)
+    const second = await startPlatform(t, [
+      ...allFlags,
+      '--master-key-file',
+      join(node.dataDir, 'master.key'),
+    ])
     const { api_url } = second.credentials
     const other = await createSecondAccount(node, url)
     return {
       node,
-      own: createClient(api_url, node.credentials.api_key),
+      ownCall: createClient(api_url, node.credentials.api_key),
       other: { ...other, call: createClient(api_url, other.apiKey) },
     }
   },
 }
 
-for (const [where, start] of Object.entries(platforms)) {
-  test(`a name that a tunnel of another account has cannot be reserved, nor what is above or below it: ${where}`, async (t) => {
-    const { node, own, other } = await start(t)
+for (const [description, start] of Object.entries(platforms)) {
+  test(`a name that a tunnel of another account has cannot be reserved, nor what is above or below it: ${description}`, async (t) => {
+    const { node, ownCall, other } = await start(t)
     const port = await startLocal(t, (_request, response) => response.end('agent'))
     const agent = await startAgent(t, node)
     await agent.forward({ addr: port, url: 'http://taken.adit.localhost' })
@@ -45,16 +49,16 @@ for (const [where, start] of Object.entries(platforms)) {
 
     assert.deepEqual((await other.call('GET', '/reserved_domains')).body.reserved_domains, [])
     assert.equal((await visit(node, 'taken.adit.localhost')).body, 'agent')
-    await own.create('/reserved_domains', { domain: 'taken.adit.localhost' })
+    await ownCall.create('/reserved_domains', { domain: 'taken.adit.localhost' })
     assert.equal((await visit(node, 'taken.adit.localhost')).body, 'agent')
   })
 
-  test(`a name stays out of reach of other accounts after its last use, by bind and by reservation: ${where}`, async (t) => {
-    const { node, own, other } = await start(t)
+  test(`a name stays out of reach of other accounts after its last use, by bind and by reservation: ${description}`, async (t) => {
+    const { node, ownCall, other } = await start(t)
     const agent = await startAgent(t, node)
     const tunnel = await agent.forward({ addr: 80, url: 'http://left.adit.localhost' })
-    const stranger = await startAgent(t, node, other.authtoken)
-    const bind = (url: string) => stranger.forward({ addr: 80, url })
+    const otherAgent = await startAgent(t, node, other.authtoken)
+    const bind = (url: string) => otherAgent.forward({ addr: 80, url })
     await assert.rejects(bind('http://left.adit.localhost'), /already online/)
     await tunnel.close()
 
@@ -64,69 +68,69 @@ for (const [where, start] of Object.entries(platforms)) {
     assert.equal((await other.call('POST', '/reserved_domains', { body })).status, 409)
 
     await (await agent.forward({ addr: 80, url: 'http://left.adit.localhost' })).close()
-    await own.create('/reserved_domains', body)
+    await ownCall.create('/reserved_domains', body)
   })
 
-  test(`a reservation that is given back stays out of reach of other accounts: ${where}`, async (t) => {
-    const { own, other } = await start(t)
-    const given = [
-      await own.create('/reserved_domains', { domain: 'app.shop.adit.localhost' }),
-      await own.create('/reserved_domains', { domain: '*.wild.adit.localhost' }),
+  test(`a reservation that is given back stays out of reach of other accounts: ${description}`, async (t) => {
+    const { ownCall, other } = await start(t)
+    const reservations = [
+      await ownCall.create('/reserved_domains', { domain: 'app.shop.adit.localhost' }),
+      await ownCall.create('/reserved_domains', { domain: '*.wild.adit.localhost' }),
     ]
-    for (const { id } of given) await own('DELETE', `/reserved_domains/${id}`)
+    for (const { id } of reservations) await ownCall('DELETE', `/reserved_domains/${id}`)
 
     const attempts = ['app.shop', 'shop', 'a.app.shop', 'a.wild'].map((name) => `${name}.adit.localhost`)
     for (const domain of attempts)
       assert.equal((await other.call('POST', '/reserved_domains', { body: { domain } })).status, 409, domain)
 
-    await own.create('/reserved_domains', { domain: 'app.shop.adit.localhost' })
+    await ownCall.create('/reserved_domains', { domain: 'app.shop.adit.localhost' })
   })
 
-  test(`a custom domain that is given back is free for whoever holds its DNS: ${where}`, async (t) => {
-    const { own, other } = await start(t)
-    const domain = await own.create('/reserved_domains', { domain: 'app.shop.example' })
-    await own('DELETE', `/reserved_domains/${domain.id}`)
-    const ingress = await own.create('/agent_ingresses', { domain: 'tunnel.corp.example' })
-    await own('DELETE', `/agent_ingresses/${ingress.id}`)
+  test(`a custom domain that is given back is free for whoever holds its DNS: ${description}`, async (t) => {
+    const { ownCall, other } = await start(t)
+    const domain = await ownCall.create('/reserved_domains', { domain: 'app.shop.example' })
+    await ownCall('DELETE', `/reserved_domains/${domain.id}`)
+    const ingress = await ownCall.create('/agent_ingresses', { domain: 'tunnel.corp.example' })
+    await ownCall('DELETE', `/agent_ingresses/${ingress.id}`)
 
     await other.call.create('/reserved_domains', { domain: 'app.shop.example' })
     await other.call.create('/agent_ingresses', { domain: 'tunnel.corp.example' })
   })
 
-  test(`without a cooldown a name is free with the end of its tunnel: ${where}`, async (t) => {
+  test(`without a cooldown a name is free with the end of its tunnel: ${description}`, async (t) => {
     const { node, other } = await start(t, ['--name-cooldown', '0'])
     const agent = await startAgent(t, node)
     for (const name of ['bound', 'reserved'])
       await (await agent.forward({ addr: 80, url: `http://${name}.adit.localhost` })).close()
 
-    const stranger = await startAgent(t, node, other.authtoken)
-    await stranger.forward({ addr: 80, url: 'http://bound.adit.localhost' })
+    const otherAgent = await startAgent(t, node, other.authtoken)
+    await otherAgent.forward({ addr: 80, url: 'http://bound.adit.localhost' })
     await other.call.create('/reserved_domains', { domain: 'reserved.adit.localhost' })
   })
 
-  test(`TCP ports of another account are neither reserved nor given away: ${where}`, async (t) => {
+  test(`TCP ports of another account are neither reserved nor given away: ${description}`, async (t) => {
     const first = await freePorts(3)
-    const { node, own, other } = await start(t, ['--tcp-ports', `${first}-${first + 2}`])
+    const { node, ownCall, other } = await start(t, ['--tcp-ports', `${first}-${first + 2}`])
     const agent = await startAgent(t, node)
     const online = await agent.forward({ addr: 9, proto: 'tcp' })
-    const left = await agent.forward({ addr: 9, proto: 'tcp' })
+    const closedTunnel = await agent.forward({ addr: 9, proto: 'tcp' })
     const portOf = ({ url }: { url: string }) => Number(url.slice(url.lastIndexOf(':') + 1))
-    const taken = [portOf(online), portOf(left)]
-    await left.close()
-    const stranger = await startAgent(t, node, other.authtoken)
+    const takenPorts = [portOf(online), portOf(closedTunnel)]
+    await closedTunnel.close()
+    const otherAgent = await startAgent(t, node, other.authtoken)
 
-    const theirs = await stranger.forward({ addr: 9, proto: 'tcp' })
-    const third = portOf(theirs)
-    assert.ok(!taken.includes(third))
-    await assert.rejects(stranger.forward({ addr: 9, proto: 'tcp' }), /No public TCP port is free/)
+    const otherTunnel = await otherAgent.forward({ addr: 9, proto: 'tcp' })
+    const third = portOf(otherTunnel)
+    assert.ok(!takenPorts.includes(third))
+    await assert.rejects(otherAgent.forward({ addr: 9, proto: 'tcp' }), /No public TCP port is free/)
     assert.equal((await other.call('POST', '/reserved_addrs', { body: {} })).status, 409)
-    await theirs.close()
+    await otherTunnel.close()
     const { addr } = await other.call.create('/reserved_addrs', {})
     assert.equal(Number(addr.split(':')[1]), third)
 
-    const again = await agent.forward({ addr: 9, proto: 'tcp' })
-    assert.equal(portOf(again), taken[1], 'the account gets the port it had before')
-    assert.equal((await own('POST', '/reserved_addrs', { body: {} })).status, 409)
+    const reboundTunnel = await agent.forward({ addr: 9, proto: 'tcp' })
+    assert.equal(portOf(reboundTunnel), takenPorts[1], 'the account gets the port it had before')
+    assert.equal((await ownCall('POST', '/reserved_addrs', { body: {} })).status, 409)
   })
 }
 

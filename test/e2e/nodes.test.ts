@@ -24,13 +24,13 @@ async function startNodes(t: TestContext) {
 /** A way to a port that can be led elsewhere; the far end of connections so far does not notice. */
 async function startSwitch(t: TestContext, target: number) {
   const state = { target }
-  const pairs = new Set<readonly [near: Socket, far: Socket]>()
-  const server = createTcpServer((near) => {
-    const far = connectTcp(state.target, '127.0.0.1')
-    for (const socket of [near, far]) socket.on('error', () => {})
-    near.pipe(far)
-    far.pipe(near)
-    pairs.add([near, far])
+  const pairs = new Set<readonly [client: Socket, upstream: Socket]>()
+  const server = createTcpServer((client) => {
+    const upstream = connectTcp(state.target, '127.0.0.1')
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+    client.pipe(upstream)
+    upstream.pipe(client)
+    pairs.add([client, upstream])
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
@@ -39,11 +39,11 @@ async function startSwitch(t: TestContext, target: number) {
   })
   return {
     port: (server.address() as AddressInfo).port,
-    leadTo(port: number) {
+    redirect(port: number) {
       state.target = port
-      for (const [near, far] of pairs) {
-        near.unpipe(far)
-        near.destroy()
+      for (const [client, upstream] of pairs) {
+        client.unpipe(upstream)
+        client.destroy()
       }
     },
   }
@@ -57,8 +57,8 @@ test('visitors of every node reach an agent that is connected to one of them', a
   const { first, second, call } = await startNodes(t)
   const port = await startLocal(t, (request, response) => {
     let size = 0
-    request.on('data', (piece: Buffer) => {
-      size += piece.length
+    request.on('data', (chunk: Buffer) => {
+      size += chunk.length
     })
     request.on('end', () => response.end(Buffer.alloc(size + 1_000_000, 'x')))
   })
@@ -75,7 +75,7 @@ test('visitors of every node reach an agent that is connected to one of them', a
   assert.equal(received, 1_700_000)
   const { body } = await call('GET', '/tunnels')
   assert.deepEqual(
-    body.tunnels.map((shown: { public_url: string }) => new URL(shown.public_url).hostname),
+    body.tunnels.map((item: { public_url: string }) => new URL(item.public_url).hostname),
     ['app.adit.localhost'],
   )
   await tunnel.close()
@@ -112,13 +112,13 @@ test('a command given at one node reaches the agent at another', async (t) => {
 test('an agent that comes back to another node takes its name along from its ghost', async (t) => {
   const { first, second, call } = await startNodes(t)
   const port = await startLocal(t, (_request, response) => response.end('here'))
-  const way = await startSwitch(t, portOf(first.credentials.agent_addr))
-  const credentials = { ...first.credentials, agent_addr: `127.0.0.1:${way.port}` }
+  const relay = await startSwitch(t, portOf(first.credentials.agent_addr))
+  const credentials = { ...first.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { ...first, credentials }, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://moves.adit.localhost' })
   await until(async () => (await visit(second, 'moves.adit.localhost')).body === 'here')
 
-  way.leadTo(portOf(second.credentials.agent_addr))
+  relay.redirect(portOf(second.credentials.agent_addr))
 
   await until(async () => {
     const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body
@@ -151,15 +151,15 @@ test('when a node is gone, what was online there is offline everywhere', async (
 
 test('a node that stops lets visitors of other nodes finish', async (t) => {
   const { first, second } = await startNodes(t)
-  const arrived = Promise.withResolvers<() => void>()
+  const handled = Promise.withResolvers<() => void>()
   const port = await startLocal(t, (_request, response) => {
     response.write('begun, ')
-    arrived.resolve(() => response.end('and done'))
+    handled.resolve(() => response.end('and done'))
   })
   const agent = await startAgent(t, second, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://slow.adit.localhost' })
   const url = `http://slow.adit.localhost:${new URL(first.credentials.http_url).port}/`
-  const answer = await until(async () => {
+  const slowResponse = await until(async () => {
     const response = await first.fetch(url)
     return response.status === 200 && response
   })
@@ -172,9 +172,9 @@ test('a node that stops lets visitors of other nodes finish', async (t) => {
       () => true,
     ),
   )
-  ;(await arrived.promise)()
+  ;(await handled.promise)()
 
-  assert.equal(await (answer as Response).text(), 'begun, and done')
+  assert.equal(await (slowResponse as Response).text(), 'begun, and done')
   await stopping
 })
 

@@ -12,14 +12,14 @@ import { startProvider } from './openid-provider.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
 const skip = CHROMIUM === undefined ? 'there is no Chromium on this machine' : false
-const PICTURES = new URL('../../test-artefacts/', import.meta.url).pathname
+const SCREENSHOTS = new URL('../../test-artefacts/', import.meta.url).pathname
 const SECRET = 'app-secret-app-secret-app-secret'
 
 let browser: Browser | undefined
 
 before(async () => {
   if (CHROMIUM === undefined) return
-  mkdirSync(PICTURES, { recursive: true })
+  mkdirSync(SCREENSHOTS, { recursive: true })
   browser = await chromium.launch({
     executablePath: CHROMIUM,
     args: [
@@ -80,7 +80,8 @@ async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record
   return { platform, url, page, route, context }
 }
 
-const picture = (page: Page, name: string) => page.screenshot({ path: `${PICTURES}login-${name}.png` })
+const takeScreenshot = (page: Page, name: string) =>
+  page.screenshot({ path: `${SCREENSHOTS}login-${name}.png` })
 
 /** Signs in at the pages of the OpenID provider. */
 async function signInAtProvider(page: Page, url: string): Promise<void> {
@@ -104,7 +105,7 @@ test('OpenID in a browser: sign in, expire, be refused, sign out', { skip }, asy
 
   await signInAtProvider(page, `${url}/deep/page?x=1`)
   const signedInAt = performance.now()
-  await picture(page, 'oidc-signed-in')
+  await takeScreenshot(page, 'oidc-signed-in')
   assert.equal(await page.locator('h1').textContent(), 'Hello ada')
   const cookies = (await context.cookies(url)).filter(({ name }) => name.includes('session'))
   assert.deepEqual(
@@ -116,27 +117,27 @@ test('OpenID in a browser: sign in, expire, be refused, sign out', { skip }, asy
   )
 
   // The provider still knows the browser: after the session is over it only passes by there.
-  const [old] = cookies
-  let fresh = old
-  while (fresh?.value === old?.value && performance.now() - signedInAt < 15_000) {
+  const [oldCookie] = cookies
+  let newCookie = oldCookie
+  while (newCookie?.value === oldCookie?.value && performance.now() - signedInAt < 15_000) {
     await page.goto(`${url}/again`)
     const consent = page.locator('button[type=submit]')
     if ((await consent.count()) > 0) await consent.first().click()
-    fresh = (await context.cookies(url)).find(({ name }) => name === 'adit.session')
+    newCookie = (await context.cookies(url)).find(({ name }) => name === 'adit.session')
   }
-  assert.notEqual(fresh?.value, old?.value)
+  assert.notEqual(newCookie?.value, oldCookie?.value)
   assert.ok(performance.now() - signedInAt >= 5000, 'not before its time')
   await page.waitForURL(`${url}/again`)
 
   await page.goto(`${url}/auth/callback?code=x&state=y`)
-  await picture(page, 'oidc-refused')
+  await takeScreenshot(page, 'oidc-refused')
   assert.match((await page.locator('h1').textContent()) ?? '', /not allowed in/)
 
   await page.goto(`${url}/auth/logout`)
-  await picture(page, 'oidc-signing-out')
+  await takeScreenshot(page, 'oidc-signing-out')
   await page.click('button[value=yes]')
   await page.goto(url)
-  await picture(page, 'oidc-signed-out')
+  await takeScreenshot(page, 'oidc-signed-out')
   assert.equal(await page.locator('input[name=login]').count(), 1, 'the provider asks who it is')
 })
 
@@ -157,17 +158,17 @@ async function startSamlProvider(t: TestContext) {
         `<form>${hidden.join('')}<input name=person><input name=group><button>Go</button></form>`,
       )
     }
-    samlp.parseRequest({ method: 'GET', query, originalUrl: request.url }, {}, (_error, asked) => {
+    samlp.parseRequest({ method: 'GET', query, originalUrl: request.url }, {}, (_error, authnRequest) => {
       const options = {
         cert,
         key,
         issuer: 'urn:test:idp',
         signatureAlgorithm: 'rsa-sha256',
         digestAlgorithm: 'sha256',
-        audience: asked.issuer,
-        recipient: asked.assertionConsumerServiceURL,
-        destination: asked.assertionConsumerServiceURL,
-        inResponseTo: asked.id,
+        audience: authnRequest.issuer,
+        recipient: authnRequest.assertionConsumerServiceURL,
+        destination: authnRequest.assertionConsumerServiceURL,
+        inResponseTo: authnRequest.id,
         profileMapper: () => ({
           getClaims: () => ({ groups: [query.group] }),
           getNameIdentifier: () => ({
@@ -176,21 +177,21 @@ async function startSamlProvider(t: TestContext) {
           }),
         }),
       }
-      samlp.getSamlResponse(options, { id: query.person }, (_failed, xml) => {
-        const answer = Buffer.from(xml).toString('base64')
+      samlp.getSamlResponse(options, { id: query.person }, (_error, xml) => {
+        const samlResponse = Buffer.from(xml).toString('base64')
         response.end(
-          `<form method=post action="${asked.assertionConsumerServiceURL}"><input type=hidden name=SAMLResponse value="${answer}">` +
+          `<form method=post action="${authnRequest.assertionConsumerServiceURL}"><input type=hidden name=SAMLResponse value="${samlResponse}">` +
             `<input type=hidden name=RelayState value="${query.RelayState}"></form><script>document.forms[0].submit()</script>`,
         )
       })
     })
   })
-  const at = (binding: string, path: string) =>
+  const singleService = (binding: string, path: string) =>
     `<${binding} Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="http://127.0.0.1:${port}/${path}"/>`
   return `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor
     protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#">
     <X509Data><X509Certificate>${cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-    ${at('SingleLogoutService', 'slo')}${at('SingleSignOnService', 'sso')}</IDPSSODescriptor></EntityDescriptor>`
+    ${singleService('SingleLogoutService', 'slo')}${singleService('SingleSignOnService', 'sso')}</IDPSSODescriptor></EntityDescriptor>`
 }
 
 test('SAML in a browser: be refused, sign in, expire, sign out', { skip }, async (t) => {
@@ -206,11 +207,11 @@ test('SAML in a browser: be refused, sign in, expire, sign out', { skip }, async
   }
 
   await signIn('eve', 'visitors')
-  await picture(page, 'saml-refused')
+  await takeScreenshot(page, 'saml-refused')
   assert.match((await page.locator('h1').textContent()) ?? '', /not a member of a group/)
 
   await signIn('ada', 'staff')
-  await picture(page, 'saml-signed-in')
+  await takeScreenshot(page, 'saml-signed-in')
   assert.equal(page.url(), `${url}/deep/page?x=1`)
   assert.equal(await page.locator('h1').textContent(), 'Hello ada')
 
@@ -220,12 +221,12 @@ test('SAML in a browser: be refused, sign in, expire, sign out', { skip }, async
     await page.evaluate(() => performance.now()),
   )
   await page.goto(url)
-  await picture(page, 'saml-expired')
+  await takeScreenshot(page, 'saml-expired')
   assert.equal(await page.locator('input[name=person]').count(), 1, 'the provider asks who it is')
 
   await signIn('ada', 'staff')
   await page.goto(`${url}/auth/logout`)
-  await picture(page, 'saml-signed-out')
+  await takeScreenshot(page, 'saml-signed-out')
   assert.equal(await page.locator('h1').textContent(), 'The provider has signed you out')
   await page.goto(url)
   assert.equal(await page.locator('input[name=person]').count(), 1)

@@ -29,11 +29,11 @@ async function startTenants(t: TestContext) {
   const port = new URL(platform.credentials.https_url).port
   const provider = await startProvider(t, `https://idp.adit.localhost:${port}/oauth2/callback`)
   /** Every address that reached the upstream of the attacker. */
-  const seen: string[] = []
+  const evilPaths: string[] = []
   const upstreams = {
     shop: await listen(t, (request, response) => response.end(JSON.stringify(request.headers))),
     evil: await listen(t, (request, response) => {
-      seen.push(request.url ?? '')
+      evilPaths.push(request.url ?? '')
       response.end('evil')
     }),
   }
@@ -56,12 +56,12 @@ async function startTenants(t: TestContext) {
       oidc,
     })
     const url = `https://${host}:${port}`
-    await answers(url, 302)
+    await waitForStatus(url, 302)
     return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }
   }
 
   /** Configuration reaches traffic within a moment of the API's answer. */
-  async function answers(url: string, status: number): Promise<void> {
+  async function waitForStatus(url: string, status: number): Promise<void> {
     const deadline = performance.now() + 20_000
     for (;;) {
       const response = await platform.fetch(url, { redirect: 'manual' })
@@ -93,13 +93,25 @@ async function startTenants(t: TestContext) {
 
   const shop = await protect(platform.call, 'shop', client('app'))
   const browser = () => new CookieClient(platform)
-  return { platform, other, port, seen, client, shop, protect, answers, startAgent, begin, browser }
+  return {
+    platform,
+    other,
+    port,
+    evilPaths,
+    client,
+    shop,
+    protect,
+    waitForStatus,
+    startAgent,
+    begin,
+    browser,
+  }
 }
 
 type Tenants = Awaited<ReturnType<typeof startTenants>>
 
 /** Starts a sign-in at the shop, as the attacker, and makes it come back with a state of the attacker's own page. */
-async function swapped({ begin, browser, shop }: Tenants, evilUrl: string) {
+async function startSwappedSignIn({ begin, browser, shop }: Tenants, evilUrl: string) {
   const attacker = browser()
   const link = await begin(attacker, `${shop.url}/account`)
   const { searchParams } = await begin(attacker, evilUrl)
@@ -107,14 +119,14 @@ async function swapped({ begin, browser, shop }: Tenants, evilUrl: string) {
   return { attacker, link: link.href }
 }
 
-function assertNothingStolen({ seen }: Tenants, way: readonly string[], evilHost: string): void {
+function assertNothingStolen({ evilPaths }: Tenants, visitedUrls: readonly string[], evilHost: string): void {
   assert.ok(
-    way.some((address) => address.includes('/oauth2/callback?code=')),
+    visitedUrls.some((address) => address.includes('/oauth2/callback?code=')),
     'the provider issued a code',
   )
-  for (const address of way) assert.notEqual(new URL(address).hostname, evilHost)
+  for (const address of visitedUrls) assert.notEqual(new URL(address).hostname, evilHost)
   assert.deepEqual(
-    seen.filter((path) => path.includes('code=') || path.includes('ticket=')),
+    evilPaths.filter((path) => path.includes('code=') || path.includes('ticket=')),
     [],
   )
 }
@@ -122,12 +134,12 @@ function assertNothingStolen({ seen }: Tenants, way: readonly string[], evilHost
 for (const removed of [true, false])
   test(`a code for one tenant's application does not reach another tenant whose state came with it${removed ? ', with the module deleted' : ''}`, async (t) => {
     const tenants = await startTenants(t)
-    const { other, client, protect, answers, browser, shop } = tenants
+    const { other, client, protect, waitForStatus, browser, shop } = tenants
     const evil = await protect(other.call, 'evil', client('other'))
-    const { attacker, link } = await swapped(tenants, evil.url)
+    const { attacker, link } = await startSwappedSignIn(tenants, evil.url)
     if (removed) {
       assert.equal((await other.call('DELETE', evil.module)).status, 204)
-      await answers(evil.url, 200)
+      await waitForStatus(evil.url, 200)
     }
 
     const victim = await signIn(browser(), link, 'victim')
@@ -139,16 +151,16 @@ for (const removed of [true, false])
 
 test('a code for one tenant’s application does not reach the endpoint of another tenant’s agent', async (t) => {
   const tenants = await startTenants(t)
-  const { client, startAgent, answers, browser, port, shop } = tenants
+  const { client, startAgent, waitForStatus, browser, port, shop } = tenants
   const url = `https://evil-agent.adit.localhost:${port}`
   const { issuer, client_id, client_secret } = client('other')
   const agent = await startAgent({ oidc: { issuer_url: issuer, client_id, client_secret } })
-  await answers(url, 302)
-  const { attacker, link } = await swapped(tenants, url)
+  await waitForStatus(url, 302)
+  const { attacker, link } = await startSwappedSignIn(tenants, url)
   await agent.close()
-  await answers(url, 404)
+  await waitForStatus(url, 404)
   await startAgent({})
-  await answers(url, 200)
+  await waitForStatus(url, 200)
 
   const victim = await signIn(browser(), link, 'victim')
 
@@ -180,10 +192,10 @@ async function startPlainProvider(t: TestContext, announcesIssuer: boolean) {
     }
     response.setHeader('content-type', 'application/json')
     if (url.pathname === '/token') {
-      const pieces: Buffer[] = []
-      request.on('data', (piece: Buffer) => pieces.push(piece))
+      const chunks: Buffer[] = []
+      request.on('data', (chunk: Buffer) => chunks.push(chunk))
       request.on('end', () => {
-        provider.redeemed.push(Buffer.concat(pieces).toString())
+        provider.redeemed.push(Buffer.concat(chunks).toString())
         response.end('{}')
       })
       return
@@ -207,11 +219,11 @@ async function startPlainProvider(t: TestContext, announcesIssuer: boolean) {
 for (const announces of [true, false])
   test(`a code of one provider is not redeemed at another, which ${announces ? 'claims to name itself' : 'does not name itself'} in answers`, async (t) => {
     const tenants = await startTenants(t)
-    const { platform, other, client, protect, browser, begin, answers, shop } = tenants
-    const mixer = await startPlainProvider(t, announces)
-    const evil = await protect(other.call, 'evil', client('x', mixer.issuer))
+    const { platform, other, client, protect, browser, begin, waitForStatus, shop } = tenants
+    const attackerProvider = await startPlainProvider(t, announces)
+    const evil = await protect(other.call, 'evil', client('x', attackerProvider.issuer))
     let link = await begin(browser(), shop.url)
-    mixer.next = (query) => {
+    attackerProvider.next = (query) => {
       link.searchParams.set('state', query.get('state') ?? '')
       return link.href
     }
@@ -220,23 +232,25 @@ for (const announces of [true, false])
 
     assert.ok(victim.way.some((address) => address.includes('/oauth2/callback?code=')))
     assert.equal(victim.status, 403)
-    assert.deepEqual(mixer.redeemed, [])
+    assert.deepEqual(attackerProvider.redeemed, [])
 
     // The same with a provider that says nothing of itself in its answers, and does not mind a longer redirect URI.
-    const silent = await startPlainProvider(t, false)
-    const changed = await platform.call('PUT', shop.module, { body: client('app', silent.issuer) })
-    assert.equal(changed.status, 200)
-    await answers(shop.url, 302)
+    const silentProvider = await startPlainProvider(t, false)
+    const updateResponse = await platform.call('PUT', shop.module, {
+      body: client('app', silentProvider.issuer),
+    })
+    assert.equal(updateResponse.status, 200)
+    await waitForStatus(shop.url, 302)
     do link = await begin(browser(), shop.url)
-    while (link.origin !== silent.issuer)
+    while (link.origin !== silentProvider.issuer)
     const redirectUri = link.searchParams.get('redirect_uri') ?? ''
-    for (const added of ['', `?iss=${encodeURIComponent(mixer.issuer)}`]) {
-      link.searchParams.set('redirect_uri', redirectUri + added)
+    for (const suffix of ['', `?iss=${encodeURIComponent(attackerProvider.issuer)}`]) {
+      link.searchParams.set('redirect_uri', redirectUri + suffix)
       const page = await browser().get(evil.url)
       assert.ok(page.way.some((address) => address.includes('code=the-code')))
       assert.equal(page.status, 403)
     }
-    assert.deepEqual(mixer.redeemed, [])
+    assert.deepEqual(attackerProvider.redeemed, [])
   })
 
 test('whoever opens the link of somebody else’s sign-in signs nobody in', async (t) => {
@@ -260,9 +274,9 @@ test('whoever opens the link of somebody else’s sign-in signs nobody in', asyn
 test('a tenant’s own sign-ins go on to work beside those of another at the same provider', async (t) => {
   const { other, client, protect, browser, shop } = await startTenants(t)
   const evil = await protect(other.call, 'evil', client('other'))
-  const visitor = browser()
+  const cookieClient = browser()
 
-  const [first, second] = [await signIn(visitor, shop.url), await signIn(visitor, evil.url)]
+  const [first, second] = [await signIn(cookieClient, shop.url), await signIn(cookieClient, evil.url)]
 
   assert.deepEqual([first.status, second.status], [200, 200])
   assert.match(first.text, /"adit-auth-user-id":"ada"/)

@@ -35,7 +35,7 @@ type SignedIn = Awaited<ReturnType<Provider['attempt']>>
 
 interface Case {
   /** What the plan demands of the relying party. */
-  readonly demand: string
+  readonly requirement: string
   /** How the provider of the case behaves. */
   readonly provider?: Partial<Manners>
   readonly outcome: 'accepts' | 'refuses'
@@ -43,7 +43,7 @@ interface Case {
   check?(provider: Provider, signedIn: SignedIn): unknown
 }
 
-const elliptic = newKey('elliptic', 'ES256')
+const ellipticKey = newKey('elliptic', 'ES256')
 const claims = (change: Record<string, unknown>): Partial<Manners> => ({
   claims: (right) => ({ ...right, ...change }),
 })
@@ -54,13 +54,13 @@ const withMethods = (...methods: string[]): Partial<Manners> => ({
 })
 const ecdsa: Partial<Manners> = {
   description: { id_token_signing_alg_values_supported: ['RS256', 'ES256'] },
-  key: elliptic,
-  published: [first, elliptic],
+  key: ellipticKey,
+  published: [first, ellipticKey],
 }
 
 const cases: Record<string, Case> = {
   'rp-response_type-code': {
-    demand: 'requests response_type=code and redeems the code',
+    requirement: 'requests response_type=code and redeems the code',
     outcome: 'accepts',
     check({ told }, { url }) {
       assert.equal(url.searchParams.get('response_type'), 'code')
@@ -69,12 +69,12 @@ const cases: Record<string, Case> = {
     },
   },
   'rp-scope-openid': {
-    demand: 'asks for the scope openid',
+    requirement: 'asks for the scope openid',
     outcome: 'accepts',
     check: (_, { url }) => assert.ok(url.searchParams.get('scope')?.split(' ').includes('openid')),
   },
   'rp-scope-userinfo-claims': {
-    demand: 'asks for claims by scope and gets them from the UserInfo endpoint or the ID token',
+    requirement: 'asks for claims by scope and gets them from the UserInfo endpoint or the ID token',
     provider: bareToken,
     outcome: 'accepts',
     check(_, { url, identity }) {
@@ -83,12 +83,12 @@ const cases: Record<string, Case> = {
     },
   },
   'rp-nonce-invalid': {
-    demand: 'refuses an ID token whose nonce is not the one sent',
+    requirement: 'refuses an ID token whose nonce is not the one sent',
     provider: claims({ nonce: 'invalid' }),
     outcome: 'refuses',
   },
   'rp-token_endpoint-client_secret_basic': {
-    demand: 'authenticates with HTTP Basic',
+    requirement: 'authenticates with HTTP Basic',
     provider: withMethods('client_secret_basic'),
     outcome: 'accepts',
     check({ told }) {
@@ -99,12 +99,12 @@ const cases: Record<string, Case> = {
     },
   },
   'rp-token_endpoint-client_secret_basic, by default': {
-    demand: 'authenticates with HTTP Basic where the provider lists no method',
+    requirement: 'authenticates with HTTP Basic where the provider lists no method',
     outcome: 'accepts',
     check: ({ told }) => assert.match(told.tokenAuthorization ?? '', /^Basic /),
   },
   'rp-token_endpoint-client_secret_post': {
-    demand: 'authenticates in the form',
+    requirement: 'authenticates in the form',
     provider: withMethods('private_key_jwt', 'client_secret_post'),
     outcome: 'accepts',
     check({ told }) {
@@ -114,14 +114,15 @@ const cases: Record<string, Case> = {
       )
     },
   },
-  'rp-id_token-sig-rs256': { demand: 'accepts a token signed with RS256', outcome: 'accepts' },
+  'rp-id_token-sig-rs256': { requirement: 'accepts a token signed with RS256', outcome: 'accepts' },
   'rp-id_token-sig-es256': {
-    demand: 'accepts a token signed with ES256',
+    requirement: 'accepts a token signed with ES256',
     provider: ecdsa,
     outcome: 'accepts',
   },
   'rp-id_token-sig-hs256': {
-    demand: 'may accept a token signed with HS256, and refuses it here: whoever holds the secret could sign',
+    requirement:
+      'may accept a token signed with HS256, and refuses it here: whoever holds the secret could sign',
     provider: {
       header: { alg: 'HS256', kid: undefined },
       signer: (input) => createHmac('sha256', 'app-secret').update(input).digest(),
@@ -129,62 +130,62 @@ const cases: Record<string, Case> = {
     outcome: 'refuses',
   },
   'rp-id_token-sig-none': {
-    demand: 'may accept an unsigned token of the code flow, and refuses it here',
+    requirement: 'may accept an unsigned token of the code flow, and refuses it here',
     provider: { header: { alg: 'none', kid: undefined }, signer: () => Buffer.alloc(0) },
     outcome: 'refuses',
   },
   'rp-id_token-bad-sig-rs256': {
-    demand: 'refuses a token whose RS256 signature is not valid',
+    requirement: 'refuses a token whose RS256 signature is not valid',
     provider: { signer: (input) => sign('sha256', Buffer.from(`${input}x`), first.privateKey) },
     outcome: 'refuses',
   },
   'rp-id_token-bad-sig-es256': {
-    demand: 'refuses a token whose ES256 signature is not valid',
+    requirement: 'refuses a token whose ES256 signature is not valid',
     provider: { ...ecdsa, signer: () => Buffer.alloc(64, 1) },
     outcome: 'refuses',
   },
   'rp-id_token-bad-sig-hs256': {
-    demand: 'refuses a token whose HS256 signature is not valid',
+    requirement: 'refuses a token whose HS256 signature is not valid',
     provider: { header: { alg: 'HS256' }, signer: () => Buffer.alloc(32, 1) },
     outcome: 'refuses',
   },
   'rp-id_token-issuer-mismatch': {
-    demand: 'refuses a token whose iss is not the issuer',
+    requirement: 'refuses a token whose iss is not the issuer',
     provider: claims({ iss: 'https://example.org/' }),
     outcome: 'refuses',
   },
   'rp-id_token-sub': {
-    demand: 'refuses a token without sub',
+    requirement: 'refuses a token without sub',
     provider: claims({ sub: undefined }),
     outcome: 'refuses',
   },
   'rp-id_token-aud': {
-    demand: 'refuses a token whose aud is not the client id',
+    requirement: 'refuses a token whose aud is not the client id',
     provider: claims({ aud: 'https://example.org/' }),
     outcome: 'refuses',
   },
   'rp-id_token-aud, absent': {
-    demand: 'refuses a token without aud',
+    requirement: 'refuses a token without aud',
     provider: claims({ aud: undefined }),
     outcome: 'refuses',
   },
   'rp-id_token-iat': {
-    demand: 'refuses a token without iat',
+    requirement: 'refuses a token without iat',
     provider: claims({ iat: undefined }),
     outcome: 'refuses',
   },
   'rp-id_token-kid-absent-single-jwks': {
-    demand: 'accepts a token without kid if the provider publishes one key',
+    requirement: 'accepts a token without kid if the provider publishes one key',
     provider: { header: { kid: undefined } },
     outcome: 'accepts',
   },
   'rp-id_token-kid-absent-multiple-jwks': {
-    demand: 'refuses a token without kid if several keys fit (it may also try them all)',
+    requirement: 'refuses a token without kid if several keys fit (it may also try them all)',
     provider: { header: { kid: undefined }, published: [first, second] },
     outcome: 'refuses',
   },
   'rp-userinfo-bearer-header': {
-    demand: 'sends the access token to the UserInfo endpoint as a bearer token in the head',
+    requirement: 'sends the access token to the UserInfo endpoint as a bearer token in the head',
     provider: bareToken,
     outcome: 'accepts',
     check: ({ told }) =>
@@ -194,7 +195,7 @@ const cases: Record<string, Case> = {
       ),
   },
   'rp-userinfo-not-query': {
-    demand: 'sends no access token in the query',
+    requirement: 'sends no access token in the query',
     provider: bareToken,
     outcome: 'accepts',
     check: ({ told }) =>
@@ -204,17 +205,17 @@ const cases: Record<string, Case> = {
       ),
   },
   'rp-userinfo-bad-sub-claim': {
-    demand: 'refuses what the UserInfo endpoint says of another sub than that of the ID token',
+    requirement: 'refuses what the UserInfo endpoint says of another sub than that of the ID token',
     provider: { ...bareToken, userinfo: { sub: 'eve', email: 'ada@example.com' } },
     outcome: 'refuses',
   },
   'rp-userinfo-bad-sub-claim, absent': {
-    demand: 'refuses what the UserInfo endpoint says without a sub',
+    requirement: 'refuses what the UserInfo endpoint says without a sub',
     provider: { ...bareToken, userinfo: { email: 'ada@example.com' } },
     outcome: 'refuses',
   },
   'rp-discovery-openid-configuration': {
-    demand: 'uses the endpoints of /.well-known/openid-configuration',
+    requirement: 'uses the endpoints of /.well-known/openid-configuration',
     outcome: 'accepts',
     check({ told, issuer }, { url }) {
       assert.equal(`${url.origin}${url.pathname}`, `${issuer}/auth`)
@@ -222,12 +223,12 @@ const cases: Record<string, Case> = {
     },
   },
   'rp-discovery-jwks_uri-keys': {
-    demand: 'uses the keys at jwks_uri',
+    requirement: 'uses the keys at jwks_uri',
     outcome: 'accepts',
     check: ({ told }) => assert.equal(told.keyRequests, 1),
   },
   'rp-discovery-issuer-not-matching-config': {
-    demand: 'refuses a configuration whose issuer is another than the one asked',
+    requirement: 'refuses a configuration whose issuer is another than the one asked',
     provider: { description: { issuer: 'https://example.org/' } },
     outcome: 'refuses',
   },
@@ -237,8 +238,8 @@ function decodedBasic(authorization = ''): string {
   return Buffer.from(authorization.replace(/^Basic /, ''), 'base64').toString()
 }
 
-for (const [name, { demand, provider: manners = {}, outcome, check }] of Object.entries(cases))
-  test(`${name}: the relying party ${demand}`, async (t) => {
+for (const [name, { requirement, provider: manners = {}, outcome, check }] of Object.entries(cases))
+  test(`${name}: the relying party ${requirement}`, async (t) => {
     const provider = await start(t)
     Object.assign(provider.manners, manners)
 

@@ -21,7 +21,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-type Pick = (url: URL) => TestPlatform
+type PickNode = (url: URL) => TestPlatform
 
 /** Two nodes of one database behind one public address, and an OpenID provider. */
 async function startNodes(t: TestContext) {
@@ -29,11 +29,11 @@ async function startNodes(t: TestContext) {
   const first = await startPlatform(t, flags)
   // What visitors see is the port of the first node.
   const publicPort = new URL(first.credentials.https_url).port
-  const ownPort = await freePort()
+  const secondPort = await freePort()
   const second = await startPlatform(t, [
     ...flags,
     ...['--master-key-file', join(first.dataDir, 'master.key')],
-    ...['--https-addr', `127.0.0.1:${ownPort}`, '--public-https-port', publicPort],
+    ...['--https-addr', `127.0.0.1:${secondPort}`, '--public-https-port', publicPort],
   ])
   const { issuer } = await startProvider(t, `https://idp.adit.localhost:${publicPort}/oauth2/callback`)
   const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
@@ -46,12 +46,12 @@ async function startNodes(t: TestContext) {
   const { port } = upstream.address() as AddressInfo
 
   /** A browser for which a balancer picks the node of each request. */
-  function browser(pick: Pick): CookieClient {
+  function browser(pick: PickNode): CookieClient {
     const fetch: TestPlatform['fetch'] = async (url, init = {}) => {
       const { hostname, host, pathname, search } = new URL(url)
       if (!hostname.endsWith('.adit.localhost')) return first.fetch(url, init)
       const node = pick(new URL(url))
-      const port = node === second ? ownPort : Number(publicPort)
+      const port = node === second ? secondPort : Number(publicPort)
       const reply = await askSecurely(port, node.caPem, {
         host,
         servername: hostname,
@@ -67,7 +67,7 @@ async function startNodes(t: TestContext) {
   }
 
   /** What one node knows reaches the other within moments. */
-  async function answers(url: string, status: number): Promise<void> {
+  async function waitForStatus(url: string, status: number): Promise<void> {
     for (const node of [first, second]) {
       const deadline = performance.now() + 20_000
       for (;;) {
@@ -91,7 +91,7 @@ async function startNodes(t: TestContext) {
       oidc: { issuer, client_id: 'app', client_secret: CLIENT_SECRET },
     })
     const url = `https://app.adit.localhost:${publicPort}/page`
-    await answers(url, 302)
+    await waitForStatus(url, 302)
     return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }
   }
 
@@ -107,11 +107,11 @@ async function startNodes(t: TestContext) {
     const oidc = { issuer_url: issuer, client_id: 'app', client_secret: CLIENT_SECRET }
     await agent.forward({ addr: port, url: 'https://agent.adit.localhost', oidc })
     const url = `https://agent.adit.localhost:${publicPort}/page`
-    await answers(url, 302)
+    await waitForStatus(url, 302)
     return { url, agent }
   }
 
-  return { first, second, browser, answers, protectRoute, protectEndpoint }
+  return { first, second, browser, waitForStatus, protectRoute, protectEndpoint }
 }
 
 const isLoginHost = ({ hostname }: URL) => hostname === 'idp.adit.localhost'
@@ -120,52 +120,58 @@ const isTicket = ({ searchParams }: URL) => searchParams.has('ticket')
 test('a sign-in may begin, be redeemed and be completed on different nodes, once', async (t) => {
   const { first, second, browser, protectRoute, protectEndpoint } = await startNodes(t)
   for (const { url } of [await protectRoute(), await protectEndpoint()]) {
-    const ways: Record<string, Pick> = {
-      'redeemed elsewhere': (asked) => (isLoginHost(asked) ? second : first),
-      'completed elsewhere': (asked) => (isTicket(asked) ? first : second),
+    const balancers: Record<string, PickNode> = {
+      'redeemed elsewhere': (requestedUrl) => (isLoginHost(requestedUrl) ? second : first),
+      'completed elsewhere': (requestedUrl) => (isTicket(requestedUrl) ? first : second),
     }
-    for (const [what, pick] of Object.entries(ways)) {
-      const visitor = browser(pick)
-      const held: string[] = []
-      const once = visitor.once.bind(visitor)
-      visitor.once = (asked, init) => {
-        if (isTicket(new URL(asked))) held.push(...visitor.cookies(new URL(asked).host))
-        return once(asked, init)
+    for (const [title, pick] of Object.entries(balancers)) {
+      const client = browser(pick)
+      const ticketCookies: string[] = []
+      const once = client.once.bind(client)
+      client.once = (requestedUrl, init) => {
+        if (isTicket(new URL(requestedUrl))) ticketCookies.push(...client.cookies(new URL(requestedUrl).host))
+        return once(requestedUrl, init)
       }
-      const page = await signIn(visitor, url)
-      assert.equal(page.status, 200, `${url} ${what}: ${page.text}`)
+      const page = await signIn(client, url)
+      assert.equal(page.status, 200, `${url} ${title}: ${page.text}`)
       assert.match(page.text, /"adit-auth-user-id":"ada"/)
 
       const ticket = page.way.find((address) => isTicket(new URL(address))) ?? ''
       const callback = page.way.find((address) => isLoginHost(new URL(address))) ?? ''
       for (const node of [first, second]) {
         // With every cookie that the browser had when it used the ticket.
-        const replay = await browser(() => node).once(ticket, { headers: { cookie: held.join('; ') } })
-        assert.equal(replay.status, 403, `${url} ${what}: the ticket again`)
-        assert.equal((await browser(() => node).once(callback)).status, 403, `${url} ${what}: the code again`)
+        const replay = await browser(() => node).once(ticket, {
+          headers: { cookie: ticketCookies.join('; ') },
+        })
+        assert.equal(replay.status, 403, `${url} ${title}: the ticket again`)
+        assert.equal(
+          (await browser(() => node).once(callback)).status,
+          403,
+          `${url} ${title}: the code again`,
+        )
       }
     }
   }
 })
 
 test('a state is void on every node once its module has changed or its agent is gone', async (t) => {
-  const { first, second, browser, answers, protectRoute, protectEndpoint } = await startNodes(t)
+  const { first, second, browser, waitForStatus, protectRoute, protectEndpoint } = await startNodes(t)
   const [route, endpoint] = [await protectRoute(), await protectEndpoint()]
   const begin = async (url: string) => {
-    const visitor = browser(() => first)
-    const response = await visitor.once(url)
+    const client = browser(() => first)
+    const response = await client.once(url)
     await response.text()
-    return { visitor, location: response.headers.get('location') ?? '' }
+    return { client, location: response.headers.get('location') ?? '' }
   }
-  const begun = [await begin(route.url), await begin(endpoint.url)]
+  const signIns = [await begin(route.url), await begin(endpoint.url)]
 
   assert.equal((await first.call('DELETE', route.module)).status, 204)
   await endpoint.agent.close()
-  await answers(route.url, 200)
-  await answers(endpoint.url, 404)
+  await waitForStatus(route.url, 200)
+  await waitForStatus(endpoint.url, 404)
 
-  for (const { visitor, location } of begun) {
-    const page = await signIn(visitor, location)
+  for (const { client, location } of signIns) {
+    const page = await signIn(client, location)
     assert.equal(page.status, 403)
     const callback = page.way.at(-1) ?? ''
     assert.ok(isLoginHost(new URL(callback)), 'it goes no further')

@@ -7,7 +7,7 @@ import { CookieClient } from '../support/browser-client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { signIn, startProvider } from './openid-provider.ts'
 
-async function protectedPlace(t: TestContext, flags: string[] = []) {
+async function startProtectedRoute(t: TestContext, flags: string[] = []) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags])
   const { call, credentials } = platform
   const port = new URL(credentials.https_url).port
@@ -51,7 +51,7 @@ async function reached(platform: TestPlatform, url: string): Promise<void> {
 }
 
 test('a visitor signs in at the OpenID provider and comes back to the page asked for', async (t) => {
-  const { platform, url } = await protectedPlace(t)
+  const { platform, url } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
 
   const page = await signIn(browser, `${url}/deep/page?x=1`)
@@ -66,23 +66,23 @@ test('a visitor signs in at the OpenID provider and comes back to the page asked
 })
 
 test('identity headers cannot be forged, and a session opens only its own place', async (t) => {
-  const { platform, url, path, oidc } = await protectedPlace(t)
+  const { platform, url, path, oidc } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
   await signIn(browser, url)
   const { host } = new URL(url)
 
-  const forged = await browser.once(url, {
+  const forgedResponse = await browser.once(url, {
     headers: { 'adit-auth-user-id': 'root', Adit_Auth_User_Id: 'root' },
   })
-  const headers = JSON.parse(await forged.text()) as Record<string, string>
+  const headers = JSON.parse(await forgedResponse.text()) as Record<string, string>
   assert.equal(headers['adit-auth-user-id'], 'ada')
 
-  const stranger = new CookieClient(platform)
+  const tamperedClient = new CookieClient(platform)
   for (const cookie of browser.cookies(host)) {
     const [name = '', value = ''] = cookie.split('=')
-    stranger.setCookie(host, name, `${value.slice(0, -2)}AA`)
+    tamperedClient.setCookie(host, name, `${value.slice(0, -2)}AA`)
   }
-  assert.equal((await stranger.once(url)).status, 302, 'a changed cookie is no cookie')
+  assert.equal((await tamperedClient.once(url)).status, 302, 'a changed cookie is no cookie')
 
   assert.equal(
     (await platform.call('PUT', `${path}/oidc`, { body: { ...oidc, maximum_duration: 60 } })).status,
@@ -95,7 +95,7 @@ test('identity headers cannot be forged, and a session opens only its own place'
 })
 
 test('what is not a page load is told to sign in, and OPTIONS passes only when asked to', async (t) => {
-  const { platform, url, path, oidc } = await protectedPlace(t)
+  const { platform, url, path, oidc } = await startProtectedRoute(t)
   const ask = async (method: string) => {
     const response = await platform.fetch(url, { method, redirect: 'manual' })
     await response.text()
@@ -113,32 +113,32 @@ test('what is not a page load is told to sign in, and OPTIONS passes only when a
 })
 
 test('signing out ends the session, also for whoever kept a copy of the cookie', async (t) => {
-  const { platform, url } = await protectedPlace(t)
+  const { platform, url } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
   await signIn(browser, url)
   const { host } = new URL(url)
-  const copy = browser.cookies(host)
+  const stolenCookies = browser.cookies(host)
 
   const page = await browser.get(`${url}/auth/logout`)
 
   assert.match(page.way.at(-1) ?? '', /session\/end/, 'the provider is told as well')
   assert.deepEqual(browser.cookies(host), [])
   const thief = new CookieClient(platform)
-  for (const cookie of copy)
+  for (const cookie of stolenCookies)
     thief.setCookie(host, cookie.slice(0, cookie.indexOf('=')), cookie.slice(cookie.indexOf('=') + 1))
   assert.equal((await thief.once(url)).status, 302)
 })
 
 test('an answer for another browser, a used one and a made-up one are refused', async (t) => {
-  const { platform, url } = await protectedPlace(t)
+  const { platform, url } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
   const page = await signIn(browser, url)
   const callback = page.way.find((address) => address.includes('/auth/callback')) ?? ''
   assert.notEqual(callback, '')
 
-  const again = await browser.get(callback)
-  const elsewhere = await new CookieClient(platform).get(callback)
+  const replayed = await browser.get(callback)
+  const otherBrowser = await new CookieClient(platform).get(callback)
   const invented = await browser.get(`${url}/auth/callback?code=x&state=y`)
 
-  assert.deepEqual([again.status, elsewhere.status, invented.status], [403, 403, 403])
+  assert.deepEqual([replayed.status, otherBrowser.status, invented.status], [403, 403, 403])
 })

@@ -50,13 +50,13 @@ export async function signIn(browser: CookieClient, url: string, login = 'ada') 
     const action = /action="([^"]+)"/.exec(page.text)?.[1] ?? ''
     const prompt = /name="prompt" value="([^"]+)"/.exec(page.text)?.[1] ?? 'login'
     const form = new URLSearchParams({ prompt, ...(prompt === 'login' && { login, password: 'x' }) })
-    const answer = await browser.once(new URL(action, page.way.at(-1)).href, {
+    const response = await browser.once(new URL(action, page.way.at(-1)).href, {
       method: 'POST',
       body: form.toString(),
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
     })
-    await answer.text()
-    page = await browser.get(new URL(answer.headers.get('location') ?? '', page.way.at(-1)).href)
+    await response.text()
+    page = await browser.get(new URL(response.headers.get('location') ?? '', page.way.at(-1)).href)
     way.push(...page.way)
   }
   return { ...page, way }

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type Change, outcomeOf, startForging as start } from './forged-answers.ts'
+import { type ForgedOverrides, startForgingRoute as start, toOutcome } from './forged-answers.ts'
 import { forge, statusCode, wrappings } from './saml-forge.ts'
-import { samlPlace } from './saml-route.ts'
+import { startSamlRoute } from './saml-route.ts'
 
 test('what was made for us comes in, up to a minute beside the clock', async (t) => {
   const { attempt, initiate } = await start(t)
@@ -27,18 +27,18 @@ test('of all eight ways to wrap a signature none signs anybody in', async (t) =>
   const { attempt, initiate } = await start(t)
 
   for (const sign of ['assertion', 'response', 'both'] as const)
-    for (const [what, wrap] of Object.entries(wrappings)) {
-      assert.equal(await attempt({ sign }, wrap), 403, `${what}, ${sign} signed`)
-      assert.equal(await initiate({ sign }, wrap), 403, `${what}, ${sign} signed, begun by the provider`)
+    for (const [title, wrap] of Object.entries(wrappings)) {
+      assert.equal(await attempt({ sign }, wrap), 403, `${title}, ${sign} signed`)
+      assert.equal(await initiate({ sign }, wrap), 403, `${title}, ${sign} signed, begun by the provider`)
     }
 })
 
 test('an answer with one wrong or missing part signs nobody in', async (t) => {
   const { attempt, initiate } = await start(t)
-  const other = (await createSelfSigned({ commonName: 'other' })).privateKeyPem.reveal()
-  const wrong: Record<string, Change> = {
+  const otherKey = (await createSelfSigned({ commonName: 'other' })).privateKeyPem.reveal()
+  const invalid: Record<string, ForgedOverrides> = {
     'not signed': { sign: 'none' },
-    'signed by another key': { key: other },
+    'signed by another key': { key: otherKey },
     'signed with SHA-1': { signatureAlgorithm: 'sha1' },
     'digested with SHA-1': { digestAlgorithm: 'sha1' },
     'of another issuer': { issuer: 'urn:other:idp' },
@@ -59,14 +59,14 @@ test('an answer with one wrong or missing part signs nobody in', async (t) => {
     'about nobody': { nameId: null },
     'about an empty name': { nameId: '' },
   }
-  for (const [what, change] of Object.entries(wrong)) {
-    assert.equal(await attempt(change), 403, what)
+  for (const [title, overrides] of Object.entries(invalid)) {
+    assert.equal(await attempt(overrides), 403, title)
     assert.equal(
-      await attempt({ sign: 'response', ...change }),
+      await attempt({ sign: 'response', ...overrides }),
       403,
-      `${what}, in an answer signed as a whole`,
+      `${title}, in an answer signed as a whole`,
     )
-    assert.equal(await initiate(change), 403, `${what}, begun by the provider`)
+    assert.equal(await initiate(overrides), 403, `${title}, begun by the provider`)
   }
   assert.equal(await attempt({ requestId: '_other' }), 403, 'another request')
   assert.equal(await attempt({ subjectRequestId: '_other' }), 403, 'another request in what is signed')
@@ -89,9 +89,9 @@ test('an answer that does not say that the sign-in succeeded signs nobody in, wh
     'a code of another place': `<samlp:StatusDetail>${statusCode('Success')}</samlp:StatusDetail>`,
   }
   for (const sign of ['assertion', 'response', 'both'] as const) {
-    for (const [what, status] of Object.entries(statuses)) {
-      assert.equal(await attempt({ sign, status }), 403, `${what}, ${sign} signed`)
-      assert.equal(await initiate({ sign, status }), 403, `${what}, ${sign} signed, begun by the provider`)
+    for (const [title, status] of Object.entries(statuses)) {
+      assert.equal(await attempt({ sign, status }), 403, `${title}, ${sign} signed`)
+      assert.equal(await initiate({ sign, status }), 403, `${title}, ${sign} signed, begun by the provider`)
     }
     assert.equal(await attempt({ sign }, (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, '')), 403)
     assert.equal(await attempt({ sign, status: statusCode('Success', 'PartialLogout') }), 'ada-id')
@@ -101,7 +101,7 @@ test('an answer that does not say that the sign-in succeeded signs nobody in, wh
 test('an answer in XML that can be read in two ways signs nobody in', async (t) => {
   const { attempt } = await start(t)
   const inName = (text: string) => (xml: string) => xml.replace('>ada-id<', `>${text}<`)
-  const spoiled: Record<string, (xml: string) => string> = {
+  const tamperings: Record<string, (xml: string) => string> = {
     'with another name': inName('root'),
     'with a comment in the name': inName('ada<!-- -->-id'),
     'with an empty comment behind the name': inName('ada-id<!---->'),
@@ -166,43 +166,45 @@ test('an answer in XML that can be read in two ways signs nobody in', async (t) 
     'that is empty': () => '',
   }
 
-  for (const [what, spoil] of Object.entries(spoiled)) {
-    assert.equal(await attempt({}, spoil), 403, what)
-    assert.equal(await attempt({ sign: 'response' }, spoil), 403, `${what}, the answer signed alone`)
-    assert.equal(await attempt({ sign: 'both' }, spoil), 403, `${what}, all of it signed`)
+  for (const [title, tamper] of Object.entries(tamperings)) {
+    assert.equal(await attempt({}, tamper), 403, title)
+    assert.equal(await attempt({ sign: 'response' }, tamper), 403, `${title}, the answer signed alone`)
+    assert.equal(await attempt({ sign: 'both' }, tamper), 403, `${title}, all of it signed`)
   }
 })
 
 test('an assertion is used once, whatever is written around it', async (t) => {
-  const { right, post, platform, url } = await start(t)
-  const deliver = async (xml: string) => outcomeOf(await post(xml, `${url}/page`, new CookieClient(platform)))
-  const whole = forge({ ...right, sign: 'both' })
-  const outer = /<Signature\b[\s\S]*?<\/Signature>/.exec(whole)?.[0] ?? ''
+  const { validFields, post, platform, url } = await start(t)
+  const deliver = async (xml: string) => toOutcome(await post(xml, `${url}/page`, new CookieClient(platform)))
+  const signedResponse = forge({ ...validFields, sign: 'both' })
+  const outerSignature = /<Signature\b[\s\S]*?<\/Signature>/.exec(signedResponse)?.[0] ?? ''
 
-  assert.equal(await deliver(whole), 'ada-id')
+  assert.equal(await deliver(signedResponse), 'ada-id')
 
-  assert.equal(await deliver(whole), 403)
-  assert.equal(await deliver(whole.replace(outer, '')), 403, 'without the outer signature')
+  assert.equal(await deliver(signedResponse), 403)
+  assert.equal(await deliver(signedResponse.replace(outerSignature, '')), 403, 'without the outer signature')
   assert.equal(
     await deliver(
-      whole
+      signedResponse
         .replace(
           /<samlp:Response xmlns:samlp="[^"]*" Version="2.0" ID="[^"]+"/,
           '<samlp:Response xmlns:samlp="urn:oasis:names:tc:SAML:2.0:protocol" Version="2.0" ID="_new"',
         )
-        .replace(outer, ''),
+        .replace(outerSignature, ''),
     ),
     403,
   )
-  assert.equal(await deliver(forge({ ...right, sign: 'both' })), 'ada-id', 'another one is taken')
+  assert.equal(await deliver(forge({ ...validFields, sign: 'both' })), 'ada-id', 'another one is taken')
 })
 
 test('groups are compared exactly', async (t) => {
-  const place = await samlPlace(t, { authorized_groups: ['admins'] })
-  const { platform, url, idp, saml } = place
-  const right = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
+  const samlRoute = await startSamlRoute(t, { authorized_groups: ['admins'] })
+  const { platform, url, idp, saml } = samlRoute
+  const validFields = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
   const enter = async (groups: string[]) =>
-    outcomeOf(await place.post(forge({ ...right, groups }), `${url}/page`, new CookieClient(platform)))
+    toOutcome(
+      await samlRoute.post(forge({ ...validFields, groups }), `${url}/page`, new CookieClient(platform)),
+    )
 
   for (const group of ['Admins', 'admins ', ' admins', 'admins2', 'admin', 'staff,admins', 'admins&#10;', ''])
     assert.equal(await enter([group]), 403, JSON.stringify(group))

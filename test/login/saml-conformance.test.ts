@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type Change, outcomeOf, startForging } from './forged-answers.ts'
+import { type ForgedOverrides, startForgingRoute, toOutcome } from './forged-answers.ts'
 import { forge, statusCode, wrappings } from './saml-forge.ts'
 import { idpMetadata } from './saml-route.ts'
 
@@ -19,33 +19,33 @@ async function createKey(commonName: string) {
   return { cert: certificatePem, key: privateKeyPem.reveal() }
 }
 
-const current = await createKey('current')
-const next = await createKey('next')
-const encryption = await createKey('encryption')
-const stranger = await createKey('stranger')
+const currentKey = await createKey('current')
+const nextKey = await createKey('next')
+const encryptionKey = await createKey('encryption')
+const unknownKey = await createKey('stranger')
 
-type Place = Awaited<ReturnType<typeof startForging>>
+type ForgingRoute = Awaited<ReturnType<typeof startForgingRoute>>
 
 interface Case {
   readonly outcome: 'accepts' | 'refuses'
   /** How the answer differs from the right one. */
-  readonly answer?: Change
+  readonly overrides?: ForgedOverrides
   /** How the answer is changed after it was signed. */
-  readonly spoil?: (xml: string) => string
+  readonly tamper?: (xml: string) => string
   /** Another way than to begin at the page and post one answer. */
-  readonly deliver?: (place: Place) => Promise<string | number>
+  readonly deliver?: (route: ForgingRoute) => Promise<string | number>
 }
 
-const accepts = (answer: Change = {}): Case => ({ outcome: 'accepts', answer })
-const refuses = (answer: Change, spoil?: Case['spoil']): Case => ({
+const accepts = (overrides: ForgedOverrides = {}): Case => ({ outcome: 'accepts', overrides })
+const refuses = (overrides: ForgedOverrides, tamper?: Case['tamper']): Case => ({
   outcome: 'refuses',
-  answer,
-  ...(spoil && { spoil }),
+  overrides,
+  ...(tamper && { tamper }),
 })
 
 /** Posts an answer that the provider sends by itself. */
-async function initiate({ post, platform, url }: Place, xml: string): Promise<string | number> {
-  return outcomeOf(await post(xml, `${url}/page`, new CookieClient(platform)))
+async function initiate({ post, platform, url }: ForgingRoute, xml: string): Promise<string | number> {
+  return toOutcome(await post(xml, `${url}/page`, new CookieClient(platform)))
 }
 
 const cases: Record<string, Case> = {
@@ -56,12 +56,12 @@ const cases: Record<string, Case> = {
   'nothing signed': refuses({ sign: 'none' }),
   'signature removed': refuses({}, (xml) => xml.replace(/<Signature\b[\s\S]*?<\/Signature>/, '')),
   'content changed after signing': refuses({}, (xml) => xml.replace('>ada-id<', '>root<')),
-  'signed by an unknown certificate': refuses({ key: stranger.key }),
-  'signed by the provider’s encryption key': refuses({ key: encryption.key }),
+  'signed by an unknown certificate': refuses({ key: unknownKey.key }),
+  'signed by the provider’s encryption key': refuses({ key: encryptionKey.key }),
   'SHA-1 signature': refuses({ signatureAlgorithm: 'sha1' }),
   'SHA-1 digest': refuses({ digestAlgorithm: 'sha1' }),
-  'key rollover: signed by the first of two certificates in the metadata': accepts({ key: current.key }),
-  'key rollover: signed by the second of two certificates in the metadata': accepts({ key: next.key }),
+  'key rollover: signed by the first of two certificates in the metadata': accepts({ key: currentKey.key }),
+  'key rollover: signed by the second of two certificates in the metadata': accepts({ key: nextKey.key }),
   ...Object.fromEntries(
     Object.entries(wrappings).flatMap(([name, wrap]) =>
       (['assertion', 'response', 'both'] as const).map((sign) => [
@@ -99,26 +99,26 @@ const cases: Record<string, Case> = {
   'no InResponseTo where there was a request': refuses({ requestId: null }),
   'unsolicited response': {
     outcome: 'accepts',
-    deliver: (place) => initiate(place, forge(place.right)),
+    deliver: (route) => initiate(route, forge(route.validFields)),
   },
   'unsolicited response with an InResponseTo': {
     outcome: 'refuses',
-    deliver: (place) => initiate(place, forge({ ...place.right, requestId: '_other' })),
+    deliver: (route) => initiate(route, forge({ ...route.validFields, requestId: '_other' })),
   },
   'replayed assertion': {
     outcome: 'refuses',
-    async deliver(place) {
-      const xml = forge(place.right)
-      assert.equal(await initiate(place, xml), 'ada-id')
-      return initiate(place, xml)
+    async deliver(route) {
+      const xml = forge(route.validFields)
+      assert.equal(await initiate(route, xml), 'ada-id')
+      return initiate(route, xml)
     },
   },
   'replayed assertion in another response': {
     outcome: 'refuses',
-    async deliver(place) {
+    async deliver(route) {
       const assertionId = '_replayed'
-      assert.equal(await initiate(place, forge({ ...place.right, assertionId })), 'ada-id')
-      return initiate(place, forge({ ...place.right, assertionId }))
+      assert.equal(await initiate(route, forge({ ...route.validFields, assertionId })), 'ada-id')
+      return initiate(route, forge({ ...route.validFields, assertionId }))
     },
   },
 
@@ -132,28 +132,28 @@ const cases: Record<string, Case> = {
   'document type declaration': refuses({}, (xml) => `<!DOCTYPE r [<!ENTITY e "x">]>${xml}`),
   'encrypted assertion': {
     outcome: 'refuses',
-    async deliver(place) {
-      const { idp, saml } = place
+    async deliver(route) {
+      const { idp, saml } = route
       const { publicKey } = new X509Certificate(saml.request_signing_certificate_pem)
       const xml = await idp.respond(saml.entity_id, saml.assertion_consumer_service_url, {
-        ...current,
+        ...currentKey,
         encryptionCert: saml.request_signing_certificate_pem,
         encryptionPublicKey: publicKey.export({ type: 'spki', format: 'pem' }).toString(),
       })
       assert.match(xml, /<[\w:]*EncryptedAssertion\b/)
-      return initiate(place, xml)
+      return initiate(route, xml)
     },
   },
 }
 
 test('a service provider of SAML 2.0 Web SSO', async (t) => {
-  const metadata = idpMetadata({ signing: [current.cert, next.cert], encryption: [encryption.cert] })
-  const place = await startForging(t, { idp_metadata: metadata })
-  place.right.key = current.key
+  const metadata = idpMetadata({ signing: [currentKey.cert, nextKey.cert], encryption: [encryptionKey.cert] })
+  const route = await startForgingRoute(t, { idp_metadata: metadata })
+  route.validFields.key = currentKey.key
 
-  for (const [name, { outcome, answer, spoil, deliver }] of Object.entries(cases))
+  for (const [name, { outcome, overrides, tamper, deliver }] of Object.entries(cases))
     await t.test(`${outcome}: ${name}`, async () => {
-      const result = await (deliver?.(place) ?? place.attempt(answer, spoil))
+      const result = await (deliver?.(route) ?? route.attempt(overrides, tamper))
       assert.equal(result, outcome === 'accepts' ? 'ada-id' : 403)
     })
 })

@@ -4,10 +4,10 @@ import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { forge } from './saml-forge.ts'
-import { samlProcess } from './saml-route.ts'
+import { startSamlProcess } from './saml-route.ts'
 
-const AT_ONCE = 6
-const MAX_MS = 50
+const CONCURRENCY = 6
+const MAX_CPU_MS = 50
 
 /** Milliseconds of CPU that the thread with the event loop has used so far. */
 async function mainThreadCpu(pid: number): Promise<number> {
@@ -20,25 +20,25 @@ async function mainThreadCpu(pid: number): Promise<number> {
 /** Messages that a stranger can make, each as expensive as it gets in its own way. */
 async function hostileMessages(acs: string, entityId: string): Promise<Record<string, string>> {
   const { privateKeyPem } = await createSelfSigned({ commonName: 'stranger' })
-  const given = { key: privateKeyPem.reveal(), acs, entityId, sign: 'both' as const }
-  const forged = forge(given)
+  const fields = { key: privateKeyPem.reveal(), acs, entityId, sign: 'both' as const }
+  const forged = forge(fields)
   const siblings = (count: number, before: string) =>
     forged.replace(before, `${'<x></x>'.repeat(count)}${before}`)
-  const openings = (bytes: number) => `<Response b="${'<Response-'.repeat(bytes / 10)}"/>`
+  const unclosedTags = (bytes: number) => `<Response b="${'<Response-'.repeat(bytes / 10)}"/>`
   return {
-    '350 KB of tags that never end': openings(255_000),
-    'the same within all limits of size': openings(120_000),
+    '350 KB of tags that never end': unclosedTags(255_000),
+    'the same within all limits of size': unclosedTags(120_000),
     '4,800 siblings and a bogus signature': siblings(4800, '<samlp:Status>'),
     'as many siblings as are read': siblings(900, '<samlp:Status>'),
     'the same inside what was signed': siblings(900, '<saml:AttributeStatement>'),
     'the same inside a signature': siblings(900, '<SignatureValue>'),
-    '800 groups': forge({ ...given, groups: Array.from({ length: 800 }, (_, at) => `group ${at}`) }),
+    '800 groups': forge({ ...fields, groups: Array.from({ length: 800 }, (_, index) => `group ${index}`) }),
     'text as long as it can be': forged.replace('>staff<', `>${'&#97;'.repeat(22_000)}<`),
   }
 }
 
 test('no message of a stranger keeps the event loop from its other work', async (t) => {
-  const { server, saml, platform, signIn, url } = await samlProcess(t, ['--login-rate-limit', '0'])
+  const { server, saml, platform, signIn, url } = await startSamlProcess(t, ['--login-rate-limit', '0'])
   const acs = saml.assertion_consumer_service_url
   const post = (xml: string) =>
     platform
@@ -47,38 +47,38 @@ test('no message of a stranger keeps the event loop from its other work', async 
         headers: { 'content-type': 'application/x-www-form-urlencoded' },
         body: new URLSearchParams({ SAMLResponse: btoa(xml), RelayState: `${url}/page` }).toString(),
       })
-      .then(async (answer) => {
-        await answer.arrayBuffer()
-        return answer.status
+      .then(async (response) => {
+        await response.arrayBuffer()
+        return response.status
       })
   const messages = await hostileMessages(acs, saml.entity_id)
   await post('<warm/>')
 
-  for (const [what, xml] of Object.entries(messages)) {
+  for (const [title, xml] of Object.entries(messages)) {
     const before = await mainThreadCpu(server.pid)
-    let pending = AT_ONCE
-    const posts = Array.from({ length: AT_ONCE }, async () => {
+    let pending = CONCURRENCY
+    const posts = Array.from({ length: CONCURRENCY }, async () => {
       const status = await post(xml)
       pending--
       return status
     })
-    let answeredMeanwhile = 0
+    let healthChecks = 0
     while (pending > 0) {
       assert.equal((await platform.fetch(`${server.url}/healthz`)).status, 200)
-      if (pending > 0) answeredMeanwhile++
+      if (pending > 0) healthChecks++
     }
     const statuses = await Promise.all(posts)
-    const each = ((await mainThreadCpu(server.pid)) - before) / (AT_ONCE + answeredMeanwhile)
+    const cpuMsPerRequest = ((await mainThreadCpu(server.pid)) - before) / (CONCURRENCY + healthChecks)
 
-    for (const status of statuses) assert.ok(status === 403 || status === 413, `${what}: ${status}`)
-    assert.ok(each < MAX_MS, `${what} cost the event loop ${each} ms each`)
+    for (const status of statuses) assert.ok(status === 403 || status === 413, `${title}: ${status}`)
+    assert.ok(cpuMsPerRequest < MAX_CPU_MS, `${title} cost the event loop ${cpuMsPerRequest} ms each`)
   }
 
   assert.equal((await signIn(new CookieClient(platform))).status, 200)
 })
 
 test('whoever sends many messages that are not valid has to wait, and valid ones do not count', async (t) => {
-  const { platform, signIn, saml, url } = await samlProcess(t, ['--login-rate-limit', '3'])
+  const { platform, signIn, saml, url } = await startSamlProcess(t, ['--login-rate-limit', '3'])
   const post = (address: string, method = 'POST') =>
     platform.fetch(address, {
       method,
@@ -87,16 +87,17 @@ test('whoever sends many messages that are not valid has to wait, and valid ones
       }),
     })
 
-  for (let at = 0; at < 5; at++) assert.equal((await signIn(new CookieClient(platform))).status, 200, 'valid')
+  for (let index = 0; index < 5; index++)
+    assert.equal((await signIn(new CookieClient(platform))).status, 200, 'valid')
   assert.equal((await post(saml.assertion_consumer_service_url)).status, 403)
   assert.equal((await post(`${saml.single_logout_url}?SAMLRequest=x`, 'GET')).status, 403)
   assert.equal((await post(saml.assertion_consumer_service_url)).status, 403)
 
   for (const address of [saml.assertion_consumer_service_url, saml.single_logout_url]) {
-    const answer = await post(address)
-    assert.equal(answer.status, 429)
-    assert.equal(answer.headers.get('adit-error-code'), 'ERR_ADIT_3219')
-    assert.match(answer.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
+    const response = await post(address)
+    assert.equal(response.status, 429)
+    assert.equal(response.headers.get('adit-error-code'), 'ERR_ADIT_3219')
+    assert.match(response.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
   }
   assert.equal((await platform.fetch(saml.metadata_url)).status, 200, 'what costs nothing is still there')
 })

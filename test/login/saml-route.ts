@@ -17,7 +17,7 @@ import { startServerProcess } from '../support/server-process.ts'
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 
 /** How the provider is to answer, where that differs from what is right. */
-export interface Answering {
+export interface ResponseOverrides {
   cert?: string
   key?: string
   audience?: string
@@ -76,7 +76,7 @@ async function createIdp() {
     })
   }
 
-  async function respond(entityId: string, acs: string, given: Answering = {}): Promise<string> {
+  async function respond(entityId: string, acs: string, overrides: ResponseOverrides = {}): Promise<string> {
     const options = {
       ...pem,
       issuer: 'urn:test:idp',
@@ -87,10 +87,10 @@ async function createIdp() {
       destination: acs,
       nameIdentifierFormat: PERSISTENT,
       profileMapper: () => ({
-        getClaims: () => ({ email: 'ada@example.com', groups: given.groups ?? ['staff'] }),
+        getClaims: () => ({ email: 'ada@example.com', groups: overrides.groups ?? ['staff'] }),
         getNameIdentifier: () => ({ nameIdentifier: 'ada-id', nameIdentifierFormat: PERSISTENT }),
       }),
-      ...given,
+      ...overrides,
     }
     return new Promise((resolve, reject) => {
       samlp.getSamlResponse(options, { id: 'ada' }, (error, xml) => (error ? reject(error) : resolve(xml)))
@@ -98,11 +98,11 @@ async function createIdp() {
   }
 
   /** The address that tells a service provider that somebody has signed out. */
-  function signOut(to: string, nameID: string, { key = pem.key } = {}): Promise<string> {
+  function signOut(url: string, nameID: string, { key = pem.key } = {}): Promise<string> {
     const saml = new SAML({
       callbackUrl: 'https://idp.example/sso',
-      entryPoint: to,
-      logoutUrl: to,
+      entryPoint: url,
+      logoutUrl: url,
       issuer: 'urn:test:idp',
       idpCert: pem.cert,
       privateKey: key,
@@ -113,11 +113,11 @@ async function createIdp() {
   }
 
   /** The same as a form, signed inside of it. */
-  async function signOutForm(to: string, nameID: string): Promise<string> {
-    const query = new URL(await signOut(to, nameID)).searchParams
+  async function signOutForm(url: string, nameID: string): Promise<string> {
+    const query = new URL(await signOut(url, nameID)).searchParams
     const xml = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
-    const where = { reference: "/*/*[local-name()='Issuer']", action: 'after' as const }
-    return signXml(xml, "/*[local-name()='LogoutRequest']", where, {
+    const location = { reference: "/*/*[local-name()='Issuer']", action: 'after' as const }
+    return signXml(xml, "/*[local-name()='LogoutRequest']", location, {
       privateKey: pem.key,
       signatureAlgorithm: 'sha256',
       digestAlgorithm: 'sha256',
@@ -128,7 +128,7 @@ async function createIdp() {
 }
 
 /** A platform with a route that SAML protects, and a visitor in front of it. */
-export async function samlPlace(
+export async function startSamlRoute(
   t: TestContext,
   settings: Record<string, unknown> = {},
   flags: string[] = [],
@@ -137,13 +137,13 @@ export async function samlPlace(
 }
 
 /** The same on a server in a process of its own. */
-export async function samlProcess(t: TestContext, flags: string[] = []) {
+export async function startSamlProcess(t: TestContext, flags: string[] = []) {
   const server = await startServerProcess(t, await tempDir(t), ['--outbound-allow', '127.0.0.1', ...flags])
   const { credentials } = server
   const dispatcher = new Agent({
     connect: {
       ca: await readFile(credentials.ca_file, 'utf8'),
-      lookup: (_host, _options, found) => found(null, [{ address: '127.0.0.1', family: 4 }]),
+      lookup: (_host, _options, callback) => callback(null, [{ address: '127.0.0.1', family: 4 }]),
     },
   })
   t.after(() => dispatcher.destroy())
@@ -186,21 +186,21 @@ async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credenti
 
   /** Begins at the page, lets the provider answer as told, and posts that answer. */
   async function attempt(
-    given: Answering = {},
-    spoil: (xml: string) => string = (xml) => xml,
+    overrides: ResponseOverrides = {},
+    tamper: (xml: string) => string = (xml) => xml,
     client = browser,
   ) {
-    const begun = await client.once(`${url}/page`)
-    const asked = await idp.request(begun.headers.get('location') ?? '')
-    const xml = await idp.respond(asked.issuer, asked.assertionConsumerServiceURL, {
-      inResponseTo: asked.id,
-      ...given,
+    const redirectResponse = await client.once(`${url}/page`)
+    const authnRequest = await idp.request(redirectResponse.headers.get('location') ?? '')
+    const xml = await idp.respond(authnRequest.issuer, authnRequest.assertionConsumerServiceURL, {
+      inResponseTo: authnRequest.id,
+      ...overrides,
     })
-    return post(spoil(xml), asked.relayState, client)
+    return post(tamper(xml), authnRequest.relayState, client)
   }
 
   async function post(xml: string, relayState: string, client = browser) {
-    const answer = await client.once(route.saml.assertion_consumer_service_url, {
+    const response = await client.once(route.saml.assertion_consumer_service_url, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body: new URLSearchParams({
@@ -208,9 +208,9 @@ async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credenti
         RelayState: relayState,
       }).toString(),
     })
-    await answer.text()
-    const next = answer.headers.get('location')
-    return next === null ? { status: answer.status, text: '' } : client.get(next)
+    await response.text()
+    const next = response.headers.get('location')
+    return next === null ? { status: response.status, text: '' } : client.get(next)
   }
 
   /** The right way, in another browser. */

@@ -1,38 +1,40 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
-import { samlPlace } from './saml-route.ts'
+import { startSamlRoute } from './saml-route.ts'
 
 /** A visitor on the way back from the provider: the answer it carries, and the address the login host sends it on to. */
 async function start(t: TestContext) {
-  const place = await samlPlace(t)
-  const { platform, idp, url, saml, browser } = place
+  const samlRoute = await startSamlRoute(t)
+  const { platform, idp, url, saml, browser } = samlRoute
   const { https_edges } = (await platform.call('GET', '/edges/https')).body
   const edge = https_edges[0]
   const module = `/edges/https/${edge.id}/routes/${edge.routes[0].id}/saml`
 
   async function begin() {
-    const begun = await browser.once(`${url}/page`)
-    await begun.text()
-    const asked = await idp.request(begun.headers.get('location') ?? '')
-    const xml = await idp.respond(asked.issuer, asked.assertionConsumerServiceURL, { inResponseTo: asked.id })
+    const redirectResponse = await browser.once(`${url}/page`)
+    await redirectResponse.text()
+    const authnRequest = await idp.request(redirectResponse.headers.get('location') ?? '')
+    const xml = await idp.respond(authnRequest.issuer, authnRequest.assertionConsumerServiceURL, {
+      inResponseTo: authnRequest.id,
+    })
     return new URLSearchParams({
       SAMLResponse: Buffer.from(xml).toString('base64'),
-      RelayState: asked.relayState,
+      RelayState: authnRequest.relayState,
     }).toString()
   }
 
   async function deliver(body: string) {
-    const answer = await browser.once(saml.assertion_consumer_service_url, {
+    const response = await browser.once(saml.assertion_consumer_service_url, {
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
       body,
     })
-    await answer.text()
-    return { status: answer.status, ticket: answer.headers.get('location') ?? '' }
+    await response.text()
+    return { status: response.status, ticket: response.headers.get('location') ?? '' }
   }
 
-  return { ...place, module, begin, deliver }
+  return { ...samlRoute, module, begin, deliver }
 }
 
 test('a RelayState and a ticket are void once the SAML module has changed or is gone', async (t) => {
@@ -42,7 +44,7 @@ test('a RelayState and a ticket are void once the SAML module has changed or is 
     () => platform.call('DELETE', module),
   ]
   for (const change of changes) {
-    const late = await begin()
+    const pendingBody = await begin()
     const { ticket } = await deliver(await begin())
     const signedIn = await browser.get((await deliver(await begin())).ticket)
     assert.equal(signedIn.status, 200)
@@ -53,11 +55,11 @@ test('a RelayState and a ticket are void once the SAML module has changed or is 
     const isSignedIn = async () => /adit-auth-user-id/.test(await (await browser.once(`${url}/page`)).text())
     while (await isSignedIn()) if (performance.now() > deadline) assert.fail('the module never changed')
 
-    const refused = await deliver(late)
-    assert.ok([403, 404].includes(refused.status), String(refused.status))
-    const held = browser.cookies(new URL(url).host)
+    const rejected = await deliver(pendingBody)
+    assert.ok([403, 404].includes(rejected.status), String(rejected.status))
+    const cookies = browser.cookies(new URL(url).host)
     await (await browser.once(ticket)).text()
-    assert.deepEqual(browser.cookies(new URL(url).host), held, 'nobody is signed in')
+    assert.deepEqual(browser.cookies(new URL(url).host), cookies, 'nobody is signed in')
   }
 })
 

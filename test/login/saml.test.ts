@@ -3,10 +3,10 @@ import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type Answering, samlPlace } from './saml-route.ts'
+import { type ResponseOverrides, startSamlRoute } from './saml-route.ts'
 
 test('a visitor signs in at the SAML identity provider and comes back to the page asked for', async (t) => {
-  const { url, attempt, platform, saml } = await samlPlace(t)
+  const { url, attempt, platform, saml } = await startSamlRoute(t)
 
   const page = await attempt()
 
@@ -24,18 +24,18 @@ test('a visitor signs in at the SAML identity provider and comes back to the pag
 })
 
 test('only members of an authorized group come in', async (t) => {
-  const { attempt } = await samlPlace(t, { authorized_groups: ['admins'] })
+  const { attempt } = await startSamlRoute(t, { authorized_groups: ['admins'] })
 
   assert.equal((await attempt({ groups: ['admin', 'admins2'] })).status, 403)
   assert.equal((await attempt({ groups: ['staff', 'admins'] })).status, 200)
 })
 
 test('an answer that is not exactly what was signed for this place is refused', async (t) => {
-  const { attempt, post, idp, saml, browser, url } = await samlPlace(t)
+  const { attempt, post, idp, saml, browser, url } = await startSamlRoute(t)
   const other = await createSelfSigned({ commonName: 'other' })
-  const foreign = { cert: other.certificatePem, key: other.privateKeyPem.reveal() }
-  const swap = (xml: string) => xml.replace('>ada-id<', '>root<')
-  const wrapped = (xml: string) => {
+  const otherKey = { cert: other.certificatePem, key: other.privateKeyPem.reveal() }
+  const replaceName = (xml: string) => xml.replace('>ada-id<', '>root<')
+  const wrapAssertion = (xml: string) => {
     const assertion = /<saml:Assertion[\s\S]*<\/saml:Assertion>/.exec(xml)?.[0] ?? ''
     const evil = assertion
       .replace(/ID="[^"]+"/, 'ID="_evil"')
@@ -43,7 +43,7 @@ test('an answer that is not exactly what was signed for this place is refused', 
       .replace(/<Signature[\s\S]*<\/Signature>/, '')
     return xml.replace(assertion, `${evil}<Extensions>${assertion}</Extensions>`)
   }
-  const before = (xml: string) => {
+  const prependAssertion = (xml: string) => {
     const assertion = /<saml:Assertion[\s\S]*<\/saml:Assertion>/.exec(xml)?.[0] ?? ''
     const evil = assertion
       .replace(/ID="[^"]+"/, 'ID="_evil"')
@@ -51,65 +51,68 @@ test('an answer that is not exactly what was signed for this place is refused', 
       .replace(/<Signature[\s\S]*<\/Signature>/, '')
     return xml.replace(assertion, evil + assertion)
   }
-  const cases: [string, Answering, ((xml: string) => string)?][] = [
+  const cases: [string, ResponseOverrides, ((xml: string) => string)?][] = [
     ['unsigned', { signAssertion: false }],
-    ['signed by another key', foreign],
+    ['signed by another key', otherKey],
     ['for another audience', { audience: 'urn:someone:else' }],
     ['for another receiver', { recipient: 'https://evil.example/acs' }],
     ['signed with SHA-1', { signatureAlgorithm: 'rsa-sha1' }],
     ['answering another request', { inResponseTo: '_other' }],
     ['expired', { lifetimeInSeconds: -3600 }],
-    ['with a changed name', {}, swap],
-    ['with a second assertion before the signed one', {}, before],
-    ['with the signed assertion wrapped away', {}, wrapped],
+    ['with a changed name', {}, replaceName],
+    ['with a second assertion before the signed one', {}, prependAssertion],
+    ['with the signed assertion wrapped away', {}, wrapAssertion],
     ['with a comment inside the name', {}, (xml) => xml.replace('>ada-id<', '>ada<!-- x -->-id<')],
     ['with a document type', {}, (xml) => `<!DOCTYPE x [<!ENTITY e "x">]>${xml}`],
     ['that is no XML', {}, () => 'hello'],
     ['that is empty', {}, () => ''],
   ]
-  for (const [what, given, spoil] of cases) assert.notEqual((await attempt(given, spoil)).status, 200, what)
+  for (const [title, overrides, tamper] of cases)
+    assert.notEqual((await attempt(overrides, tamper)).status, 200, title)
 
-  const begun = await browser.once(`${url}/page`)
-  const asked = await idp.request(begun.headers.get('location') ?? '')
+  const redirectResponse = await browser.once(`${url}/page`)
+  const authnRequest = await idp.request(redirectResponse.headers.get('location') ?? '')
   const xml = await idp.respond(saml.entity_id, saml.assertion_consumer_service_url, {
-    inResponseTo: asked.id,
+    inResponseTo: authnRequest.id,
   })
-  assert.equal((await post(xml, asked.relayState)).status, 200)
-  assert.equal((await post(xml, asked.relayState)).status, 403, 'a second time')
+  assert.equal((await post(xml, authnRequest.relayState)).status, 200)
+  assert.equal((await post(xml, authnRequest.relayState)).status, 403, 'a second time')
 })
 
 test('an answer that arrives in another browser signs nobody in', async (t) => {
-  const { platform, url, browser, idp, post } = await samlPlace(t)
-  const begun = await browser.once(`${url}/page`)
-  const asked = await idp.request(begun.headers.get('location') ?? '')
-  const xml = await idp.respond(asked.issuer, asked.assertionConsumerServiceURL, { inResponseTo: asked.id })
+  const { platform, url, browser, idp, post } = await startSamlRoute(t)
+  const redirectResponse = await browser.once(`${url}/page`)
+  const authnRequest = await idp.request(redirectResponse.headers.get('location') ?? '')
+  const xml = await idp.respond(authnRequest.issuer, authnRequest.assertionConsumerServiceURL, {
+    inResponseTo: authnRequest.id,
+  })
 
   const victim = new CookieClient(platform)
 
-  assert.equal((await post(xml, asked.relayState, victim)).status, 403)
+  assert.equal((await post(xml, authnRequest.relayState, victim)).status, 403)
 })
 
 test('a log-in the provider begins leads to the page it names, and only where that is allowed', async (t) => {
-  const open = await samlPlace(t)
-  const answer = async (place: typeof open, relay: string) =>
-    place.post(
-      await place.idp.respond(place.saml.entity_id, place.saml.assertion_consumer_service_url),
+  const openRoute = await startSamlRoute(t)
+  const postResponse = async (samlRoute: typeof openRoute, relay: string) =>
+    samlRoute.post(
+      await samlRoute.idp.respond(samlRoute.saml.entity_id, samlRoute.saml.assertion_consumer_service_url),
       relay,
-      new CookieClient(place.platform),
+      new CookieClient(samlRoute.platform),
     )
 
-  assert.equal((await answer(open, `${open.url}/from/portal`)).status, 200)
-  assert.equal((await answer(open, '')).status, 403)
+  assert.equal((await postResponse(openRoute, `${openRoute.url}/from/portal`)).status, 200)
+  assert.equal((await postResponse(openRoute, '')).status, 403)
 
-  const closed = await samlPlace(t, { allow_idp_initiated: false })
-  assert.equal((await answer(closed, `${closed.url}/from/portal`)).status, 403)
+  const closedRoute = await startSamlRoute(t, { allow_idp_initiated: false })
+  assert.equal((await postResponse(closedRoute, `${closedRoute.url}/from/portal`)).status, 403)
 })
 
 test('a log-in the provider begins leads nowhere but to a page of its place', async (t) => {
-  const { idp, saml, post, platform, url } = await samlPlace(t)
+  const { idp, saml, post, platform, url } = await startSamlRoute(t)
   const { port } = new URL(url)
   await platform.call.create('/reserved_domains', { domain: 'other.adit.localhost' })
-  const elsewhere = [
+  const otherUrls = [
     'https://evil.example/',
     `https://evil.example:${port}/`,
     '//evil.example/',
@@ -125,7 +128,7 @@ test('a log-in the provider begins leads nowhere but to a page of its place', as
     'data:text/html,x',
     'page',
   ]
-  for (const relay of elsewhere) {
+  for (const relay of otherUrls) {
     const xml = await idp.respond(saml.entity_id, saml.assertion_consumer_service_url)
     assert.equal((await post(xml, relay, new CookieClient(platform))).status, 403, relay)
   }
@@ -137,21 +140,21 @@ test('a log-in the provider begins leads nowhere but to a page of its place', as
 })
 
 test('a sign-out at the provider ends the sessions of that person, if it is signed, whole and new', async (t) => {
-  const { idp, saml, attempt, browser, url } = await samlPlace(t)
+  const { idp, saml, attempt, browser, url } = await startSamlRoute(t)
   const other = await createSelfSigned({ commonName: 'other' })
   await attempt()
   const status = async () => (await browser.once(`${url}/page`)).status
   const deliver = async (address: string) => (await browser.once(address)).status
   const slo = saml.single_logout_url
-  const right = await idp.signOut(slo, 'ada-id')
+  const validUrl = await idp.signOut(slo, 'ada-id')
   const forBob = await idp.signOut(slo, 'bob-id')
-  const unsigned = right.replace(/&(SigAlg|Signature)=[^&]*/g, '')
-  const request = new URL(right).search
+  const unsignedUrl = validUrl.replace(/&(SigAlg|Signature)=[^&]*/g, '')
+  const request = new URL(validUrl).search
     .slice(1)
     .split('&')
     .find((pair) => pair.startsWith('SAMLRequest='))
 
-  assert.equal(await deliver(unsigned), 403, 'unsigned')
+  assert.equal(await deliver(unsignedUrl), 403, 'unsigned')
   assert.equal(await deliver(`${forBob}&${request}`), 403, 'two messages, one of them signed')
   assert.equal(await deliver(forBob.replace(/SAMLRequest=[^&]*/, request ?? '')), 403, 'another signature')
   assert.equal(
@@ -164,16 +167,16 @@ test('a sign-out at the provider ends the sessions of that person, if it is sign
   assert.equal(await deliver(forBob), 303, 'somebody else')
   assert.equal(await status(), 200)
 
-  const answer = await browser.once(right)
+  const response = await browser.once(validUrl)
 
-  assert.equal(answer.status, 303)
-  assert.match(answer.headers.get('location') ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/)
+  assert.equal(response.status, 303)
+  assert.match(response.headers.get('location') ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/)
   assert.equal(await status(), 302)
-  assert.equal(await deliver(right), 403, 'a second time')
+  assert.equal(await deliver(validUrl), 403, 'a second time')
 })
 
 test('a sign-out that is posted counts the same, if what was signed is what is read', async (t) => {
-  const { idp, saml, attempt, browser, url } = await samlPlace(t)
+  const { idp, saml, attempt, browser, url } = await startSamlRoute(t)
   await attempt()
   const slo = saml.single_logout_url
   const deliver = async (xml: string) => {
@@ -182,24 +185,24 @@ test('a sign-out that is posted counts the same, if what was signed is what is r
     return (await browser.once(slo, { method: 'POST', headers, body })).status
   }
   const forBob = await idp.signOutForm(slo, 'bob-id')
-  const right = await idp.signOutForm(slo, 'ada-id')
+  const validUrl = await idp.signOutForm(slo, 'ada-id')
 
   assert.equal(await deliver(forBob.replace('bob-id', 'ada-id')), 403, 'changed')
-  assert.equal(await deliver(right.replace(/<Signature[\s\S]*<\/Signature>/, '')), 403, 'unsigned')
-  assert.equal(await deliver(right.replace('ada-id', 'ada<!-- x -->-id')), 403, 'with a comment')
+  assert.equal(await deliver(validUrl.replace(/<Signature[\s\S]*<\/Signature>/, '')), 403, 'unsigned')
+  assert.equal(await deliver(validUrl.replace('ada-id', 'ada<!-- x -->-id')), 403, 'with a comment')
   assert.equal(await deliver('<x/>'), 403)
   assert.equal((await browser.once(`${url}/page`)).status, 200)
-  assert.equal(await deliver(right), 303)
+  assert.equal(await deliver(validUrl), 303)
   assert.equal((await browser.once(`${url}/page`)).status, 302)
 })
 
 test('signing out at the page tells the provider', async (t) => {
-  const { attempt, browser, url } = await samlPlace(t)
+  const { attempt, browser, url } = await startSamlRoute(t)
   await attempt()
 
-  const answer = await browser.once(`${url}/auth/logout`)
+  const response = await browser.once(`${url}/auth/logout`)
 
-  const { origin, pathname, searchParams } = new URL(answer.headers.get('location') ?? '')
+  const { origin, pathname, searchParams } = new URL(response.headers.get('location') ?? '')
   assert.equal(`${origin}${pathname}`, 'https://idp.example/slo')
   const xml = inflateRawSync(Buffer.from(searchParams.get('SAMLRequest') ?? '', 'base64')).toString()
   assert.match(xml, /LogoutRequest/)

@@ -11,12 +11,12 @@ import { eventually } from '../support/eventually.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 const HOST = 'slow.adit.localhost'
-const VISITORS = 40
+const CLIENTS = 40
 /** Visitors at the same time, fewer than one source may have. */
-const ROUND = 10
+const BATCH_SIZE = 10
 
 /** The part of an event's object that a visitor's connection decides. */
-interface Facts {
+interface ConnectionFields {
   readonly conn?: { readonly server_ip?: string; readonly server_port?: number }
   readonly tls?: { readonly version?: string; readonly cipher_suite?: string }
 }
@@ -41,7 +41,7 @@ async function startSlowPlatform(t: TestContext, type: string, fields: readonly 
     else response.writeHead(200, { 'content-length': '100' }).write('x')
   })
   await agent.forward({ addr: port, url: `https://${HOST}` })
-  const delivered = (index: number): Facts[] =>
+  const delivered = (index: number): ConnectionFields[] =>
     sink.arrivals
       .filter(({ path }) => path === `/${index}`)
       .flatMap(({ body }) => JSON.parse(body.toString()))
@@ -51,12 +51,12 @@ async function startSlowPlatform(t: TestContext, type: string, fields: readonly 
 }
 
 /** Makes many visits, some at a time, and resets each connection as soon as its answer has begun. */
-async function leaveEarly(t: TestContext, begin: () => Promise<Socket>): Promise<void> {
-  for (let left = VISITORS; left > 0; left -= ROUND) {
-    const transports = await Promise.all(Array.from({ length: ROUND }, begin))
+async function resetEarly(t: TestContext, open: () => Promise<Socket>): Promise<void> {
+  for (let remaining = CLIENTS; remaining > 0; remaining -= BATCH_SIZE) {
+    const transports = await Promise.all(Array.from({ length: BATCH_SIZE }, open))
     for (const transport of transports) transport.resetAndDestroy()
   }
-  t.diagnostic(`${VISITORS} visitors have reset their connections`)
+  t.diagnostic(`${CLIENTS} visitors have reset their connections`)
 }
 
 async function dial(t: TestContext, port: number): Promise<Socket> {
@@ -67,9 +67,9 @@ async function dial(t: TestContext, port: number): Promise<Socket> {
   return socket
 }
 
-async function staysUp(server: ServerProcess, ended: Promise<void>): Promise<void> {
-  const answer = await Promise.race([fetch(`${server.url}/healthz`), ended])
-  assert.equal(answer?.status, 200, server.said())
+async function assertHealthy(server: ServerProcess, exited: Promise<void>): Promise<void> {
+  const response = await Promise.race([fetch(`${server.url}/healthz`), exited])
+  assert.equal(response?.status, 200, server.said())
 }
 
 test('visitors that reset their TLS connections end no server and lose no event', async (t) => {
@@ -78,30 +78,30 @@ test('visitors that reset their TLS connections end no server and lose no event'
     undefined,
     ['tls.cipher_suite'],
   ])
-  const ended = server.ended()
+  const exited = server.ended()
   const ca = await readFile(server.credentials.ca_file)
   const port = portOf(server.credentials.https_url)
 
-  await leaveEarly(t, async () => {
+  await resetEarly(t, async () => {
     const transport = await dial(t, port)
     const secure = connectTls({ socket: transport, servername: HOST, ca, ALPNProtocols: ['http/1.1'] })
     secure.on('error', () => {})
     secure.write(`GET /slow HTTP/1.1\r\nHost: ${HOST}:${port}\r\n\r\n`)
-    await Promise.race([once(secure, 'data'), ended])
+    await Promise.race([once(secure, 'data'), exited])
     return transport
   })
-  await staysUp(server, ended)
+  await assertHealthy(server, exited)
 
   for (const index of [0, 1, 2])
-    await eventually(() => delivered(index).length >= VISITORS, `the events of subscription ${index}`, 30_000)
+    await eventually(() => delivered(index).length >= CLIENTS, `the events of subscription ${index}`, 30_000)
   assert.deepEqual(
     delivered(0),
-    Array.from({ length: VISITORS }, () => ({ tls: { version: 'TLSv1.3' } })),
+    Array.from({ length: CLIENTS }, () => ({ tls: { version: 'TLSv1.3' } })),
   )
-  assert.equal(delivered(1).length, VISITORS)
+  assert.equal(delivered(1).length, CLIENTS)
   assert.deepEqual(
     delivered(2).map(({ tls }) => /^TLS_/.test(tls?.cipher_suite ?? '')),
-    Array.from({ length: VISITORS }, () => true),
+    Array.from({ length: CLIENTS }, () => true),
   )
 })
 
@@ -110,20 +110,20 @@ test('the event of a TCP connection that was reset names the address and port it
     undefined,
     ['conn.server_ip', 'conn.server_port'],
   ])
-  const ended = server.ended()
+  const exited = server.ended()
   const { url } = await agent.forward({ addr: port, proto: 'tcp' })
   const publicPort = portOf(url)
 
-  await leaveEarly(t, async () => {
+  await resetEarly(t, async () => {
     const transport = await dial(t, publicPort)
     transport.write(`GET /slow HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
-    await Promise.race([once(transport, 'data'), ended])
+    await Promise.race([once(transport, 'data'), exited])
     return transport
   })
-  await staysUp(server, ended)
+  await assertHealthy(server, exited)
 
   for (const index of [0, 1])
-    await eventually(() => delivered(index).length >= VISITORS, `the events of subscription ${index}`, 30_000)
+    await eventually(() => delivered(index).length >= CLIENTS, `the events of subscription ${index}`, 30_000)
   for (const { conn } of [...delivered(0), ...delivered(1)])
     assert.deepEqual([conn?.server_ip, conn?.server_port], ['127.0.0.1', publicPort])
 })

@@ -12,55 +12,71 @@ import { BASE_ROOT } from '../../src/agent/version.ts'
 /** Few enough that a listener can be filled: 128 visitors each for HTTP, HTTPS and TCP ports, 81 callers of the API. */
 const OPEN_FILES = 1024
 /** Connections that the greedy sources try to hold, all together. */
-const TRIED = 480
-const CROWDS = [1, 2, 8, 12]
+const ATTEMPTED_CONNECTIONS = 480
+const SOURCE_COUNTS = [1, 2, 8, 12]
 
 interface Listener {
   readonly name: string
   /** The first bytes of a client that never goes on. */
-  readonly begin: Buffer
+  readonly firstBytes: Buffer
   port(): number
   /** Rejects when a client from this address is not served. */
-  serves(from: string): Promise<void>
+  assertServes(source: string): Promise<void>
 }
 
 const ports = { api: 0, http: 0, https: 0, agent: 0, ssh: 0, dns: 0, peer: 0, probe: 0, tcp: 0 }
-const HELLO = Buffer.from([22, 3, 1])
-const HEAD = Buffer.from('GET / HTTP/1.1\r\nHost: adit.localhost\r\nX: ')
+const CLIENT_HELLO_START = Buffer.from([22, 3, 1])
+const HEAD_START = Buffer.from('GET / HTTP/1.1\r\nHost: adit.localhost\r\nX: ')
 
 const listeners: Listener[] = [
-  { name: 'the API', begin: HEAD, port: () => ports.api, serves: (from) => answers(ports.api, from) },
-  { name: 'public HTTP', begin: HEAD, port: () => ports.http, serves: (from) => answers(ports.http, from) },
-  { name: 'HTTPS', begin: HELLO, port: () => ports.https, serves: (from) => shakesHands(ports.https, from) },
+  {
+    name: 'the API',
+    firstBytes: HEAD_START,
+    port: () => ports.api,
+    assertServes: (source) => assertResponds(ports.api, source),
+  },
+  {
+    name: 'public HTTP',
+    firstBytes: HEAD_START,
+    port: () => ports.http,
+    assertServes: (source) => assertResponds(ports.http, source),
+  },
+  {
+    name: 'HTTPS',
+    firstBytes: CLIENT_HELLO_START,
+    port: () => ports.https,
+    assertServes: (source) => assertHandshakes(ports.https, source),
+  },
   {
     name: 'a TCP port',
-    begin: Buffer.alloc(0),
+    firstBytes: Buffer.alloc(0),
     port: () => ports.tcp,
-    serves: (from) => replies(ports.tcp, from, Buffer.from('hello'), /^hello$/),
+    assertServes: (source) => assertReplies(ports.tcp, source, Buffer.from('hello'), /^hello$/),
   },
   {
     name: 'the agents',
-    begin: HELLO,
+    firstBytes: CLIENT_HELLO_START,
     port: () => ports.agent,
-    serves: (from) => shakesHands(ports.agent, from),
+    assertServes: (source) => assertHandshakes(ports.agent, source),
   },
   {
     name: 'SSH',
-    begin: Buffer.from('SSH-2.0-'),
+    firstBytes: Buffer.from('SSH-2.0-'),
     port: () => ports.ssh,
-    serves: (from) => replies(ports.ssh, from, Buffer.from('SSH-2.0-OpenSSH_9.9\r\n'), /^SSH-2\.0-/),
+    assertServes: (source) =>
+      assertReplies(ports.ssh, source, Buffer.from('SSH-2.0-OpenSSH_9.9\r\n'), /^SSH-2\.0-/),
   },
   {
     name: 'other nodes',
-    begin: HELLO,
+    firstBytes: CLIENT_HELLO_START,
     port: () => ports.peer,
-    serves: (from) => shakesHands(ports.peer, from),
+    assertServes: (source) => assertHandshakes(ports.peer, source),
   },
   {
     name: 'DNS over TCP',
-    begin: Buffer.from([0]),
+    firstBytes: Buffer.from([0]),
     port: () => ports.dns,
-    serves: (from) => replies(ports.dns, from, dnsQuery(), /adit/),
+    assertServes: (source) => assertReplies(ports.dns, source, dnsQuery(), /adit/),
   },
 ]
 
@@ -71,26 +87,32 @@ suite('however many connections some sources hold', () => {
     for (const step of cleanups) await step()
   })
 
-  for (const { name, begin, port, serves } of listeners) {
-    for (const [crowd, count] of CROWDS.entries()) {
+  for (const { name, firstBytes, port, assertServes } of listeners) {
+    for (const [group, count] of SOURCE_COUNTS.entries()) {
       test(`${name}: ${count} cannot keep another from being served`, async (t) => {
-        const sources = Array.from({ length: count }, (_, at) => `127.${crowd + 1}.${at + 1}.1`)
+        const sources = Array.from({ length: count }, (_, index) => `127.${group + 1}.${index + 1}.1`)
         await Promise.all(
-          Array.from({ length: TRIED }, (_, at) => hold(t, port(), sources[at % count]!, begin)),
+          Array.from({ length: ATTEMPTED_CONNECTIONS }, (_, index) =>
+            holdConnection(t, port(), sources[index % count]!, firstBytes),
+          ),
         )
 
-        await serves(`127.${crowd + 1}.200.1`)
-        await answers(ports.api, '127.0.0.1', '/healthz')
-        await answers(ports.probe, '127.0.0.1', '/readyz')
+        await assertServes(`127.${group + 1}.200.1`)
+        await assertResponds(ports.api, '127.0.0.1', '/healthz')
+        await assertResponds(ports.probe, '127.0.0.1', '/readyz')
       })
     }
   }
 
   test('probes on an address of their own are answered while their own source fills the API', async (t) => {
-    await Promise.all(Array.from({ length: TRIED }, () => hold(t, ports.api, '127.0.0.1', HEAD)))
+    await Promise.all(
+      Array.from({ length: ATTEMPTED_CONNECTIONS }, () =>
+        holdConnection(t, ports.api, '127.0.0.1', HEAD_START),
+      ),
+    )
 
-    for (const path of ['/healthz', '/readyz']) await answers(ports.probe, '127.0.0.1', path)
-    await assert.rejects(answers(ports.api, '127.0.0.1', '/healthz'))
+    for (const path of ['/healthz', '/readyz']) await assertResponds(ports.probe, '127.0.0.1', path)
+    await assert.rejects(assertResponds(ports.api, '127.0.0.1', '/healthz'))
   })
 })
 
@@ -102,13 +124,13 @@ async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   ports.dns = await freePort()
   ports.peer = await freePort()
   ports.probe = await freePort()
-  const fixed = ['dns', 'peer', 'probe'] as const
+  const fixedPorts = ['dns', 'peer', 'probe'] as const
   const addresses = [
     ...['api', 'http', 'https', 'agent', 'ssh'].flatMap((name) => [`--${name}-addr`, '127.0.0.1:0']),
-    ...fixed.flatMap((name) => [`--${name}-addr`, `127.0.0.1:${ports[name]}`]),
+    ...fixedPorts.flatMap((name) => [`--${name}-addr`, `127.0.0.1:${ports[name]}`]),
   ]
-  const limited = ['-c', `ulimit -n ${OPEN_FILES}; exec "$0" "$@"`, join(BASE_ROOT, 'bin', 'adit')]
-  const args = [...limited, 'server', '--log-level', 'error', ...addresses]
+  const launcherArgs = ['-c', `ulimit -n ${OPEN_FILES}; exec "$0" "$@"`, join(BASE_ROOT, 'bin', 'adit')]
+  const args = [...launcherArgs, 'server', '--log-level', 'error', ...addresses]
   const server = startProgram(t, args, { env, launcher: '/bin/sh' })
   await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
   const credentials = JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
@@ -122,37 +144,42 @@ async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   const echo = createServer((socket) => socket.on('error', () => {}).pipe(socket)).listen(0, '127.0.0.1')
   t.after(() => echo.close())
   await once(echo, 'listening')
-  const local = String((echo.address() as AddressInfo).port)
-  const agent = startProgram(t, ['tcp', local, '--web-addr=false'], { env })
+  const echoPort = String((echo.address() as AddressInfo).port)
+  const agent = startProgram(t, ['tcp', echoPort, '--web-addr=false'], { env })
   await agent.until(({ stdout }) => /tcp:\/\/[^ ]+:\d+/.test(stdout))
   ports.tcp = Number(/tcp:\/\/[^ :]+:(\d+)/.exec(agent.stdout)![1])
 }
 
 /** Opens a connection that begins and never goes on; whether it is kept or refused is up to the server. */
-async function hold(t: TestContext, port: number, from: string, begin: Buffer): Promise<void> {
-  const socket = dial(port, from)
+async function holdConnection(
+  t: TestContext,
+  port: number,
+  source: string,
+  firstBytes: Buffer,
+): Promise<void> {
+  const socket = dial(port, source)
   t.after(() => socket.destroy())
   await once(socket, 'connect')
-  if (begin.length > 0) socket.write(begin)
+  if (firstBytes.length > 0) socket.write(firstBytes)
 }
 
-function dial(port: number, from: string): Socket {
-  const socket = connect({ port, host: '127.0.0.1', localAddress: from })
+function dial(port: number, source: string): Socket {
+  const socket = connect({ port, host: '127.0.0.1', localAddress: source })
   socket.on('error', () => {})
   return socket
 }
 
-async function answers(port: number, from: string, path = '/'): Promise<void> {
+async function assertResponds(port: number, source: string, path = '/'): Promise<void> {
   const headers = { host: 'adit.localhost' }
-  const request = get({ port, host: '127.0.0.1', localAddress: from, path, headers, agent: false })
+  const request = get({ port, host: '127.0.0.1', localAddress: source, path, headers, agent: false })
   const [response] = (await once(request, 'response')) as [IncomingMessage]
   response.resume()
   if (path !== '/') assert.equal(response.statusCode, 200)
 }
 
-async function shakesHands(port: number, from: string): Promise<void> {
+async function assertHandshakes(port: number, source: string): Promise<void> {
   const socket = connectTls({
-    socket: dial(port, from),
+    socket: dial(port, source),
     servername: 'idp.adit.localhost',
     rejectUnauthorized: false,
   })
@@ -163,12 +190,12 @@ async function shakesHands(port: number, from: string): Promise<void> {
   }
 }
 
-async function replies(port: number, from: string, question: Buffer, expected: RegExp): Promise<void> {
-  const socket = dial(port, from)
-  socket.write(question)
+async function assertReplies(port: number, source: string, payload: Buffer, expected: RegExp): Promise<void> {
+  const socket = dial(port, source)
+  socket.write(payload)
   let text = ''
-  for await (const piece of socket) {
-    text += (piece as Buffer).toString('latin1')
+  for await (const chunk of socket) {
+    text += (chunk as Buffer).toString('latin1')
     if (expected.test(text)) return
   }
   assert.fail(`closed after "${text}"`)

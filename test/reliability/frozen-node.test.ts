@@ -14,7 +14,7 @@ import type { Credentials } from './harness.ts'
 import { startLocal, textOf, until } from './harness.ts'
 
 const NAME = 'moves.adit.localhost'
-const PATIENCE_MS = 60_000
+const TIMEOUT_MS = 60_000
 
 /** Two server processes on one database. */
 async function startNodes(t: TestContext) {
@@ -26,14 +26,17 @@ async function startNodes(t: TestContext) {
     '--master-key-file',
     join(dirs[0], 'master.key'),
   ])
-  const [one, two] = dirs.map(
+  const [firstCredentials, secondCredentials] = dirs.map(
     (dir) => JSON.parse(readFileSync(join(dir, 'credentials.json'), 'utf8')) as Credentials,
   )
-  return { first: { ...first, credentials: one! }, second: { ...second, credentials: two! } }
+  return {
+    first: { ...first, credentials: firstCredentials! },
+    second: { ...second, credentials: secondCredentials! },
+  }
 }
 
 /** The addresses that a node names to an agent that comes to it now. */
-async function addressesNamedBy({
+async function listConnectAddresses({
   credentials: { agent_addr, ca_file, authtoken },
 }: {
   credentials: Credentials
@@ -56,7 +59,7 @@ async function addressesNamedBy({
   return (session.welcome.Extra?.ConnectAddresses ?? []).map(({ ServerAddr }) => ServerAddr)
 }
 
-async function visit({ credentials }: { credentials: Credentials }): Promise<string> {
+async function getBody({ credentials }: { credentials: Credentials }): Promise<string> {
   const port = Number(new URL(credentials.http_url).port)
   const request = get({ host: '127.0.0.1', port, headers: { Host: NAME }, agent: false, timeout: 5000 })
   request.on('timeout', () => request.destroy(new Error('no answer')))
@@ -69,9 +72,9 @@ test('an agent that knows one node is at the other when that one freezes, and al
   const port = await startLocal(t, (_request, response) => response.end('served'))
   const { agent_addr, ca_file, authtoken } = first.credentials
   await until(
-    async () => (await addressesNamedBy(first)).includes(second.credentials.agent_addr),
+    async () => (await listConnectAddresses(first)).includes(second.credentials.agent_addr),
     'the first node names the second',
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
   const agent = startProgram(t, ['http', String(port), `--url=http://${NAME}`, '--web-addr=false'], {
     env: {
@@ -85,20 +88,20 @@ test('an agent that knows one node is at the other when that one freezes, and al
     },
   })
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  await until(async () => (await visit(second)) === 'served', 'the second node serves it', PATIENCE_MS)
+  await until(async () => (await getBody(second)) === 'served', 'the second node serves it', TIMEOUT_MS)
 
   process.kill(first.pid, 'SIGSTOP')
   t.after(() => process.kill(first.pid, 'SIGCONT'))
   const call = createClient(second.credentials.api_url, first.credentials.api_key)
-  await until(async () => (await visit(second)) === 'served', 'the agent is at the second node', PATIENCE_MS)
+  await until(async () => (await getBody(second)) === 'served', 'the agent is at the second node', TIMEOUT_MS)
   process.kill(first.pid, 'SIGCONT')
 
   for (const node of [first, second])
-    await until(async () => (await visit(node)) === 'served', 'both nodes serve it', PATIENCE_MS)
+    await until(async () => (await getBody(node)) === 'served', 'both nodes serve it', TIMEOUT_MS)
   await until(
     async () => (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.length === 1,
     'the session at the node that froze is over',
-    PATIENCE_MS,
+    TIMEOUT_MS,
   )
-  assert.equal(await visit(first), 'served')
+  assert.equal(await getBody(first), 'served')
 })

@@ -7,18 +7,18 @@ import { createClient, tempDir } from '../support/api.ts'
 import { mountSmallDisk } from '../support/full-disk.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
-for (const [how, end] of [
+for (const [state, method] of [
   ['stopped', 'stop'],
   ['killed', 'kill'],
 ] as const)
-  test(`a server that was ${how} starts again on a full disk, and loses nothing by it`, async (t) => {
+  test(`a server that was ${state} starts again on a full disk, and loses nothing by it`, async (t) => {
     const disk = await mountSmallDisk(t)
     if (disk === undefined) return
     const dataDir = join(disk.path, 'data')
     const first = await startServerProcess(t, dataDir)
     const call = createClient(first.url, first.apiKey)
     const { id } = await call.create('/ip_policies', { description: 'before the disk was full' })
-    await first[end]()
+    await first[method]()
     const root = await readFile(join(dataDir, 'ca.pem'), 'utf8')
     const { api_key: apiKey } = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
     await disk.fill()
@@ -26,8 +26,8 @@ for (const [how, end] of [
     const second = await startServerProcess(t, dataDir)
 
     const url = /API and dashboard +(\S+)/.exec(second.said())![1]!
-    const later = createClient(url, apiKey)
-    assert.equal((await later('GET', `/ip_policies/${id}`)).body.description, 'before the disk was full')
+    const callAgain = createClient(url, apiKey)
+    assert.equal((await callAgain('GET', `/ip_policies/${id}`)).body.description, 'before the disk was full')
     assert.equal(await readFile(join(dataDir, 'ca.pem'), 'utf8'), root)
     assert.equal(second.apiKey, apiKey)
     assert.deepEqual(
@@ -35,7 +35,7 @@ for (const [how, end] of [
       [],
     )
     await disk.free()
-    await later.create('/ip_policies', { description: 'after it' })
+    await callAgain.create('/ip_policies', { description: 'after it' })
     await second.stop()
   })
 
@@ -57,9 +57,9 @@ test('readiness says that the disk is full, and is back with the space', async (
 
   await disk.fill()
 
-  const full = await call('GET', '/readyz')
-  assert.equal(full.status, 503)
-  assert.match(full.body.reason, /disk .*is full/)
+  const readiness = await call('GET', '/readyz')
+  assert.equal(readiness.status, 503)
+  assert.match(readiness.body.reason, /disk .*is full/)
   assert.equal((await call('GET', '/healthz')).status, 200)
   assert.equal((await call('GET', `/ip_policies/${id}`)).status, 200)
   await disk.free()
@@ -71,20 +71,20 @@ test('readiness says why writes fail where the disk itself has space, and tries 
   if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('util-linux prlimit is not installed')
   const server = await startServerProcess(t, await tempDir(t), ['--roles', 'api'])
   const call = createClient(server.url, server.apiKey)
-  const limitFiles = (bytes: string) => {
+  const limitFileSize = (bytes: string) => {
     const { status, stderr } = spawnSync('prlimit', ['--pid', String(server.pid), `--fsize=${bytes}:`], {
       encoding: 'utf8',
     })
     assert.equal(status, 0, stderr)
   }
 
-  limitFiles('1')
+  limitFileSize('1')
 
   assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 503)
-  const failing = await call('GET', '/readyz')
-  assert.equal(failing.status, 503)
-  assert.match(failing.body.reason, /database/)
-  limitFiles('unlimited')
+  const readiness = await call('GET', '/readyz')
+  assert.equal(readiness.status, 503)
+  assert.match(readiness.body.reason, /database/)
+  limitFileSize('unlimited')
   assert.equal((await call('GET', '/readyz')).status, 200)
   await call.create('/ip_policies', {})
 })

@@ -19,7 +19,7 @@ export interface Credentials {
 }
 
 /** A server and agents as processes of their own, on a data directory and ports that outlive them. */
-export interface World {
+export interface Harness {
   readonly credentials: Credentials
   readonly httpPort: number
   readonly agentPort: number
@@ -38,16 +38,17 @@ const listenOn = (ports: readonly string[]) =>
   LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
 
 /** Starts `adit server` with an empty home directory; everything ends with the test. */
-export async function startWorld(t: TestContext, flags: readonly string[] = []): Promise<World> {
+export async function startWorld(t: TestContext, flags: readonly string[] = []): Promise<Harness> {
   const env = cleanEnv(makeHome(t))
-  const start = async (ports: readonly string[]) => {
+  const startServer = async (ports: readonly string[]) => {
     const server = startProgram(t, ['server', '--log-level', 'error', ...listenOn(ports), ...flags], { env })
     await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
     return server
   }
-  const server = await start([])
-  const read = async () => JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
-  const credentials: Credentials & Record<string, string> = await read()
+  const server = await startServer([])
+  const readCredentials = async () =>
+    JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
+  const credentials: Credentials & Record<string, string> = await readCredentials()
   const portOf = (url: string | undefined) => /:(\d+)$/.exec(url ?? '')?.[1] ?? '0'
   const ports = [
     credentials.api_url,
@@ -57,16 +58,16 @@ export async function startWorld(t: TestContext, flags: readonly string[] = []):
     credentials.ssh_addr,
   ].map(portOf)
   const httpPort = Number(ports[1])
-  const world: World = {
+  const harness: Harness = {
     credentials,
     httpPort,
     agentPort: Number(ports[3]),
     server,
     async restart() {
-      world.server = await start(ports)
+      harness.server = await startServer(ports)
     },
-    startAgent: (args, more = {}, webAddr = 'false') =>
-      startProgram(t, [...args, `--web-addr=${webAddr}`], { env: { ...env, ...more } }),
+    startAgent: (args, extraEnv = {}, webAddr = 'false') =>
+      startProgram(t, [...args, `--web-addr=${webAddr}`], { env: { ...env, ...extraEnv } }),
     async ask(host, path = '/') {
       const headers = { Host: `${host}:${httpPort}` }
       const request = get({ host: '127.0.0.1', port: httpPort, path, headers, agent: false })
@@ -75,11 +76,11 @@ export async function startWorld(t: TestContext, flags: readonly string[] = []):
     },
     async list(path) {
       const headers = { authorization: `Bearer ${credentials.api_key}`, 'service-version': '2' }
-      const answer = await fetch(`${credentials.api_url}${path}`, { headers })
-      return ((await answer.json()) as Record<string, unknown[]>)[path.slice(1)]!
+      const response = await fetch(`${credentials.api_url}${path}`, { headers })
+      return ((await response.json()) as Record<string, unknown[]>)[path.slice(1)]!
     },
   }
-  return world
+  return harness
 }
 
 /** A local HTTP service; its port. */
@@ -96,15 +97,19 @@ export async function startLocal(t: TestContext, listener: RequestListener): Pro
 /** The whole body as text; rejects when it is cut short. */
 export async function textOf(response: IncomingMessage): Promise<string> {
   let body = ''
-  for await (const piece of response.setEncoding('utf8')) body += piece
+  for await (const chunk of response.setEncoding('utf8')) body += chunk
   return body
 }
 
 /** Asks again until it holds; how many milliseconds that took. A failure to ask counts as not yet. */
-export async function until(holds: () => Promise<boolean>, what: string, within = 15_000): Promise<number> {
+export async function until(
+  condition: () => Promise<boolean>,
+  description: string,
+  timeoutMs = 15_000,
+): Promise<number> {
   const start = performance.now()
-  while (!(await holds().catch(() => false))) {
-    if (performance.now() - start > within) throw new Error(`Not within ${within} ms: ${what}`)
+  while (!(await condition().catch(() => false))) {
+    if (performance.now() - start > timeoutMs) throw new Error(`Not within ${timeoutMs} ms: ${description}`)
     await new Promise((resolve) => setTimeout(resolve, 10))
   }
   return performance.now() - start

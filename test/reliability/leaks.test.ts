@@ -7,17 +7,17 @@ import { connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
-import { startWorld, until, type World } from './harness.ts'
+import { type Harness, startWorld, until } from './harness.ts'
 
 const NAME = 'leaky.adit.localhost'
-const TIMES = 20
+const CLIENTS_PER_STAGE = 20
 /** Descriptors that come and go by themselves. */
-const SLACK = 5
+const DESCRIPTOR_SLACK = 5
 
 /** A visitor that goes as far as its stage. What is given is dropped then, in one way or another. */
-type Stage = (world: World) => Promise<Socket>
+type Stage = (harness: Harness) => Promise<Socket>
 
-const plain =
+const openPlain =
   (text: string, until?: 'data'): Stage =>
   async ({ httpPort }) => {
     const socket = connect(httpPort, '127.0.0.1')
@@ -27,7 +27,7 @@ const plain =
     return socket
   }
 
-const secure =
+const openTls =
   (text: string, until?: 'data'): Stage =>
   async ({ credentials }) => {
     const port = Number(new URL(credentials.https_url).port)
@@ -39,7 +39,7 @@ const secure =
     return socket
   }
 
-const second =
+const openHttp2 =
   (path: string): Stage =>
   async ({ credentials }) => {
     const ca = readFileSync(credentials.ca_file)
@@ -64,31 +64,31 @@ const WEBSOCKET = [
 ].join('\r\n')
 
 const stages: Record<string, Stage> = {
-  'after it connected': plain(''),
-  'within a head': plain('GET / HTTP/1.1\r\nHos'),
-  'while it waits for an answer': plain('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
-  'within its body': plain('POST /never HTTP/1.1\r\nHost: HOST\r\nContent-Length: 100\r\n\r\nhalf'),
-  'within the answer': plain('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
-  'between two requests': plain('GET / HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
-  'before a WebSocket is agreed to': plain(`GET /later HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`),
-  'within a WebSocket': plain(`GET /agreed HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`, 'data'),
+  'after it connected': openPlain(''),
+  'within a head': openPlain('GET / HTTP/1.1\r\nHos'),
+  'while it waits for an answer': openPlain('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
+  'within its body': openPlain('POST /never HTTP/1.1\r\nHost: HOST\r\nContent-Length: 100\r\n\r\nhalf'),
+  'within the answer': openPlain('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'between two requests': openPlain('GET / HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'before a WebSocket is agreed to': openPlain(`GET /later HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`),
+  'within a WebSocket': openPlain(`GET /agreed HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`, 'data'),
   'within a ClientHello': async ({ credentials }) => {
     const socket = connect(Number(new URL(credentials.https_url).port), '127.0.0.1')
     await once(socket, 'connect')
     socket.write(Buffer.from([22, 3, 1, 2, 0, 1, 0]))
     return socket
   },
-  'after the handshake': secure(''),
-  'while it waits for an answer over TLS': secure('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
-  'within the answer over TLS': secure('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
-  'while it waits on HTTP/2': second('/never'),
-  'within the answer on HTTP/2': second('/begun'),
+  'after the handshake': openTls(''),
+  'while it waits for an answer over TLS': openTls('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
+  'within the answer over TLS': openTls('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'while it waits on HTTP/2': openHttp2('/never'),
+  'within the answer on HTTP/2': openHttp2('/begun'),
 }
 
 /** How a visitor leaves. */
-const leaves: Record<string, (visitor: Socket) => void> = {
-  quietly: (visitor) => visitor.end(),
-  abruptly: (visitor) => (visitor instanceof TLSSocket ? visitor.destroy() : visitor.resetAndDestroy()),
+const closers: Record<string, (client: Socket) => void> = {
+  quietly: (client) => client.end(),
+  abruptly: (client) => (client instanceof TLSSocket ? client.destroy() : client.resetAndDestroy()),
 }
 
 /** Answers some requests, begins to answer some, and agrees to WebSockets sooner or later. */
@@ -102,9 +102,9 @@ async function startService(t: TestContext): Promise<number> {
     socket.on('error', () => {})
     socket.on('end', () => socket.end())
     const key = request.headers['sec-websocket-key']
-    const proof = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
-    const agreed = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${proof}\r\n\r\n`
-    setTimeout(() => socket.write(agreed), request.url === '/later' ? 200 : 0)
+    const accept = createHash('sha1').update(`${key}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
+    const switchingResponse = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`
+    setTimeout(() => socket.write(switchingResponse), request.url === '/later' ? 200 : 0)
   })
   server.listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -116,23 +116,25 @@ async function startService(t: TestContext): Promise<number> {
 }
 
 test('visitors that leave at any stage leave nothing behind, neither at the server nor at the agent', async (t) => {
-  const world = await startWorld(t)
+  const harness = await startWorld(t)
   const port = await startService(t)
-  const agent = world.startAgent(['http', String(port), `--url=${NAME}`, '--scheme=http', '--scheme=https'])
+  const agent = harness.startAgent(['http', String(port), `--url=${NAME}`, '--scheme=http', '--scheme=https'])
   await agent.until(({ stdout }) => stdout.split('Forwarding').length > 2)
-  const open = () => [world.server, agent].map(({ child }) => readdirSync(`/proc/${child.pid}/fd`).length)
-  const before = open()
+  const countDescriptors = () =>
+    [harness.server, agent].map(({ child }) => readdirSync(`/proc/${child.pid}/fd`).length)
+  const baseline = countDescriptors()
 
-  for (const [manner, leave] of Object.entries(leaves)) {
+  for (const [manner, close] of Object.entries(closers)) {
     for (const [title, stage] of Object.entries(stages)) {
-      const visitors = await Promise.all(Array.from({ length: TIMES }, () => stage(world)))
-      for (const visitor of visitors) {
-        visitor.on('error', () => {})
-        leave(visitor)
+      const clients = await Promise.all(Array.from({ length: CLIENTS_PER_STAGE }, () => stage(harness)))
+      for (const client of clients) {
+        client.on('error', () => {})
+        close(client)
       }
-      const forgotten = async () => open().every((count, side) => count <= before[side]! + SLACK)
-      await until(forgotten, `those who leave ${manner} ${title} are forgotten`, 30_000).catch((error) => {
-        assert.fail(`${error.message}; descriptors were ${before} and are ${open()}`)
+      const isReleased = async () =>
+        countDescriptors().every((count, index) => count <= baseline[index]! + DESCRIPTOR_SLACK)
+      await until(isReleased, `those who leave ${manner} ${title} are forgotten`, 30_000).catch((error) => {
+        assert.fail(`${error.message}; descriptors were ${baseline} and are ${countDescriptors()}`)
       })
     }
   }

@@ -43,23 +43,23 @@ async function startContender(t: TestContext, id: string, node: Node, authtoken:
 }
 
 /** Visits the names at all nodes, again and again, and notes which agents have answered for each. */
-function startVisitors(nodes: readonly Node[], hosts: readonly string[]) {
-  const seen = new Map<string, Set<string>>(hosts.map((host) => [host, new Set()]))
-  let over = false
-  const running = Promise.all(
+function startPolling(nodes: readonly Node[], hosts: readonly string[]) {
+  const responders = new Map<string, Set<string>>(hosts.map((host) => [host, new Set()]))
+  let stopping = false
+  const polling = Promise.all(
     nodes.map(async (node) => {
-      while (!over)
+      while (!stopping)
         for (const host of hosts) {
           const { status, body } = await visit(node, host)
-          if (status === 200) seen.get(host)!.add(body)
+          if (status === 200) responders.get(host)!.add(body)
         }
     }),
   )
   return {
-    seen,
+    responders,
     async stop() {
-      over = true
-      await running
+      stopping = true
+      await polling
     },
   }
 }
@@ -80,8 +80,8 @@ const platforms = {
   },
 }
 
-for (const [where, start] of Object.entries(platforms)) {
-  test(`200 simultaneous binds of two accounts never give a name to two: ${where}`, async (t) => {
+for (const [description, start] of Object.entries(platforms)) {
+  test(`200 simultaneous binds of two accounts never give a name to two: ${description}`, async (t) => {
     const { nodes, other } = await start(t)
     const tokens = [nodes[0]!.credentials.authtoken, other.authtoken]
     const contenders = await Promise.all(
@@ -89,14 +89,14 @@ for (const [where, start] of Object.entries(platforms)) {
         tokens.map((token, account) => startContender(t, `agent-${index}-${account}`, node, token)),
       ),
     )
-    const visitors = startVisitors([...new Set(nodes)], CONTENDED)
+    const poller = startPolling([...new Set(nodes)], CONTENDED)
 
     const outcomes = await Promise.all(
       contenders.map(async ({ id, bind }) => {
-        const own = Array.from({ length: 14 }, (_, index) => `own-${index}-${id}.adit.localhost`)
+        const ownHosts = Array.from({ length: 14 }, (_, index) => `own-${index}-${id}.adit.localhost`)
         const [contended, distinct] = await Promise.all([
           Promise.all(CONTENDED.map(bind)),
-          Promise.all(own.map(bind)),
+          Promise.all(ownHosts.map(bind)),
         ])
         return { id, contended, distinct }
       }),
@@ -107,12 +107,12 @@ for (const [where, start] of Object.entries(platforms)) {
     for (const node of new Set(nodes))
       for (const [index, host] of CONTENDED.entries())
         await until(async () => (await visit(node, host)).body === holders[index]![0])
-    await visitors.stop()
+    await poller.stop()
 
     for (const { id, distinct } of outcomes) assert.ok(!distinct.includes('refused'), id)
     for (const [index, host] of CONTENDED.entries()) {
       assert.equal(holders[index]!.length, 1, `${host}: ${holders[index]}`)
-      assert.deepEqual([...visitors.seen.get(host)!], holders[index], `${host}: whom visitors met`)
+      assert.deepEqual([...poller.responders.get(host)!], holders[index], `${host}: whom visitors met`)
     }
   })
 }
@@ -123,8 +123,8 @@ const LIMITS: ServerLimits = {
 }
 
 /** A node as a process that can be stopped and killed. */
-async function startNode(t: TestContext, flags: readonly string[], given?: string) {
-  const dataDir = given ?? (await tempDir(t))
+async function startNode(t: TestContext, flags: readonly string[], existingDataDir?: string) {
+  const dataDir = existingDataDir ?? (await tempDir(t))
   const listeners = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
     `--${name}-addr`,
     '127.0.0.1:0',
@@ -147,34 +147,35 @@ async function startNode(t: TestContext, flags: readonly string[], given?: strin
 
 test('names of a node that was killed or stopped go to others once, and the stopped node never serves them again', async (t) => {
   const { url } = await freshDatabase(t)
-  const common = ['--log-level', 'error', '--name-cooldown', '0', '--database-url', url]
-  const killed = await startNode(t, common)
-  const flags = [...common, '--master-key-file', join(killed.dataDir, 'master.key')]
+  const commonFlags = ['--log-level', 'error', '--name-cooldown', '0', '--database-url', url]
+  const killed = await startNode(t, commonFlags)
+  const flags = [...commonFlags, '--master-key-file', join(killed.dataDir, 'master.key')]
   const [stopped, third] = [await startNode(t, flags), await startNode(t, flags)]
   const { authtoken } = killed.credentials
   const other = await createSecondAccount(killed, url)
-  const former = {
+  const previous = {
     killed: await startContender(t, 'on the killed node', killed, authtoken),
     stopped: await startContender(t, 'on the stopped node', stopped, authtoken),
   }
-  const hosts = (of: string) => Array.from({ length: 5 }, (_, index) => `${of}-${index}.adit.localhost`)
-  const next = await startContender(t, 'the next holder', third, other.authtoken)
-  for (const host of hosts('killed')) assert.equal(await former.killed.bind(host), 'bound')
-  for (const host of hosts('stopped')) assert.equal(await former.stopped.bind(host), 'bound')
+  const hosts = (state: string) => Array.from({ length: 5 }, (_, index) => `${state}-${index}.adit.localhost`)
+  const successor = await startContender(t, 'the next holder', third, other.authtoken)
+  for (const host of hosts('killed')) assert.equal(await previous.killed.bind(host), 'bound')
+  for (const host of hosts('stopped')) assert.equal(await previous.stopped.bind(host), 'bound')
   for (const host of [...hosts('killed'), ...hosts('stopped')]) {
     await until(async () => (await visit(third, host)).status === 200)
-    assert.equal(await next.bind(host), 'refused', 'they are online elsewhere')
+    assert.equal(await successor.bind(host), 'refused', 'they are online elsewhere')
   }
 
   killed.child.kill('SIGKILL')
   stopped.child.kill('SIGSTOP')
-  const takeOver = (host: string) => until(async () => (await next.bind(host)) === 'bound', 30_000)
+  const takeOver = (host: string) => until(async () => (await successor.bind(host)) === 'bound', 30_000)
   await Promise.all([...hosts('killed'), ...hosts('stopped')].map(takeOver))
   // Asked while the node is stopped, and answered by it as soon as it runs again.
-  const late = hosts('stopped').map((host) => visit(stopped, host))
+  const pendingVisits = hosts('stopped').map((host) => visit(stopped, host))
   stopped.child.kill('SIGCONT')
 
-  for (const answer of await Promise.all(late)) assert.notEqual(answer.body, 'on the stopped node')
+  for (const response of await Promise.all(pendingVisits))
+    assert.notEqual(response.body, 'on the stopped node')
   for (const host of hosts('stopped')) {
     await until(async () => {
       const { body } = await visit(stopped, host)
@@ -190,18 +191,21 @@ test('while PostgreSQL is away agents keep and take back their names, and wait f
   const postgres = await startPostgres()
   t.after(() => postgres.dispose())
   const flags = ['--database-url', postgres.url]
-  const made = await startPlatform(t, flags)
-  await made.stop()
-  const node = await startPlatform(t, flags, made.dataDir)
+  const initial = await startPlatform(t, flags)
+  await initial.stop()
+  const node = await startPlatform(t, flags, initial.dataDir)
   const port = await startLocal(t, (_request, response) => response.end('served'))
   const relay = await startRelay(t, portOf(node.credentials.agent_addr))
   const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { credentials })
   await agent.forward({ addr: port, url: 'http://held.adit.localhost' })
-  const late = await startAgent(t, node)
+  const lateAgent = await startAgent(t, node)
 
   await postgres.stop()
-  await assert.rejects(late.forward({ addr: port, url: 'http://new.adit.localhost' }), /database is unavailable/)
+  await assert.rejects(
+    lateAgent.forward({ addr: port, url: 'http://new.adit.localhost' }),
+    /database is unavailable/,
+  )
   assert.equal((await visit(node, 'held.adit.localhost')).body, 'served')
   relay.cut()
   await until(
@@ -212,7 +216,7 @@ test('while PostgreSQL is away agents keep and take back their names, and wait f
   await postgres.start()
   await until(
     async () =>
-      late.forward({ addr: port, url: 'http://new.adit.localhost' }).then(
+      lateAgent.forward({ addr: port, url: 'http://new.adit.localhost' }).then(
         () => true,
         () => false,
       ),

@@ -50,10 +50,10 @@ import { speakSsh } from '../../src/sessions/ssh/ssh2.ts'
 /** What a reader may keep for each byte it has received. */
 const MAX_BYTES_PER_BYTE = 2
 /** What measuring itself and a few objects may add. */
-const SLACK = 24 * 1024
+const MEASUREMENT_SLACK = 24 * 1024
 
 setFlagsFromString('--expose-gc')
-const collect: () => void = runInNewContext('gc')
+const collectGarbage: () => void = runInNewContext('gc')
 
 /** A stream of which only the sink is used. */
 class OpenStream implements ByteStream {
@@ -72,8 +72,8 @@ function muxStream(): MuxStream {
 
 /** A stream of a session whose link takes nothing any more, so that everything written waits in it. */
 function stalledMuxStream(): MuxStream {
-  const [near] = duplexPair()
-  const session = new MuxSession(near, { role: 'client', onStream() {}, onClose() {} })
+  const [transport] = duplexPair()
+  const session = new MuxSession(transport, { role: 'client', onStream() {}, onClose() {} })
   const stream = session.open(Buffer.alloc(4))
   stream.write(Buffer.alloc(256 * 1024))
   return stream
@@ -81,16 +81,16 @@ function stalledMuxStream(): MuxStream {
 
 /** One byte at a time, cut from blocks as a transport would. */
 function* singleBytes(text: Buffer): Generator<Buffer> {
-  for (let from = 0; from < text.length; from += 16_384) {
+  for (let offset = 0; offset < text.length; offset += 16_384) {
     // Not of the pool that Node cuts small buffers from: it would be counted.
-    const block = Buffer.allocUnsafeSlow(Math.min(16_384, text.length - from))
-    text.copy(block, 0, from)
-    for (let at = 0; at < block.length; at++) yield block.subarray(at, at + 1)
+    const block = Buffer.allocUnsafeSlow(Math.min(16_384, text.length - offset))
+    text.copy(block, 0, offset)
+    for (let index = 0; index < block.length; index++) yield block.subarray(index, index + 1)
   }
 }
 
 /** An HTTP head, a JSON message and the like that never end: each begins as it should and is all letters after that. */
-function begun(start: string | Buffer, length: number): Buffer {
+function createUnfinished(start: string | Buffer, length: number): Buffer {
   const first = Buffer.from(start)
   return Buffer.concat([first, Buffer.alloc(length - first.length, 'x')])
 }
@@ -121,44 +121,44 @@ interface Reader {
   /** What it receives; it never becomes complete, or its taker never takes it. */
   bytes: Buffer
   /** Makes one, and answers with how to give it a piece; a promise resolves when it asks for the next. */
-  open(): (piece: Buffer) => unknown
+  open(): (chunk: Buffer) => unknown
 }
 
 /** Pieces for a reader that asks for them one after the other. */
-function fed(): { pieces: AsyncIterable<Buffer>; give(piece: Buffer): Promise<void> } {
+function createFeed(): { chunks: AsyncIterable<Buffer>; push(chunk: Buffer): Promise<void> } {
   let next = Promise.withResolvers<Buffer>()
-  let asked = Promise.withResolvers<void>()
-  async function* pieces(): AsyncGenerator<Buffer> {
+  let requested = Promise.withResolvers<void>()
+  async function* chunks(): AsyncGenerator<Buffer> {
     for (;;) {
-      asked.resolve()
+      requested.resolve()
       yield await next.promise
     }
   }
   return {
-    pieces: pieces(),
-    async give(piece) {
-      await asked.promise
-      asked = Promise.withResolvers()
+    chunks: chunks(),
+    async push(chunk) {
+      await requested.promise
+      requested = Promise.withResolvers()
       const { resolve } = next
       next = Promise.withResolvers()
-      resolve(piece)
-      await asked.promise
+      resolve(chunk)
+      await requested.promise
     },
   }
 }
 
 /** A socket that is connected to nothing: what comes in is pushed, what is written waits for ever. */
-const opened: Socket[] = []
+const openSockets: Socket[] = []
 
 afterEach(() => {
-  for (const socket of opened.splice(0)) socket.destroy()
+  for (const socket of openSockets.splice(0)) socket.destroy()
 })
 
 function stalledSocket(): Socket {
-  const ends = { remoteAddress: '192.0.2.1', remotePort: 1, localAddress: '192.0.2.2', localPort: 2 }
+  const addresses = { remoteAddress: '192.0.2.1', remotePort: 1, localAddress: '192.0.2.2', localPort: 2 }
   const duplex = new Duplex({ read() {}, write() {} })
-  const socket = Object.assign(duplex, ends, { setNoDelay() {} }) as unknown as Socket
-  opened.push(socket)
+  const socket = Object.assign(duplex, addresses, { setNoDelay() {} }) as unknown as Socket
+  openSockets.push(socket)
   return socket
 }
 
@@ -182,105 +182,105 @@ function dialledStream(): DialledStream {
 
 const readers: Record<string, Reader> = {
   'a JSON message': {
-    bytes: begun('{"x":"', 262_000),
+    bytes: createUnfinished('{"x":"', 262_000),
     open: () => {
       const reader = new JsonReader()
-      return (piece) => reader.push(piece)
+      return (chunk) => reader.push(chunk)
     },
   },
   'a call of a peer': {
-    bytes: begun('{"x":"', 262_000),
+    bytes: createUnfinished('{"x":"', 262_000),
     open: () => {
       const reader = new CallReader(
         muxStream(),
         () => ({}),
         () => {},
       )
-      return (piece) => reader.onData(piece)
+      return (chunk) => reader.onData(chunk)
     },
   },
   'the header of a proxied stream': {
-    bytes: begun(proxyHeaderStart(), 65_000),
+    bytes: createUnfinished(proxyHeaderStart(), 65_000),
     open: () => {
       const reader = new ProxyHeaderReader(muxStream(), () => {})
-      return (piece) => reader.onData(piece)
+      return (chunk) => reader.onData(chunk)
     },
   },
   'a mux stream whose link is stalled': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const stream = stalledMuxStream()
-      return (piece) => stream.write(piece)
+      return (chunk) => stream.write(chunk)
     },
   },
   'a line between nodes': {
-    bytes: begun('{"x":"', 262_000),
+    bytes: createUnfinished('{"x":"', 262_000),
     open: () => {
       const reader = new LineReader(muxStream(), () => {})
-      return (piece) => reader.onData(piece)
+      return (chunk) => reader.onData(chunk)
     },
   },
   'an HTTP head at the edge': {
-    bytes: begun('GET / HTTP/1.1\r\nX: ', 16_000),
+    bytes: createUnfinished('GET / HTTP/1.1\r\nX: ', 16_000),
     open: () => {
       const head = new HeadBuffer()
-      return (piece) => head.append(piece)
+      return (chunk) => head.append(chunk)
     },
   },
   'a ClientHello': {
-    bytes: begun(Buffer.from([22, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xf0]), 16_000),
+    bytes: createUnfinished(Buffer.from([22, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xf0]), 16_000),
     open: () => {
       const reader = new HelloReader()
-      return (piece) => reader.push(piece)
+      return (chunk) => reader.push(chunk)
     },
   },
   'a stream that waits for its agent': {
     bytes: Buffer.alloc(65_000),
     open: () => {
-      const held = new HeldStream({ again() {}, leave() {} }, true, {} as never, undefined)
-      return (piece) => held.write(piece)
+      const stream = new HeldStream({ again() {}, leave() {} }, true, {} as never, undefined)
+      return (chunk) => stream.write(chunk)
     },
   },
   'a stream that waits in the agent': {
     bytes: Buffer.alloc(262_000),
     open: () => {
-      const held = new AgentHeldStream(new OpenStream())
-      return (piece) => held.onData(piece)
+      const stream = new AgentHeldStream(new OpenStream())
+      return (chunk) => stream.onData(chunk)
     },
   },
   'a PROXY header in the agent': {
-    bytes: begun(preambleStart(), 65_000),
+    bytes: createUnfinished(preambleStart(), 65_000),
     open: () => {
       const stream = new PreambleStream(new OpenStream(), () => {})
-      return (piece) => stream.onData(piece)
+      return (chunk) => stream.onData(chunk)
     },
   },
   'a stream whose upstream is being dialled': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const pipe = new SocketPipe(new OpenStream(), new Turn(), new Deadlines(systemClock), () => {})
-      return (piece) => pipe.onData(piece)
+      return (chunk) => pipe.onData(chunk)
     },
   },
   'an HTTP head in the agent': {
-    bytes: begun('GET / HTTP/1.1\r\nX: ', 65_000),
+    bytes: createUnfinished('GET / HTTP/1.1\r\nX: ', 65_000),
     open: () => {
       const scanner = new MessageScanner({ head: () => 0, body() {}, end() {}, raw() {} })
-      return (piece) => scanner.push(piece)
+      return (chunk) => scanner.push(chunk)
     },
   },
   'a server-sent event in the inspector': {
-    bytes: begun('data: ', 60_000),
+    bytes: createUnfinished('data: ', 60_000),
     open: () => {
       const scanner = new EventScanner(() => {})
-      return (piece) => scanner.push(piece)
+      return (chunk) => scanner.push(chunk)
     },
   },
   'a WebSocket message in the inspector': {
-    bytes: begun(Buffer.from([0xc1, 127, 0, 0, 0, 0, 0, 1, 0, 0]), 60_000),
+    bytes: createUnfinished(Buffer.from([0xc1, 127, 0, 0, 0, 0, 0, 1, 0, 0]), 60_000),
     open: () => {
       const scanner = new WebSocketScanner(false, new Copier(), { message() {}, broken() {} })
-      return (piece) => scanner.push(piece)
+      return (chunk) => scanner.push(chunk)
     },
   },
   'a channel of an SSH client that takes nothing': {
@@ -288,14 +288,14 @@ const readers: Record<string, Reader> = {
     open: () => {
       const carrier = { congested: true, wait() {}, sendData() {}, sendEnd() {}, sendClose() {} }
       const channel = new ForwardedChannel(1, { ...carrier, sendGrant() {}, forget() {} })
-      return (piece) => channel.write(piece)
+      return (chunk) => channel.write(chunk)
     },
   },
   'a stream that a library reads and has paused': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const duplex = new StreamDuplex(new OpenStream())
-      return (piece) => duplex.onData(piece)
+      return (chunk) => duplex.onData(chunk)
     },
   },
   'the same in the agent': {
@@ -303,8 +303,8 @@ const readers: Record<string, Reader> = {
     open: () => {
       const stream = new OpenStream()
       const duplex = asDuplex(stream)
-      return (piece) => {
-        stream.sink.onData(piece)
+      return (chunk) => {
+        stream.sink.onData(chunk)
         return duplex
       }
     },
@@ -313,53 +313,53 @@ const readers: Record<string, Reader> = {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const feed = new TransformFeed(new Transform({ transform() {} }), () => {})
-      return (piece) => feed.write(piece)
+      return (chunk) => feed.write(chunk)
     },
   },
   'a query to the DNS server over TCP': {
-    bytes: begun(Buffer.from([0x0f, 0xff]), 4_000),
+    bytes: createUnfinished(Buffer.from([0x0f, 0xff]), 4_000),
     open: () => {
       const limits = { connections: 10, connectionsPerSource: 10, idleMs: 60_000 }
       const socket = stalledSocket()
       createTcpServer(() => undefined, limits).emit('connection', socket)
-      return (piece) => socket.emit('data', piece)
+      return (chunk) => socket.emit('data', chunk)
     },
   },
   'an answer to the DNS client over TCP': {
-    bytes: begun(Buffer.from([0xff, 0xff]), 20_000),
+    bytes: createUnfinished(Buffer.from([0xff, 0xff]), 20_000),
     open: () => {
-      const { pieces, give } = fed()
-      void readMessage(pieces)
-      return give
+      const { chunks, push } = createFeed()
+      void readMessage(chunks)
+      return push
     },
   },
   'an answer to an outbound call': {
     bytes: Buffer.alloc(20_000),
     open: () => {
-      const { pieces, give } = fed()
-      void readBody(pieces, 1024 * 1024, new URL('http://192.0.2.1'))
-      return give
+      const { chunks, push } = createFeed()
+      void readBody(chunks, 1024 * 1024, new URL('http://192.0.2.1'))
+      return push
     },
   },
   'a call of the local agent API': {
-    bytes: begun('{"x":"', 20_000),
+    bytes: createUnfinished('{"x":"', 20_000),
     open: () => {
-      const { pieces, give } = fed()
+      const { chunks, push } = createFeed()
       const headers = { 'content-type': 'application/json' }
-      void readJson(Object.assign(pieces, { headers }) as unknown as IncomingMessage)
-      return give
+      void readJson(Object.assign(chunks, { headers }) as unknown as IncomingMessage)
+      return push
     },
   },
   'the answer of a proxy to CONNECT': {
-    bytes: begun('HTTP/1.1 200 OK\r\nX: ', 16_000),
+    bytes: createUnfinished('HTTP/1.1 200 OK\r\nX: ', 16_000),
     open: () => {
       const socket = stalledSocket()
       openThroughProxy(socket, parseProxy('http://192.0.2.1:80'), 'adit.test', 443).catch(() => {})
-      return (piece) => socket.emit('data', piece)
+      return (chunk) => socket.emit('data', chunk)
     },
   },
   'the first bytes of an SSH client': {
-    bytes: begun(Buffer.concat([Buffer.from('SSH-2.0-x\r\n'), sshListsStart()]), 30_000),
+    bytes: createUnfinished(Buffer.concat([Buffer.from('SSH-2.0-x\r\n'), sshListsStart()]), 30_000),
     open: () => {
       const offer = { kex: KEX, hostKeys: [], ciphers: ciphersFor, macs: MACS }
       const client = speakSsh(
@@ -369,14 +369,14 @@ const readers: Record<string, Reader> = {
         () => {},
       )
       client.on('error', () => {})
-      return (piece) => client._protocol.parse!(piece, 0, piece.length)
+      return (chunk) => client._protocol.parse!(chunk, 0, chunk.length)
     },
   },
   'a body that is checked whole, as those of SAML callbacks and webhooks': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const body = new HeldBody(openExchange(), 1024 * 1024)
-      return (piece) => body.body(piece)
+      return (chunk) => body.body(chunk)
     },
   },
   'a body of HTTP/2 that is checked whole': {
@@ -385,24 +385,24 @@ const readers: Record<string, Reader> = {
       const stream = new Duplex({ read() {}, write() {} })
       packReads(stream)
       const body = new HeldBody(openExchange(), 1024 * 1024)
-      stream.on('data', (piece: Buffer) => body.body(piece))
-      return (piece) => stream.push(Buffer.from(piece))
+      stream.on('data', (chunk: Buffer) => body.body(chunk))
+      return (chunk) => stream.push(Buffer.from(chunk))
     },
   },
   'a body whose static backend is being dialled': {
     bytes: Buffer.alloc(65_000),
     open: () => {
       const stream = dialledStream()
-      const inner = { body: (piece: Buffer) => stream.write(piece), end() {}, abort() {}, consumed() {} }
+      const inner = { body: (chunk: Buffer) => stream.write(chunk), end() {}, abort() {}, consumed() {} }
       const upstream = new DiallingUpstream(openExchange(), { ...inner, reused: false }, stream)
-      return (piece) => upstream.body(piece)
+      return (chunk) => upstream.body(chunk)
     },
   },
   'a static backend that takes nothing': {
     bytes: Buffer.alloc(65_000),
     open: () => {
       const stream = new SocketStream(stalledSocket())
-      return (piece) => stream.write(piece)
+      return (chunk) => stream.write(chunk)
     },
   },
   'a connection whose backends are being dialled': {
@@ -410,7 +410,7 @@ const readers: Record<string, Reader> = {
     open: () => {
       const target = { open: dialledStream } as unknown as Target
       const stream = new FallbackStream({} as Visitor, target, [], () => undefined)
-      return (piece) => stream.write(piece)
+      return (chunk) => stream.write(chunk)
     },
   },
   'a socket or HTTP/2 stream that is paused': {
@@ -418,7 +418,7 @@ const readers: Record<string, Reader> = {
     open: () => {
       const stream = new Duplex({ read() {}, write() {} })
       packReads(stream)
-      return (piece) => stream.push(Buffer.from(piece))
+      return (chunk) => stream.push(Buffer.from(chunk))
     },
   },
 }
@@ -426,27 +426,27 @@ const readers: Record<string, Reader> = {
 for (const [name, { bytes, open }] of Object.entries(readers)) {
   test(`${name}: single bytes cost at most ${MAX_BYTES_PER_BYTE} bytes each`, async () => {
     // Once before, so that what is compiled and made on first use is not counted.
-    await giveAll(open(), bytes)
-    const give = open()
-    const before = memory()
-    await giveAll(give, bytes)
-    const grown = memory() - before
+    await feedAll(open(), bytes)
+    const push = open()
+    const before = measureMemory()
+    await feedAll(push, bytes)
+    const growth = measureMemory() - before
     // Used afterwards, so that it is not collected before it was measured.
-    give(Buffer.from('x'))
+    push(Buffer.from('x'))
 
-    const allowed = MAX_BYTES_PER_BYTE * bytes.length + SLACK
-    assert.ok(grown <= allowed, `${bytes.length} bytes cost ${grown} bytes`)
+    const allowed = MAX_BYTES_PER_BYTE * bytes.length + MEASUREMENT_SLACK
+    assert.ok(growth <= allowed, `${bytes.length} bytes cost ${growth} bytes`)
   })
 }
 
 test('the measure itself finds a list of pieces', () => {
   const list: Buffer[] = []
-  const before = memory()
-  for (const piece of singleBytes(Buffer.alloc(65_000))) list.push(Buffer.from(piece))
-  const grown = memory() - before
+  const before = measureMemory()
+  for (const chunk of singleBytes(Buffer.alloc(65_000))) list.push(Buffer.from(chunk))
+  const growth = measureMemory() - before
 
   assert.equal(list.length, 65_000)
-  assert.ok(grown > 10 * list.length, `${list.length} bytes cost ${grown} bytes`)
+  assert.ok(growth > 10 * list.length, `${list.length} bytes cost ${growth} bytes`)
 })
 
 test('a captured body of single-byte chunks is decoded at the cost of its bytes', async () => {
@@ -457,27 +457,27 @@ test('a captured body of single-byte chunks is decoded at the cost of its bytes'
   const capture = { request: { head: Buffer.from('GET / HTTP/1.1\r\n\r\n') }, response: message }
   const decode = () => decodedBody(capture as unknown as Capture, 'response')
   await decode()
-  const before = memory()
+  const before = measureMemory()
   const { body } = await decode()
-  const grown = memory() - before
+  const growth = measureMemory() - before
 
   assert.equal(body.length, length)
-  assert.ok(grown <= MAX_BYTES_PER_BYTE * length + SLACK, `${length} bytes cost ${grown} bytes`)
+  assert.ok(growth <= MAX_BYTES_PER_BYTE * length + MEASUREMENT_SLACK, `${length} bytes cost ${growth} bytes`)
 })
 
-async function giveAll(give: (piece: Buffer) => unknown, bytes: Buffer): Promise<void> {
+async function feedAll(push: (chunk: Buffer) => unknown, bytes: Buffer): Promise<void> {
   // A stream begins to flow in the turn after it got its listener.
   await new Promise(setImmediate)
-  for (const piece of singleBytes(bytes)) {
-    const asked = give(piece)
-    if (asked instanceof Promise) await asked
+  for (const chunk of singleBytes(bytes)) {
+    const requested = push(chunk)
+    if (requested instanceof Promise) await requested
   }
 }
 
 /** Bytes in use, garbage collected. */
-function memory(): number {
-  collect()
-  collect()
+function measureMemory(): number {
+  collectGarbage()
+  collectGarbage()
   const { heapUsed, external } = process.memoryUsage()
   return heapUsed + external
 }

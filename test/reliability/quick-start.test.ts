@@ -10,11 +10,11 @@ import { makeHome } from '../../src/agent/testing/program.ts'
 const root = join(import.meta.dirname, '..', '..')
 
 /** Types a command into a shell with an empty home directory, and waits for a line of its output. */
-async function type(
+async function runCommand(
   t: TestContext,
   home: string,
   command: string,
-  awaited: RegExp,
+  pattern: RegExp,
 ): Promise<RegExpExecArray> {
   const env = { PATH: process.env.PATH, HOME: home, npm_config_update_notifier: 'false' }
   // A process group of its own, so that everything the command starts ends with the test.
@@ -24,50 +24,52 @@ async function type(
     process.kill(-child.pid!, 'SIGTERM')
     await exited
   })
-  let said = ''
-  const found = Promise.withResolvers<RegExpExecArray>()
+  let output = ''
+  const matched = Promise.withResolvers<RegExpExecArray>()
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (piece: string) => {
-      said += piece
-      const match = awaited.exec(said)
-      if (match !== null) found.resolve(match)
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
+      const match = pattern.exec(output)
+      if (match !== null) matched.resolve(match)
     })
-  void exited.then(() => found.reject(new Error(`${command} ended:\n${said}`)))
-  return found.promise
+  void exited.then(() => matched.reject(new Error(`${command} ended:\n${output}`)))
+  return matched.promise
 }
 
 async function curl(...args: string[]): Promise<string> {
   const child = spawn('curl', ['-sS', '--max-time', '20', ...args])
-  let said = ''
+  let output = ''
   for (const stream of [child.stdout, child.stderr])
-    stream.setEncoding('utf8').on('data', (piece: string) => {
-      said += piece
+    stream.setEncoding('utf8').on('data', (chunk: string) => {
+      output += chunk
     })
   await once(child, 'close')
-  return said
+  return output
 }
 
 test('the quick start of the README, word for word, gives a URL that works', async (t) => {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
   const section = readme.slice(readme.indexOf('## Quick start'), readme.indexOf('## Test'))
-  const [start, forward, ...rest] = [...section.matchAll(/```sh\n(.+)\n```/g)].map(([, command]) => command!)
+  const [start, forward, ...otherCommands] = [...section.matchAll(/```sh\n(.+)\n```/g)].map(
+    ([, command]) => command!,
+  )
   const port = Number(forward?.split(' ').at(-1))
   const home = makeHome(t)
   if (!(await isInstalled())) return t.skip('the dependencies are not those of the lock file; run: npm test')
-  if (await anyInUse([port, 4080, 8080, 8443, 4443, 2222, 5354]))
+  if (await isAnyPortInUse([port, 4080, 8080, 8443, 4443, 2222, 5354]))
     return t.skip('a default port is in use here')
   const local = createServer((request, response) => response.end(`local ${request.url}`))
   await once(local.listen(port, '127.0.0.1'), 'listening')
   t.after(() => local.close())
 
-  await type(t, home, start!, /Adit is ready\./)
-  const [, url] = await type(t, home, forward!, /Forwarding +(https:\S+)/)
+  await runCommand(t, home, start!, /Adit is ready\./)
+  const [, url] = await runCommand(t, home, forward!, /Forwarding +(https:\S+)/)
   const credentials = join(home, '.local', 'share', 'adit', 'credentials.json')
-  const { ca_file: authority } = JSON.parse(await readFile(credentials, 'utf8'))
-  const answer = await curl('--cacert', authority, `${url}/hello`)
+  const { ca_file: caFile } = JSON.parse(await readFile(credentials, 'utf8'))
+  const body = await curl('--cacert', caFile, `${url}/hello`)
 
-  assert.deepEqual(rest, [])
-  assert.equal(answer, 'local /hello')
+  assert.deepEqual(otherCommands, [])
+  assert.equal(body, 'local /hello')
 })
 
 /** Whether `npm start` will find everything in place, as it does after `npm test` has begun. */
@@ -77,7 +79,7 @@ async function isInstalled(): Promise<boolean> {
   return code === 0
 }
 
-async function anyInUse(ports: number[]): Promise<boolean> {
+async function isAnyPortInUse(ports: number[]): Promise<boolean> {
   for (const port of ports) {
     const probe = createServer()
     const error = await once(probe.listen(port, '127.0.0.1'), 'listening').then(

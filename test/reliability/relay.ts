@@ -18,22 +18,22 @@ export interface Relay {
 /** Starts the cable; it is torn out with the test. */
 export async function startRelay(t: TestContext, target: number): Promise<Relay> {
   const sockets = new Set<Socket>()
-  const dead = new WeakSet<Socket>()
+  const deadSockets = new WeakSet<Socket>()
   let frozen = false
-  const server = createServer((near) => {
-    if (frozen) dead.add(near)
-    const far = connect(relay.target, '127.0.0.1')
-    for (const [from, to] of [
-      [near, far],
-      [far, near],
+  const server = createServer((client) => {
+    if (frozen) deadSockets.add(client)
+    const upstream = connect(relay.target, '127.0.0.1')
+    for (const [source, destination] of [
+      [client, upstream],
+      [upstream, client],
     ] as const) {
-      sockets.add(from)
-      if (frozen) dead.add(from)
-      from.on('data', (chunk) => void (dead.has(from) || to.write(chunk)))
-      from.on('error', () => {})
-      from.on('close', () => {
-        sockets.delete(from)
-        if (!dead.has(from)) to.destroy()
+      sockets.add(source)
+      if (frozen) deadSockets.add(source)
+      source.on('data', (chunk) => void (deadSockets.has(source) || destination.write(chunk)))
+      source.on('error', () => {})
+      source.on('close', () => {
+        sockets.delete(source)
+        if (!deadSockets.has(source)) destination.destroy()
       })
     }
   })
@@ -48,7 +48,7 @@ export async function startRelay(t: TestContext, target: number): Promise<Relay>
     target,
     freeze() {
       frozen = true
-      for (const socket of sockets) dead.add(socket)
+      for (const socket of sockets) deadSockets.add(socket)
     },
     thaw() {
       frozen = false

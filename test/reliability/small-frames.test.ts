@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { startLocal, startWorld, until, type World } from './harness.ts'
+import { type Harness, startLocal, startWorld, until } from './harness.ts'
 
 /** What a server may grow by; a list of pieces took several times as much. */
 const MAX_GROWTH_MIB = 100
@@ -14,104 +14,104 @@ const HOST = 'hook.adit.localhost'
 const KIB = 1024
 
 test('an authtoken that sends single-byte frames does not fill the server', async (t) => {
-  const world = await startWorld(t)
-  const session = await agentLink(t, world)
-  await authenticate(session, world.credentials.authtoken)
+  const harness = await startWorld(t)
+  const session = await openAgentSession(t, harness)
+  await authenticate(session, harness.credentials.authtoken)
 
-  const grown = await growth(world, () => floodCalls(session, 32, 128 * KIB))
+  const growthMiB = await measureGrowth(harness, () => floodStreams(session, 32, 128 * KIB))
 
-  t.diagnostic(`${grown.toFixed(1)} MiB more for 4 MiB`)
-  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 4 MiB`)
+  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
 test('a stranger that sends single-byte frames to the agent port does not fill the server', async (t) => {
-  const world = await startWorld(t)
-  const session = await agentLink(t, world)
+  const harness = await startWorld(t)
+  const session = await openAgentSession(t, harness)
 
-  const grown = await growth(world, () => floodCalls(session, 8, 240 * KIB))
+  const growthMiB = await measureGrowth(harness, () => floodStreams(session, 8, 240 * KIB))
 
-  t.diagnostic(`${grown.toFixed(1)} MiB more for 2 MiB`)
-  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 2 MiB`)
+  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
 test('single-byte DATA frames of a body that is checked whole do not fill the server', async (t) => {
-  const world = await startWorld(t)
+  const harness = await startWorld(t)
   const port = await startLocal(t, (_request, response) => response.end())
   const verification = ['--verify-webhook=github', '--verify-webhook-secret=secret']
-  const agent = world.startAgent(['http', String(port), `--url=https://${HOST}`, ...verification])
+  const agent = harness.startAgent(['http', String(port), `--url=https://${HOST}`, ...verification])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  const socket = await secureSocket(t, world.credentials.https_url, HOST, world, ['h2'])
+  const socket = await secureSocket(t, harness.credentials.https_url, HOST, harness, ['h2'])
   socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), http2Frame(4, 0, 0)]))
 
-  const grown = await growth(world, async () => {
+  const growthMiB = await measureGrowth(harness, async () => {
     for (let id = 1; id < 48 * 2; id += 2) {
-      await written(socket, http2Frame(1, 4, id, postHead(HOST, '/')))
+      await writeAndDrain(socket, http2Frame(1, 4, id, postHead(HOST, '/')))
       const byte = http2Frame(0, 0, id, Buffer.from('x'))
-      await written(socket, Buffer.concat(new Array<Buffer>(64_000).fill(byte)))
+      await writeAndDrain(socket, Buffer.concat(new Array<Buffer>(64_000).fill(byte)))
     }
   })
 
-  t.diagnostic(`${grown.toFixed(1)} MiB more for 3 MiB`)
-  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 3 MiB`)
+  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
 test('single-byte chunks to the API do not fill the server', async (t) => {
-  const world = await startWorld(t)
-  const { host, port } = addressOf(world.credentials.api_url)
+  const harness = await startWorld(t)
+  const { host, port } = addressOf(harness.credentials.api_url)
   const chunks = Buffer.from('1\r\nx\r\n'.repeat(16 * KIB))
 
-  const grown = await growth(world, async () => {
+  const growthMiB = await measureGrowth(harness, async () => {
     for (let count = 0; count < 12; count++) {
       const socket = connect(port, host)
       socket.on('error', () => {}).resume()
       t.after(() => socket.destroy())
-      const key = world.credentials.api_key
+      const key = harness.credentials.api_key
       socket.write(
         `POST /api_keys HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer ${key}\r\nService-Version: 2\r\n` +
           'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
       )
-      for (let sent = 0; sent < 24; sent++) await written(socket, chunks)
+      for (let index = 0; index < 24; index++) await writeAndDrain(socket, chunks)
     }
   })
 
-  t.diagnostic(`${grown.toFixed(1)} MiB more for 4.6 MiB`)
-  assert.ok(grown <= MAX_GROWTH_MIB, `the server grew by ${grown} MiB`)
+  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 4.6 MiB`)
+  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
 /** How much the server's memory grows by what is done, once it has read all of it. */
-async function growth(world: World, act: () => Promise<void>): Promise<number> {
-  const pid = world.server.child.pid!
-  const before = await residentMiB(pid)
-  await act()
-  await standsStill(pid)
-  return (await residentMiB(pid)) - before
+async function measureGrowth(harness: Harness, generateLoad: () => Promise<void>): Promise<number> {
+  const pid = harness.server.child.pid!
+  const beforeMiB = await residentMiB(pid)
+  await generateLoad()
+  await waitUntilIdle(pid)
+  return (await residentMiB(pid)) - beforeMiB
 }
 
 /** Begins a message on each of these streams, and sends so much of it in frames of one byte. */
-async function floodCalls(session: MuxSession, streams: number, bytes: number): Promise<void> {
+async function floodStreams(session: MuxSession, streams: number, bytes: number): Promise<void> {
   const byte = Buffer.from('x')
   for (let count = 0; count < streams; count++) {
     const stream = session.open(Buffer.concat([typeBytes(StreamType.Bind), Buffer.from('{"x":"')]))
-    for (let left = bytes; left > 0 && !stream.closed; left--) {
-      if (!stream.write(byte)) await drained(stream)
+    for (let remaining = bytes; remaining > 0 && !stream.closed; remaining--) {
+      if (!stream.write(byte)) await waitForDrain(stream)
     }
   }
 }
 
-function drained(stream: ReturnType<MuxSession['open']>): Promise<void> {
+function waitForDrain(stream: ReturnType<MuxSession['open']>): Promise<void> {
   return new Promise((resolve) => {
-    const done = () => resolve()
+    const finish = () => resolve()
     stream.sink = {
       onData: (chunk) => stream.consumed(chunk.length),
-      onEnd: done,
-      onDrain: done,
-      onClose: done,
+      onEnd: finish,
+      onDrain: finish,
+      onClose: finish,
     }
   })
 }
 
-async function agentLink(t: TestContext, world: World): Promise<MuxSession> {
-  const socket = await secureSocket(t, `https://${world.credentials.agent_addr}`, 'localhost', world)
+async function openAgentSession(t: TestContext, harness: Harness): Promise<MuxSession> {
+  const socket = await secureSocket(t, `https://${harness.credentials.agent_addr}`, 'localhost', harness)
   return new MuxSession(socket, { role: 'client', onStream: (stream) => stream.reset(), onClose() {} })
 }
 
@@ -120,20 +120,20 @@ async function authenticate(session: MuxSession, Authtoken: string): Promise<voi
   const stream = session.open(
     Buffer.concat([typeBytes(StreamType.Auth), Buffer.from(JSON.stringify(message))]),
   )
-  const answer = await new Promise<string>((resolve) => {
+  const response = await new Promise<string>((resolve) => {
     stream.sink = { onData: (chunk) => resolve(chunk.toString()), onEnd() {}, onDrain() {}, onClose() {} }
   })
-  assert.match(answer, /"Error":""/)
+  assert.match(response, /"Error":""/)
 }
 
 async function secureSocket(
   t: TestContext,
   url: string,
   servername: string,
-  world: World,
+  harness: Harness,
   ALPNProtocols: string[] = [],
 ): Promise<TLSSocket> {
-  const ca = await readFile(world.credentials.ca_file)
+  const ca = await readFile(harness.credentials.ca_file)
   const socket = connectTls({ ...addressOf(url), servername, ca, ALPNProtocols })
   socket.on('error', () => {})
   t.after(() => socket.destroy())
@@ -146,14 +146,14 @@ function addressOf(url: string): { host: string; port: number } {
   return { host: '127.0.0.1', port: Number(new URL(url).port) }
 }
 
-async function written(socket: Socket, bytes: Buffer): Promise<void> {
+async function writeAndDrain(socket: Socket, bytes: Buffer): Promise<void> {
   if (socket.write(bytes)) return
   const { promise, resolve } = Promise.withResolvers<void>()
-  const done = () => {
-    socket.off('drain', done).off('close', done)
+  const finish = () => {
+    socket.off('drain', finish).off('close', finish)
     resolve()
   }
-  socket.on('drain', done).on('close', done)
+  socket.on('drain', finish).on('close', finish)
   await promise
 }
 
@@ -174,17 +174,18 @@ function postHead(authority: string, path: string): Buffer {
 }
 
 /** Waits until a process has read next to nothing for half a second. */
-async function standsStill(pid: number): Promise<void> {
-  const read = async () => Number(/rchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])
-  let last = await read()
-  let since = performance.now()
-  const still = async () => {
-    const now = await read()
-    if (now - last > 16 * KIB) {
-      last = now
-      since = performance.now()
+async function waitUntilIdle(pid: number): Promise<void> {
+  const countReadBytes = async () =>
+    Number(/rchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])
+  let lastBytes = await countReadBytes()
+  let idleSince = performance.now()
+  const isIdle = async () => {
+    const bytes = await countReadBytes()
+    if (bytes - lastBytes > 16 * KIB) {
+      lastBytes = bytes
+      idleSince = performance.now()
     }
-    return performance.now() - since > 500
+    return performance.now() - idleSince > 500
   }
-  await until(still, 'the server has read everything', 60_000)
+  await until(isIdle, 'the server has read everything', 60_000)
 }

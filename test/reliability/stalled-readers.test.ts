@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { residentMiB } from '../support/process-memory.ts'
-import { startLocal, startWorld, until, type World } from './harness.ts'
+import { type Harness, startLocal, startWorld, until } from './harness.ts'
 
 const READERS = 200
 const HOST = 'bulk.adit.localhost'
@@ -54,46 +54,50 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
   },
 ]) {
   test(`200 visitors who never read cost a fixed amount, and a neighbour keeps its speed: bodies ${name}`, async (t) => {
-    const world = await startWorld(t)
+    const harness = await startWorld(t)
     const block = Buffer.alloc(256 * 1024, 'x')
     const port = await startLocal(t, (request, response) => {
       if (!chunked) response.setHeader('Content-Length', 2 ** 40)
-      let left = request.url === '/neighbour' ? Number.POSITIVE_INFINITY : OFFERED_BYTES
+      let remaining = request.url === '/neighbour' ? Number.POSITIVE_INFINITY : OFFERED_BYTES
       const offer = () => {
-        left -= block.length
-        if (left >= 0) response.write(block, (error) => error ?? offer())
+        remaining -= block.length
+        if (remaining >= 0) response.write(block, (error) => error ?? offer())
       }
       offer()
     })
-    const agent = world.startAgent(['http', String(port), `--url=${scheme}://${HOST}`, ...flags])
+    const agent = harness.startAgent(['http', String(port), `--url=${scheme}://${HOST}`, ...flags])
     await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-    const pids = { server: world.server.child.pid!, agent: agent.child.pid! }
+    const pids = { server: harness.server.child.pid!, agent: agent.child.pid! }
     // What transfers at full speed cost anybody, until the collector has found its pace, is not the readers' doing.
-    for (let warm = 0; warm < 3; warm++)
-      await Promise.all(Array.from({ length: 8 }, () => download(world, scheme)))
-    const alone = await speed(world, scheme, 0)
-    const readers = await Promise.all(Array.from({ length: READERS }, () => arrive(t, world, scheme)))
+    for (let round = 0; round < 3; round++)
+      await Promise.all(Array.from({ length: 8 }, () => download(harness, scheme)))
+    const aloneSpeed = await measureSpeed(harness, scheme, 0)
+    const readers = await Promise.all(
+      Array.from({ length: READERS }, () => connectReader(t, harness, scheme)),
+    )
     const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
 
-    for (const reader of readers) reader.write(requestHead(world, '/'))
+    for (const reader of readers) reader.write(requestHead(harness, '/'))
     // The kernel takes megabytes for each of them, and while it does they are not stalled but share the link.
-    await standsStill(pids.agent)
+    await waitUntilIdle(pids.agent)
     for (const side of ['server', 'agent'] as const) {
-      const grown = (await residentMiB(pids[side])) - before[side]
-      t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${grown.toFixed(1)} MiB more`)
+      const growthMiB = (await residentMiB(pids[side])) - before[side]
+      t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${growthMiB.toFixed(1)} MiB more`)
       const limit = max + (side === 'agent' ? inspected : 0)
-      assert.ok(grown <= limit, `${side} grew by ${grown} MiB`)
+      assert.ok(growthMiB <= limit, `${side} grew by ${growthMiB} MiB`)
     }
-    const beside = await speed(world, scheme, alone / 2)
-    t.diagnostic(`neighbour: ${alone.toFixed(0)} MB/s alone, ${beside.toFixed(0)} MB/s beside them`)
+    const contendedSpeed = await measureSpeed(harness, scheme, aloneSpeed / 2)
+    t.diagnostic(
+      `neighbour: ${aloneSpeed.toFixed(0)} MB/s alone, ${contendedSpeed.toFixed(0)} MB/s beside them`,
+    )
     // Generous, because other work on the machine changes between the two; a blocked neighbour would never finish.
-    assert.ok(beside > alone / 3, `${beside} MB/s instead of ${alone} MB/s`)
+    assert.ok(contendedSpeed > aloneSpeed / 3, `${contendedSpeed} MB/s instead of ${aloneSpeed} MB/s`)
     assert.ok(readers.every((reader) => !reader.destroyed))
   })
 }
 
 test('200 uploads that the local service never reads cost a fixed amount, and a neighbour keeps its speed', async (t) => {
-  const world = await startWorld(t)
+  const harness = await startWorld(t)
   const block = Buffer.alloc(256 * 1024, 'x')
   const port = await startLocal(t, (request, response) => {
     request.pause()
@@ -102,37 +106,38 @@ test('200 uploads that the local service never reads cost a fixed amount, and a 
     const offer = () => void response.write(block, (error) => error ?? offer())
     offer()
   })
-  const agent = world.startAgent(['http', String(port), `--url=http://${HOST}`, '--inspect=false'])
+  const agent = harness.startAgent(['http', String(port), `--url=http://${HOST}`, '--inspect=false'])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  const pids = { server: world.server.child.pid!, agent: agent.child.pid! }
-  for (let warm = 0; warm < 3; warm++) await Promise.all(Array.from({ length: 8 }, () => download(world)))
+  const pids = { server: harness.server.child.pid!, agent: agent.child.pid! }
+  for (let round = 0; round < 3; round++)
+    await Promise.all(Array.from({ length: 8 }, () => download(harness)))
   const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
 
-  const uploads = await Promise.all(Array.from({ length: READERS }, () => upload(t, world, block)))
-  await standsStill(pids.agent)
+  const uploads = await Promise.all(Array.from({ length: READERS }, () => upload(t, harness, block)))
+  await waitUntilIdle(pids.agent)
   for (const side of ['server', 'agent'] as const) {
-    const grown = (await residentMiB(pids[side])) - before[side]
-    t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${grown.toFixed(1)} MiB more`)
-    assert.ok(grown <= MAX_UPLOAD_MIB, `${side} grew by ${grown} MiB`)
+    const growthMiB = (await residentMiB(pids[side])) - before[side]
+    t.diagnostic(`${side}: ${before[side].toFixed(0)} MiB, and ${growthMiB.toFixed(1)} MiB more`)
+    assert.ok(growthMiB <= MAX_UPLOAD_MIB, `${side} grew by ${growthMiB} MiB`)
   }
 
-  assert.ok((await download(world)) > 0)
-  assert.ok(uploads.every((visitor) => !visitor.destroyed))
+  assert.ok((await download(harness)) > 0)
+  assert.ok(uploads.every((client) => !client.destroyed))
 })
 
-function requestHead(world: World, path: string): string {
-  return `GET ${path} HTTP/1.1\r\nHost: ${HOST}:${world.httpPort}\r\n\r\n`
+function requestHead(harness: Harness, path: string): string {
+  return `GET ${path} HTTP/1.1\r\nHost: ${HOST}:${harness.httpPort}\r\n\r\n`
 }
 
-function dial(world: World, scheme: string): Socket {
-  if (scheme === 'http') return connect(world.httpPort, '127.0.0.1')
-  const port = Number(new URL(world.credentials.https_url).port)
+function dial(harness: Harness, scheme: string): Socket {
+  if (scheme === 'http') return connect(harness.httpPort, '127.0.0.1')
+  const port = Number(new URL(harness.credentials.https_url).port)
   return connectTls({ port, host: '127.0.0.1', servername: HOST, rejectUnauthorized: false })
 }
 
 /** A visitor who will never read. */
-async function arrive(t: TestContext, world: World, scheme: string): Promise<Socket> {
-  const socket = dial(world, scheme)
+async function connectReader(t: TestContext, harness: Harness, scheme: string): Promise<Socket> {
+  const socket = dial(harness, scheme)
   socket.pause()
   socket.on('error', () => {})
   t.after(() => socket.destroy())
@@ -141,55 +146,56 @@ async function arrive(t: TestContext, world: World, scheme: string): Promise<Soc
 }
 
 /** A visitor who sends as much as is taken, up to what is offered to readers. */
-async function upload(t: TestContext, world: World, block: Buffer): Promise<Socket> {
-  const socket = connect(world.httpPort, '127.0.0.1')
+async function upload(t: TestContext, harness: Harness, block: Buffer): Promise<Socket> {
+  const socket = connect(harness.httpPort, '127.0.0.1')
   socket.on('error', () => {})
   t.after(() => socket.destroy())
   await once(socket, 'connect')
-  socket.write(`POST / HTTP/1.1\r\nHost: ${HOST}:${world.httpPort}\r\nContent-Length: ${2 ** 40}\r\n\r\n`)
-  let left = OFFERED_BYTES
+  socket.write(`POST / HTTP/1.1\r\nHost: ${HOST}:${harness.httpPort}\r\nContent-Length: ${2 ** 40}\r\n\r\n`)
+  let remaining = OFFERED_BYTES
   const offer = () => {
-    left -= block.length
-    if (left >= 0) socket.write(block, (error) => error ?? offer())
+    remaining -= block.length
+    if (remaining >= 0) socket.write(block, (error) => error ?? offer())
   }
   offer()
   return socket
 }
 
 /** Reads a fixed number of bytes; the speed in MB/s. */
-async function download(world: World, scheme = 'http'): Promise<number> {
-  const socket = dial(world, scheme)
+async function download(harness: Harness, scheme = 'http'): Promise<number> {
+  const socket = dial(harness, scheme)
   const start = performance.now()
-  let left = NEIGHBOUR_BYTES
-  socket.write(requestHead(world, '/neighbour'))
-  for await (const piece of socket) {
-    left -= piece.length
-    if (left <= 0) break
+  let remaining = NEIGHBOUR_BYTES
+  socket.write(requestHead(harness, '/neighbour'))
+  for await (const chunk of socket) {
+    remaining -= chunk.length
+    if (remaining <= 0) break
   }
-  assert.ok(left <= 0, 'the download ended early')
+  assert.ok(remaining <= 0, 'the download ended early')
   return NEIGHBOUR_BYTES / 1000 / (performance.now() - start)
 }
 
 /** The best of three, of more when none is enough: the machine may be busy with something else. */
-async function speed(world: World, scheme: string, enough: number): Promise<number> {
+async function measureSpeed(harness: Harness, scheme: string, targetSpeed: number): Promise<number> {
   let best = 0
-  for (let tries = 0; tries < 3 || (best < enough && tries < 10); tries++)
-    best = Math.max(best, await download(world, scheme))
+  for (let attempt = 0; attempt < 3 || (best < targetSpeed && attempt < 10); attempt++)
+    best = Math.max(best, await download(harness, scheme))
   return best
 }
 
 /** Waits until a process has written next to nothing for half a second. */
-async function standsStill(pid: number): Promise<void> {
-  const written = async () => Number(/wchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])
-  let last = await written()
-  let since = performance.now()
-  const still = async () => {
-    const now = await written()
-    if (now - last > 64 * 1024) {
-      last = now
-      since = performance.now()
+async function waitUntilIdle(pid: number): Promise<void> {
+  const countWrittenBytes = async () =>
+    Number(/wchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])
+  let lastBytes = await countWrittenBytes()
+  let idleSince = performance.now()
+  const isIdle = async () => {
+    const bytes = await countWrittenBytes()
+    if (bytes - lastBytes > 64 * 1024) {
+      lastBytes = bytes
+      idleSince = performance.now()
     }
-    return performance.now() - since > 500
+    return performance.now() - idleSince > 500
   }
-  await until(still, 'the readers are stalled', 60_000)
+  await until(isIdle, 'the readers are stalled', 60_000)
 }

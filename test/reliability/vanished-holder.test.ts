@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
-import { makeIdentity, startSsh, urlShownBy, withoutOpenSsh } from '../ssh/openssh.ts'
+import { createIdentity, openSshSkipReason, readUrl, startSsh } from '../ssh/openssh.ts'
 import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { startRelay } from './relay.ts'
 
 const HOST = 'mine.adit.localhost'
-const URL = `http://${HOST}`
+const ENDPOINT_URL = `http://${HOST}`
 
 /** An agent with the name, on a cable that can go dead. */
 async function startHolder(t: TestContext, node: TestPlatform) {
@@ -18,7 +18,7 @@ async function startHolder(t: TestContext, node: TestPlatform) {
   const port = await startLocal(t, (_request, response) => response.end('former'))
   const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { credentials })
-  await agent.forward({ addr: port, url: URL })
+  await agent.forward({ addr: port, url: ENDPOINT_URL })
   assert.equal((await visit(node, HOST)).body, 'former')
   return relay
 }
@@ -34,10 +34,10 @@ test('the name of an agent whose machine has vanished is handed over to the same
   const node = await startPlatform(t)
   const relay = await startHolder(t, node)
   const port = await startLocal(t, (_request, response) => response.end('new'))
-  const next = await startAgent(t, node)
+  const successor = await startAgent(t, node)
   relay.freeze()
 
-  await next.forward({ addr: port, url: URL })
+  await successor.forward({ addr: port, url: ENDPOINT_URL })
 
   assert.equal((await visit(node, HOST)).body, 'new')
   const { tunnel_sessions } = (await node.call('GET', '/tunnel_sessions')).body
@@ -50,10 +50,10 @@ test('the name is handed over to an agent at another node too', async (t) => {
   await until(async () => (await visit(second, HOST)).body === 'former')
   const port = await startLocal(t, (_request, response) => response.end('new'))
   const credentials = { ...second.credentials, authtoken: first.credentials.authtoken }
-  const next = await startAgent(t, { credentials })
+  const successor = await startAgent(t, { credentials })
   relay.freeze()
 
-  await next.forward({ addr: port, url: URL })
+  await successor.forward({ addr: port, url: ENDPOINT_URL })
 
   assert.equal((await visit(second, HOST)).body, 'new')
   await until(async () => (await visit(first, HOST)).body === 'new')
@@ -66,8 +66,8 @@ test('a holder that answers keeps its name, at the same node and at another', as
 
   for (const node of [first, second]) {
     const credentials = { ...node.credentials, authtoken: first.credentials.authtoken }
-    const next = await startAgent(t, { credentials })
-    await assert.rejects(next.forward({ addr: 80, url: URL }), /already online/)
+    const successor = await startAgent(t, { credentials })
+    await assert.rejects(successor.forward({ addr: 80, url: ENDPOINT_URL }), /already online/)
   }
 
   assert.equal((await visit(second, HOST)).body, 'former')
@@ -82,9 +82,9 @@ test('the official SDK answers and keeps its name', async (t) => {
   const session = await builder.connect()
   t.after(() => session.close())
   await session.httpEndpoint().scheme('http').domain(HOST).listenAndForward(`http://127.0.0.1:${port}`)
-  const next = await startAgent(t, node)
+  const successor = await startAgent(t, node)
 
-  await assert.rejects(next.forward({ addr: 80, url: URL }), /already online/)
+  await assert.rejects(successor.forward({ addr: 80, url: ENDPOINT_URL }), /already online/)
 
   assert.equal((await visit(node, HOST)).body, 'sdk')
 })
@@ -93,10 +93,10 @@ test('another credential does not get the name of a silent session', async (t) =
   const node = await startPlatform(t)
   const relay = await startHolder(t, node)
   const { token } = await node.call.create('/credentials', {})
-  const next = await startAgent(t, node, token)
+  const successor = await startAgent(t, node, token)
   relay.freeze()
 
-  await assert.rejects(next.forward({ addr: 80, url: URL }), /already online/)
+  await assert.rejects(successor.forward({ addr: 80, url: ENDPOINT_URL }), /already online/)
 })
 
 test('the command line takes over from an agent whose machine has vanished', async (t) => {
@@ -105,7 +105,7 @@ test('the command line takes over from an agent whose machine has vanished', asy
   const port = await startLocal(t, (_request, response) => response.end('new'))
   relay.freeze()
 
-  const program = startProgram(t, ['http', String(port), `--url=${URL}`, '--web-addr=false'], {
+  const program = startProgram(t, ['http', String(port), `--url=${ENDPOINT_URL}`, '--web-addr=false'], {
     env: cleanEnv(makeHome(t), {
       ADIT_CONNECT_URL: node.credentials.agent_addr,
       ADIT_CONNECT_CAS: node.credentials.ca_file,
@@ -118,20 +118,20 @@ test('the command line takes over from an agent whose machine has vanished', asy
 })
 
 test('an SSH client takes over from one whose machine has vanished, and not from one that answers', {
-  skip: withoutOpenSsh,
+  skip: openSshSkipReason,
 }, async (t) => {
   const node = await startPlatform(t)
-  const identity = await makeIdentity(t, node)
+  const identity = await createIdentity(t, node)
   const relay = await startRelay(t, portOf(node.credentials.ssh_addr))
   const credentials = { ...node.credentials, ssh_addr: `127.0.0.1:${relay.port}` }
-  await urlShownBy(startSsh(t, { ...node, credentials }, identity, ['-R', 'mine:80:127.0.0.1:9']))
-  const next = () => startSsh(t, node, identity, ['-R', 'mine:80:127.0.0.1:9'], ['http'])
-  await next().says(/was refused: .*already online/)
+  await readUrl(startSsh(t, { ...node, credentials }, identity, ['-R', 'mine:80:127.0.0.1:9']))
+  const successor = () => startSsh(t, node, identity, ['-R', 'mine:80:127.0.0.1:9'], ['http'])
+  await successor().waitForOutput(/was refused: .*already online/)
 
   relay.freeze()
 
   assert.equal(
-    await urlShownBy(next()),
+    await readUrl(successor()),
     `http://mine.adit.localhost:${new globalThis.URL(node.credentials.http_url).port}`,
   )
 })

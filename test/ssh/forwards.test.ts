@@ -9,26 +9,26 @@ import { eventually } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestCa } from '../support/test-ca.ts'
 import {
-  makeIdentity,
+  createIdentity,
+  openSshSkipReason,
+  readUrl,
   type SshClient,
   startHttp,
   startSsh,
   startTcp,
-  urlShownBy,
-  withoutOpenSsh,
 } from './openssh.ts'
 
-const skip = withoutOpenSsh
+const skip = openSshSkipReason
 
 /** Bytes carried each way by the test of bulk. */
-const BULK = 100 * 1024 * 1024
+const BULK_BYTES = 100 * 1024 * 1024
 
 /** A prime, so that no two packets carry the same bytes. */
-const BLOCK = 1_048_573
+const BLOCK_BYTES = 1_048_573
 
-async function online(t: TestContext) {
+async function startWithIdentity(t: TestContext) {
   const platform = await startPlatform(t)
-  return { platform, identity: await makeIdentity(t, platform) }
+  return { platform, identity: await createIdentity(t, platform) }
 }
 
 function dial(url: string): Promise<Socket> {
@@ -38,20 +38,20 @@ function dial(url: string): Promise<Socket> {
 }
 
 test('-R 80 gives an HTTP address with a random name and shows its requests', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const port = await startHttp(t, (request, response) => response.end(`hello ${request.url}`))
 
   const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`])
-  const url = await urlShownBy(client)
+  const url = await readUrl(client)
   const response = await platform.fetch(`${url}/a?b=1`)
 
   assert.match(url, /^http:\/\/[a-z0-9-]+\.adit\.localhost:\d+$/)
   assert.equal(await response.text(), 'hello /a?b=1')
-  await client.says(/GET \/a\?b=1 {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
+  await client.waitForOutput(/GET \/a\?b=1 {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
 })
 
 test('-R name:80 and -R name.domain:443 give those names, several in one connection', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const port = await startHttp(t, (request, response) => response.end(String(request.headers.host)))
 
   const client = startSsh(t, platform, identity, [
@@ -59,7 +59,7 @@ test('-R name:80 and -R name.domain:443 give those names, several in one connect
     ...['-R', `store.adit.localhost:443:127.0.0.1:${port}`],
     ...['-R', `443:127.0.0.1:${port}`],
   ])
-  await client.says(/(:\/\/.*){3}/s)
+  await client.waitForOutput(/(:\/\/.*){3}/s)
   const urls = client
     .output()
     .match(/https?:\/\/\S+/g)!
@@ -75,135 +75,137 @@ test('-R name:80 and -R name.domain:443 give those names, several in one connect
 })
 
 test('-R 0 gives any TCP port and carries bulk both ways, byte for byte', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
-  const down = createHash('sha256')
-  const up = createHash('sha256')
-  const block = randomBytes(BLOCK)
-  let uploaded = ''
+  const { platform, identity } = await startWithIdentity(t)
+  const downloadHash = createHash('sha256')
+  const uploadHash = createHash('sha256')
+  const block = randomBytes(BLOCK_BYTES)
+  let uploadDigest = ''
   const port = await startTcp(t, (socket) => {
-    void send(socket, block, BULK, down)
-    socket.on('data', (chunk) => up.update(chunk))
+    void send(socket, block, BULK_BYTES, downloadHash)
+    socket.on('data', (chunk) => uploadHash.update(chunk))
     socket.on('end', () => {
-      uploaded = up.digest('hex')
+      uploadDigest = uploadHash.digest('hex')
     })
   })
 
   // With new keys every few megabytes, so that nothing is lost between the old ones and the new.
   const flags = ['-o', 'RekeyLimit=5M', '-R', `0:127.0.0.1:${port}`]
   const client = startSsh(t, platform, identity, flags, ['tcp', String(port)])
-  const url = await urlShownBy(client, 'tcp')
-  const visitor = await dial(url)
-  const received = createHash('sha256')
-  const sent = createHash('sha256')
-  visitor.on('data', (chunk) => received.update(chunk))
-  await Promise.all([send(visitor, block, BULK, sent), once(visitor, 'end')])
-  await once(visitor, 'close')
+  const url = await readUrl(client, 'tcp')
+  const connection = await dial(url)
+  const receivedHash = createHash('sha256')
+  const sentHash = createHash('sha256')
+  connection.on('data', (chunk) => receivedHash.update(chunk))
+  await Promise.all([send(connection, block, BULK_BYTES, sentHash), once(connection, 'end')])
+  await once(connection, 'close')
 
-  assert.equal(received.digest('hex'), down.digest('hex'))
-  assert.equal(uploaded, sent.digest('hex'))
+  assert.equal(receivedHash.digest('hex'), downloadHash.digest('hex'))
+  assert.equal(uploadDigest, sentHash.digest('hex'))
 })
 
 test('half-close passes: the answer to a finished question arrives whole', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const port = await startTcp(t, (socket) => {
-    const question: Buffer[] = []
-    socket.on('data', (chunk: Buffer) => question.push(chunk))
-    socket.on('end', () => socket.end(`${Buffer.concat(question)}, and the answer ${'!'.repeat(300_000)}`))
+    const requestChunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => requestChunks.push(chunk))
+    socket.on('end', () =>
+      socket.end(`${Buffer.concat(requestChunks)}, and the answer ${'!'.repeat(300_000)}`),
+    )
   })
   const client = startSsh(t, platform, identity, ['-R', `0:127.0.0.1:${port}`])
-  const visitor = await dial(await urlShownBy(client, 'tcp'))
+  const connection = await dial(await readUrl(client, 'tcp'))
 
-  visitor.end('a question')
-  const answer: Buffer[] = []
-  visitor.on('data', (chunk: Buffer) => answer.push(chunk))
-  await once(visitor, 'end')
+  connection.end('a question')
+  const responseChunks: Buffer[] = []
+  connection.on('data', (chunk: Buffer) => responseChunks.push(chunk))
+  await once(connection, 'end')
 
-  assert.equal(Buffer.concat(answer).toString(), `a question, and the answer ${'!'.repeat(300_000)}`)
+  assert.equal(Buffer.concat(responseChunks).toString(), `a question, and the answer ${'!'.repeat(300_000)}`)
 })
 
 test('visitors that read nothing, and services that take nothing, hold up nobody else', {
   skip,
 }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const block = randomBytes(64 * 1024)
-  const endless = await startTcp(t, (socket) => {
-    const more = () => {
+  const endlessPort = await startTcp(t, (socket) => {
+    const fill = () => {
       while (socket.write(block));
     }
-    socket.on('drain', more)
-    more()
+    socket.on('drain', fill)
+    fill()
   })
-  const deaf = await startTcp(t, (socket) => socket.pause())
+  const stalledPort = await startTcp(t, (socket) => socket.pause())
   const client = startSsh(t, platform, identity, [
-    ...['-R', `0:127.0.0.1:${endless}`, '-R', `0:127.0.0.1:${deaf}`],
+    ...['-R', `0:127.0.0.1:${endlessPort}`, '-R', `0:127.0.0.1:${stalledPort}`],
   ])
-  await client.says(/(:\/\/.*){2}/s)
+  await client.waitForOutput(/(:\/\/.*){2}/s)
   const [first = '', second = ''] = client.output().match(/tcp:\/\/\S+/g)!
-  const stalled = await Promise.all(Array.from({ length: 20 }, () => dial(first)))
-  const shouting = await Promise.all(Array.from({ length: 20 }, () => dial(second)))
-  const shout = (socket: Socket) => {
+  const stalledReaders = await Promise.all(Array.from({ length: 20 }, () => dial(first)))
+  const writers = await Promise.all(Array.from({ length: 20 }, () => dial(second)))
+  const fill = (socket: Socket) => {
     while (socket.write(block));
   }
-  for (const socket of shouting) {
-    socket.on('drain', () => shout(socket))
-    shout(socket)
+  for (const socket of writers) {
+    socket.on('drain', () => fill(socket))
+    fill(socket)
   }
 
-  const visitor = await dial(first)
-  let received = 0
-  for await (const chunk of visitor) {
-    received += (chunk as Buffer).length
-    if (received > 8 * 1024 * 1024) break
+  const connection = await dial(first)
+  let receivedBytes = 0
+  for await (const chunk of connection) {
+    receivedBytes += (chunk as Buffer).length
+    if (receivedBytes > 8 * 1024 * 1024) break
   }
-  const held = () => shouting.every((socket) => socket.writableNeedDrain)
-  await eventually(held, 'those that shout are made to wait', 10_000)
-  for (const socket of [...stalled, ...shouting]) socket.destroy()
+  const areBlocked = () => writers.every((socket) => socket.writableNeedDrain)
+  await eventually(areBlocked, 'those that shout are made to wait', 10_000)
+  for (const socket of [...stalledReaders, ...writers]) socket.destroy()
   // The edge would otherwise let the visitors under way finish before the platform stops.
   client.process.kill('SIGKILL')
 
-  assert.ok(received > 8 * 1024 * 1024)
+  assert.ok(receivedBytes > 8 * 1024 * 1024)
 })
 
 test('a service that is not there is an error for the visitor, not an empty answer', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const client = startSsh(t, platform, identity, ['-R', '80:127.0.0.1:1', '-R', '0:127.0.0.1:1'])
-  await client.says(/(:\/\/.*){2}/s)
+  await client.waitForOutput(/(:\/\/.*){2}/s)
   const [http = '', tcp = ''] = client
     .output()
     .match(/(http|tcp):\/\/\S+/g)!
     .sort()
 
   const response = await platform.fetch(http)
-  const visitor = await dial(tcp)
-  const ended = await Promise.race([
-    once(visitor, 'error').then(() => 'reset'),
-    once(visitor, 'end').then(() => 'clean'),
+  const connection = await dial(tcp)
+  const outcome = await Promise.race([
+    once(connection, 'error').then(() => 'reset'),
+    once(connection, 'end').then(() => 'clean'),
   ])
 
   assert.equal(response.status, 502)
-  assert.equal(ended, 'reset')
+  assert.equal(outcome, 'reset')
 })
 
 test('a reserved TCP address is given to its forward, and no other one', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const { addr } = await platform.call.create('/reserved_addrs', {})
   const port = await startTcp(t, (socket) => socket.end('reserved'))
 
   const client = startSsh(t, platform, identity, ['-R', `${addr}:127.0.0.1:${port}`])
-  const url = await urlShownBy(client, 'tcp')
-  const visitor = await dial(url)
-  const [said] = await once(visitor, 'data')
-  visitor.destroy()
+  const url = await readUrl(client, 'tcp')
+  const connection = await dial(url)
+  const [data] = await once(connection, 'data')
+  connection.destroy()
   const other = startSsh(t, platform, identity, ['-R', `20999:127.0.0.1:${port}`])
-  await other.says(/20999 was refused: .*not reserved/)
+  await other.waitForOutput(/20999 was refused: .*not reserved/)
 
   assert.equal(url, `tcp://${addr}`)
-  assert.equal(String(said), 'reserved')
-  assert.equal(await other.ended(), 1)
+  assert.equal(String(data), 'reserved')
+  assert.equal(await other.waitForExit(), 1)
 })
 
 test('the word tls passes TLS through to the service', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const ca = await createTestCa()
   const secureContext = createSecureContext(await ca.issue('vault.adit.localhost'))
   const port = await startTcp(t, (socket) => {
@@ -211,20 +213,20 @@ test('the word tls passes TLS through to the service', { skip }, async (t) => {
   })
 
   const client = startSsh(t, platform, identity, ['-R', `vault:443:127.0.0.1:${port}`], ['tls'])
-  const url = await urlShownBy(client, 'tls')
-  const visitor = connectTls({
+  const url = await readUrl(client, 'tls')
+  const connection = connectTls({
     host: '127.0.0.1',
     port: Number(new URL(url.replace('tls:', 'https:')).port),
     servername: 'vault.adit.localhost',
     ca: ca.caPem,
   })
-  const [said] = await once(visitor, 'data')
+  const [data] = await once(connection, 'data')
 
-  assert.equal(String(said), 'from the vault')
+  assert.equal(String(data), 'from the vault')
 })
 
 test('WebSockets pass', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const echo = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(echo, 'listening')
   t.after(() => echo.close())
@@ -232,20 +234,20 @@ test('WebSockets pass', { skip }, async (t) => {
   const { port: echoPort } = echo.address() as { port: number }
 
   const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${echoPort}`])
-  const url = new URL(await urlShownBy(client))
-  const visitor = new WebSocket(`ws://127.0.0.1:${url.port}/`, { headers: { host: url.host } })
-  await once(visitor, 'open')
-  visitor.send('hello')
-  const [message] = await once(visitor, 'message')
-  visitor.terminate()
+  const url = new URL(await readUrl(client))
+  const connection = new WebSocket(`ws://127.0.0.1:${url.port}/`, { headers: { host: url.host } })
+  await once(connection, 'open')
+  connection.send('hello')
+  const [message] = await once(connection, 'message')
+  connection.terminate()
 
   assert.equal(String(message), 'echo hello')
 })
 
 test('labels make a tunnel for a tunnel group, and its edge reaches the service', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const port = await startHttp(t, (_request, response) => response.end('through the edge'))
-  const group = await startGroup(platform)
+  const group = await createGroupEdge(platform)
 
   const client = startSsh(
     t,
@@ -254,41 +256,41 @@ test('labels make a tunnel for a tunnel group, and its edge reaches the service'
     ['-R', `80:127.0.0.1:${port}`],
     ['http', '--label', 'app=shop'],
   )
-  await client.says(/app=shop -> ssh/)
+  await client.waitForOutput(/app=shop -> ssh/)
   const [tunnel] = (await platform.call('GET', '/tunnels')).body.tunnels
   const response = await platform.fetch(`${group}/`)
 
   assert.deepEqual(tunnel.labels, { app: 'shop' })
   assert.equal(await response.text(), 'through the edge')
-  await client.says(/GET \/ {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
+  await client.waitForOutput(/GET \/ {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
 })
 
 test('each terminal of a tunnel group shows the requests that went to its own tunnel', {
   skip,
 }, async (t) => {
-  const { platform, identity } = await online(t)
-  const group = await startGroup(platform)
+  const { platform, identity } = await startWithIdentity(t)
+  const group = await createGroupEdge(platform)
   const clients: SshClient[] = []
   for (const name of ['one', 'two']) {
     const port = await startHttp(t, (_request, response) => response.end(name))
-    const words = ['http', '--label', 'app=shop', '--output', 'json']
-    const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`], words)
-    await client.says(/"event":"tunnel"/)
+    const command = ['http', '--label', 'app=shop', '--output', 'json']
+    const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`], command)
+    await client.waitForOutput(/"event":"tunnel"/)
     clients.push(client)
   }
 
-  const answers: string[] = []
-  for (let n = 0; n < 4; n++) answers.push(await (await platform.fetch(`${group}/${n}`)).text())
+  const bodies: string[] = []
+  for (let n = 0; n < 4; n++) bodies.push(await (await platform.fetch(`${group}/${n}`)).text())
 
-  for (const [at, name] of ['one', 'two'].entries()) {
-    const own = answers.flatMap((answer, n) => (answer === name ? [`/${n}`] : []))
-    const shown = () => events(clients[at]!.output(), 'request').map(({ path }) => path)
-    await eventually(() => shown().length >= own.length, 'the requests are shown')
-    const [tunnel] = events(clients[at]!.output(), 'tunnel')
+  for (const [index, name] of ['one', 'two'].entries()) {
+    const ownPaths = bodies.flatMap((body, n) => (body === name ? [`/${n}`] : []))
+    const listShownPaths = () => events(clients[index]!.output(), 'request').map(({ path }) => path)
+    await eventually(() => listShownPaths().length >= ownPaths.length, 'the requests are shown')
+    const [tunnel] = events(clients[index]!.output(), 'tunnel')
 
-    assert.equal(own.length, 2)
-    assert.deepEqual(shown(), own)
-    assert.ok(events(clients[at]!.output(), 'request').every(({ tunnel_id }) => tunnel_id === tunnel?.id))
+    assert.equal(ownPaths.length, 2)
+    assert.deepEqual(listShownPaths(), ownPaths)
+    assert.ok(events(clients[index]!.output(), 'request').every(({ tunnel_id }) => tunnel_id === tunnel?.id))
   }
 })
 
@@ -298,7 +300,7 @@ function events(output: string, kind: string): Record<string, string>[] {
 }
 
 /** An HTTPS edge for the tunnels with the label app=shop; its address. */
-async function startGroup(platform: TestPlatform): Promise<string> {
+async function createGroupEdge(platform: TestPlatform): Promise<string> {
   await platform.call.create('/reserved_domains', { domain: 'group.adit.localhost' })
   const backend = await platform.call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
   const edge = await platform.call.create('/edges/https', { hostports: ['group.adit.localhost:443'] })
@@ -311,21 +313,21 @@ async function startGroup(platform: TestPlatform): Promise<string> {
 }
 
 test('-N works without a terminal, and OpenSSH is told the port it was given', { skip }, async (t) => {
-  const { platform, identity } = await online(t)
+  const { platform, identity } = await startWithIdentity(t)
   const port = await startTcp(t, (socket) => socket.end('quiet'))
 
   const client = startSsh(t, platform, identity, ['-N', '-R', `0:127.0.0.1:${port}`])
-  const [, allocated] = await client.says(/Allocated port (\d+)/)
-  const visitor = await dial(`tcp://localhost:${allocated}`)
-  const [said] = await once(visitor, 'data')
-  visitor.destroy()
+  const [, allocated] = await client.waitForOutput(/Allocated port (\d+)/)
+  const connection = await dial(`tcp://localhost:${allocated}`)
+  const [data] = await once(connection, 'data')
+  connection.destroy()
 
-  assert.equal(String(said), 'quiet')
+  assert.equal(String(data), 'quiet')
 })
 
 /** Writes this many bytes with respect for back-pressure, then half-closes. */
 async function send(socket: Socket, block: Buffer, bytes: number, hash: ReturnType<typeof createHash>) {
-  for (let sent = 0; sent < bytes; sent += block.length) {
+  for (let sentBytes = 0; sentBytes < bytes; sentBytes += block.length) {
     hash.update(block)
     if (!socket.write(block)) await once(socket, 'drain')
   }

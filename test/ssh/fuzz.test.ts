@@ -4,10 +4,10 @@ import ssh2 from 'ssh2'
 import { eventually } from '../support/eventually.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createRandom, mutate, type Random, rounds } from '../support/random.ts'
-import { connectLibrary } from './openssh.ts'
+import { connectSsh2Client } from './openssh.ts'
 
 /** What a client of the library needs in order to send a packet of the test's own making. */
-interface Raw {
+interface Ssh2Internals {
   _protocol: { _cipher: { allocPacket(size: number): Buffer; encrypt(packet: Buffer): void } }
   _sock: { readonly writable: boolean; readonly readableEnded: boolean }
 }
@@ -15,85 +15,143 @@ interface Raw {
 const CONNECTIONS = 40
 const PACKETS = 50
 
-function text(value: string): Buffer {
+function encodeString(value: string): Buffer {
   const length = Buffer.alloc(4)
   length.writeUInt32BE(Buffer.byteLength(value))
   return Buffer.concat([length, Buffer.from(value)])
 }
 
-function number(value: number): Buffer {
+function encodeUint32(value: number): Buffer {
   const bytes = Buffer.alloc(4)
   bytes.writeUInt32BE(value)
   return bytes
 }
 
-const YES = Buffer.of(1)
+const TRUE = Buffer.of(1)
 
 /** One true message of each kind a client may send (RFC 4250 section 4.1), to be damaged. */
 const SEEDS = [
-  Buffer.concat([Buffer.of(1), number(11), text('bye'), text('')]),
-  Buffer.concat([Buffer.of(2), text('ignored')]),
-  Buffer.concat([Buffer.of(3), number(7)]),
-  Buffer.concat([Buffer.of(4), YES, text('debug'), text('')]),
-  Buffer.concat([Buffer.of(5), text('ssh-userauth')]),
-  Buffer.concat([Buffer.of(7), number(1), text('server-sig-algs'), text('ssh-ed25519')]),
-  Buffer.concat([Buffer.of(20), Buffer.alloc(16), ...Array.from({ length: 10 }, () => text('none'))]),
+  Buffer.concat([Buffer.of(1), encodeUint32(11), encodeString('bye'), encodeString('')]),
+  Buffer.concat([Buffer.of(2), encodeString('ignored')]),
+  Buffer.concat([Buffer.of(3), encodeUint32(7)]),
+  Buffer.concat([Buffer.of(4), TRUE, encodeString('debug'), encodeString('')]),
+  Buffer.concat([Buffer.of(5), encodeString('ssh-userauth')]),
+  Buffer.concat([
+    Buffer.of(7),
+    encodeUint32(1),
+    encodeString('server-sig-algs'),
+    encodeString('ssh-ed25519'),
+  ]),
+  Buffer.concat([Buffer.of(20), Buffer.alloc(16), ...Array.from({ length: 10 }, () => encodeString('none'))]),
   Buffer.of(21),
-  Buffer.concat([Buffer.of(30), text('x'.repeat(32))]),
-  Buffer.concat([Buffer.of(50), text('root'), text('ssh-connection'), text('none')]),
+  Buffer.concat([Buffer.of(30), encodeString('x'.repeat(32))]),
+  Buffer.concat([Buffer.of(50), encodeString('root'), encodeString('ssh-connection'), encodeString('none')]),
   Buffer.concat([
-    ...[Buffer.of(50), text('root'), text('ssh-connection'), text('publickey'), YES, text('ssh-ed25519')],
-    ...[Buffer.concat([number(51), text('ssh-ed25519'), text('k'.repeat(32))]), text('s'.repeat(83))],
+    ...[
+      Buffer.of(50),
+      encodeString('root'),
+      encodeString('ssh-connection'),
+      encodeString('publickey'),
+      TRUE,
+      encodeString('ssh-ed25519'),
+    ],
+    ...[
+      Buffer.concat([encodeUint32(51), encodeString('ssh-ed25519'), encodeString('k'.repeat(32))]),
+      encodeString('s'.repeat(83)),
+    ],
   ]),
-  Buffer.concat([Buffer.of(61), number(1), text('answer')]),
-  Buffer.concat([Buffer.of(80), text('tcpip-forward'), YES, text('fuzz'), number(80)]),
-  Buffer.concat([Buffer.of(80), text('cancel-tcpip-forward'), YES, text('fuzz'), number(80)]),
-  Buffer.concat([Buffer.of(80), text('streamlocal-forward@openssh.com'), YES, text('/x')]),
-  Buffer.concat([Buffer.of(81), number(1)]),
+  Buffer.concat([Buffer.of(61), encodeUint32(1), encodeString('answer')]),
+  Buffer.concat([Buffer.of(80), encodeString('tcpip-forward'), TRUE, encodeString('fuzz'), encodeUint32(80)]),
+  Buffer.concat([
+    Buffer.of(80),
+    encodeString('cancel-tcpip-forward'),
+    TRUE,
+    encodeString('fuzz'),
+    encodeUint32(80),
+  ]),
+  Buffer.concat([Buffer.of(80), encodeString('streamlocal-forward@openssh.com'), TRUE, encodeString('/x')]),
+  Buffer.concat([Buffer.of(81), encodeUint32(1)]),
   Buffer.of(82),
-  Buffer.concat([Buffer.of(90), text('session'), number(0), number(65536), number(32768)]),
   Buffer.concat([
-    ...[Buffer.of(90), text('direct-tcpip'), number(1), number(65536), number(32768)],
-    ...[text('127.0.0.1'), number(22), text('127.0.0.1'), number(1)],
+    Buffer.of(90),
+    encodeString('session'),
+    encodeUint32(0),
+    encodeUint32(65536),
+    encodeUint32(32768),
   ]),
-  Buffer.concat([Buffer.of(91), number(2 ** 30), number(0), number(65536), number(32768)]),
-  Buffer.concat([Buffer.of(92), number(2 ** 30), number(1), text('no'), text('')]),
-  Buffer.concat([Buffer.of(93), number(2 ** 30), number(0xffffffff)]),
-  Buffer.concat([Buffer.of(94), number(2 ** 30), text('data'.repeat(100))]),
-  Buffer.concat([Buffer.of(94), number(0), text('data')]),
-  Buffer.concat([Buffer.of(95), number(0), number(1), text('data')]),
-  Buffer.concat([Buffer.of(96), number(2 ** 30)]),
-  Buffer.concat([Buffer.of(97), number(2 ** 30)]),
-  Buffer.concat([Buffer.of(97), number(0)]),
-  Buffer.concat([Buffer.of(98), number(0), text('exec'), YES, text('http --output json')]),
+  Buffer.concat([
+    ...[
+      Buffer.of(90),
+      encodeString('direct-tcpip'),
+      encodeUint32(1),
+      encodeUint32(65536),
+      encodeUint32(32768),
+    ],
+    ...[encodeString('127.0.0.1'), encodeUint32(22), encodeString('127.0.0.1'), encodeUint32(1)],
+  ]),
+  Buffer.concat([
+    Buffer.of(91),
+    encodeUint32(2 ** 30),
+    encodeUint32(0),
+    encodeUint32(65536),
+    encodeUint32(32768),
+  ]),
+  Buffer.concat([
+    Buffer.of(92),
+    encodeUint32(2 ** 30),
+    encodeUint32(1),
+    encodeString('no'),
+    encodeString(''),
+  ]),
+  Buffer.concat([Buffer.of(93), encodeUint32(2 ** 30), encodeUint32(0xffffffff)]),
+  Buffer.concat([Buffer.of(94), encodeUint32(2 ** 30), encodeString('data'.repeat(100))]),
+  Buffer.concat([Buffer.of(94), encodeUint32(0), encodeString('data')]),
+  Buffer.concat([Buffer.of(95), encodeUint32(0), encodeUint32(1), encodeString('data')]),
+  Buffer.concat([Buffer.of(96), encodeUint32(2 ** 30)]),
+  Buffer.concat([Buffer.of(97), encodeUint32(2 ** 30)]),
+  Buffer.concat([Buffer.of(97), encodeUint32(0)]),
   Buffer.concat([
     Buffer.of(98),
-    number(0),
-    text('pty-req'),
-    YES,
-    text('xterm'),
+    encodeUint32(0),
+    encodeString('exec'),
+    TRUE,
+    encodeString('http --output json'),
+  ]),
+  Buffer.concat([
+    Buffer.of(98),
+    encodeUint32(0),
+    encodeString('pty-req'),
+    TRUE,
+    encodeString('xterm'),
     Buffer.alloc(16),
-    text('\0'),
+    encodeString('\0'),
   ]),
-  Buffer.concat([Buffer.of(98), number(0), text('shell'), YES]),
-  Buffer.concat([Buffer.of(98), number(0), text('env'), YES, text('A'), text('1')]),
+  Buffer.concat([Buffer.of(98), encodeUint32(0), encodeString('shell'), TRUE]),
   Buffer.concat([
     Buffer.of(98),
-    number(0),
-    text('x11-req'),
-    YES,
-    Buffer.of(0),
-    text('a'),
-    text('b'),
-    number(0),
+    encodeUint32(0),
+    encodeString('env'),
+    TRUE,
+    encodeString('A'),
+    encodeString('1'),
   ]),
-  Buffer.concat([Buffer.of(98), number(0), text('signal'), Buffer.of(0), text('KILL')]),
-  Buffer.concat([Buffer.of(99), number(0)]),
-  Buffer.concat([Buffer.of(100), number(0)]),
+  Buffer.concat([
+    Buffer.of(98),
+    encodeUint32(0),
+    encodeString('x11-req'),
+    TRUE,
+    Buffer.of(0),
+    encodeString('a'),
+    encodeString('b'),
+    encodeUint32(0),
+  ]),
+  Buffer.concat([Buffer.of(98), encodeUint32(0), encodeString('signal'), Buffer.of(0), encodeString('KILL')]),
+  Buffer.concat([Buffer.of(99), encodeUint32(0)]),
+  Buffer.concat([Buffer.of(100), encodeUint32(0)]),
 ]
 
 /** Sends true and damaged messages until there are enough or the server has had enough. */
-async function pester(random: Random, client: Raw): Promise<void> {
+async function sendMessages(random: Random, client: Ssh2Internals): Promise<void> {
   for (let sent = 0; sent < PACKETS && client._sock.writable && !client._sock.readableEnded; sent++) {
     const message = sent % 3 === 0 ? random.pick(SEEDS) : mutate(random, random.pick(SEEDS))
     const packet = client._protocol._cipher.allocPacket(message.length)
@@ -118,15 +176,15 @@ test('damaged messages before the login let nobody in and end nobody else', asyn
     client.on('error', () => {})
     client.on('ready', () => ready++)
     client.on('close', () => closed++)
-    const shaken = new Promise((resolve) => client.once('handshake', resolve))
+    const handshake = new Promise((resolve) => client.once('handshake', resolve))
     // From another address each time, since failures are held against theirs.
     const localAddress = `127.0.1.${round + 1}`
     client.connect({ host, port: Number(port), localAddress, username: 'x', authHandler: () => {} })
-    await shaken
+    await handshake
     client.setNoDelay(true)
-    await pester(random, client as unknown as Raw)
+    await sendMessages(random, client as unknown as Ssh2Internals)
   }
-  const bystander = await connectLibrary(t, platform)
+  const bystander = await connectSsh2Client(t, platform)
 
   assert.ok(bystander)
   assert.equal(ready, 0)
@@ -137,7 +195,7 @@ test('damaged messages of every kind end at most their own connection', async (t
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const platform = await startPlatform(t)
-  const bystander = await connectLibrary(t, platform)
+  const bystander = await connectSsh2Client(t, platform)
   bystander.on('tcp connection', (_info, accept) => {
     const channel = accept()
     channel.on('data', () =>
@@ -151,22 +209,23 @@ test('damaged messages of every kind end at most their own connection', async (t
   let closed = 0
   const clients: { destroy(): void }[] = []
   for (const _ of rounds(CONNECTIONS)) {
-    const connected = await connectLibrary(t, platform)
-    connected.setNoDelay(true).once('close', () => closed++)
-    clients.push(connected)
-    const client = connected as unknown as Raw
-    await pester(random, client)
+    const ssh2Client = await connectSsh2Client(t, platform)
+    ssh2Client.setNoDelay(true).once('close', () => closed++)
+    clients.push(ssh2Client)
+    const client = ssh2Client as unknown as Ssh2Internals
+    await sendMessages(random, client)
   }
   const url = (await platform.call('GET', '/tunnels')).body.tunnels.find(
     ({ public_url }: { public_url: string }) => public_url?.includes('bystander'),
   )?.public_url
-  const answer = await platform.fetch(url)
+  const response = await platform.fetch(url)
 
-  assert.equal(await answer.text(), 'alive')
+  assert.equal(await response.text(), 'alive')
   await eventually(() => closed > 0, 'some connections were ended for what they sent')
   for (const client of clients) client.destroy()
-  const sessions = async () => (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length
-  const until = performance.now() + 5000
-  while ((await sessions()) > 1 && performance.now() < until);
-  assert.equal(await sessions(), 1)
+  const countSessions = async () =>
+    (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length
+  const deadline = performance.now() + 5000
+  while ((await countSessions()) > 1 && performance.now() < deadline);
+  assert.equal(await countSessions(), 1)
 })

@@ -10,23 +10,23 @@ import { tempDir } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createRandom } from '../support/random.ts'
 import {
-  connectLibrary,
+  connectSsh2Client,
+  createIdentity,
   type Identity,
-  keyscan,
-  makeIdentity,
+  openSshSkipReason,
+  readUrl,
+  scanHostKeys,
   sshArgs,
   startHttp,
   startSsh,
-  urlShownBy,
-  withoutOpenSsh,
 } from './openssh.ts'
 
-const skip = withoutOpenSsh
+const skip = openSshSkipReason
 const { Client: SshClient } = ssh2
 const run = promisify(execFile)
 
 /** How a run of `ssh` ended. */
-interface Ended {
+interface SshResult {
   status: number
   output: string
 }
@@ -35,10 +35,10 @@ async function ssh(
   platform: TestPlatform,
   identity: Pick<Identity, 'keyFile'>,
   flags: readonly string[],
-  words: readonly string[] = [],
-): Promise<Ended> {
+  command: readonly string[] = [],
+): Promise<SshResult> {
   try {
-    const args = [...flags, ...sshArgs(platform, identity), ...words]
+    const args = [...flags, ...sshArgs(platform, identity), ...command]
     const { stdout, stderr } = await run('ssh', args, { timeout: 15_000 })
     return { status: 0, output: stdout + stderr }
   } catch (error) {
@@ -47,7 +47,7 @@ async function ssh(
   }
 }
 
-async function strangerKey(t: TestContext): Promise<{ keyFile: string }> {
+async function createUnknownKey(t: TestContext): Promise<{ keyFile: string }> {
   const keyFile = join(await tempDir(t), 'stranger')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
   return { keyFile }
@@ -57,10 +57,10 @@ test('forbidden requests are refused, each with its reason or by closing the cha
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const folder = await tempDir(t)
   const R80 = ['-R', '80:127.0.0.1:9']
-  const cases: [what: string, flags: string[], words: string[], expected: RegExp][] = [
+  const cases: [title: string, flags: string[], command: string[], expected: RegExp][] = [
     ['a command', [], ['ls', '-l'], /"ls" cannot be run/],
     ['a command with a forward', R80, ['id'], /"id" cannot be run/],
     ['a command behind a known word', [], ['http', ';', 'id'], /one word too many|cannot/],
@@ -93,18 +93,18 @@ test('forbidden requests are refused, each with its reason or by closing the cha
     ['the name of the platform itself', ['-R', 'idp:80:127.0.0.1:9'], ['http'], /refused: .*platform itself/],
   ]
 
-  for (const [what, flags, words, expected] of cases) {
-    const { status, output } = await ssh(platform, identity, flags, words)
+  for (const [title, flags, command, expected] of cases) {
+    const { status, output } = await ssh(platform, identity, flags, command)
 
-    assert.match(output, expected, what)
-    assert.notEqual(status, 0, what)
+    assert.match(output, expected, title)
+    assert.notEqual(status, 0, title)
   }
   assert.deepEqual((await platform.call('GET', '/tunnels')).body.tunnels, [])
 })
 
 test('local forwards, environment and agent get nothing, and the tunnel goes on', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.end('still here'))
   const folder = await tempDir(t)
   const toHost = join(folder, 'host.sock')
@@ -128,15 +128,15 @@ test('local forwards, environment and agent get nothing, and the tunnel goes on'
     ],
     ['http'],
   )
-  const url = await urlShownBy(client)
+  const url = await readUrl(client)
   for (const path of [toHost, toSocket]) {
     const socket = connect(path)
-    const heard: Buffer[] = []
-    socket.on('data', (chunk: Buffer) => heard.push(chunk))
+    const chunks: Buffer[] = []
+    socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('error', () => {})
     socket.write('GET / HTTP/1.0\r\n\r\n')
     await new Promise((resolve) => socket.once('close', resolve))
-    assert.equal(Buffer.concat(heard).length, 0)
+    assert.equal(Buffer.concat(chunks).length, 0)
   }
 
   assert.equal(await (await platform.fetch(url)).text(), 'still here')
@@ -145,22 +145,22 @@ test('local forwards, environment and agent get nothing, and the tunnel goes on'
 
 test('a client that asks in its own way is refused as well', async (t) => {
   const platform = await startPlatform(t)
-  const client = await connectLibrary(t, platform)
+  const client = await connectSsh2Client(t, platform)
 
-  const refused: Record<string, unknown> = {
-    shellWithX11: await answerOf((done) => client.shell({}, { x11: true }, done)),
-    environment: await answerOf((done) => client.exec('rm -rf /', { env: { A: '1' } }, done)),
-    subsystem: await answerOf((done) => client.subsys('sftp', done)),
-    sftp: await answerOf((done) => client.sftp(done as never)),
-    directTcp: await answerOf((done) => client.forwardOut('127.0.0.1', 1, '127.0.0.1', 22, done)),
-    directSocket: await answerOf((done) => client.openssh_forwardOutStreamLocal('/run/x', done)),
-    remoteSocket: await answerOf((done) => client.openssh_forwardInStreamLocal('/run/x', done as never)),
-    unforward: await answerOf((done) => client.unforwardIn('localhost', 80, done as never)),
+  const results: Record<string, unknown> = {
+    shellWithX11: await runRequest((done) => client.shell({}, { x11: true }, done)),
+    environment: await runRequest((done) => client.exec('rm -rf /', { env: { A: '1' } }, done)),
+    subsystem: await runRequest((done) => client.subsys('sftp', done)),
+    sftp: await runRequest((done) => client.sftp(done as never)),
+    directTcp: await runRequest((done) => client.forwardOut('127.0.0.1', 1, '127.0.0.1', 22, done)),
+    directSocket: await runRequest((done) => client.openssh_forwardOutStreamLocal('/run/x', done)),
+    remoteSocket: await runRequest((done) => client.openssh_forwardInStreamLocal('/run/x', done as never)),
+    unforward: await runRequest((done) => client.unforwardIn('localhost', 80, done as never)),
   }
 
-  for (const [what, answer] of Object.entries(refused))
-    if (what === 'environment') assert.equal(answer, 'exit 1', what)
-    else assert.ok(answer instanceof Error, `${what}: ${String(answer)}`)
+  for (const [title, result] of Object.entries(results))
+    if (title === 'environment') assert.equal(result, 'exit 1', title)
+    else assert.ok(result instanceof Error, `${title}: ${String(result)}`)
 })
 
 test('passwords, keyboards and hosts cannot log in', async (t) => {
@@ -196,7 +196,7 @@ test('the seventh attempt of a connection is not heard any more', async (t) => {
     host,
     port: Number(port),
     username: 'root',
-    authHandler: ((_left: unknown, _partial: unknown, next: (method: unknown) => void) => {
+    authHandler: ((_remaining: unknown, _partial: unknown, next: (method: unknown) => void) => {
       attempts++
       next({ type: 'password', username: 'root', password: String(attempts) })
     }) as never,
@@ -213,7 +213,7 @@ test('the algorithms offered are the strong ones, with strict key exchange', asy
   t.after(() => socket.destroy())
   socket.write('SSH-2.0-scan\r\n')
 
-  const lists = await kexLists(socket)
+  const lists = await readKexLists(socket)
 
   const all = lists.flat()
   assert.deepEqual(
@@ -231,7 +231,7 @@ test('the algorithms offered are the strong ones, with strict key exchange', asy
 
 test('OpenSSH speaks AES-GCM, and whoever knows only AES-CTR gets that', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const cases: [flags: string[], cipher: string][] = [
     [[], 'aes128-gcm@openssh.com'],
     [['-c', 'aes256-ctr,aes256-gcm@openssh.com'], 'aes256-gcm@openssh.com'],
@@ -258,11 +258,11 @@ test('keys of every supported type log in, others do not', { skip }, async (t) =
   ]
 
   for (const type of types) {
-    const identity = await makeIdentity(t, platform, { type })
+    const identity = await createIdentity(t, platform, { type })
     const { output } = await ssh(platform, identity, [])
     assert.match(output, /Nothing to forward/, type.join(' '))
   }
-  const { status, output } = await ssh(platform, await strangerKey(t), [])
+  const { status, output } = await ssh(platform, await createUnknownKey(t), [])
 
   assert.equal(status, 255)
   assert.match(output, /Permission denied \(publickey\)/)
@@ -270,7 +270,7 @@ test('keys of every supported type log in, others do not', { skip }, async (t) =
 
 test('an RSA key that signs with SHA-1 is refused', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform, { type: ['-t', 'rsa', '-b', '2048'] })
+  const identity = await createIdentity(t, platform, { type: ['-t', 'rsa', '-b', '2048'] })
 
   const { output } = await ssh(platform, identity, ['-o', 'PubkeyAcceptedAlgorithms=ssh-rsa'])
 
@@ -279,17 +279,17 @@ test('an RSA key that signs with SHA-1 is refused', { skip }, async (t) => {
 
 test('a source that keeps failing is refused before it can try again', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
-  const stranger = await strangerKey(t)
-  const from = ['-o', 'BindAddress=127.0.0.7']
+  const identity = await createIdentity(t, platform)
+  const unknownKey = await createUnknownKey(t)
+  const bindAddress = ['-o', 'BindAddress=127.0.0.7']
 
-  const failures = await Promise.all([1, 2, 3, 4].map(() => ssh(platform, stranger, from)))
-  const afterwards = await ssh(platform, identity, from)
-  const elsewhere = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.8'])
+  const failures = await Promise.all([1, 2, 3, 4].map(() => ssh(platform, unknownKey, bindAddress)))
+  const blockedResult = await ssh(platform, identity, bindAddress)
+  const otherResult = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.8'])
 
   assert.ok(failures.every(({ output }) => /Permission denied/.test(output)))
-  assert.doesNotMatch(afterwards.output, /Nothing to forward/)
-  assert.match(elsewhere.output, /Nothing to forward/)
+  assert.doesNotMatch(blockedResult.output, /Nothing to forward/)
+  assert.match(otherResult.output, /Nothing to forward/)
 })
 
 test('an eleventh connection of one source that does not log in is refused', async (t) => {
@@ -301,19 +301,19 @@ test('an eleventh connection of one source that does not log in is refused', asy
     socket.on('error', () => {})
     return socket
   }
-  const first = Array.from({ length: 10 }, () => dial('127.0.0.9'))
-  await Promise.all(first.map((socket) => once(socket, 'data')))
+  const connections = Array.from({ length: 10 }, () => dial('127.0.0.9'))
+  await Promise.all(connections.map((socket) => once(socket, 'data')))
 
   const eleventh = dial('127.0.0.9')
-  const [refused, other] = await Promise.all([once(eleventh, 'close'), once(dial('127.0.0.10'), 'data')])
+  const [closed, other] = await Promise.all([once(eleventh, 'close'), once(dial('127.0.0.10'), 'data')])
 
-  assert.ok(refused)
+  assert.ok(closed)
   assert.match(String(other[0]), /^SSH-2\.0-Adit\r\n/)
 })
 
 test("the account's IP restrictions hold for SSH clients as for agents", { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const policy = await platform.call.create('/ip_policies', {})
   await platform.call.create('/ip_policy_rules', {
     cidr: '127.0.0.5/32',
@@ -326,27 +326,27 @@ test("the account's IP restrictions hold for SSH clients as for agents", { skip 
     ip_policy_ids: [policy.id],
   })
 
-  const inside = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.5'])
-  const outside = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.6'])
+  const allowed = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.5'])
+  const denied = await ssh(platform, identity, ['-o', 'BindAddress=127.0.0.6'])
 
-  assert.match(inside.output, /Nothing to forward/)
-  assert.match(outside.output, /Permission denied/)
+  assert.match(allowed.output, /Nothing to forward/)
+  assert.match(denied.output, /Permission denied/)
 })
 
 test('an eleventh forward is refused, with its reason on the terminal', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const flags = Array.from({ length: 11 }, (_, n) => ['-R', `0:127.0.0.1:${n + 9}`]).flat()
 
   const client = startSsh(t, platform, identity, flags)
-  await client.says(/was refused: A connection may have 10 forwards/)
+  await client.waitForOutput(/was refused: A connection may have 10 forwards/)
 
   assert.equal((await platform.call('GET', '/tunnels')).body.tunnels.length, 10)
 })
 
 test('bind rules hold for each forward', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform, { acl: ['bind:good.adit.localhost', 'bind:app=web'] })
+  const identity = await createIdentity(t, platform, { acl: ['bind:good.adit.localhost', 'bind:app=web'] })
 
   const client = startSsh(t, platform, identity, [
     ...[
@@ -360,7 +360,7 @@ test('bind rules hold for each forward', { skip }, async (t) => {
       '0:127.0.0.1:9',
     ],
   ])
-  await client.says(/(was refused.*){3}/s)
+  await client.waitForOutput(/(was refused.*){3}/s)
   const labels = await ssh(platform, identity, ['-R', '80:127.0.0.1:9'], ['http', '--label', 'app=other'])
 
   assert.match(client.output(), /http:\/\/good\.adit\.localhost/)
@@ -373,10 +373,10 @@ test('malformed packets never end the process, nor anyone else', { skip }, async
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.end('alive'))
   const client = startSsh(t, platform, identity, ['-R', `80:127.0.0.1:${port}`])
-  const url = await urlShownBy(client)
+  const url = await readUrl(client)
   const [host = '', sshPort = ''] = platform.credentials.ssh_addr.split(':')
 
   for (let round = 0; round < 100; round++) {
@@ -404,22 +404,22 @@ test('malformed packets never end the process, nor anyone else', { skip }, async
 test('ssh-keyscan sees the same keys after a restart', { skip }, async (t) => {
   const dataDir = await tempDir(t)
   const first = await startPlatform(t, ['--data-dir', dataDir])
-  const before = await keyscan(first)
+  const before = await scanHostKeys(first)
   const { ssh_addr } = first.credentials
   await first.stop()
 
   const second = await startPlatform(t, ['--data-dir', dataDir, '--ssh-addr', ssh_addr])
-  const after = await keyscan(second)
+  const after = await scanHostKeys(second)
 
   assert.equal(before.length, 2)
   assert.deepEqual(after, before)
 })
 
 /** The error of a request, or how the command it started ended. */
-function answerOf(ask: (done: (error: Error | undefined, stream: ClientChannel) => void) => void) {
+function runRequest(start: (done: (error: Error | undefined, stream: ClientChannel) => void) => void) {
   return new Promise<unknown>((resolve) => {
     try {
-      ask((error, stream) => {
+      start((error, stream) => {
         if (error !== undefined && error !== null) resolve(error)
         else if (stream === undefined) resolve('accepted')
         else stream.on('exit', (status) => resolve(`exit ${status}`)).resume()
@@ -431,7 +431,7 @@ function answerOf(ask: (done: (error: Error | undefined, stream: ClientChannel) 
 }
 
 /** The name lists of the server's KEXINIT (RFC 4253 section 7.1). */
-async function kexLists(socket: ReturnType<typeof connect>): Promise<string[][]> {
+async function readKexLists(socket: ReturnType<typeof connect>): Promise<string[][]> {
   let bytes = Buffer.alloc(0)
   for await (const chunk of socket) {
     bytes = Buffer.concat([bytes, chunk as Buffer])
@@ -439,15 +439,15 @@ async function kexLists(socket: ReturnType<typeof connect>): Promise<string[][]>
     if (start < 2 || bytes.length < start + 4 || bytes.length < start + 4 + bytes.readUInt32BE(start))
       continue
     const lists: string[][] = []
-    for (let at = start + 5 + 1 + 16; lists.length < 8; ) {
-      const length = bytes.readUInt32BE(at)
+    for (let offset = start + 5 + 1 + 16; lists.length < 8; ) {
+      const length = bytes.readUInt32BE(offset)
       lists.push(
         bytes
-          .subarray(at + 4, at + 4 + length)
+          .subarray(offset + 4, offset + 4 + length)
           .toString()
           .split(','),
       )
-      at += 4 + length
+      offset += 4 + length
     }
     return lists
   }

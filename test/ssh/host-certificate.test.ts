@@ -4,9 +4,9 @@ import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { tempDir } from '../support/api.ts'
 import { startPlatform } from '../support/platform.ts'
-import { makeIdentity, startHttp, startSsh, tempFile, urlShownBy, withoutOpenSsh } from './openssh.ts'
+import { createIdentity, openSshSkipReason, readUrl, startHttp, startSsh, tempFile } from './openssh.ts'
 
-const skip = withoutOpenSsh
+const skip = openSshSkipReason
 
 for (const type of ['ed25519', 'ecdsa', 'rsa']) {
   test(`a client that trusts the ${type} authority connects without a question`, { skip }, async (t) => {
@@ -15,21 +15,21 @@ for (const type of ['ed25519', 'ecdsa', 'rsa']) {
     const authority = await first.call.create('/ssh_certificate_authorities', { private_key_type: type })
     await first.stop()
     const platform = await startPlatform(t, ['--data-dir', dataDir, '--ssh-host-ca', authority.id])
-    const identity = await makeIdentity(t, platform)
+    const identity = await createIdentity(t, platform)
     const port = await startHttp(t, (_request, response) => response.end('certified'))
-    const known = await tempFile(t, 'known_hosts', `@cert-authority * ${authority.public_key}\n`)
-    const trusting = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${known}`]
+    const knownHosts = await tempFile(t, 'known_hosts', `@cert-authority * ${authority.public_key}\n`)
+    const hostKeyFlags = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${knownHosts}`]
 
     // A new key exchange after a few bytes, so that the certificate is shown more than once.
     const client = startSsh(t, platform, identity, [
-      ...trusting,
+      ...hostKeyFlags,
       '-v',
       '-o',
       'RekeyLimit=64K',
       '-R',
       `80:127.0.0.1:${port}`,
     ])
-    const url = await urlShownBy(client)
+    const url = await readUrl(client)
     for (let n = 0; n < 5; n++)
       assert.equal(
         await (await platform.fetch(url, { method: 'POST', body: 'x'.repeat(50_000) })).text(),
@@ -48,14 +48,14 @@ test('a client that trusts another authority does not connect', { skip }, async 
   const other = await first.call.create('/ssh_certificate_authorities', {})
   await first.stop()
   const platform = await startPlatform(t, ['--data-dir', dataDir, '--ssh-host-ca', authority.id])
-  const identity = await makeIdentity(t, platform)
-  const known = await tempFile(t, 'known_hosts', `@cert-authority * ${other.public_key}\n`)
+  const identity = await createIdentity(t, platform)
+  const knownHosts = await tempFile(t, 'known_hosts', `@cert-authority * ${other.public_key}\n`)
 
   const client = startSsh(t, platform, identity, [
-    ...['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${known}`],
+    ...['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${knownHosts}`],
   ])
 
-  assert.equal(await client.ended(), 255)
+  assert.equal(await client.waitForExit(), 255)
   assert.match(client.output(), /Host key verification failed/)
 })
 

@@ -22,9 +22,9 @@ import {
 import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import type { TestPlatform } from '../support/platform.ts'
-import { startSsh, urlShownBy, withoutOpenSsh } from './openssh.ts'
+import { openSshSkipReason, readUrl, startSsh } from './openssh.ts'
 
-const skip = withoutOpenSsh
+const skip = openSshSkipReason
 const KEEPALIVE_MS = 200
 const SILENCE_MS = 500
 
@@ -67,14 +67,14 @@ async function startGateway(t: TestContext, sessions = new Admission({ total: 10
 }
 
 /** What `startSsh` needs to know of a platform. */
-function at(port: number): TestPlatform {
+function platformAt(port: number): TestPlatform {
   return { credentials: { ssh_addr: `127.0.0.1:${port}` } } as TestPlatform
 }
 
 test('a stopped client loses its name when its silence has lasted too long', { skip }, async (t) => {
   const { registry, port, keyFile } = await startGateway(t)
-  const client = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
-  await urlShownBy(client)
+  const client = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await readUrl(client)
 
   client.process.kill('SIGSTOP')
   const stoppedAt = performance.now()
@@ -85,24 +85,24 @@ test('a stopped client loses its name when its silence has lasted too long', { s
 
 test('a link that swallows everything frees the name as well', { skip }, async (t) => {
   const { registry, port, keyFile } = await startGateway(t)
-  const pairs: Socket[] = []
-  const relay = createServer((near) => {
-    const far = connect(port, '127.0.0.1')
-    pairs.push(near, far)
-    for (const socket of [near, far]) socket.on('error', () => {})
-    near.pipe(far)
-    far.pipe(near)
+  const sockets: Socket[] = []
+  const relay = createServer((client) => {
+    const upstream = connect(port, '127.0.0.1')
+    sockets.push(client, upstream)
+    for (const socket of [client, upstream]) socket.on('error', () => {})
+    client.pipe(upstream)
+    upstream.pipe(client)
   }).listen(0, '127.0.0.1')
   await once(relay, 'listening')
   t.after(() => {
-    for (const socket of pairs) socket.destroy()
+    for (const socket of sockets) socket.destroy()
     relay.close()
   })
-  const relayed = at((relay.address() as AddressInfo).port)
-  const client = startSsh(t, relayed, { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
-  await urlShownBy(client)
+  const platform = platformAt((relay.address() as AddressInfo).port)
+  const client = startSsh(t, platform, { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await readUrl(client)
 
-  for (const socket of pairs) {
+  for (const socket of sockets) {
     socket.unpipe()
     socket.pause()
   }
@@ -113,12 +113,12 @@ test('a link that swallows everything frees the name as well', { skip }, async (
 
 test('a client that answers stays, however quiet its tunnel is', { skip }, async (t) => {
   const { registry, port, keyFile } = await startGateway(t)
-  const client = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
-  await urlShownBy(client)
+  const client = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await readUrl(client)
   const [session] = registry.sessionsOf('ac_1')
-  const until = performance.now() + 3 * SILENCE_MS
+  const deadline = performance.now() + 3 * SILENCE_MS
 
-  await eventually(() => performance.now() > until, 'several silences have passed')
+  await eventually(() => performance.now() > deadline, 'several silences have passed')
 
   assert.equal(registry.sessionsOf('ac_1')[0], session)
 })
@@ -138,36 +138,36 @@ test('an account with too many sessions is refused with the reason, and gets in 
   skip,
 }, async (t) => {
   const sessions = new Admission({ total: 2 })
-  const leave = sessions.take('ac_1')
+  const release = sessions.take('ac_1')
   const { registry, gateway, port, keyFile } = await startGateway(t, sessions)
 
   // More often than a source may fail: this is no failed login.
   for (let count = 0; count < 5; count++) {
-    const refused = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
-    await refused.says(/as many sessions of agents and SSH clients[\s\S]*ERR_NGROK_108/)
-    await refused.ended()
+    const rejectedClient = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+    await rejectedClient.waitForOutput(/as many sessions of agents and SSH clients[\s\S]*ERR_NGROK_108/)
+    await rejectedClient.waitForExit()
   }
-  const before = registry.sessionsOf('ac_1').length
-  leave!()
-  const admitted = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
-  await urlShownBy(admitted)
-  const isHeld = sessions.has('ac_1')
-  admitted.process.kill('SIGKILL')
+  const sessionsBefore = registry.sessionsOf('ac_1').length
+  release!()
+  const admittedClient = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await readUrl(admittedClient)
+  const isCounted = sessions.has('ac_1')
+  admittedClient.process.kill('SIGKILL')
   await eventually(() => gateway.connections === 0, 'the client is gone')
 
-  assert.equal(before, 0)
-  assert.equal(isHeld, true)
+  assert.equal(sessionsBefore, 0)
+  assert.equal(isCounted, true)
   await eventually(() => !sessions.has('ac_1'), 'its place is free')
 })
 
 test('stopping the gateway tells clients why and ends them', { skip }, async (t) => {
   const { registry, gateway, port, keyFile } = await startGateway(t)
-  const client = startSsh(t, at(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
-  await urlShownBy(client)
+  const client = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
+  await readUrl(client)
 
   await gateway.close()
 
-  assert.equal(await client.ended(), 1)
+  assert.equal(await client.waitForExit(), 1)
   assert.match(client.output(), /The server is shutting down/)
   assert.equal(registry.find('http', 'mine.adit.test'), undefined)
 })

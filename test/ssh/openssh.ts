@@ -17,7 +17,7 @@ const run = promisify(execFile)
 const TOOLS = ['/usr/bin/ssh', '/usr/bin/ssh-keygen', '/usr/bin/ssh-keyscan']
 
 /** Why tests with OpenSSH cannot run here, or false. */
-export const withoutOpenSsh: string | false =
+export const openSshSkipReason: string | false =
   TOOLS.filter((tool) => !existsSync(tool))
     .map((tool) => `there is no ${tool} here (Debian package openssh-client)`)
     .join(', ') || false
@@ -35,13 +35,13 @@ export interface SshClient {
   /** What it has written so far, standard output and error together. */
   output(): string
   /** Resolves once the output matches. */
-  says(pattern: RegExp, deadlineMs?: number): Promise<RegExpExecArray>
+  waitForOutput(pattern: RegExp, deadlineMs?: number): Promise<RegExpExecArray>
   /** Resolves with the exit status. */
-  ended(deadlineMs?: number): Promise<number | null>
+  waitForExit(deadlineMs?: number): Promise<number | null>
 }
 
 /** Makes a key and stores it as an SSH credential. */
-export async function makeIdentity(
+export async function createIdentity(
   t: TestContext,
   platform: TestPlatform,
   options: { acl?: string[]; type?: string[] } = {},
@@ -78,52 +78,55 @@ export function startSsh(
   platform: TestPlatform,
   identity: Pick<Identity, 'keyFile'>,
   flags: readonly string[],
-  words: readonly string[] = [],
+  command: readonly string[] = [],
 ): SshClient {
-  const args = [...flags, ...sshArgs(platform, identity), ...words]
+  const args = [...flags, ...sshArgs(platform, identity), ...command]
   const child = spawn('ssh', args, { stdio: ['pipe', 'pipe', 'pipe'] })
   t.after(() => child.kill('SIGKILL'))
   let output = ''
   const exited = once(child, 'exit')
-  const heard = (chunk: Buffer) => {
+  const collect = (chunk: Buffer) => {
     output += chunk
   }
-  child.stdout.on('data', heard)
-  child.stderr.on('data', heard)
-  const deadline = <T>(what: string, wanted: Promise<T>, ms: number): Promise<T> => {
-    const late = new Promise<never>((_resolve, reject) => {
-      setTimeout(() => reject(new Error(`Not within ${ms} ms: ${what}. Output:\n${output}`)), ms).unref()
+  child.stdout.on('data', collect)
+  child.stderr.on('data', collect)
+  const withTimeout = <T>(description: string, promise: Promise<T>, ms: number): Promise<T> => {
+    const timeout = new Promise<never>((_resolve, reject) => {
+      setTimeout(
+        () => reject(new Error(`Not within ${ms} ms: ${description}. Output:\n${output}`)),
+        ms,
+      ).unref()
     })
-    return Promise.race([wanted, late])
+    return Promise.race([promise, timeout])
   }
-  const matching = (pattern: RegExp) =>
+  const waitForMatch = (pattern: RegExp) =>
     new Promise<RegExpExecArray>((resolve, reject) => {
-      const look = () => {
+      const check = () => {
         const match = pattern.exec(output)
         if (match !== null) resolve(match)
       }
-      child.stdout.on('data', look)
-      child.stderr.on('data', look)
+      child.stdout.on('data', check)
+      child.stderr.on('data', check)
       child.once('close', () => {
-        look()
+        check()
         reject(new Error(`ssh ended without saying ${pattern}. Output:\n${output}`))
       })
-      look()
+      check()
     })
   return {
     process: child,
     output: () => output,
-    says: (pattern, ms = 10_000) => deadline(`ssh says ${pattern}`, matching(pattern), ms),
-    ended: async (ms = 10_000) => {
-      const [status] = await deadline('ssh ends', exited, ms)
+    waitForOutput: (pattern, ms = 10_000) => withTimeout(`ssh says ${pattern}`, waitForMatch(pattern), ms),
+    waitForExit: async (ms = 10_000) => {
+      const [status] = await withTimeout('ssh ends', exited, ms)
       return status as number | null
     },
   }
 }
 
 /** The one line with a public address that `ssh` shows. */
-export async function urlShownBy(client: SshClient, scheme = '[a-z]+'): Promise<string> {
-  const [, url] = await client.says(new RegExp(`(${scheme}://\\S+) ->`))
+export async function readUrl(client: SshClient, scheme = '[a-z]+'): Promise<string> {
+  const [, url] = await client.waitForOutput(new RegExp(`(${scheme}://\\S+) ->`))
   assert.ok(url)
   return url
 }
@@ -140,13 +143,13 @@ export async function startHttp(t: TestContext, handler: RequestListener): Promi
 }
 
 /** A TCP service of the user's; the sockets it was given are ended with the test. */
-export async function startTcp(t: TestContext, serve: (socket: Socket) => void): Promise<number> {
+export async function startTcp(t: TestContext, handler: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
     sockets.add(socket)
     socket.on('close', () => sockets.delete(socket))
     socket.on('error', () => {})
-    serve(socket)
+    handler(socket)
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
   t.after(() => {
@@ -157,7 +160,7 @@ export async function startTcp(t: TestContext, serve: (socket: Socket) => void):
 }
 
 /** What `ssh-keyscan` sees of the gateway, sorted. */
-export async function keyscan(platform: TestPlatform): Promise<string[]> {
+export async function scanHostKeys(platform: TestPlatform): Promise<string[]> {
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   const { stdout } = await run('ssh-keyscan', ['-T', '5', '-p', port, host])
   return stdout
@@ -174,7 +177,7 @@ export async function tempFile(t: TestContext, name: string, content: string): P
 }
 
 /** A logged-in client of another make: it asks for things that OpenSSH does not ask for. */
-export async function connectLibrary(t: TestContext, platform: TestPlatform): Promise<LibraryClient> {
+export async function connectSsh2Client(t: TestContext, platform: TestPlatform): Promise<LibraryClient> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'sec1', format: 'pem' }).toString()
   const parsed = ssh2.utils.parseKey(pem)

@@ -7,32 +7,32 @@ import { type Device, makeDevice } from '../../src/sessions/ssh/testing/device.t
 import { wire } from '../../src/sessions/ssh/wire.ts'
 import { tempDir } from '../support/api.ts'
 import { startPlatform } from '../support/platform.ts'
-import { startSsh, withoutOpenSsh } from './openssh.ts'
+import { openSshSkipReason, startSsh } from './openssh.ts'
 
-const skip = withoutOpenSsh
+const skip = openSshSkipReason
 
 /** Message numbers of the agent protocol (draft-ietf-sshm-ssh-agent). */
-const [FAILURE, LIST, LISTED, SIGN, SIGNED] = [5, 11, 12, 13, 14]
+const [FAILURE_RESPONSE, LIST_REQUEST, LIST_RESPONSE, SIGN_REQUEST, SIGN_RESPONSE] = [5, 11, 12, 13, 14]
 
 /** An agent that OpenSSH can ask for signatures by this device; its socket. */
 async function startKeyAgent(t: TestContext, device: Device, touched: boolean): Promise<string> {
-  const answerTo = (message: Buffer): Buffer => {
-    if (message[0] === LIST)
-      return Buffer.concat([Buffer.of(LISTED, 0, 0, 0, 1), wire(device.publicKey, 'on a device')])
-    if (message[0] !== SIGN) return Buffer.of(FAILURE)
+  const handleMessage = (message: Buffer): Buffer => {
+    if (message[0] === LIST_REQUEST)
+      return Buffer.concat([Buffer.of(LIST_RESPONSE, 0, 0, 0, 1), wire(device.publicKey, 'on a device')])
+    if (message[0] !== SIGN_REQUEST) return Buffer.of(FAILURE_RESPONSE)
     const data = message.subarray(1 + 4 + device.publicKey.length)
-    const asked = data.subarray(4, 4 + data.readUInt32BE(0))
-    return Buffer.concat([Buffer.of(SIGNED), wire(device.sign(asked, touched))])
+    const payload = data.subarray(4, 4 + data.readUInt32BE(0))
+    return Buffer.concat([Buffer.of(SIGN_RESPONSE), wire(device.sign(payload, touched))])
   }
   const server = createServer((socket) => {
-    let held = Buffer.alloc(0)
+    let buffered = Buffer.alloc(0)
     socket.on('error', () => {})
     socket.on('data', (chunk: Buffer) => {
-      held = Buffer.concat([held, chunk])
-      while (held.length >= 4 && held.length >= 4 + held.readUInt32BE(0)) {
-        const end = 4 + held.readUInt32BE(0)
-        socket.write(wire(answerTo(held.subarray(4, end))))
-        held = held.subarray(end)
+      buffered = Buffer.concat([buffered, chunk])
+      while (buffered.length >= 4 && buffered.length >= 4 + buffered.readUInt32BE(0)) {
+        const end = 4 + buffered.readUInt32BE(0)
+        socket.write(wire(handleMessage(buffered.subarray(4, end))))
+        buffered = buffered.subarray(end)
       }
     })
   })
@@ -57,7 +57,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const)
       const socket = await startKeyAgent(t, device, touched)
       const agent = ['-o', `IdentityAgent=${socket}`, '-o', 'IdentitiesOnly=no']
       const client = startSsh(t, platform, { keyFile }, [...agent, '-R', '80:127.0.0.1:9'], ['http'])
-      return client.says(/http:\/\/\S+ ->|Permission denied/)
+      return client.waitForOutput(/http:\/\/\S+ ->|Permission denied/)
     }
 
     const [untouched] = await login(false)

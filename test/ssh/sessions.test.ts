@@ -3,15 +3,22 @@ import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
 import { startPlatform } from '../support/platform.ts'
-import { connectLibrary, makeIdentity, startHttp, startSsh, urlShownBy, withoutOpenSsh } from './openssh.ts'
+import {
+  connectSsh2Client,
+  createIdentity,
+  openSshSkipReason,
+  readUrl,
+  startHttp,
+  startSsh,
+} from './openssh.ts'
 
-const skip = withoutOpenSsh
+const skip = openSshSkipReason
 
 test('the session is listed with its transport, stoppable, and explains what it cannot do', {
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const client = startSsh(
     t,
     platform,
@@ -19,7 +26,7 @@ test('the session is listed with its transport, stoppable, and explains what it 
     ['-R', 'shop:80:127.0.0.1:9'],
     ['http', '3000', '--metadata', "'the shop'"],
   )
-  await client.says(/-> localhost:3000/)
+  await client.waitForOutput(/-> localhost:3000/)
 
   const [session] = (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions
   const [tunnel] = (await platform.call('GET', '/tunnels')).body.tunnels
@@ -35,33 +42,33 @@ test('the session is listed with its transport, stoppable, and explains what it 
   assert.match(restart.body.msg, /SSH client cannot be restarted/)
   assert.match(update.body.msg, /SSH client cannot be updated/)
   assert.equal(stop.status, 204)
-  assert.equal(await client.ended(), 1)
+  assert.equal(await client.waitForExit(), 1)
   assert.match(client.output(), /The session was stopped through the API/)
   assert.deepEqual((await platform.call('GET', '/tunnels')).body.tunnels, [])
 })
 
 test('deleting the credential ends its sessions with the reason', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const client = startSsh(t, platform, identity, ['-R', '80:127.0.0.1:9'])
-  await urlShownBy(client)
+  await readUrl(client)
 
   await platform.call('DELETE', `/ssh_credentials/${identity.credentialId}`)
 
-  assert.equal(await client.ended(5000), 1)
+  assert.equal(await client.waitForExit(5000), 1)
   assert.match(client.output(), /The credential of this session was deleted/)
 })
 
 test('the event of a session tells the client and where it connected to', { skip }, async (t) => {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
-  const told: { event_type: string; object: Record<string, string> }[] = []
+  const receivedEvents: { event_type: string; object: Record<string, string> }[] = []
   const port = await startHttp(t, (request, response) => {
     let body = ''
-    request.on('data', (piece) => {
-      body += piece
+    request.on('data', (chunk) => {
+      body += chunk
     })
     request.on('end', () => {
-      told.push(...[JSON.parse(body)].flat())
+      receivedEvents.push(...[JSON.parse(body)].flat())
       response.end()
     })
   })
@@ -74,11 +81,11 @@ test('the event of a session tells the client and where it connected to', { skip
     destination_ids: [id],
   })
 
-  const client = startSsh(t, platform, await makeIdentity(t, platform), ['-R', '80:127.0.0.1:9'])
-  await urlShownBy(client)
-  await eventually(() => told.length > 0, 'the event arrives')
+  const client = startSsh(t, platform, await createIdentity(t, platform), ['-R', '80:127.0.0.1:9'])
+  await readUrl(client)
+  await eventually(() => receivedEvents.length > 0, 'the event arrives')
 
-  const { transport, agent_ip, ingress_server_ip, ingress_hostname, user_agent } = told[0]!.object
+  const { transport, agent_ip, ingress_server_ip, ingress_hostname, user_agent } = receivedEvents[0]!.object
   assert.deepEqual(
     [transport, agent_ip, ingress_server_ip, ingress_hostname],
     ['ssh', '127.0.0.1', '127.0.0.1', ''],
@@ -88,14 +95,14 @@ test('the event of a session tells the client and where it connected to', { skip
 
 test('rules that change take tunnels offline that they no longer allow', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const client = startSsh(t, platform, identity, ['-R', 'one:80:127.0.0.1:9', '-R', 'two:80:127.0.0.1:9'])
-  await client.says(/(:\/\/.*){2}/s)
+  await client.waitForOutput(/(:\/\/.*){2}/s)
 
   await platform.call('PATCH', `/ssh_credentials/${identity.credentialId}`, {
     body: { acl: ['bind:one.adit.localhost'] },
   })
-  await client.says(
+  await client.waitForOutput(
     /two\.adit\.localhost:\d+ is offline: The credential's ACL no longer allows this tunnel/,
     5000,
   )
@@ -107,34 +114,34 @@ test('rules that change take tunnels offline that they no longer allow', { skip 
 
 test('a client that is killed frees its name at once, for everyone', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const [first, second] = [await makeIdentity(t, platform), await makeIdentity(t, platform)]
-  const killed = startSsh(t, platform, first, ['-R', 'mine:80:127.0.0.1:9'])
-  await urlShownBy(killed)
+  const [first, second] = [await createIdentity(t, platform), await createIdentity(t, platform)]
+  const killedClient = startSsh(t, platform, first, ['-R', 'mine:80:127.0.0.1:9'])
+  await readUrl(killedClient)
 
-  killed.process.kill('SIGKILL')
-  await killed.ended()
+  killedClient.process.kill('SIGKILL')
+  await killedClient.waitForExit()
 
-  const next = startSsh(t, platform, second, ['-R', 'mine:80:127.0.0.1:9'])
-  assert.match(await urlShownBy(next), /^http:\/\/mine\.adit\.localhost/)
+  const nextClient = startSsh(t, platform, second, ['-R', 'mine:80:127.0.0.1:9'])
+  assert.match(await readUrl(nextClient), /^http:\/\/mine\.adit\.localhost/)
 })
 
 test('a name in use is refused', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.end('first'))
   const first = startSsh(t, platform, identity, ['-R', `mine:80:127.0.0.1:${port}`])
-  const url = await urlShownBy(first)
+  const url = await readUrl(first)
 
   const second = startSsh(t, platform, identity, ['-R', `mine:80:127.0.0.1:${port}`])
-  await second.says(/-R mine:80 was refused: .* is already online/)
+  await second.waitForOutput(/-R mine:80 was refused: .* is already online/)
 
-  assert.equal(await second.ended(), 1)
+  assert.equal(await second.waitForExit(), 1)
   assert.equal(await (await platform.fetch(url)).text(), 'first')
 })
 
 test('JSON lines tell programs of session, tunnels, refusals and requests', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.writeHead(404).end('no'))
 
   const client = startSsh(
@@ -144,19 +151,19 @@ test('JSON lines tell programs of session, tunnels, refusals and requests', { sk
     ['-T', '-R', `shop:80:127.0.0.1:${port}`, '-R', 'idp:80:127.0.0.1:9'],
     ['http', '--output', 'json'],
   )
-  await client.says(/"event":"refused"/)
-  await client.says(/"event":"tunnel"/)
-  const told = () =>
+  await client.waitForOutput(/"event":"refused"/)
+  await client.waitForOutput(/"event":"tunnel"/)
+  const readEvents = () =>
     client
       .output()
       .split('\n')
       .filter((line) => line.startsWith('{'))
       .map((line) => JSON.parse(line))
-  const tunnel = told().find(({ event }) => event === 'tunnel')
+  const tunnel = readEvents().find(({ event }) => event === 'tunnel')
   await platform.fetch(`${tunnel.url}/x%1b[2J`)
-  await eventually(() => told().some(({ event }) => event === 'request'), 'the request is told')
+  await eventually(() => readEvents().some(({ event }) => event === 'request'), 'the request is told')
 
-  const { event, method, path, status, client_ip, tunnel_id } = told().find(
+  const { event, method, path, status, client_ip, tunnel_id } = readEvents().find(
     ({ event }) => event === 'request',
   )
   assert.deepEqual(
@@ -170,13 +177,13 @@ test('JSON lines tell programs of session, tunnels, refusals and requests', { sk
       tunnel_id: tunnel.id,
     },
   )
-  assert.match(told().find((one) => one.event === 'session').id, /^ts_/)
-  assert.match(told().find((one) => one.event === 'refused').reason, /idp\.adit\.localhost/)
+  assert.match(readEvents().find((event) => event.event === 'session').id, /^ts_/)
+  assert.match(readEvents().find((event) => event.event === 'refused').reason, /idp\.adit\.localhost/)
 })
 
 test('options of the command line act at the edge', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (request, response) =>
     response.end(`${request.headers.host} ${request.headers['x-added']}`),
   )
@@ -197,46 +204,46 @@ test('options of the command line act at the edge', { skip }, async (t) => {
       'x-added:yes',
     ],
   )
-  const url = await urlShownBy(client)
-  const stranger = await platform.fetch(url)
-  const ann = await platform.fetch(url, {
+  const url = await readUrl(client)
+  const anonymousResponse = await platform.fetch(url)
+  const authorizedResponse = await platform.fetch(url, {
     headers: { authorization: `Basic ${Buffer.from('ann:secret-word').toString('base64')}` },
   })
 
-  assert.equal(stranger.status, 401)
-  assert.equal(await ann.text(), `localhost:${port} yes`)
+  assert.equal(anonymousResponse.status, 401)
+  assert.equal(await authorizedResponse.text(), `localhost:${port} yes`)
   assert.doesNotMatch(client.output(), /secret-word/)
 })
 
 test('with a terminal, Ctrl-C ends the session', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const client = startSsh(t, platform, identity, ['-tt', '-R', '80:127.0.0.1:9'])
-  await urlShownBy(client)
+  await readUrl(client)
 
   client.process.stdin!.write('\u0003')
-  await client.ended()
+  await client.waitForExit()
 
   assert.deepEqual((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions, [])
 })
 
 test('a client whose input has ended stays', { skip }, async (t) => {
   const platform = await startPlatform(t)
-  const identity = await makeIdentity(t, platform)
+  const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.end('here'))
   const client = startSsh(t, platform, identity, ['-T', '-R', `80:127.0.0.1:${port}`])
   client.process.stdin!.end()
-  const url = await urlShownBy(client)
+  const url = await readUrl(client)
 
-  const answers = [await platform.fetch(url), await platform.fetch(url)]
+  const responses = [await platform.fetch(url), await platform.fetch(url)]
 
-  assert.deepEqual(await Promise.all(answers.map((answer) => answer.text())), ['here', 'here'])
-  await client.says(/(GET \/ {2}200.*){2}/s)
+  assert.deepEqual(await Promise.all(responses.map((response) => response.text())), ['here', 'here'])
+  await client.waitForOutput(/(GET \/ {2}200.*){2}/s)
 })
 
 test('a forward that is cancelled gives up its name, the connection stays', async (t) => {
   const platform = await startPlatform(t)
-  const client = await connectLibrary(t, platform)
+  const client = await connectSsh2Client(t, platform)
   const forward = promisify(client.forwardIn.bind(client))
   const unforward = promisify(client.unforwardIn.bind(client))
   await forward('mine', 80)

@@ -7,7 +7,7 @@ import type { ApiClient } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
-function newKey(): { pem: string; text: string } {
+function createKey(): { pem: string; text: string } {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'sec1', format: 'pem' }).toString()
   const parsed = ssh2.utils.parseKey(pem)
@@ -30,12 +30,12 @@ async function logIn(
     once(client, 'error').then(([error]) => (error as Error).message),
   ])
   client.connect({ host, port: Number(port), username, privateKey })
-  const said = await outcome.catch((error: Error) => error.message)
+  const result = await outcome.catch((error: Error) => error.message)
   client.on('error', () => {})
-  return said
+  return result
 }
 
-async function sessionsOf(call: ApiClient): Promise<string[]> {
+async function listCredentialIds(call: ApiClient): Promise<string[]> {
   const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body
   return tunnel_sessions.map(({ credential }: { credential: { id: string } }) => credential.id)
 }
@@ -43,21 +43,21 @@ async function sessionsOf(call: ApiClient): Promise<string[]> {
 test('two accounts may hold one SSH key: the user name says which is meant, otherwise the first', async (t) => {
   const platform = await startPlatform(t)
   const other = await createSecondAccount(platform)
-  const { pem, text } = newKey()
+  const { pem, text } = createKey()
   const first = await platform.call.create('/ssh_credentials', { public_key: text })
   const second = await other.call.create('/ssh_credentials', { public_key: text })
 
   assert.equal(await logIn(t, platform, 'anyone', pem), 'in')
-  assert.deepEqual(await sessionsOf(platform.call), [first.id])
-  assert.deepEqual(await sessionsOf(other.call), [])
+  assert.deepEqual(await listCredentialIds(platform.call), [first.id])
+  assert.deepEqual(await listCredentialIds(other.call), [])
 
   for (const username of [other.accountId, second.id])
     assert.equal(await logIn(t, platform, username, pem), 'in')
-  assert.deepEqual(await sessionsOf(other.call), [second.id, second.id])
-  assert.deepEqual(await sessionsOf(platform.call), [first.id])
+  assert.deepEqual(await listCredentialIds(other.call), [second.id, second.id])
+  assert.deepEqual(await listCredentialIds(platform.call), [first.id])
 
   assert.match(await logIn(t, platform, `ac_${'0'.repeat(27)}`, pem), /authentication methods failed/)
   await platform.call('DELETE', `/ssh_credentials/${first.id}`)
   assert.equal(await logIn(t, platform, 'anyone', pem), 'in')
-  assert.deepEqual(await sessionsOf(other.call), [second.id, second.id, second.id])
+  assert.deepEqual(await listCredentialIds(other.call), [second.id, second.id, second.id])
 })

@@ -6,12 +6,12 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { tempDir } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { makeIdentity, sshArgs, withoutOpenSsh } from './openssh.ts'
+import { createIdentity, openSshSkipReason, sshArgs } from './openssh.ts'
 
-const skip = withoutOpenSsh
+const skip = openSshSkipReason
 const run = promisify(execFile)
 
-async function newKey(t: TestContext): Promise<{ keyFile: string; publicKey: string }> {
+async function createKey(t: TestContext): Promise<{ keyFile: string; publicKey: string }> {
   const keyFile = join(await tempDir(t), 'id')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
   return { keyFile, publicKey: (await readFile(`${keyFile}.pub`, 'utf8')).trim() }
@@ -40,13 +40,13 @@ test('no SSH certificate opens the gateway: only a key that an account has store
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const { keyFile, publicKey } = await newKey(t)
+  const { keyFile, publicKey } = await createKey(t)
   const authority = await platform.call.create('/ssh_certificate_authorities', {})
   const request = { ssh_certificate_authority_id: authority.id, public_key: publicKey }
   const user = await platform.call.create('/ssh_user_certificates', { ...request, principals: ['anyone'] })
   const host = await platform.call.create('/ssh_host_certificates', { ...request, principals: ['anyone'] })
-  const own = await newKey(t)
-  execFileSync('ssh-keygen', ['-q', '-s', own.keyFile, '-I', 'self', '-n', 'anyone', `${keyFile}.pub`])
+  const selfKey = await createKey(t)
+  execFileSync('ssh-keygen', ['-q', '-s', selfKey.keyFile, '-I', 'self', '-n', 'anyone', `${keyFile}.pub`])
   const selfSigned = await readFile(`${keyFile}-cert.pub`, 'utf8')
 
   for (const certificate of [user.certificate, host.certificate, selfSigned.trim()])
@@ -61,14 +61,14 @@ test('the key of an authority does not make its certificates log in when it is s
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
-  const authority = await makeIdentity(t, platform)
-  const { keyFile } = await newKey(t)
+  const authority = await createIdentity(t, platform)
+  const { keyFile } = await createKey(t)
   execFileSync('ssh-keygen', ['-q', '-s', authority.keyFile, '-I', 'x', '-n', 'anyone', `${keyFile}.pub`])
   const certificate = (await readFile(`${keyFile}-cert.pub`, 'utf8')).trim()
 
-  const stored = await platform.call('POST', '/ssh_credentials', { body: { public_key: certificate } })
+  const response = await platform.call('POST', '/ssh_credentials', { body: { public_key: certificate } })
 
   assert.match(await logIn(t, platform, keyFile, certificate), /Permission denied/)
-  assert.equal(stored.status, 400)
-  assert.match(stored.body.msg, /certificate/)
+  assert.equal(response.status, 400)
+  assert.match(response.body.msg, /certificate/)
 })

@@ -24,16 +24,17 @@ async function startNodes(t: TestContext) {
   const flags = ['--database-url', url, '--outbound-allow', '127.0.0.1']
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
-  const stranger = await createSecondAccount(first, url)
-  const strangeAt = ({ credentials }: TestPlatform) => createClient(credentials.api_url, stranger.apiKey)
+  const otherAccount = await createSecondAccount(first, url)
+  const connectOther = ({ credentials }: TestPlatform) =>
+    createClient(credentials.api_url, otherAccount.apiKey)
   return {
     first,
     second,
-    stranger,
-    own: first.call,
-    ownAtSecond: createClient(second.credentials.api_url, first.credentials.api_key),
-    strange: strangeAt(first),
-    strangeAtSecond: strangeAt(second),
+    otherAccount,
+    ownCall: first.call,
+    ownCallAtSecond: createClient(second.credentials.api_url, first.credentials.api_key),
+    otherCall: connectOther(first),
+    otherCallAtSecond: connectOther(second),
   }
 }
 
@@ -50,21 +51,21 @@ async function startAgent(t: TestContext, { credentials }: TestPlatform, authtok
 }
 
 /** The first answer that is true; what one node knows reaches the others within seconds. */
-async function until<T>(look: () => Promise<T>): Promise<NonNullable<T>> {
+async function until<T>(condition: () => Promise<T>): Promise<NonNullable<T>> {
   const deadline = performance.now() + 30_000
   for (;;) {
-    const found = await look()
-    if (found) return found
-    assert.ok(performance.now() < deadline, `not in time: ${look}`)
+    const result = await condition()
+    if (result) return result
+    assert.ok(performance.now() < deadline, `not in time: ${condition}`)
     await delay(10)
   }
 }
 
 /** A webhook receiver; the accounts of the events that came. */
 async function startSink(t: TestContext): Promise<{ url: string; accounts: () => string[] }> {
-  const told: { account_id: string }[] = []
+  const events: { account_id: string }[] = []
   const server = createServer(async (request, response) => {
-    told.push(...([await json(request)].flat() as typeof told))
+    events.push(...([await json(request)].flat() as typeof events))
     response.end()
   }).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -73,7 +74,7 @@ async function startSink(t: TestContext): Promise<{ url: string; accounts: () =>
     server.close()
   })
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/`
-  return { url, accounts: () => told.map(({ account_id }) => account_id) }
+  return { url, accounts: () => events.map(({ account_id }) => account_id) }
 }
 
 /** Subscribes an account to everything there is. */
@@ -85,77 +86,78 @@ async function subscribe(call: ApiClient, url: string): Promise<void> {
 }
 
 test('an account finds nothing of another on any route of any node of a cluster', async (t) => {
-  const { first, own, ownAtSecond, strange, strangeAtSecond } = await startNodes(t)
+  const { first, ownCall, ownCallAtSecond, otherCall, otherCallAtSecond } = await startNodes(t)
   const service = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
   await once(service, 'listening')
   t.after(() => service.close())
   await startAgent(t, first, first.credentials.authtoken, (service.address() as AddressInfo).port)
-  const online = (kind: string) =>
-    until(async () => (await ownAtSecond('GET', `/${kind}`)).body[kind][0]?.id as string | undefined)
-  const places = new Places(own, {
-    session: await online('tunnel_sessions'),
-    tunnel: await online('tunnels'),
-    endpoint: await online('endpoints'),
+  const readOnlineId = (kind: string) =>
+    until(async () => (await ownCallAtSecond('GET', `/${kind}`)).body[kind][0]?.id as string | undefined)
+  const pathParameters = new Places(ownCall, {
+    session: await readOnlineId('tunnel_sessions'),
+    tunnel: await readOnlineId('tunnels'),
+    endpoint: await readOnlineId('endpoints'),
   })
-  let tried = 0
+  let attempts = 0
 
   for (const route of routes) {
-    const path = await places.fill(route)
-    const body = await bodyOf(route, strange)
+    const path = await pathParameters.fill(route)
+    const body = await bodyOf(route, otherCall)
     const options = body === undefined ? {} : { body }
-    for (const call of [strange, strangeAtSecond]) {
+    for (const call of [otherCall, otherCallAtSecond]) {
       if (path !== route.path) {
-        tried++
-        const answer = await call(route.method, path, options)
-        assert.equal(answer.status, 404, `${route.method} ${path}: ${JSON.stringify(answer.body)}`)
+        attempts++
+        const response = await call(route.method, path, options)
+        assert.equal(response.status, 404, `${route.method} ${path}: ${JSON.stringify(response.body)}`)
       } else if (route.method === 'GET') {
-        const [listed, seen] = [(await own('GET', path)).body, (await call('GET', path)).body]
-        const [key] = Object.keys(listed) as [string]
-        const ids = new Set(listed[key].map(({ id }: { id: string }) => id))
-        assert.ok(!seen[key].some(({ id }: { id: string }) => ids.has(id)), path)
+        const [ownList, otherList] = [(await ownCall('GET', path)).body, (await call('GET', path)).body]
+        const [key] = Object.keys(ownList) as [string]
+        const ids = new Set(ownList[key].map(({ id }: { id: string }) => id))
+        assert.ok(!otherList[key].some(({ id }: { id: string }) => ids.has(id)), path)
       }
     }
   }
-  assert.ok(tried > 200, `${tried} calls`)
+  assert.ok(attempts > 200, `${attempts} calls`)
 })
 
 test('events of an account reach its own destinations alone, from either node', async (t) => {
-  const { first, second, own, ownAtSecond, strange, strangeAtSecond, stranger } = await startNodes(t)
-  const [ours, theirs] = [await startSink(t), await startSink(t)]
-  await subscribe(own, ours.url)
-  await subscribe(strangeAtSecond, theirs.url)
+  const { first, second, ownCall, ownCallAtSecond, otherCall, otherCallAtSecond, otherAccount } =
+    await startNodes(t)
+  const [ownSink, otherSink] = [await startSink(t), await startSink(t)]
+  await subscribe(ownCall, ownSink.url)
+  await subscribe(otherCallAtSecond, otherSink.url)
   const service = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
   await once(service, 'listening')
   t.after(() => service.close())
   const { port } = service.address() as AddressInfo
 
-  for (const call of [own, ownAtSecond, strange, strangeAtSecond]) {
+  for (const call of [ownCall, ownCallAtSecond, otherCall, otherCallAtSecond]) {
     const { id } = await call.create('/ip_policies', {})
     await call('DELETE', `/ip_policies/${id}`)
   }
   await startAgent(t, first, first.credentials.authtoken, port)
-  await startAgent(t, second, stranger.authtoken, port)
-  const { account_id: ownId } = await accountOf(first)
+  await startAgent(t, second, otherAccount.authtoken, port)
+  const { account_id: ownId } = await readAccount(first)
 
-  await eventually(() => ours.accounts().length >= 6, 'our events arrive', 30_000)
-  await eventually(() => theirs.accounts().length >= 6, 'their events arrive', 30_000)
-  assert.deepEqual([...new Set(ours.accounts())], [ownId])
-  assert.deepEqual([...new Set(theirs.accounts())], [stranger.accountId])
+  await eventually(() => ownSink.accounts().length >= 6, 'our events arrive', 30_000)
+  await eventually(() => otherSink.accounts().length >= 6, 'their events arrive', 30_000)
+  assert.deepEqual([...new Set(ownSink.accounts())], [ownId])
+  assert.deepEqual([...new Set(otherSink.accounts())], [otherAccount.accountId])
 })
 
-async function accountOf({ credentials }: TestPlatform): Promise<{ account_id: string }> {
+async function readAccount({ credentials }: TestPlatform): Promise<{ account_id: string }> {
   const browser = openBrowser(credentials.api_url)
   return (await browser.signIn({ api_key: credentials.api_key })).body
 }
 
 test('what a role loses at one node it has lost at the other within seconds', async (t) => {
-  const { own, second } = await startNodes(t)
-  const user = await own.create('/users', { email: 'dev@example.com', role: 'admin' })
-  const { token } = await own.create('/api_keys', { owner_id: user.id })
+  const { ownCall, second } = await startNodes(t)
+  const user = await ownCall.create('/users', { email: 'dev@example.com', role: 'admin' })
+  const { token } = await ownCall.create('/api_keys', { owner_id: user.id })
   const call = createClient(second.credentials.api_url, token)
   assert.equal((await call('GET', '/users')).status, 200)
 
-  await own('PATCH', `/users/${user.id}`, { body: { role: 'read_only' } })
+  await ownCall('PATCH', `/users/${user.id}`, { body: { role: 'read_only' } })
 
   await until(async () => (await call('GET', '/users')).status === 403)
   assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 403)
