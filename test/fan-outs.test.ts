@@ -37,8 +37,8 @@ import { startPlatform } from './support/platform.ts'
 const HOST = 'app.adit.localhost'
 
 /**
- * Everything that tells several receivers of the same thing. Each `tell` connects the receivers with its subject and
- * makes it tell them, once each.
+ * Every fan-out to several receivers. Each entry registers the receivers and triggers one notification
+ * of each.
  */
 const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[]) => void | Promise<void>> =
   {
@@ -59,7 +59,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
 
     'listeners to sessions and tunnels': (_t, receivers) => listeners<void>(silentLog, receivers)(),
 
-    'those whose deadline is the same': (_t, receivers) => {
+    'timers with the same deadline': (_t, receivers) => {
       let now = 0
       const deadlines = new Deadlines({ now: () => now, monotonic: () => now }, 100, () => {})
       for (const receiver of receivers) deadlines.set(new (createTimerEntry(receiver))(), 1)
@@ -67,7 +67,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       deadlines.advance()
     },
 
-    'those that write at the end of a turn': async (_t, receivers) => {
+    'writers flushed together': async (_t, receivers) => {
       const turn = new Turn(() => {})
       for (const flush of receivers) turn.add({ flush })
       await new Promise(setImmediate)
@@ -79,7 +79,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       inventory.change([])
     },
 
-    'listeners to the records of certificates': (_t, receivers) => {
+    'listeners to certificate records': (_t, receivers) => {
       const inventory = new Inventory('adit.test', silentLog)
       for (const receiver of receivers) inventory.onRecords(receiver)
       inventory.reset([], 1)
@@ -105,7 +105,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       for (const stop of stops) stop()
     },
 
-    'the visitors of requests whose observer fails': async (t, receivers) => {
+    'clients of requests whose observer fails': async (t, receivers) => {
       const [first, failing, last] = receivers
       const observe = observer(() => {
         first!()
@@ -120,7 +120,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       last!()
     },
 
-    'connections that an edge checks again': async (t, receivers) => {
+    'connections that an edge revalidates': async (t, receivers) => {
       const { edge } = await startBusyEdge(t, receivers.length)
       const calls = hookMethod(t, Http1Visitor.prototype, 'recheck', receivers)
       edge.follower.change([])
@@ -133,26 +133,26 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       await Promise.all([edge.stop(), calls])
     },
 
-    'connections that an edge ends': async (t, receivers) => {
-      // A connection inside of a request outlives the drain.
+    'connections that an edge destroys': async (t, receivers) => {
+      // A connection with a request in flight outlives the drain.
       const { edge } = await startBusyEdge(t, receivers.length, 'half')
       const calls = hookMethod(t, Http1Visitor.prototype, 'destroy', receivers)
       await Promise.all([edge.stop(), calls])
     },
 
-    'idle upstreams of an edge that stops': async (t, receivers) => {
+    'idle upstream connections of a stopping edge': async (t, receivers) => {
       const { edge } = await startBusyEdge(t, receivers.length)
       const calls = hookMethod(t, Http1Upstream.prototype, 'close', receivers)
       await Promise.all([edge.stop(), calls])
     },
 
-    'SSH channels whose connection is lost': (_t, receivers) => {
+    'SSH channels of a lost connection': (_t, receivers) => {
       const { channels } = startChannels()
       for (const onClose of receivers) openChannel(channels).sink = { ...silentSink, onClose }
       channels.close(new Error('The connection is gone.'))
     },
 
-    'SSH channels that wait for room': (_t, receivers) => {
+    'SSH channels that wait for drain': (_t, receivers) => {
       const { channels, socket } = startChannels()
       for (const receiver of receivers) {
         const channel = openChannel(channels)
@@ -168,43 +168,43 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       const shells: ClientChannel[] = []
       for (const _ of receivers)
         shells.push(await new Promise((resolve) => client.shell(false, (_error, shell) => resolve(shell))))
-      // The library's channels of both sides are of one class; only those of a server have an exit status to send.
+      // ssh2 has one channel class for both sides; only server channels send an exit status.
       const calls = hookMethod(t, Object.getPrototypeOf(shells[0]), 'exit', receivers)
       const [{ id }] = (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions
       await platform.call('POST', `/tunnel_sessions/${id}/stop`, { body: {} })
       await calls
     },
 
-    'SSH clients that are looked after': async (t, receivers) => {
+    'periodic ticks of SSH connections': async (t, receivers) => {
       const { credentials } = await startPlatform(t)
       await openSilentConnections(t, credentials.ssh_addr, receivers.length)
       await hookMethod(t, SshConnection.prototype, 'tick', receivers)
     },
 
-    'SSH clients of a server that stops': async (t, receivers) => {
+    'SSH clients of a stopping server': async (t, receivers) => {
       const platform = await startPlatform(t)
       await openSilentConnections(t, platform.credentials.ssh_addr, receivers.length)
       const calls = hookMethod(t, SshConnection.prototype, 'end', receivers)
       await Promise.all([platform.stop(), calls])
     },
 
-    'agents of a server that stops': async (t, receivers) => {
+    'agents of a stopping server': async (t, receivers) => {
       const platform = await startPlatform(t)
       for (const _ of receivers) await startPlatformAgent(t, platform)
       const calls = hookMethod(t, AgentConnection.prototype, 'end', receivers)
       await Promise.all([platform.stop(), calls])
     },
 
-    'nodes that watch another one': async (t, receivers) => {
+    'nodes that watch a registry': async (t, receivers) => {
       const { publisher } = await startPublisher(t, receivers.length)
       const calls = hookMethod(t, MuxStream.prototype, 'write', receivers)
       publisher.onLive({ what: 'session_started', session: session('ts_1') })
-      // What the nodes write besides counts for none of them.
+      // Later writes of the nodes are not counted.
       t.mock.reset()
       await calls
     },
 
-    'nodes whose peer stops': async (t, receivers) => {
+    'links to a stopping peer': async (t, receivers) => {
       const { publisher } = await startPublisher(t, receivers.length)
       const calls = hookMethod(t, MuxSession.prototype, 'close', receivers)
       publisher.close()
@@ -248,7 +248,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
   }
 
 for (const [title, notify] of Object.entries(fanOuts)) {
-  test(`one that throws keeps none of the others from being told: ${title}`, async (t) => {
+  test(`a receiver that throws does not keep the others from being notified: ${title}`, async (t) => {
     const called: string[] = []
 
     await notify(t, [
@@ -281,7 +281,7 @@ function createTimerEntry(onDeadline: () => void) {
   }
 }
 
-/** Each object that the method is called on gets a receiver, called after it; resolves once all have been called. */
+/** Assigns a receiver to each object the method is called on and calls it afterwards; resolves once all are assigned. */
 function hookMethod<T extends object>(
   t: TestContext,
   prototype: T,
@@ -305,12 +305,12 @@ function hookMethod<T extends object>(
   return promise
 }
 
-/** An edge with this many visitors at once, whose requests were answered or have come by half. */
+/** Starts an edge with this many client connections, idle after a response or with half a request sent. */
 async function startBusyEdge(t: TestContext, clientCount: number, state: 'answered' | 'half' = 'answered') {
   const pendingResponses: (() => void)[] = []
   const upstream = await startUpstream(t, (_request, response) => {
     pendingResponses.push(() => response.end('hello'))
-    // All at the same time, so that each takes an upstream connection of its own.
+    // Answered together, so that each request needs its own upstream connection.
     if (pendingResponses.length === clientCount) for (const respond of pendingResponses) respond()
   })
   const tunnels = new TestTunnels().add(HOST, localTunnel(upstream))
@@ -323,7 +323,7 @@ async function startBusyEdge(t: TestContext, clientCount: number, state: 'answer
   return { edge }
 }
 
-/** Channels of a connection that takes everything. */
+/** Creates the channels of a connection that is never congested. */
 function startChannels() {
   const client = Object.assign(new EventEmitter(), {
     _protocol: { _handlers: {}, _kexinit: undefined, forwardedTcpip() {} },
@@ -336,7 +336,7 @@ function openChannel(channels: Channels) {
   return channels.open({ boundAddr: '', boundPort: 80, remoteAddr: '192.0.2.1', remotePort: 1 })
 }
 
-/** Opens connections that say nothing, and waits until each of them was greeted. */
+/** Opens connections that send nothing, and waits for the server's greeting on each. */
 async function openSilentConnections(t: TestContext, address: string, count: number): Promise<void> {
   for (let remaining = count; remaining > 0; remaining--) {
     const socket = connect(portOf(address), '127.0.0.1')
@@ -346,7 +346,7 @@ async function openSilentConnections(t: TestContext, address: string, count: num
   }
 }
 
-/** What a node offers, with this many others that watch it. */
+/** Starts a registry publisher with this many watching nodes. */
 async function startPublisher(t: TestContext, watchers: number) {
   const secret = Buffer.alloc(32, 7)
   const publisher = new Offers({ id: 'nd_1', silenceMs: 60_000, secret, clock: systemClock, log: silentLog })

@@ -13,7 +13,7 @@ import { acceptedCoding } from '../src/edge/modules/accepted-coding.ts'
 
 const root = join(import.meta.dirname, '..')
 
-/** What Unicode calls white space and HTTP does not, as far as it can stand in a field value. */
+/** White space in Unicode but not in HTTP; it may occur in a field value. */
 const NBSP = '\xa0'
 
 const request = (field: string) =>
@@ -21,14 +21,14 @@ const request = (field: string) =>
 const response = (field: string) => parseResponseHead(`HTTP/1.1 200 OK\r\n${field}\r\n\r\n`)
 const encodeHead = (field: string) => Buffer.from(`GET / HTTP/1.1\r\n${field}\r\n\r\n`, 'latin1')
 
-test('only SP and HTAB around a value are optional white space', () => {
+test('only SP and HTAB around a value are trimmed', () => {
   assert.equal(trimOws(' \t a b\t '), 'a b')
   assert.equal(trimOws(' \t '), '')
   for (const character of [NBSP, '\v', '\f', '\n', '\r', '\u2003', '\ufeff'])
     assert.equal(trimOws(` ${character}a${character}\t`), `${character}a${character}`)
 })
 
-test('a framing field or Host with other white space around its value is refused', () => {
+test('a framing field or Host with other white space around its value is rejected', () => {
   for (const [before, after] of [
     ['', NBSP],
     [NBSP, ''],
@@ -47,7 +47,7 @@ test('a framing field or Host with other white space around its value is refused
   }
 })
 
-test('other white space makes another word of it: options, codings, cookies, what agents look at', () => {
+test('other white space is part of the value: connection options, codings, cookies, heads in the agent', () => {
   const head = request(`Connection: close${NBSP}\r\nTE: trailers${NBSP}`)
   assert.ok(!(head instanceof Refusal))
   assert.deepEqual([head.facts.close, head.facts.trailers], [false, false])
@@ -60,9 +60,9 @@ test('other white space makes another word of it: options, codings, cookies, wha
   assert.deepEqual(headerFields(encodeHead(`X: a${NBSP}`)), [['X', `a${NBSP}`]])
 })
 
-test('whatever reads HTTP fields takes no other white space away', async () => {
+test('no code that reads HTTP fields uses String.trim', async () => {
   const violations: string[] = []
-  // XML has white space of its own, and so have settings, which are no fields.
+  // XML defines its own white space, and settings are not HTTP fields.
   const exempt = /\.test\.ts$|\/testing\/|login\/(saml|xml|oauth)|inspector\/capture-store/
   for await (const file of glob(
     [

@@ -24,7 +24,7 @@ async function readPromises(): Promise<PromiseRow[]> {
   })
 }
 
-test('every promise has one row, with tests that exist or a word on what is untested', async () => {
+test('every promise has one row, with existing tests or a note on what is untested', async () => {
   const rows = await readPromises()
 
   assert.deepEqual(
@@ -40,14 +40,14 @@ test('every promise has one row, with tests that exist or a word on what is unte
   }
 })
 
-test('every promise that code, tests or documents cite is one of them', async () => {
+test('every promise cited in code, tests or documents exists', async () => {
   const numbers = new Set((await readPromises()).map(({ number }) => number))
   let cited = 0
   for await (const file of glob(['{src,test,bench,scripts}/**/*.{ts,tsx}', '*.md', 'docs/*.md'], {
     cwd: root,
   })) {
     const text = await readFile(join(root, file), 'utf8')
-    // Cited in brackets or with a colon; other letters with numbers are names of their own.
+    // Cited in parentheses or with a colon; other uses of P and a number are unrelated.
     for (const [, list] of text.matchAll(/\((P\d+(?:(?:, |-| and )P\d+)*)\)|\bP\d+:/g))
       for (const [, number] of (list ?? '').matchAll(/P(\d+)/g)) {
         cited += 1

@@ -4,20 +4,20 @@ import { join } from 'node:path'
 import { before, test } from 'node:test'
 import { parseSync } from 'vite'
 
-// In this process, so that it needs no program for the platform it runs on. Read when the package is loaded.
+// The pure backend runs in this process and needs no native binary. The variable is read when the package is loaded.
 process.env.RECHECK_BACKEND = 'pure'
 const { checkSync } = await import('recheck')
 
 const root = join(import.meta.dirname, '..')
 
-/** Expressions whose time may grow faster than their text, with the reason why no outsider can make use of it. */
+/** Expressions with superlinear time, with the reason why no outsider controls their input. */
 const EXEMPT: Readonly<Record<string, string>> = {
   '/\\/+$/': 'addresses that the operator gives to the server, the command line or the agent',
   '/\\.+$/': 'a name that somebody types into a form, in their own browser',
   '/ *$/': 'one line of the configuration file of the agent',
 }
 
-/** Expressions with look-ahead, which cannot be proven; they are measured instead. */
+/** Expressions with look-ahead, which the checker cannot prove; they are measured instead. */
 const MEASURED: readonly string[] = [
   '/^::ffff:(?=\\d+\\.)/i',
   '/(?:0x[0-9a-f]+|[0-9]+(?:\\.[0-9]+)?(?:e[+-]?[0-9]+)?)u?(?![\\w])/iy',
@@ -25,7 +25,7 @@ const MEASURED: readonly string[] = [
   '/\\.(\\d+)(?=\\.|$)/g',
 ]
 
-/** Expressions that are put together at run time, with what they are made of. */
+/** Expressions built at run time, with their inputs. */
 const DYNAMIC: Readonly<Record<string, string>> = {
   'src/server/settings.ts': 'is made of constants, and looks at names in the own environment',
   'src/api/refusals.ts': 'is made of the paths of the API: [^/]+ between slashes, from start to end',
@@ -41,7 +41,7 @@ interface Node {
   readonly value?: unknown
 }
 
-/** Every expression, as a literal, with the files it is in. */
+/** Every expression as a literal, with the files that contain it. */
 const expressions = new Map<string, Set<string>>()
 const dynamicFiles = new Set<string>()
 
@@ -81,13 +81,13 @@ before(async () => {
   assert.ok(expressions.size > 200, 'the scan found few expressions, so it proves nothing')
 })
 
-test('every regular expression takes linear time, or no outsider chooses its text', () => {
+test('every regular expression takes linear time, or no outsider controls its input', () => {
   const unproven: string[] = []
   for (const [literal, files] of expressions) {
     const end = literal.lastIndexOf('/')
     const { status } = checkSync(literal.slice(1, end), literal.slice(end + 1), {
       checker: 'automaton',
-      // It takes as long as it takes: a slow machine must not decide.
+      // No timeout, so that a slow machine does not change the result.
       timeout: null,
     })
     if (status !== 'safe') unproven.push(literal)
@@ -98,7 +98,7 @@ test('every regular expression takes linear time, or no outsider chooses its tex
   assert.deepEqual(unproven.sort(), [...Object.keys(EXEMPT), ...MEASURED].sort(), 'the lists above are true')
 })
 
-test('expressions that cannot be proven take little time on long texts of any of their parts', () => {
+test('expressions that cannot be proven are fast on long repetitions of their parts', () => {
   for (const literal of MEASURED) {
     const end = literal.lastIndexOf('/')
     const expression = new RegExp(literal.slice(1, end), literal.slice(end + 1))
@@ -113,11 +113,11 @@ test('expressions that cannot be proven take little time on long texts of any of
   }
 })
 
-test('expressions that are put together at run time are known', () => {
+test('all expressions built at run time are listed', () => {
   assert.deepEqual([...dynamicFiles].sort(), Object.keys(DYNAMIC).sort())
 })
 
-/** Milliseconds of CPU; what takes quadratic time takes a hundred times of what is allowed. */
+/** Returns the CPU milliseconds; quadratic time would take a hundred times the limit. */
 function measureCpuMs(expression: RegExp, text: string): number {
   const start = process.threadCpuUsage()
   expression.lastIndex = 0

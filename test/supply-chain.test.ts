@@ -20,7 +20,7 @@ async function lockedPackages(): Promise<[string, LockedPackage][]> {
   return Object.entries(lock.packages).filter(([path]) => path !== '')
 }
 
-test('every package of the lock file has its integrity and comes from a registry', async () => {
+test('every package of the lock file has an integrity hash and comes from a registry', async () => {
   const packages = await lockedPackages()
 
   const unpinned = packages.filter(

@@ -13,10 +13,10 @@ import { WriteHistory } from '../support/write-history.ts'
 const KILLS = 20
 const WRITERS = 4
 
-test(`acknowledged writes survive ${KILLS} kills under ${WRITERS} writers, and nothing is half made (P1-P3)`, (t) =>
+test(`acknowledged writes survive ${KILLS} kills under ${WRITERS} writers, and no write is partial (P1-P3)`, (t) =>
   killUnderWriters(t, { kills: KILLS, writers: WRITERS, writes: KILLS * WRITERS }))
 
-test('the checks find what they are for', async (t) => {
+test('the consistency checks detect a lost write and a missing claim', async (t) => {
   const dataDir = await tempDir(t)
   const server = await startServerProcess(t, dataDir, ['--roles', 'api'])
   const call = createClient(server.url, server.apiKey)

@@ -10,9 +10,9 @@ import { type Body, certificates, hostport, moduleSamples, next } from '../suppo
 
 const { fresh } = await shareApi()
 
-/** The rules that documents 1 and 2 state beside their tables, one test each. */
+/** The rules that documents 1 and 2 state outside their tables, one test each. */
 
-test('rule 1: a token is in the answer to creation and null ever after', async () => {
+test('rule 1: a token is returned on creation only and is null afterwards', async () => {
   const api = await fresh()
   for (const [base, key] of [
     ['/api_keys', 'keys'],
@@ -30,7 +30,7 @@ test('rule 1: a token is in the answer to creation and null ever after', async (
   }
 })
 
-test('authentication 1, 2 and 6: API keys call, other tokens do not', async () => {
+test('authentication 1, 2 and 6: API keys authenticate, other tokens do not', async () => {
   const api = await fresh()
   const { token } = await api.call.create('/api_keys', {})
   const { token: authtoken } = await api.call.create('/credentials', {})
@@ -46,7 +46,7 @@ test('authentication 1, 2 and 6: API keys call, other tokens do not', async () =
   assert.equal((await api.call('GET', '/api_keys', { key: undefined, headers: lower })).status, 200)
 })
 
-test('authentication 5: the owner is who calls, unless an administrator names another', async () => {
+test('authentication 5: the caller is the owner, unless an administrator names another one', async () => {
   const api = await fresh()
   const bot = await api.call.create('/bot_users', { name: 'robot' })
   for (const base of ['/api_keys', '/credentials']) {
@@ -68,7 +68,7 @@ test('authentication 5: the owner is who calls, unless an administrator names an
   })
 })
 
-test('ACL rules: the forms of the document, kept as written in normal form', async () => {
+test('ACL rules: the documented forms are accepted and normalized', async () => {
   const api = await fresh()
   const forms: [input: string, normalized: string][] = [
     ['*', '*'],
@@ -98,7 +98,7 @@ test('ACL rules: the forms of the document, kept as written in normal form', asy
     })
 })
 
-test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a policy', async () => {
+test('IP policy rules: IPv4 and IPv6 ranges are normalized and unique within a policy', async () => {
   const api = await fresh()
   const { id } = await api.call.create('/ip_policies', {})
   for (const [cidr, normalized] of [
@@ -125,7 +125,7 @@ test('IP policy rules: IPv4 and IPv6 ranges in normal form, each once in a polic
   })
 })
 
-test('reserved addresses are assigned in the platform range, and regions are those of the document', async () => {
+test('reserved addresses come from the configured port range, and only documented regions are accepted', async () => {
   const api = await fresh()
   const addresses = new Set<string>()
   for (const region of ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa']) {
@@ -148,7 +148,7 @@ test('reserved addresses are assigned in the platform range, and regions are tho
   })
 })
 
-test('an address given back is the last to be given to somebody else, and a full range says so', async (t) => {
+test('a released address is reassigned last, and an exhausted range is reported', async (t) => {
   const api = await startApi(t, { config: { tcpPorts: [20_000, 20_002] } })
   const first = await api.call.create('/reserved_addrs', {})
   assert.equal((await api.call('DELETE', `/reserved_addrs/${first.id}`)).status, 204)
@@ -168,7 +168,7 @@ async function uploadCertificate(api: TestApi): Promise<string> {
   ).id
 }
 
-test('reserved domains: own and custom names, and the fields that follow from them', async () => {
+test('reserved domains: platform and custom names, and the fields derived from them', async () => {
   const api = await fresh()
 
   const ownDomain = await api.call.create('/reserved_domains', { domain: 'App.Adit.Localhost.' })
@@ -214,7 +214,7 @@ test('reserved domains: own and custom names, and the fields that follow from th
     })
 })
 
-test('public suffixes cannot be reserved or be an agent ingress, names below them can', async () => {
+test('public suffixes cannot be reserved or used as an agent ingress, but names below them can', async () => {
   const api = await fresh()
 
   for (const domain of ['co.uk', '*.co.uk', 'github.io', '*.github.io'])
@@ -235,7 +235,7 @@ test('public suffixes cannot be reserved or be an agent ingress, names below the
   await api.call.create('/agent_ingresses', { domain: 'tunnel.shop.co.uk' })
 })
 
-test('nobody reserves a domain that the domain of the platform lies in', async (t) => {
+test('a parent of the platform domain cannot be reserved', async (t) => {
   const api = await startApi(t, { config: { domain: 'tunnels.example.com' } })
 
   for (const domain of ['example.com', '*.example.com'])
@@ -250,7 +250,7 @@ test('nobody reserves a domain that the domain of the platform lies in', async (
   })
 })
 
-test('names of private networks can be reserved only where the platform has such a name', async (t) => {
+test('private network names can be reserved only if the platform domain is private too', async (t) => {
   const api = await fresh()
   const internalApi = await startApi(t, { config: { domain: 'tunnels.corp.internal' } })
 
@@ -318,7 +318,7 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
   )
 })
 
-test('detaching sets one part of a name back to null, and an update with null leaves it', async () => {
+test('DELETE detaches a part of a name, and an update with null leaves it unchanged', async () => {
   const api = await fresh()
   const configuration = async (type: string) =>
     (await api.call.create('/endpoint_configurations', { type })).id
@@ -361,7 +361,7 @@ test('detaching sets one part of a name back to null, and an update with null le
   )
 })
 
-test('agent ingress: name servers, regional domains and a relative uri', async () => {
+test('agent ingress: name servers, regional domains and a relative URI', async () => {
   const api = await fresh()
 
   const created = await api.call.create('/agent_ingresses', { domain: 'tunnel.example.com' })
@@ -377,7 +377,7 @@ test('agent ingress: name servers, regional domains and a relative uri', async (
   assert.ok(managedResponse.body.certificate_management_status.provisioning_job)
 })
 
-test('an uploaded certificate authority tells what its certificate says', async () => {
+test('an uploaded certificate authority shows the fields of its certificate', async () => {
   const api = await fresh()
   const { ca, leaf } = await certificates()
   const oracle = new X509Certificate(ca.caPem)
@@ -409,7 +409,7 @@ async function startEdges() {
   return { api, host: await hostport(api.call) }
 }
 
-test('hostports: reserved names on port 443, one edge each; the port really bound means the same', async () => {
+test('hostports: reserved names on port 443, one edge each; the bound port is an alias for 443', async () => {
   const { api, host } = await startEdges()
   const boundHost = host.replace(':443', ':8443')
 
@@ -457,7 +457,7 @@ test('hostports: reserved names on port 443, one edge each; the port really boun
   )
 })
 
-test('a reserved name that an edge serves cannot be deleted', async () => {
+test('a reserved name in use by an edge cannot be deleted', async () => {
   const { api, host } = await startEdges()
   const { addr, id: addrId } = await api.call.create('/reserved_addrs', {})
   const tcp = await api.call.create('/edges/tcp', { hostports: [addr] })
@@ -493,7 +493,7 @@ test('a reserved name that an edge serves cannot be deleted', async () => {
     assert.equal((await api.call('DELETE', path)).status, 204, path)
 })
 
-test('update rules: a module not named stays, one named is replaced, null removes nothing', async () => {
+test('update rules: an omitted module is kept, a given one is replaced, and null removes nothing', async () => {
   const { api } = await startEdges()
   const backend = await moduleSamples.backend!(api.call)
   const ip_restriction = await moduleSamples.ip_restriction!(api.call)
@@ -511,7 +511,7 @@ test('update rules: a module not named stays, one named is replaced, null remove
   assert.equal((await api.call('GET', path)).body.backend, null)
 })
 
-test('tls_termination: where TLS ends, from which version on, and what needs the edge to end it', async () => {
+test('tls_termination: termination point, minimum version, and modules that require termination at the edge', async () => {
   const { api } = await startEdges()
   const edge = await api.call.create('/edges/tls', {})
   const path = `/edges/tls/${edge.id}/tls_termination`
@@ -537,7 +537,7 @@ test('tls_termination: where TLS ends, from which version on, and what needs the
   await refused(api, () => api.call('DELETE', path), { status: 400, what: 'mutual TLS without termination' })
 })
 
-test('SAML: response-only fields are filled in, and the signing certificate stays', async () => {
+test('SAML: response-only fields are filled in, and the signing certificate is stable', async () => {
   const { api } = await startEdges()
   const edge = await api.call.create('/edges/https', {})
   const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
@@ -574,7 +574,7 @@ test('SAML: response-only fields are filled in, and the signing certificate stay
     await refused(api, () => api.call('PUT', path, { body: input }), { status: 400, what: title })
 })
 
-test('OIDC: the client secret is shown, and one log-in is enough for a route', async () => {
+test('OIDC: the client secret is shown, and a route has at most one login module', async () => {
   const { api } = await startEdges()
   const edge = await api.call.create('/edges/https', {})
   const route = await api.call.create(`/edges/https/${edge.id}/routes`, {
@@ -612,7 +612,7 @@ test('OIDC: the client secret is shown, and one log-in is enough for a route', a
   })
 })
 
-test('HTTP response backends: header names in lower case, null when there are none', async () => {
+test('HTTP response backends: header names are lower case, and no headers is null', async () => {
   const api = await fresh()
 
   const created = await api.call.create('/backends/http_response', { headers: { 'X-Mixed-Case': 'Value' } })
@@ -622,7 +622,7 @@ test('HTTP response backends: header names in lower case, null when there are no
   assert.equal((await api.call.create('/backends/http_response', { headers: {} })).headers, null)
 })
 
-test('tunnel groups show the tunnels online that have all their labels', async (t) => {
+test('tunnel groups list the online tunnels that match all labels', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
   const { tunnel } = online.join(api.account.accountId, api.url)
@@ -634,7 +634,7 @@ test('tunnel groups show the tunnels online that have all their labels', async (
   assert.deepEqual(unmatched.tunnels, [])
 })
 
-test('weights go from 0 to 10000, and backends of backends end somewhere', async () => {
+test('weights range from 0 to 10000, and nested backends are acyclic and limited in depth', async () => {
   const api = await fresh()
   const child = (await api.call.create('/backends/http_response', {})).id
   for (const weight of [0, 10_000])
@@ -686,7 +686,7 @@ test('weights go from 0 to 10000, and backends of backends end somewhere', async
   })
 })
 
-test('event destinations: exactly one target and one way in, secrets not shown', async () => {
+test('event destinations: exactly one target and one kind of authentication, and secrets are never shown', async () => {
   const api = await fresh()
   const role = { role_arn: 'arn:aws:iam::123456789012:role/sender' }
   const creds = { cloud_access_key_id: 'AKIA', cloud_secret_access_key: 'hush' }
@@ -734,7 +734,7 @@ test('event destinations: exactly one target and one way in, secrets not shown',
   )
 })
 
-test('a destination that a subscription names cannot be deleted', async () => {
+test('a destination in use by a subscription cannot be deleted', async () => {
   const api = await fresh()
   const destination = await api.call.create('/event_destinations', {
     target: { monitoring: { api_key: 'k' } },
@@ -752,7 +752,7 @@ test('a destination that a subscription names cannot be deleted', async () => {
   assert.match(rejected.body.msg, new RegExp(subscription.id))
 })
 
-test('event sources are parts of a subscription with addresses of their own', async () => {
+test('event sources are sub-resources of a subscription with their own URIs', async () => {
   const api = await fresh()
   const { id } = await api.call.create('/event_subscriptions', {})
   const path = `/event_subscriptions/${id}/sources`
@@ -780,7 +780,7 @@ test('event sources are parts of a subscription with addresses of their own', as
   assert.equal((await api.call('DELETE', uri)).status, 404)
 })
 
-test('a policy that a module names cannot be deleted; its own rules go with it', async () => {
+test('a policy in use by a module cannot be deleted, and deleting a policy deletes its rules', async () => {
   const api = await fresh()
   const policy = await api.call.create('/ip_policies', {})
   const rule = await api.call.create('/ip_policy_rules', {
@@ -800,7 +800,7 @@ test('a policy that a module names cannot be deleted; its own rules go with it',
   assert.equal((await api.call('GET', `/ip_policy_rules/${rule.id}`)).status, 404)
 })
 
-test('an edge takes its routes with it', async () => {
+test('deleting an edge deletes its routes', async () => {
   const api = await fresh()
   const edge = await api.call.create('/edges/https', {})
   const created = []
@@ -823,7 +823,7 @@ test('an edge takes its routes with it', async () => {
   assert.equal((await api.call('GET', `/edges/https/${edge.id}/routes/${created[0].id}`)).status, 404)
 })
 
-test('versioning: the version is 2 in a header that may be left out; paths carry none', async () => {
+test('versioning: the optional header must be 2, and paths carry no version', async () => {
   const api = await fresh()
   assert.equal((await api.call('GET', '/api_keys')).status, 200)
   assert.equal((await api.call('GET', '/api_keys', { headers: { 'service-version': '2' } })).status, 200)
@@ -835,7 +835,7 @@ test('versioning: the version is 2 in a header that may be left out; paths carry
   assert.equal((await api.call('GET', '/v2/api_keys')).status, 404)
 })
 
-test('accounts share nothing but names', async () => {
+test('names are unique within an account, not across accounts', async () => {
   const api = await fresh()
   const third = await createAccount(api.store, {
     name: `third${next()}`,

@@ -8,8 +8,8 @@ import { type Body, collection, type StoredKind, samples } from '../support/samp
 const { fresh } = await shareApi()
 
 /**
- * The tables of documents 1 and 2, row by row. What stands here is retyped from the documents and not worked out from
- * our declarations, so that a declaration that drifts from the documents is found.
+ * The tables of documents 1 and 2, row by row. They are retyped from the documents rather than derived from our
+ * declarations, so that a declaration that drifts from the documents fails a test.
  */
 
 type Kind =
@@ -372,7 +372,7 @@ for (const row of DOCUMENTED)
     assert.equal((await api.call('GET', `${row.base}/${id}`)).status, 404)
   })
 
-test('tunnel sessions are listed, read and commanded as documented', async (t) => {
+test('tunnel sessions can be listed, read and sent commands as documented', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
   const empty = await api.call('GET', '/tunnel_sessions')

@@ -13,7 +13,7 @@ const catalogued = [...Object.entries(catalogue), ...Object.entries(refusalKinds
   ([name, { code, status }]) => ({ name, code, status }),
 )
 
-test('every code is documented with its status, a cause and a next step', () => {
+test('every error code is documented with its status, a cause and a next step', () => {
   for (const { name, code, status } of catalogued) {
     const row = rows.find((each) => each.code === code)
     assert.ok(row, `${name}: ERR_ADIT_${code} is not in docs/errors.md`)
@@ -22,7 +22,7 @@ test('every code is documented with its status, a cause and a next step', () => 
   }
 })
 
-test('every documented code exists, once', () => {
+test('every documented error code exists exactly once', () => {
   const codes = rows.map(({ code }) => code)
 
   assert.equal(new Set(codes).size, codes.length)
@@ -33,7 +33,7 @@ test('every documented code exists, once', () => {
     )
 })
 
-test('a code has one meaning', () => {
+test('an error code has one meaning', () => {
   const names = new Map<number, string>()
   for (const { name, code } of catalogued) {
     assert.equal(names.get(code), undefined, `${name} and ${names.get(code)} are both ERR_ADIT_${code}`)
@@ -41,7 +41,7 @@ test('a code has one meaning', () => {
   }
 })
 
-test('every refusal reads as a sentence', () => {
+test('every error message is a complete sentence', () => {
   for (const [name, { text }] of Object.entries(catalogue)) {
     const sentence = (text as (...args: string[]) => string)('Fact one.', 'fact two', 'fact three')
     assert.match(sentence, /^\S.*[.:…]$/s, name)

@@ -7,7 +7,7 @@ import { sshPublicKey } from '../support/ssh-keys.ts'
 
 const { fresh } = await shareApi()
 
-/** `details.field` names what the caller has written or left out, in the place where it was written. */
+/** `details.field` names the request field that is wrong or missing, by its path in the request. */
 
 async function createRoute(api: TestApi): Promise<string> {
   const edge = await api.call.create('/edges/https', {})
@@ -18,7 +18,7 @@ async function createRoute(api: TestApi): Promise<string> {
   return `/edges/https/${edge.id}/routes/${route.id}`
 }
 
-test('a rule over several fields of a module names the one to correct, on every way to write it', async () => {
+test('a rule across fields of a module names the field to correct, for every method that writes it', async () => {
   const api = await fresh()
   const route = await createRoute(api)
   const edge = `/edges/tls/${(await api.call.create('/edges/tls', {})).id}`
@@ -50,7 +50,7 @@ test('a rule over several fields of a module names the one to correct, on every 
   }
 })
 
-test('what stands in the way of a module and is not in the request is not named as a field', async () => {
+test('a conflict with stored configuration names no request field', async () => {
   const api = await fresh()
   const route = await createRoute(api)
   const { ca } = await certificates()
@@ -68,7 +68,7 @@ test('what stands in the way of a module and is not in the request is not named 
   }
 })
 
-test('a body that is no object has no field', async () => {
+test('a body that is not an object names no field', async () => {
   const api = await fresh()
 
   const response = await refused(api, () => api.call('POST', '/ip_policies', { raw: '[]' }), {
@@ -79,7 +79,7 @@ test('a body that is no object has no field', async () => {
   assert.equal(response.body.details.field, undefined)
 })
 
-test('a complaint about an event source names its fields as the request has them', async () => {
+test('an error in an event source names the field as the request spells it', async () => {
   const api = await fresh()
   const { id } = await api.call.create('/event_subscriptions', {
     sources: [{ type: 'ip_policy_created.v0' }, { type: 'tcp_connection_closed.v0' }],
@@ -102,7 +102,7 @@ test('a complaint about an event source names its fields as the request has them
     })
 })
 
-test('a time that no SSH certificate can carry is named by the field it stands in', async () => {
+test('a time that an SSH certificate cannot carry is reported with its field', async () => {
   const api = await fresh()
   const authority = await api.call.create('/ssh_certificate_authorities', {})
   const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }

@@ -7,7 +7,7 @@ import { refused } from '../support/refused.ts'
 import { bodyOf, Places } from '../support/sample-objects.ts'
 import type { Body } from '../support/samples.ts'
 
-/** The same body once for each text in it, with U+0000 at its end; and once for each key. */
+/** Yields a copy of the body for each string in it with U+0000 appended, and one for each key. */
 function* injectNul(
   value: unknown,
   rebuild: (changed: unknown) => unknown = (changed) => changed,
@@ -28,7 +28,7 @@ function* injectNul(
 }
 
 for (const engine of Object.keys(engines))
-  test(`U+0000 is refused in every text, key, id and parameter, on ${engine}`, async (t) => {
+  test(`U+0000 is rejected in every string, key, id and parameter, on ${engine}`, async (t) => {
     const online = createOnline()
     const api = await engines[engine]!(t, { online, dashboard: true })
     const pathParameters = new Places(api.call, online.join(api.account.accountId, api.url))

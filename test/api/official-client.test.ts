@@ -16,7 +16,7 @@ const { fresh } = await shareApi()
 
 type ApiObject = Record<string, unknown> & { id: string }
 
-/** What services of the client have in common; its own types would bring those of browsers into every test. */
+/** The common part of the client's services; the client's own types would pull DOM types into every test. */
 interface Service {
   create(body: object): Promise<ApiObject>
   get(id: unknown): Promise<ApiObject>
@@ -78,7 +78,7 @@ function createOfficialClient(api: TestApi, baseUrl = api.url): Ngrok {
   return new Client({ baseUrl, apiToken: api.account.apiKey.reveal() })
 }
 
-/** The spelling that the client's arguments have. */
+/** Converts keys to the spelling of the client's arguments. */
 function toCamelCase(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(toCamelCase)
   if (typeof value !== 'object' || value === null) return value
@@ -90,7 +90,7 @@ function toCamelCase(value: unknown): unknown {
   )
 }
 
-/** Every service of the client whose resource we have, and fields whose map keys the client itself garbles. */
+/** Every service of the client that we implement, and the fields whose map keys the client itself mangles. */
 const SERVICES: [kind: StoredKind, select: (ngrok: Ngrok) => Service, unsupported?: string[]][] = [
   ['agent_ingresses', (ngrok) => ngrok.agentIngresses],
   ['api_keys', (ngrok) => ngrok.apiKeys],
@@ -165,7 +165,7 @@ test('the official client pages through long lists', async () => {
   )
 })
 
-test('the official client manages event destinations and sources in its own names', async () => {
+test('the official client manages event destinations and sources under its own field names', async () => {
   const api = await fresh()
   const { eventDestinations, eventSubscriptions, eventSources } = createOfficialClient(api)
   const datadog = { apiKey: 'k', ddtags: 'a:b', service: 'web', ddsite: 'datadoghq.com' }
@@ -260,7 +260,7 @@ test('the official client manages every module', async () => {
   assert.equal(modulesTested.size, 20)
 })
 
-test('the official client commands agents and sees what is online', async (t) => {
+test('the official client sends commands to agents and lists what is online', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
   const { session, tunnel, endpoint } = online.join(api.account.accountId, api.url)
@@ -281,7 +281,7 @@ test('the official client commands agents and sees what is online', async (t) =>
   assert.equal((await ngrok.endpoints.get(endpoint)).id, endpoint)
 })
 
-test('the official client detaches certificates, and takes a base address that ends in a slash', async () => {
+test('the official client detaches certificates, and a base URL may end in a slash', async () => {
   const api = await fresh()
   const { leaf } = await certificates()
   const { reservedDomains, tlsCertificates } = createOfficialClient(api, `${api.url}/`)

@@ -14,14 +14,14 @@ const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const run = promisify(execFile)
 const LETTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789'
 
-/** Secrets put into a server, with everything it has answered along the way. */
+/** Secrets written to a server, and the responses that must not contain them. */
 class SecretCanaries {
   readonly #random = createRandom()
   readonly call: ApiClient
   readonly values: string[] = []
-  /** Answers that must not hold any of them. */
+  /** Responses that must not contain any of the secrets. */
   readonly rejections: string[] = []
-  /** Not a secret: shows that the search finds what is there. */
+  /** Not a secret: proves that the search finds stored values. */
   readonly control = this.#randomWord()
 
   constructor(server: ServerProcess) {
@@ -38,7 +38,7 @@ class SecretCanaries {
     return word
   }
 
-  /** The same request spoiled in ways that make the API complain about it. */
+  /** Sends invalid variants of a request and records the error responses. */
   async expectRejections(method: string, path: string, body: Body): Promise<void> {
     const invalid: Parameters<ApiClient>[2][] = [
       { body: { ...body, no_such: 1 } },
@@ -102,7 +102,7 @@ async function plantDestinations(canaries: SecretCanaries): Promise<void> {
       { webhook: { url: 'https://example.com/hook', secret: canaries.create() } },
     ]) {
       const created = await call.create('/event_destinations', { target })
-      // These are never shown, not even to their owner.
+      // These secrets are never shown, not even to their owner.
       canaries.rejections.push(JSON.stringify(created))
       canaries.rejections.push(JSON.stringify((await call('GET', '/event_destinations')).body))
       await canaries.expectRejections('POST', '/event_destinations', { target })
@@ -180,7 +180,7 @@ async function checkNoSecrets(
   for (const [source, content] of contents) {
     for (const canary of canaries.values)
       assert.ok(!content.includes(canary), `${source} holds the secret ${canary}`)
-    // The root key of the platform stands in a file of its own, made for that.
+    // The private key of the platform root is stored in a dedicated file.
     if (!/\.(key|pem)$/.test(source))
       assert.ok(!content.includes('PRIVATE KEY-----'), `${source} holds a key`)
   }
@@ -200,10 +200,10 @@ async function checkNoSecrets(
     assert.ok(content.includes(word), `${word} was looked for in what was really written`)
 }
 
-test('100 secrets appear in no file, log, backup, metric, audit record or refusal, on SQLite (P41-P43)', (t) =>
+test('100 secrets appear in no file, log, backup, metric, audit record or error response, on SQLite (P41-P43)', (t) =>
   checkNoSecrets(t, [], undefined))
 
-test('100 secrets appear in no file, log, backup, metric, audit record or refusal, on PostgreSQL (P41-P43)', async (t) => {
+test('100 secrets appear in no file, log, backup, metric, audit record or error response, on PostgreSQL (P41-P43)', async (t) => {
   const { url, dataDir } = await freshDatabase(t)
   await checkNoSecrets(t, ['--database-url', url], dataDir)
 })

@@ -10,7 +10,7 @@ import { sshPublicKey } from '../support/ssh-keys.ts'
 
 const { fresh } = await shareApi()
 
-/** What `ssh-keygen -L` reads in a certificate. */
+/** The fields of a certificate as `ssh-keygen -L` prints them. */
 interface ParsedCertificate {
   type: string
   publicKey: string
@@ -67,7 +67,7 @@ async function start(t: TestContext) {
 
 const stripZone = (time: string) => time.replace('Z', '')
 
-test('authorities have the key that was asked for, and ed25519 when nothing was', async (t) => {
+test('authorities have the requested key type, ed25519 by default', async (t) => {
   const { api, fingerprint } = await start(t)
   for (const [body, type, prefix] of [
     [{}, 'ed25519', /^ssh-ed25519 /],
@@ -102,7 +102,7 @@ test('authorities have the key that was asked for, and ed25519 when nothing was'
     })
 })
 
-test('a user certificate says what was asked for, in the words of ssh-keygen', async (t) => {
+test('ssh-keygen reads the requested fields from a user certificate', async (t) => {
   const { api, read, fingerprint } = await start(t)
   const authorities: Body[] = []
   for (const private_key_type of ['ed25519', 'ecdsa', 'rsa'])
@@ -140,7 +140,7 @@ test('a user certificate says what was asked for, in the words of ssh-keygen', a
     }
 })
 
-test('a certificate of which little was said lasts a day from now, with a terminal and a start-up file', async (t) => {
+test('a user certificate is by default valid for one day and permits a terminal and the user rc file', async (t) => {
   const { api, read } = await start(t)
   const authority = await api.call.create('/ssh_certificate_authorities', {})
   const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
@@ -167,7 +167,7 @@ test('a certificate of which little was said lasts a day from now, with a termin
   assert.deepEqual(read(withoutExtensions.certificate).extensions, [])
 })
 
-test('a host certificate lasts a year and carries no options', async (t) => {
+test('a host certificate is valid for one year and carries no options', async (t) => {
   const { api, read } = await start(t)
   const authority = await api.call.create('/ssh_certificate_authorities', { private_key_type: 'rsa' })
 
@@ -184,7 +184,7 @@ test('a host certificate lasts a year and carries no options', async (t) => {
   assert.equal(Date.parse(created.valid_until) - Date.parse(created.valid_after), 365 * 86_400_000)
 })
 
-test('certificates that no server would take are not signed', async (t) => {
+test('certificates that no server would accept are not signed', async (t) => {
   const { api } = await start(t)
   const authority = await api.call.create('/ssh_certificate_authorities', {})
   const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }

@@ -20,7 +20,7 @@ async function reserve({ api }: NamesPlatform, domain: string) {
   return api.call.create('/reserved_domains', { domain, certificate_management_policy: ECDSA })
 }
 
-test('a CNAME that leads elsewhere is a DNS_ERROR that says where it leads, and nothing is ordered', async (t) => {
+test('a CNAME with a wrong target is a DNS_ERROR that names the target, and no order is placed', async (t) => {
   const platform = await startNames(t)
   platform.serve(
     userZone('example.com', [
@@ -42,7 +42,7 @@ test('a CNAME that leads elsewhere is a DNS_ERROR that says where it leads, and 
   assert.equal(platform.pebble.count('order'), ordersBefore)
 })
 
-test('a CNAME left over from another reservation proves nothing', async (t) => {
+test('a CNAME left over from another reservation is not accepted as proof', async (t) => {
   const platform = await startNames(t)
   const other = await platform.api.strange.create('/reserved_domains', {
     domain: 'shop.example.com',
@@ -60,7 +60,7 @@ test('a CNAME left over from another reservation proves nothing', async (t) => {
   assert.match(job.msg, /target of another reserved domain/)
 })
 
-test('an authority that cannot be reached is an INTERNAL_ERROR, and the order goes on later', async (t) => {
+test('an unreachable authority is an INTERNAL_ERROR, and the same order is resumed later', async (t) => {
   const platform = await startNames(t)
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   await platform.certs.runDue()
@@ -81,8 +81,8 @@ test('an authority that cannot be reached is an INTERNAL_ERROR, and the order go
   assert.equal(platform.pebble.count('order') - ordersBefore, 1, 'the order made before the trouble was used')
 })
 
-test('when DNS is right and validation fails all the same, the fault is not the owner’s', async (t) => {
-  // The responder knows no challenge, as if port 80 led to another program.
+test('a failed validation with correct DNS is an INTERNAL_ERROR, not a DNS_ERROR', async (t) => {
+  // The responder knows no challenge, as if another program listened on port 80.
   const platform = await startNames(t, { certs: { jobs: false } })
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   const secondNode = await platform.node({ jobs: true })
@@ -98,7 +98,7 @@ test('when DNS is right and validation fails all the same, the fault is not the 
   assert.match(job.msg, /refused a certificate for shop\.example\.com/)
 })
 
-test('no more than four validations of a name fail in an hour, also when it is reserved anew', async (t) => {
+test('failed validations are limited to four per name and hour, even if the name is reserved again', async (t) => {
   const platform = await startNames(t)
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   await platform.certs.runDue()
@@ -127,7 +127,7 @@ test('no more than four validations of a name fail in an hour, also when it is r
   assert.ok(platform.pebble.count('order') - ordersBefore >= 4, 'after the hour it goes on')
 })
 
-test('without an ACME directory the status says so and what to set', async (t) => {
+test('without an ACME directory the status says so and names the setting', async (t) => {
   const platform = await startNames(t, { acme: false })
 
   const domain = await reserve(platform, 'shop.example.com')
@@ -146,7 +146,7 @@ test('without an ACME directory the status says so and what to set', async (t) =
   assert.match(certificate!.certPem, /BEGIN CERTIFICATE/)
 })
 
-test('what waited while automatic certificates were off is issued once they are on', async (t) => {
+test('pending certificates are issued once automatic certificates are enabled', async (t) => {
   const platform = await startNames(t, { acme: false })
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   const domain = await reserve(platform, 'shop.example.com')

@@ -27,7 +27,7 @@ function waitForCertificate({ api }: NamesPlatform, id: string, milliseconds?: n
   )
 }
 
-test('half of all nonces rejected makes no difference', async (t) => {
+test('issuance succeeds when half of all nonces are rejected', async (t) => {
   const platform = await startNames(t, { pebble: { rejectNonces: 50 } })
   platform.serve(wildcardZone)
 
@@ -37,7 +37,7 @@ test('half of all nonces rejected makes no difference', async (t) => {
   assert.equal(platform.pebble.count('order'), 2, 'one for the domain, one for the platform itself')
 })
 
-test('every third answer a server error and slow validation only take longer', async (t) => {
+test('issuance succeeds despite a server error on every third request and slow validation', async (t) => {
   const platform = await startNames(t, { pebble: { sleepSeconds: 2 } })
   platform.serve(wildcardZone)
   await platform.certs.runDue()
@@ -52,7 +52,7 @@ test('every third answer a server error and slow validation only take longer', a
   await waitForCertificate(platform, domain.id, 40_000)
 })
 
-test('fifty names at once all get their certificate, each with one order, from a stumbling authority', async (t) => {
+test('fifty concurrent names each get a certificate with one order from an unreliable authority', async (t) => {
   const platform = await startNames(t, { pebble: { rejectNonces: 50 } })
   platform.serve(wildcardZone)
   await platform.certs.runDue()
@@ -80,7 +80,7 @@ test('fifty names at once all get their certificate, each with one order, from a
 })
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const)
-  test(`two nodes on one ${engine} store never order twice`, async (t) => {
+  test(`two nodes on one ${engine} store place one order per name`, async (t) => {
     const url = engine === 'PostgreSQL' ? (await freshDatabase(t)).url : undefined
     const platform = await startNames(t, url === undefined ? {} : { databaseUrl: url })
     platform.serve(wildcardZone)
@@ -114,7 +114,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 12)
   })
 
-/** A worker in a process of its own on this database, stopped at the end whatever it does. */
+/** Starts a certificate worker in its own process on this database; it is killed with the test. */
 function startWorker(t: TestContext, { api, pebble, dnsPort }: NamesPlatform, url: string): ChildProcess {
   const { dataDir } = api
   const { directory, ca } = pebble
@@ -126,7 +126,7 @@ function startWorker(t: TestContext, { api, pebble, dnsPort }: NamesPlatform, ur
   return worker
 }
 
-/** A platform whose own certificate is there, and that leaves the rest to others. */
+/** Starts a platform that has its own certificate and runs no certificate jobs. */
 async function startWithoutJobs(t: TestContext, url: string): Promise<NamesPlatform> {
   const platform = await startNames(t, { databaseUrl: url, certs: { jobs: false } })
   platform.serve(wildcardZone)
@@ -136,7 +136,7 @@ async function startWithoutJobs(t: TestContext, url: string): Promise<NamesPlatf
   return platform
 }
 
-/** Holds the first request to a resource back; resolves when it has come. */
+/** Holds back the first request to a resource until `release` is called; `arrived` resolves once it is received. */
 function holdFirst(platform: NamesPlatform, prefix: string): { arrived: Promise<void>; release(): void } {
   let release = () => {}
   const released = new Promise<undefined>((resolve) => {
@@ -154,7 +154,7 @@ function holdFirst(platform: NamesPlatform, prefix: string): { arrived: Promise<
   return { arrived, release }
 }
 
-test('a node killed between order and finalise leaves an order that the next one finishes', async (t) => {
+test('the order of a node killed before finalization is finished by another node', async (t) => {
   const { url } = await freshDatabase(t)
   const platform = await startWithoutJobs(t, url)
   const ordersBefore = platform.pebble.count('order')
@@ -176,7 +176,7 @@ test('a node killed between order and finalise leaves an order that the next one
   )
 })
 
-test('a node that slept through its lease does nothing late', async (t) => {
+test('a node paused beyond its lease does not act on it after resuming', async (t) => {
   const { url } = await freshDatabase(t)
   const platform = await startWithoutJobs(t, url)
   const ordersBefore = platform.pebble.count('order')

@@ -13,7 +13,7 @@ import { type NamesPlatform, startNames, until, userZone } from '../support/name
 
 const run = promisify(execFile)
 
-/** A server that serves whatever `lookup` says, as the edge does. */
+/** Starts a TLS server with the certificates that `lookup` returns, like the edge. */
 async function serveTls(t: TestContext, { certs }: NamesPlatform): Promise<number> {
   const server = createServer(
     {
@@ -41,7 +41,7 @@ async function readDomain({ api }: NamesPlatform, id: string) {
   return (await api.call('GET', path)).body
 }
 
-/** Resolves with the resource once its certificate is there. */
+/** Resolves with the resource once its certificate is issued. */
 function waitForCertificate(platform: NamesPlatform, id: string) {
   return until(`a certificate for ${id}`, async () => {
     const body = await readDomain(platform, id)
@@ -49,7 +49,7 @@ function waitForCertificate(platform: NamesPlatform, id: string) {
   })
 }
 
-test('a plain custom domain gets a certificate once its CNAME leads here', async (t) => {
+test('a custom domain gets a certificate once its CNAME points to the platform', async (t) => {
   const platform = await startNames(t)
   const { call } = platform.api
   const domain = await call.create('/reserved_domains', { domain: 'shop.example.com' })
@@ -78,7 +78,7 @@ test('a plain custom domain gets a certificate once its CNAME leads here', async
   assert.equal(platform.pebble.count('order'), 1 + 1, 'one for the domain, one for the platform itself')
 })
 
-test('openssl and curl accept what is served, and a renewal is served without a restart', async (t) => {
+test('openssl and curl accept the served certificate, and a renewal is served without a restart', async (t) => {
   const platform = await startNames(t)
   platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
   const dir = await tempDir(t)
@@ -120,7 +120,7 @@ test('openssl and curl accept what is served, and a renewal is served without a 
   })
 })
 
-test('a wildcard gets its certificate through the CNAME of its challenge', async (t) => {
+test('a wildcard domain gets a certificate through the CNAME of its challenge', async (t) => {
   const platform = await startNames(t)
   const domain = await platform.api.call.create('/reserved_domains', {
     domain: '*.apps.example.com',
@@ -144,7 +144,7 @@ test('a wildcard gets its certificate through the CNAME of its challenge', async
   assert.deepEqual(platform.certs.dnsChallenges(), [], 'nothing is left in DNS')
 })
 
-test('an agent ingress gets a certificate for all its regions once it is delegated', async (t) => {
+test('an agent ingress gets a certificate for all its regions once its zone is delegated', async (t) => {
   const platform = await startNames(t)
   const ingress = await platform.api.call.create('/agent_ingresses', {
     domain: 'agents.example.com',
@@ -169,7 +169,7 @@ test('an agent ingress gets a certificate for all its regions once it is delegat
   )
 })
 
-test('an agent ingress without a policy is served by the private root at once', async (t) => {
+test('an agent ingress without a policy gets a certificate of the private root immediately', async (t) => {
   const platform = await startNames(t)
   const ingress = await platform.api.call.create('/agent_ingresses', { domain: 'agents.example.com' })
 
@@ -181,7 +181,7 @@ test('an agent ingress without a policy is served by the private root at once', 
   assert.match(new X509Certificate(served.certPem).issuer, /Adit private root/)
 })
 
-test('a region that comes up gets a name and a certificate under every ingress', async (t) => {
+test('a new region gets a name and a certificate under every ingress', async (t) => {
   const platform = await startNames(t)
   const ingress = await platform.api.call.create('/agent_ingresses', {
     domain: 'agents.example.com',
@@ -200,7 +200,7 @@ test('a region that comes up gets a name and a certificate under every ingress',
   assert.ok(new X509Certificate(served.certPem).checkHost('tunnel.us.agents.example.com'))
 })
 
-test('the platform has a wildcard of its own, also below its domain', async (t) => {
+test('the platform gets a wildcard certificate for its domain and for reserved subdomains', async (t) => {
   const platform = await startNames(t)
   await platform.api.call.create('/reserved_domains', { domain: 'api.team.adit.test' })
   await platform.api.call.create('/reserved_domains', { domain: '*.team.adit.test' })

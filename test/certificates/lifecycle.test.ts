@@ -11,7 +11,7 @@ async function readDomain({ api }: NamesPlatform, id: string) {
   return (await api.call('GET', `/reserved_domains/${id}`)).body
 }
 
-/** A platform with a domain that has its automatic certificate. */
+/** Starts a platform with a domain whose automatic certificate is issued. */
 async function startWithDomain(t: TestContext, validitySeconds?: number) {
   const platform = await startNames(t, validitySeconds === undefined ? {} : { pebble: { validitySeconds } })
   platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
@@ -36,7 +36,7 @@ async function createUpload(): Promise<{ certificate_pem: string; private_key_pe
   return { certificate_pem: leaf.certificatePem, private_key_pem: leaf.privateKeyPem.reveal() }
 }
 
-test('a managed certificate cannot be deleted or detached by hand', async (t) => {
+test('a managed certificate cannot be deleted or detached through the API', async (t) => {
   const { domain, call } = await startWithDomain(t)
 
   const deleteResponse = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
@@ -45,7 +45,7 @@ test('a managed certificate cannot be deleted or detached by hand', async (t) =>
   assert.deepEqual([deleteResponse.status, detachResponse.status], [409, 409])
 })
 
-test('after its policy is detached a domain keeps its certificate, which is now its owner’s', async (t) => {
+test('a domain whose policy is detached keeps its certificate, which its owner may then delete', async (t) => {
   const { platform, domain, call } = await startWithDomain(t)
 
   await call('DELETE', `/reserved_domains/${domain.id}/certificate_management_policy`)
@@ -65,7 +65,7 @@ test('after its policy is detached a domain keeps its certificate, which is now 
   })
 })
 
-test('with its domain goes its certificate', async (t) => {
+test('deleting a domain deletes its managed certificate', async (t) => {
   const { platform, domain, call } = await startWithDomain(t)
 
   await call('DELETE', `/reserved_domains/${domain.id}`)
@@ -77,7 +77,7 @@ test('with its domain goes its certificate', async (t) => {
   await until('nothing is served any more', async () => (await readServedVersion(platform)) === undefined)
 })
 
-test('an uploaded certificate takes the place of the automatic one, and the other way round', async (t) => {
+test('an uploaded certificate replaces the automatic one, and vice versa', async (t) => {
   const { platform, domain, call } = await startWithDomain(t)
   const upload = await call.create('/tls_certificates', await createUpload())
 
@@ -99,7 +99,7 @@ test('an uploaded certificate takes the place of the automatic one, and the othe
   assert.equal((await call('GET', `/tls_certificates/${upload.id}`)).status, 200)
 })
 
-test('another key type in the policy means another certificate; the old one serves until it is there', async (t) => {
+test('changing the key type issues a new certificate, and the old one is served until then', async (t) => {
   const { platform, domain, call } = await startWithDomain(t)
   const servedVersions = new Set<string>()
   const poller = setInterval(async () => servedVersions.add(String(await readServedVersion(platform))), 5)
@@ -120,7 +120,7 @@ test('another key type in the policy means another certificate; the old one serv
   assert.deepEqual([...servedVersions], [domain.certificate.id, after.certificate.id])
 })
 
-test('renewal comes with a third of the lifetime left, and the status says when', async (t) => {
+test('a certificate is renewed with a third of its lifetime left, at the time shown in the status', async (t) => {
   const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
   const renewsAt = Date.parse(domain.certificate_management_status.renews_at)
 
@@ -136,12 +136,12 @@ test('renewal comes with a third of the lifetime left, and the status says when'
     remaining >= 29.9 * DAY && remaining <= 33.1 * DAY,
     `renewed ${remaining / DAY} days before the end`,
   )
-  // By its certificate: other names of the platform may be due on another day.
+  // Compared by certificate: other names of the platform may be due on another day.
   assert.equal(before.certificate.id, domain.certificate.id)
   assert.notEqual(after.certificate.id, domain.certificate.id)
 })
 
-test('while a renewal fails the old certificate serves, until its end and not longer', async (t) => {
+test('while renewal fails the old certificate is served until it expires', async (t) => {
   const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
   platform.pebble.hook = () => 503
   platform.clock.offset = Date.parse(domain.certificate_management_status.renews_at) - Date.now() + 1000
@@ -156,7 +156,7 @@ test('while a renewal fails the old certificate serves, until its end and not lo
   assert.match((await readServedVersion(platform)) ?? '', /^leaf-/)
 })
 
-test('the authority’s renewal information is followed', async (t) => {
+test('the renewal window suggested by the authority (ARI) is used', async (t) => {
   const platform = await startNames(t, { pebble: { validitySeconds: 90 * 24 * 60 * 60 } })
   platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
   const start = new Date(Date.now() + 10 * DAY).toISOString()
@@ -181,7 +181,7 @@ test('the authority’s renewal information is followed', async (t) => {
   assert.match(requestedIds.at(-1)!, /^[\w-]+\.[\w-]+$/)
 })
 
-test('a clock set forward or back by an hour renews nothing and ends nothing', async (t) => {
+test('setting the clock forward or back by an hour triggers no renewal and no expiry', async (t) => {
   const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
   const orders = platform.pebble.count('order')
 

@@ -16,7 +16,7 @@ const conflicts: [string, [string, string], [string, string]][] = [
 ]
 
 for (const [name, [firstPath, first], [secondPath, second]] of conflicts)
-  test(`${name} of another account is refused, of the same account it is not`, async (t) => {
+  test(`${name} is rejected for another account and accepted for the same one`, async (t) => {
     const api = await startApi(t)
     await api.call.create(firstPath, { domain: first })
 

@@ -23,7 +23,7 @@ async function freePort(): Promise<number> {
   return port
 }
 
-/** The whole server with its own DNS and HTTP as what a real authority looks at. */
+/** Starts the server with its own DNS and HTTP listeners as the ones a real authority validates against. */
 async function startServerWithPebble(t: TestContext) {
   const [dnsPort, httpPort] = [await freePort(), await freePort()]
   const pebble = await startPebble(t, { dnsPort, httpPort })
@@ -56,7 +56,7 @@ async function startServerWithPebble(t: TestContext) {
   return { server, pebble, rootFile: join(dir, 'root.pem') }
 }
 
-test('curl and openssl accept what the edge serves, with nothing set but the directory', async (t) => {
+test('curl and openssl accept the certificates of the edge with only the ACME directory configured', async (t) => {
   const { server, rootFile } = await startServerWithPebble(t)
   const { api_url, api_key, https_url } = server.credentials
   const { port } = new URL(https_url!)
@@ -67,7 +67,7 @@ test('curl and openssl accept what the edge serves, with nothing set but the dir
   })
   assert.equal(createResponse.status, 201)
 
-  // Below the wildcard by DNS, two labels down over HTTP through the edge itself.
+  // The wildcard is validated over DNS, the name two labels down over HTTP through the edge itself.
   for (const name of ['adit.test', 'any.adit.test', 'api.team.adit.test'])
     await until(`curl accepts ${name}`, async () => {
       const curlFlags = ['--cacert', rootFile, '--resolve', `${name}:${port}:127.0.0.1`]
@@ -81,7 +81,7 @@ test('curl and openssl accept what the edge serves, with nothing set but the dir
     ...['-connect', `127.0.0.1:${port}`, '-servername', 'api.team.adit.test', '-CAfile', rootFile],
     ...['-verify_return_error', '-verify_hostname', 'api.team.adit.test'],
   ])
-  // With nothing more to say it ends the connection itself, after it has looked.
+  // At end of input openssl closes the connection, after it has verified the certificate.
   openssl.child.stdin?.end()
   const result = await openssl
 

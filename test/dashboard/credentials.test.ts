@@ -9,7 +9,7 @@ import { engines } from '../support/engines.ts'
 const STEP_MS = 30_000
 const NEW_PASSWORD = 'correct horse battery staple'
 
-/** A clock in the middle of a time step of codes, which moves only when it is told to. */
+/** Creates a clock in the middle of a TOTP time step that moves only when advanced. */
 function createStoppedClock(): Clock & { advance(milliseconds: number): void } {
   let now = Math.floor(Date.now() / STEP_MS) * STEP_MS + STEP_MS / 2
   let elapsedMs = 0
@@ -37,7 +37,7 @@ function generateCode(secret: string, timestamp: number): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: timestamp })
 }
 
-/** Switches a second factor on; answers with its secret. */
+/** Enables a second factor and returns its secret. */
 async function enableSecondFactor(browser: TestBrowser, now: () => number): Promise<string> {
   const { status, body } = await browser.call('POST', '/dashboard/api/second_factor')
   assert.equal(status, 200, JSON.stringify(body))
@@ -48,7 +48,7 @@ async function enableSecondFactor(browser: TestBrowser, now: () => number): Prom
 }
 
 for (const [engine, start] of Object.entries(engines)) {
-  test(`${engine}: with a second factor a sign-in takes a code, and each code once`, async (t) => {
+  test(`${engine}: a sign-in with a second factor requires a code, and each code works once`, async (t) => {
     const ownClock = createStoppedClock()
     const api = await start(t, { dashboard: true, clock: ownClock })
     const { user, browser } = await startSignedIn(api)
@@ -78,7 +78,7 @@ for (const [engine, start] of Object.entries(engines)) {
     assert.equal([first, second].find(({ status }) => status === 200)!.body.second_factor, true)
   })
 
-  test(`${engine}: a changed password ends every other session and the old password`, async (t) => {
+  test(`${engine}: changing the password ends every other session and invalidates the old password`, async (t) => {
     const api = await start(t, { dashboard: true })
     const { user, browser } = await startSignedIn(api)
     const otherBrowser = openBrowser(api.url)
@@ -97,7 +97,7 @@ for (const [engine, start] of Object.entries(engines)) {
   })
 }
 
-test('a code of the step before or after counts, and none further away', async () => {
+test('codes of the previous and next time step are accepted, others are not', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   const secret = await enableSecondFactor(browser, clock.now)
@@ -118,7 +118,7 @@ test('a code of the step before or after counts, and none further away', async (
   assert.deepEqual(statuses, [401, 200, 200, 200, 401])
 })
 
-test('a code that came before one that was used does not work any more', async () => {
+test('a code older than the last used one is rejected', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   const secret = await enableSecondFactor(browser, clock.now)
@@ -131,7 +131,7 @@ test('a code that came before one that was used does not work any more', async (
   assert.equal((await attempt(clock.now() - STEP_MS)).status, 401)
 })
 
-test('wrong codes are limited like wrong passwords, and asking for the code is not', async () => {
+test('wrong codes are rate limited like wrong passwords, and a missing code is not counted', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   const secret = await enableSecondFactor(browser, clock.now)
@@ -148,7 +148,7 @@ test('wrong codes are limited like wrong passwords, and asking for the code is n
   clock.advance(3_600_000)
 })
 
-test('a wrong password tells nothing about a second factor', async () => {
+test('a wrong password does not reveal whether a second factor is enabled', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   await enableSecondFactor(browser, clock.now)
@@ -159,7 +159,7 @@ test('a wrong password tells nothing about a second factor', async () => {
   assert.equal(body.details.code_needed, undefined)
 })
 
-test('a second factor is on only once a right code has confirmed it, and ends sessions elsewhere', async () => {
+test('a second factor is enabled only after a valid code, and then ends all other sessions', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   const otherBrowser = openBrowser(api.url)
@@ -190,7 +190,7 @@ test('a second factor is on only once a right code has confirmed it, and ends se
   assert.equal((await browser.call('POST', '/dashboard/api/second_factor')).status, 409, 'it is on already')
 })
 
-test('switching a second factor off takes the password', async () => {
+test('disabling a second factor requires the password', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   await enableSecondFactor(browser, clock.now)
@@ -207,7 +207,7 @@ test('switching a second factor off takes the password', async () => {
   assert.equal(signInResponse.status, 200)
 })
 
-test('a new password is refused with its field and reason', async () => {
+test('an invalid new password is rejected with its field and reason', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   const change = (body: unknown) => browser.call('PUT', '/dashboard/api/password', { body })
@@ -241,7 +241,7 @@ test('a new password is refused with its field and reason', async () => {
   )
 })
 
-test('the current password cannot be guessed at an unlocked screen', async () => {
+test('guessing the current password in an open session is rate limited', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   const statuses: number[] = []
@@ -258,7 +258,7 @@ test('the current password cannot be guessed at an unlocked screen', async () =>
   clock.advance(3_600_000)
 })
 
-test('a user without a password sets one after signing in with an API key', async () => {
+test('a user without a password can set one after signing in with an API key', async () => {
   const api = await fresh()
   const browser = openBrowser(api.url)
   await browser.signIn({ api_key: api.account.apiKey.reveal() })
@@ -272,7 +272,7 @@ test('a user without a password sets one after signing in with an API key', asyn
   assert.equal((await openBrowser(api.url).signIn({ email, password: NEW_PASSWORD })).status, 200)
 })
 
-test('an API key alone changes no password and no second factor', async () => {
+test('an API key without a session cannot change a password or a second factor', async () => {
   const api = await fresh()
   const calls = [
     ['PUT', '/password', { new: NEW_PASSWORD }],
@@ -289,7 +289,7 @@ test('an API key alone changes no password and no second factor', async () => {
   }
 })
 
-test('an administrator makes a new password for somebody, which ends their sessions and their second factor', async () => {
+test('an administrator resets the password of a user, which ends the sessions and removes the second factor', async () => {
   const api = await fresh()
   const { browser: admin } = await startSignedIn(api)
   const { user, browser } = await startSignedIn(api, { role: 'developer' })
@@ -316,7 +316,7 @@ test('an administrator makes a new password for somebody, which ends their sessi
   assert.equal((await admin.call('PUT', '/dashboard/api/users/usr_none/password')).status, 404)
 })
 
-test('two people with one address in two accounts are told apart by their passwords', async () => {
+test('two users with the same email address in two accounts are distinguished by password', async () => {
   const api = await fresh()
   const email = 'both@example.com'
   const ownUser = await makeUser(api, { email })
@@ -330,7 +330,7 @@ test('two people with one address in two accounts are told apart by their passwo
   assert.equal(other.body.account_id, api.stranger.accountId)
 })
 
-test('changes of passwords and second factors are in the audit log, without what they were', async () => {
+test('changes of passwords and second factors are audited without their values', async () => {
   const api = await fresh()
   const { user, browser } = await startSignedIn(api)
   await enableSecondFactor(browser, clock.now)

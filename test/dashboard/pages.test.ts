@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startApi, tempDir } from '../support/api.ts'
 
-/** The status of a path that is sent as it is written, which `fetch` would not do. */
+/** Requests a path exactly as written, unlike `fetch`, and returns the status. */
 function getStatus(url: string, path: string): Promise<number> {
   return new Promise((resolve, reject) => {
     const { hostname, port } = new URL(url)
@@ -29,7 +29,7 @@ async function start(t: TestContext) {
   return startApi(t, { dashboard: true, pages })
 }
 
-test('browsers are led to the dashboard, programs to the API', async (t) => {
+test('browsers are redirected to the dashboard, other clients get the API', async (t) => {
   const { url } = await start(t)
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
 
@@ -44,7 +44,7 @@ test('browsers are led to the dashboard, programs to the API', async (t) => {
   assert.equal(withoutSlash.headers.get('location'), '/dashboard/')
 })
 
-test('the page comes with a policy that lets nothing foreign in, and its files are kept for good', async (t) => {
+test('the page has a strict content security policy, and its assets are cached forever', async (t) => {
   const { url } = await start(t)
 
   const page = await fetch(`${url}/dashboard/`)
@@ -64,7 +64,7 @@ test('the page comes with a policy that lets nothing foreign in, and its files a
   assert.equal(file.headers.get('content-type'), 'text/javascript; charset=utf-8')
 })
 
-test('nothing outside of the assets is served, however it is written', async (t) => {
+test('no file outside the assets is served, however the path is encoded', async (t) => {
   const { url } = await start(t)
   const paths = [
     '../secret.txt',
@@ -88,7 +88,7 @@ test('nothing outside of the assets is served, however it is written', async (t)
   assert.equal(await getStatus(url, '/dashboard/secret.txt'), 404)
 })
 
-test('a dashboard that was not built says how to build it', async (t) => {
+test('a dashboard that is not built says how to build it', async (t) => {
   const { url } = await startApi(t, { dashboard: true, pages: join(await tempDir(t), 'none') })
 
   const page = await fetch(`${url}/dashboard/`)

@@ -15,7 +15,7 @@ import { freshDatabase } from '../support/postgres.ts'
 
 const HOUR_MS = 3_600_000
 
-/** A clock that starts now and moves when it is told to. */
+/** Creates a clock that follows the system clock and can be advanced. */
 function createMovableClock(): Clock & { advance(milliseconds: number): void } {
   let offsetMs = 0
   return {
@@ -66,7 +66,7 @@ for (const [engine, start] of Object.entries(engines)) {
     assert.ok(Date.parse(expires_at) > Date.now())
   })
 
-  test(`${engine}: an API key signs in too, and its session ends with the key`, async (t) => {
+  test(`${engine}: an API key can sign in, and its session ends when the key is deleted`, async (t) => {
     const api = await start(t, { dashboard: true })
     const key = await api.call.create('/api_keys', {})
     const browser = openBrowser(api.url)
@@ -93,7 +93,7 @@ for (const [engine, start] of Object.entries(engines)) {
     assert.equal((await browser.call('GET', '/dashboard/api/session')).status, 401)
   })
 
-  test(`${engine}: a session ends when it is not used for 12 hours, and after 7 days however it is used`, async (t) => {
+  test(`${engine}: a session ends after 12 idle hours, and after 7 days in any case`, async (t) => {
     const ownClock = createMovableClock()
     const api = await start(t, { dashboard: true, clock: ownClock })
     const [idle, busy] = [(await startSignedIn(api)).browser, (await startSignedIn(api)).browser]
@@ -113,7 +113,7 @@ for (const [engine, start] of Object.entries(engines)) {
   })
 }
 
-test('the user, the password and the code are not told apart from outside when they are wrong', async () => {
+test('failed sign-ins do not reveal whether the user or the password is wrong', async () => {
   const api = await fresh()
   const { email, password } = await makeUser(api)
   const attempts = [
@@ -130,7 +130,7 @@ test('the user, the password and the code are not told apart from outside when t
   for (const { headers } of responses) assert.equal(headers.get('set-cookie'), null)
 })
 
-test('a sign-in checks as many passwords whether no account, one or two know the address, and whichever is right', async (t) => {
+test('a sign-in checks the same number of passwords whether the address has no, one or two accounts', async (t) => {
   let checks = 0
   const passwords: Passwords = {
     hash: cheapPasswords.hash,
@@ -163,7 +163,7 @@ test('a sign-in checks as many passwords whether no account, one or two know the
   assert.deepEqual(counts, Array(6).fill(4))
 })
 
-test('a password that is changed while somebody signs in with the old one lets nobody in', async (t) => {
+test('a sign-in with the old password fails if the password is changed meanwhile', async (t) => {
   const { promise: released, resolve: release } = Promise.withResolvers<void>()
   const { promise: started, resolve: markStarted } = Promise.withResolvers<void>()
   const passwords: Passwords = {
@@ -188,7 +188,7 @@ test('a password that is changed while somebody signs in with the old one lets n
   assert.equal(headers.get('set-cookie'), null)
 })
 
-test('when too many passwords are being checked people are asked to come again, and it does not count', async (t) => {
+test('sign-ins while password checks are saturated get 429 and are not counted as attempts', async (t) => {
   let busy = true
   const passwords: Passwords = {
     hash: cheapPasswords.hash,
@@ -207,7 +207,7 @@ test('when too many passwords are being checked people are asked to come again, 
   assert.equal((await openBrowser(api.url).signIn({ email, password })).status, 200)
 })
 
-test('after ten wrong passwords a user has to wait, with the right one too, and others need not', async () => {
+test('after ten wrong passwords a user is throttled, even with the right one, and other users are not', async () => {
   const api = await fresh()
   const { email, password } = await makeUser(api)
   const other = await makeUser(api)
@@ -227,7 +227,7 @@ test('after ten wrong passwords a user has to wait, with the right one too, and 
   clock.advance(HOUR_MS)
 })
 
-test('users that do not exist are limited alike, and one source cannot try many users', async () => {
+test('unknown users are throttled alike, and one client address cannot try many users', async () => {
   const api = await fresh()
   const browser = openBrowser(api.url)
   const statuses: number[] = []
@@ -243,7 +243,7 @@ test('users that do not exist are limited alike, and one source cannot try many 
   clock.advance(HOUR_MS)
 })
 
-test('attempts made at the same time count like any others', async () => {
+test('concurrent attempts are all counted', async () => {
   const api = await fresh()
   const { email } = await makeUser(api)
 
@@ -256,7 +256,7 @@ test('attempts made at the same time count like any others', async () => {
   clock.advance(HOUR_MS)
 })
 
-test('successful sign-ins are not counted', async () => {
+test('successful sign-ins are not counted as attempts', async () => {
   const api = await fresh()
   const { email, password } = await makeUser(api)
 
@@ -264,7 +264,7 @@ test('successful sign-ins are not counted', async () => {
     assert.equal((await openBrowser(api.url).signIn({ email, password })).status, 200)
 })
 
-test('the cookie counts only with the token of its own session, whatever the method', async () => {
+test('the cookie is accepted only with the CSRF token of its own session, for every method', async () => {
   const api = await fresh()
   const { browser } = await startSignedIn(api)
   const { browser: other } = await startSignedIn(api)
@@ -288,7 +288,7 @@ test('the cookie counts only with the token of its own session, whatever the met
   assert.equal((await browser.call('GET', '/ip_policies')).status, 200)
 })
 
-test('what another site makes a browser send is refused', async () => {
+test('cross-site requests are rejected', async () => {
   const api = await fresh()
   const { browser, user } = await startSignedIn(api)
 
@@ -310,7 +310,7 @@ test('what another site makes a browser send is refused', async () => {
   )
 })
 
-test('a form of another site cannot sign anybody in: only JSON is read', async () => {
+test('a cross-site form cannot sign in: only JSON is accepted', async () => {
   const api = await fresh()
   const { email, password } = await makeUser(api)
   for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
@@ -325,7 +325,7 @@ test('a form of another site cannot sign anybody in: only JSON is read', async (
   }
 })
 
-test('signing in makes a new session, whatever cookie the browser came with', async () => {
+test('signing in creates a new session, whatever cookie the browser sends', async () => {
   const api = await fresh()
   const { browser: attacker } = await startSignedIn(api, { role: 'read_only' })
   const victim = await makeUser(api)
@@ -343,7 +343,7 @@ test('signing in makes a new session, whatever cookie the browser came with', as
   assert.doesNotMatch(forgedBrowser.cookie, /a{43}/)
 })
 
-test('a user who is switched off or deleted is signed out, and stays so', async () => {
+test('a deactivated or deleted user is signed out for good', async () => {
   const api = await fresh()
   const { browser, user } = await startSignedIn(api)
   const { browser: deletedBrowser, user: deletedUser } = await startSignedIn(api)
@@ -364,7 +364,7 @@ test('a user who is switched off or deleted is signed out, and stays so', async 
   assert.equal((await browser.call('GET', '/users')).status, 401, 'the old session is not alive again')
 })
 
-test('roles are those of the user, at this moment', async () => {
+test('a session has the current role of its user', async () => {
   const api = await fresh()
   const { browser: reader } = await startSignedIn(api, { role: 'read_only' })
   const { browser: developer, user } = await startSignedIn(api, { role: 'developer' })
@@ -395,7 +395,7 @@ test('a bot signs in with its key and has no user', async () => {
   )
 })
 
-test('one account sees nothing of another', async () => {
+test('a session cannot access another account', async () => {
   const api = await fresh()
   const { browser } = await startSignedIn(api)
   const policy = await api.strange.create('/ip_policies', {})
@@ -407,7 +407,7 @@ test('one account sees nothing of another', async () => {
   )
 })
 
-/** Creates something from another address of this machine, as a colleague would. */
+/** Creates an object from another local address, which the restrictions under test do not match. */
 async function createFromOtherAddress(api: TestApi, path: string, body: object): Promise<void> {
   const call = request(`${api.url}${path}`, {
     method: 'POST',
@@ -423,7 +423,7 @@ async function createFromOtherAddress(api: TestApi, path: string, body: object):
   response.resume()
 }
 
-test('IP restrictions of the API and of the dashboard close both', async () => {
+test('IP restrictions of the API and of the dashboard apply to both', async () => {
   for (const type of ['api', 'dashboard']) {
     const api = await fresh()
     const { browser, user } = await startSignedIn(api)
@@ -450,7 +450,7 @@ test('IP restrictions of the API and of the dashboard close both', async () => {
   }
 })
 
-test('the audit log tells who signed in and out, who failed, and what was done through the dashboard', async () => {
+test('sign-ins, sign-outs, failures and dashboard changes are audited', async () => {
   const api = await fresh()
   const { browser, user } = await startSignedIn(api)
   await openBrowser(api.url).signIn({ email: user.email, password: 'wrong' })
@@ -476,7 +476,7 @@ test('the audit log tells who signed in and out, who failed, and what was done t
   assert.match(entries.find(({ action }) => action === 'create')!.credential, /^das_/)
 })
 
-test('guessing does not fill the audit log', async () => {
+test('password guessing does not flood the audit log', async () => {
   const api = await fresh()
   const users = await Promise.all(Array.from({ length: 3 }, () => makeUser(api)))
   for (const { email } of users)
@@ -491,7 +491,7 @@ test('guessing does not fill the audit log', async () => {
   clock.advance(HOUR_MS)
 })
 
-test('over TLS the cookie is of this host alone', async (t) => {
+test('over TLS the cookie has the __Host- prefix and is Secure', async (t) => {
   const api = await startApi(t, { dashboard: true, config: { apiUrl: () => 'https://adit.example' } })
   const { browser, response } = await startSignedIn(api)
 
@@ -504,7 +504,7 @@ test('over TLS the cookie is of this host alone', async (t) => {
   assert.equal((await browser.call('GET', '/users', { headers: { cookie: plantedCookie } })).status, 401)
 })
 
-test('an API key in the header wins over any cookie', async () => {
+test('an API key in the header takes precedence over a cookie', async () => {
   const api = await fresh()
   const { browser } = await startSignedIn(api, { role: 'read_only' })
 
@@ -515,7 +515,7 @@ test('an API key in the header wins over any cookie', async () => {
   assert.equal(invalidKey.status, 401)
 })
 
-test('a restart keeps sessions, and neither files nor logs hold a secret', async (t) => {
+test('sessions survive a restart, and neither files nor logs contain a secret', async (t) => {
   const dataDir = await tempDir(t)
   const lines: string[] = []
   const sink = new Writable({
@@ -555,7 +555,7 @@ test('a restart keeps sessions, and neither files nor logs hold a secret', async
   }
 })
 
-test('sessions hold on every node of a cluster, and end on all of them at once', async (t) => {
+test('a session is valid on every node of a cluster and ends on all of them', async (t) => {
   const { url: databaseUrl } = await freshDatabase(t)
   const dataDir = await tempDir(t)
   const firstApi = await startApi(t, { dashboard: true, databaseUrl, dataDir })
@@ -571,7 +571,7 @@ test('sessions hold on every node of a cluster, and end on all of them at once',
   assert.equal((await browser.call('GET', '/users')).status, 401)
 })
 
-test('whatever is sent to sign in with is answered, and never with a 5xx', async () => {
+test('invalid sign-in requests are answered with a 4xx', async () => {
   const api = await fresh()
   const call = api.client(undefined)
   const bodies: unknown[] = [

@@ -25,7 +25,7 @@ interface State {
   broken?: { id: string; module: string; reason: string }[]
 }
 
-/** The events of the live view, as they come. */
+/** Streams the events of the live view. */
 async function* watch(
   t: TestContext,
   { credentials }: TestPlatform,
@@ -85,7 +85,7 @@ async function createOtherKey({ dataDir }: TestPlatform): Promise<string> {
   return account.apiKey.reveal()
 }
 
-test('the live view tells an account each second what its visitors do, and nobody else', async (t) => {
+test('the live view shows an account its own traffic every second', async (t) => {
   const platform = await startPlatform(t)
   const states = watch(t, platform)
   const otherStates = watch(t, platform, '', await createOtherKey(platform))
@@ -104,7 +104,7 @@ test('the live view tells an account each second what its visitors do, and nobod
   assert.deepEqual([otherState.requests, otherState.sessions], [0, 0])
 })
 
-test('the live view of an edge tells what its routes have counted and why one lets nobody in', async (t) => {
+test('the live view of an edge shows the counters and the broken modules of its routes', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
   await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
@@ -127,7 +127,7 @@ test('the live view of an edge tells what its routes have counted and why one le
   assert.deepEqual((await until(otherStates, () => true)).places, [])
 })
 
-test('views need somebody who is signed in, and end with the server', async (t) => {
+test('views require a session and end when the server stops', async (t) => {
   const platform = await startPlatform(t)
   const { api_url, api_key } = platform.credentials
   const browser = openBrowser(api_url)
@@ -153,7 +153,7 @@ test('views need somebody who is signed in, and end with the server', async (t) 
   for await (const _ of states);
 })
 
-test('an address is judged as the edge judges it, and the account’s restrictions are told of', async (t) => {
+test('an address check gives the same result as the edge and lists the restrictions of the account', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
   const policy = await call.create('/ip_policies', {})
@@ -187,7 +187,7 @@ test('an address is judged as the edge judges it, and the account’s restrictio
   assert.deepEqual([unknownPolicy.status, unknownPolicy.body.details.field], [400, 'policies'])
 })
 
-test('the live view says when configuration or tunnels have changed, so that pages need not ask', async (t) => {
+test('the live view signals changes of configuration and tunnels, so that pages need not poll', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
   const states = watch(t, platform)
@@ -207,7 +207,7 @@ test('the live view says when configuration or tunnels have changed, so that pag
   assert.equal(updated.online, first.online)
 })
 
-test('edges are listed without the settings that hold secrets, to their account alone', async (t) => {
+test('edges are listed without secret settings, and only to their own account', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
   await call.create('/reserved_domains', { domain: 'shop.adit.localhost' })

@@ -37,7 +37,7 @@ async function startTcp(t: TestContext, handle: (socket: Socket) => void): Promi
   return (server.address() as AddressInfo).port
 }
 
-/** The body of one request to a port of this machine under a given Host. */
+/** Sends one request to a local port with the given Host and returns the body. */
 async function getBody(port: number, host: string): Promise<string> {
   const [response] = await once(
     get({ host: '127.0.0.1', port, headers: { Host: host }, agent: false }),
@@ -48,14 +48,14 @@ async function getBody(port: number, host: string): Promise<string> {
   return body
 }
 
-/** Our agent as a library, finding the platform the way an agent without configuration does. */
+/** Starts our agent as a library; it discovers the platform like an agent without configuration. */
 async function startAgent(t: TestContext, platform: TestPlatform, more = {}): Promise<AgentHandle> {
   const agent = await connect({ env: cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir }), ...more })
   t.after(() => agent.close())
   return agent
 }
 
-test('an agent with nothing configured finds the server of this machine and gives a URL that works', async (t) => {
+test('an agent without configuration discovers the local server and prints a working URL', async (t) => {
   const platform = await startPlatform(t)
   const port = await startLocal(t, (request, response) => response.end(`hello ${request.url}`))
   const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
@@ -70,7 +70,7 @@ test('an agent with nothing configured finds the server of this machine and give
   assert.doesNotMatch(program.stdout + program.stderr, new RegExp(platform.credentials.authtoken))
 })
 
-test('both schemes, TCP and many requests at once go through one session', async (t) => {
+test('HTTP, HTTPS, TCP and concurrent requests share one session', async (t) => {
   const platform = await startPlatform(t)
   const port = await startLocal(t, (request, response) => {
     response.setHeader('X-Proto', request.headers['x-forwarded-proto'] ?? '')
@@ -99,7 +99,7 @@ test('both schemes, TCP and many requests at once go through one session', async
   assert.equal(await tcpResponse.text(), 'over tcp')
 })
 
-test('an upstream that is down is a 502 that does not tell visitors its address', async (t) => {
+test('an upstream that is down is a 502 that does not reveal its address', async (t) => {
   const platform = await startPlatform(t)
   const agent = await startAgent(t, platform)
   const tunnel = await agent.forward({ addr: 1, schemes: ['http'] })
@@ -112,13 +112,13 @@ test('an upstream that is down is a 502 that does not tell visitors its address'
   assert.doesNotMatch(page, /localhost:1/)
 })
 
-test('300 transfers of random size arrive byte for byte, or break where both ends can see it', async (t) => {
+test('300 transfers of random size arrive byte for byte, or fail visibly at both ends', async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const platform = await startPlatform(t)
   const agent = await startAgent(t, platform)
   const digest = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
-  // Echoes everything once the visitor has half-closed; a first byte of 1 makes it die half-way.
+  // Echoes everything once the client has half-closed; a first byte of 1 makes it reset half-way.
   const port = await startTcp(t, (socket) => {
     const chunks: Buffer[] = []
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
@@ -178,7 +178,7 @@ test('restart, stop and update reach the agent through the management API', asyn
   let second = await session()
   const deadline = performance.now() + 5000
   while ((second === undefined || second === first) && performance.now() < deadline) second = await session()
-  // The session is there a moment before its tunnels are bound again.
+  // The session is listed shortly before its tunnels are bound again.
   const ask = async () => (await platform.fetch(url)).text()
   let body = await ask()
   while (body !== 'here' && performance.now() < deadline) body = await ask()
@@ -193,7 +193,7 @@ test('restart, stop and update reach the agent through the management API', asyn
   assert.equal(await program.ended(), 0)
 })
 
-/** A server and an agent as two processes, with short heartbeats, and a way to ask for the agent's name. */
+/** Starts a server and an agent as processes with short heartbeats; `ask` requests the agent's name. */
 async function startPair(t: TestContext) {
   const home = makeHome(t)
   const env = cleanEnv(home, { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
@@ -217,7 +217,7 @@ async function startPair(t: TestContext) {
   return { home, startServer, startAgent }
 }
 
-/** Milliseconds until the name is served, which must be less than two seconds. */
+/** Waits until the name is served, which must take less than two seconds. */
 async function assertServedSoon(ask: () => Promise<string>): Promise<void> {
   const start = performance.now()
   for (;;) {
@@ -229,7 +229,7 @@ async function assertServedSoon(ask: () => Promise<string>): Promise<void> {
   }
 }
 
-test('a server that was killed serves the same name within two seconds of its return', async (t) => {
+test('a killed server serves the same name within two seconds of its restart', async (t) => {
   const { startServer, startAgent } = await startPair(t)
   const first = await startServer()
   await startAgent()
@@ -242,7 +242,7 @@ test('a server that was killed serves the same name within two seconds of its re
   await assertServedSoon(second.ask)
 })
 
-test('an agent that was killed has its name back at once', async (t) => {
+test('a killed agent gets its name back immediately after its restart', async (t) => {
   const { startServer, startAgent } = await startPair(t)
   const { ask } = await startServer()
   const agent = await startAgent()
@@ -254,7 +254,7 @@ test('an agent that was killed has its name back at once', async (t) => {
   await assertServedSoon(ask)
 })
 
-test('a server, and an agent, that stood still for longer than allowed go on within two seconds', async (t) => {
+test('a server or an agent paused beyond the heartbeat tolerance recovers within two seconds', async (t) => {
   const { startServer, startAgent } = await startPair(t)
   const { server, ask } = await startServer()
   const agent = await startAgent()
@@ -268,14 +268,14 @@ test('a server, and an agent, that stood still for longer than allowed go on wit
   }
 })
 
-test('a link that swallows everything is given up, and its return is found within two seconds', async (t) => {
+test('a blackholed link is abandoned, and the agent reconnects within two seconds of its recovery', async (t) => {
   const { home, startServer, startAgent } = await startPair(t)
   const { ask } = await startServer()
   const { agent_addr } = JSON.parse(readFileSync(join(home, 'data', 'credentials.json'), 'utf8')) as Record<
     string,
     string
   >
-  // While dark, the relay takes every byte and every connection and passes nothing on.
+  // While blackholed, the relay accepts every byte and every connection and forwards nothing.
   let blackholed = false
   const relay = await startTcp(t, (client) => {
     if (blackholed) {

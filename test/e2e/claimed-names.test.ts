@@ -6,7 +6,7 @@ import ngrok from '@ngrok/ngrok'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { eventually } from './edge-harness.ts'
 
-/** The official SDK with an endpoint at a name. */
+/** Connects the official SDK with an endpoint at the domain. */
 async function serve(t: TestContext, { credentials }: TestPlatform, domain: string) {
   const server = createServer((_request, response) => response.end('agent')).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -19,7 +19,7 @@ async function serve(t: TestContext, { credentials }: TestPlatform, domain: stri
   await endpoint.listenAndForward(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-test('a tunnel ends when an edge comes to its name, also one of its own account', async (t) => {
+test('a tunnel ends when an edge claims its name, even an edge of its own account', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
   for (const name of ['edged', 'other']) {

@@ -9,12 +9,12 @@ import { createSelfSigned } from '../../src/certs/index.ts'
 import { askSecurely, type Question, type Reply } from '../../src/edge/testing/client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
-/** A platform with things to connect to and ways to ask for them. */
+/** A platform with upstream services, and functions that create edges and send requests to them. */
 export type EdgeHarness = Awaited<ReturnType<typeof startEdgeHarness>>
 
 let edgeCount = 0
 
-/** Starts a platform whose edges reach services of this machine. */
+/** Starts a platform whose edges may reach local services. */
 export async function startEdgeHarness(t: TestContext) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const { call, caPem } = platform
@@ -28,7 +28,7 @@ export async function startEdgeHarness(t: TestContext) {
     two: await backend(two),
     rawOne: await backend(rawOne),
     rawTwo: await backend(rawTwo),
-    /** Nobody listens there. */
+    /** No service listens there. */
     none: await backend(1),
   }
 
@@ -38,7 +38,7 @@ export async function startEdgeHarness(t: TestContext) {
     return domain
   }
 
-  /** An HTTPS edge with one route, to service one unless told otherwise. */
+  /** Creates an HTTPS edge with one route, by default to service one. */
   async function httpsEdge(route: Record<string, unknown> = { backend: { backend_id: backends.one } }) {
     const host = await reserve()
     const edge = await call.create('/edges/https', { hostports: [`${host}:443`] })
@@ -60,7 +60,7 @@ export async function startEdgeHarness(t: TestContext) {
   async function tlsEdge(modules: Record<string, unknown>) {
     const host = await reserve()
     const edge = await call.create('/edges/tls', { hostports: [`${host}:443`], ...modules })
-    /** What a service says to a client of this kind; `no` when there is no connection. */
+    /** Returns what the service sends to such a client, or `no` if the connection fails. */
     const probe = (options: ConnectionOptions = {}) =>
       probeSocket(
         tlsConnect({
@@ -85,7 +85,7 @@ export async function startEdgeHarness(t: TestContext) {
   return { t, platform, call, backends, ports: { one, two }, httpsEdge, tlsEdge, tcpEdge }
 }
 
-/** Somebody to answer HTTP: says its name, the fields it was sent, and 500 to `/fails`. */
+/** Starts an HTTP service that returns its name and the request headers, and 500 for `/fails`. */
 async function startService(t: TestContext, name: string): Promise<number> {
   const server = createHttpServer((request, response) => {
     request.resume()
@@ -102,7 +102,7 @@ async function startService(t: TestContext, name: string): Promise<number> {
   return listenOnFreePort(server)
 }
 
-/** Somebody to answer raw bytes: says its name, and whether TLS came this far. */
+/** Starts a TCP service that sends its name, and terminates TLS if the client speaks it. */
 async function startRawService(t: TestContext, name: string): Promise<number> {
   const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: name })
   const secure = createTlsServer({ cert: certificatePem, key: privateKeyPem.reveal() }, (socket) => {
@@ -136,7 +136,7 @@ function probeSocket(socket: ReturnType<typeof connect>, ready: string): Promise
   return new Promise((resolve) => {
     let text = ''
     const timer = setTimeout(() => socket.destroy(), 5000)
-    // Whoever expects HTTP finds nothing to wait for in it either.
+    // The blank line completes a request head, so an HTTP parser does not wait for more.
     socket.once(ready, () => socket.write('hello\r\n\r\n'))
     socket.on('data', (chunk) => {
       text += chunk
@@ -149,7 +149,7 @@ function probeSocket(socket: ReturnType<typeof connect>, ready: string): Promise
   })
 }
 
-/** Connects the official SDK and forwards what comes for these labels. */
+/** Connects the official SDK and forwards connections for these labels to the port. */
 export async function connectLabelled(
   t: TestContext,
   { credentials }: TestPlatform,
@@ -165,7 +165,7 @@ export async function connectLabelled(
   await listener.listenAndForward(`http://127.0.0.1:${port}`)
 }
 
-/** Asks until it is as expected: configuration reaches traffic within a second of the API's answer. */
+/** Retries until the result is as expected: configuration reaches traffic within a second of the API response. */
 export async function eventually(
   ask: () => Promise<string>,
   expected: string,

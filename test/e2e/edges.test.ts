@@ -27,7 +27,7 @@ async function connectLabelled(
   await listener.listenAndForward(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
 }
 
-/** Asks until the answer is as expected: configuration reaches traffic within a second of the API's answer. */
+/** Retries until the result is as expected: configuration reaches traffic within a second of the API response. */
 async function eventually(ask: () => Promise<string>, expected: string): Promise<void> {
   const deadline = performance.now() + 5000
   let last = ''
@@ -38,7 +38,7 @@ async function eventually(ask: () => Promise<string>, expected: string): Promise
   assert.equal(last, expected)
 }
 
-test('an HTTPS edge serves labelled tunnels by path, and its modules act at once', async (t) => {
+test('an HTTPS edge routes to labelled tunnels by path, and module changes apply immediately', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
   await connectLabelled(t, platform, 'tunnel', { app: 'shop' })
@@ -80,7 +80,7 @@ test('an HTTPS edge serves labelled tunnels by path, and its modules act at once
   await eventually(async () => (await get('/a')).slice(0, 3), '404')
 })
 
-test('a TCP edge carries bytes of a reserved address to a labelled tunnel', async (t) => {
+test('a TCP edge forwards a reserved address to a labelled tunnel', async (t) => {
   const platform = await startPlatform(t)
   const { call } = platform
   await connectLabelled(t, platform, 'raw', { port: 'tcp' })

@@ -6,7 +6,7 @@ import { test } from 'node:test'
 import { openBrowser } from '../support/dashboard.ts'
 import { startPlatform } from '../support/platform.ts'
 
-test('a change made through the API reaches a webhook, and the destination shows it', async (t) => {
+test('a change through the API is delivered to a webhook, and the destination shows the delivery', async (t) => {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const { call } = platform
   const received: {
@@ -57,7 +57,7 @@ test('a change made through the API reaches a webhook, and the destination shows
   assert.notEqual(status.last_success_at, null)
 })
 
-test('a sink that refuses makes the test call say why, and a bad filter is refused when written', async (t) => {
+test('a failed test event reports the reason, and an invalid filter is rejected on creation', async (t) => {
   const { call } = await startPlatform(t)
   const destination = await call.create('/event_destinations', {
     target: {

@@ -9,7 +9,7 @@ import { connectAgentSession } from '../../src/protocol/index.ts'
 import { openStore } from '../../src/store/index.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
-/** An agent that dials the ingress by name: the certificate it is shown has to be for that name. */
+/** Connects an agent to the ingress by name; the server certificate must match that name. */
 function connectThroughIngress({ credentials, caPem }: TestPlatform, servername: string, authtoken: string) {
   const [host = '', port = ''] = credentials.agent_addr.split(':')
   return connectAgentSession({
@@ -32,7 +32,7 @@ function connectThroughIngress({ credentials, caPem }: TestPlatform, servername:
   })
 }
 
-test('agents of an account connect through its ingress by name, and agents of others do not', async (t) => {
+test('agents connect through the ingress of their own account, and not through that of another', async (t) => {
   const platform = await startPlatform(t)
   const ingress = await platform.call.create('/agent_ingresses', { domain: 'tunnel.example.com' })
   const store = await openStore({

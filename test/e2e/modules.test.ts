@@ -9,12 +9,12 @@ import { connectLabelled, type EdgeHarness, eventually, startEdgeHarness } from 
 
 type Body = Record<string, unknown>
 
-/** A module of a living edge: how to set it, and what a visitor sees. */
+/** A module of a live edge: its settings, and the behaviour a client observes. */
 interface Row {
-  /** The address of the module in the API, and somebody to look at what it does. */
+  /** Returns the API path of the module and a function that observes its effect. */
   start(harness: EdgeHarness): Promise<{ path: string; observe: () => Promise<string> }>
   on(harness: EdgeHarness): Promise<Body> | Body
-  /** Other settings, or another change that shows. */
+  /** Other settings with an observable difference. */
   changed(harness: EdgeHarness): Promise<Body> | Body
   readonly expected: readonly [without: string, on: string, changed: string]
 }
@@ -44,7 +44,7 @@ async function createAuthority({ call }: EdgeHarness, index: 0 | 1): Promise<Bod
 const idpMetadata = (text: string) =>
   `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:idp"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${clients[0]!.certificate.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/${text}"/></IDPSSODescriptor></EntityDescriptor>`
 
-/** A module of a route, seen by what one request gets. */
+/** A module of a route, observed through requests. */
 const onRoute = (
   module: string,
   observe: (ask: Awaited<ReturnType<EdgeHarness['httpsEdge']>>['ask']) => Promise<string>,
@@ -57,7 +57,7 @@ const onRoute = (
   },
 })
 
-/** Where a visitor is sent to sign in. */
+/** Returns the URL a client is redirected to for signing in. */
 const signInTarget: Parameters<typeof onRoute>[1] = async (ask) => {
   const { status, headers } = await ask()
   if (status !== 302) return `${status}`
@@ -283,7 +283,7 @@ const rows: Record<string, Row> = {
   },
 }
 
-/** A kind of backend: what it is made and changed with, so that it leads to service one and then to service two. */
+/** For each kind of backend, the bodies that make it lead to service one and then to service two. */
 const kinds: Record<
   string,
   (harness: EdgeHarness) => Promise<[initial: Body, changed: Body]> | [Body, Body]
@@ -305,7 +305,7 @@ const kinds: Record<
   },
 }
 
-test('every module acts while it is on, and not while it is off or gone', async (t) => {
+test('every module takes effect while enabled, and not while disabled or deleted', async (t) => {
   const harness = await startEdgeHarness(t)
   const { call } = harness
 
@@ -335,7 +335,7 @@ test('every module acts while it is on, and not while it is off or gone', async 
   }
 })
 
-test('every kind of backend serves while it is on, and not while it is off or gone', async (t) => {
+test('every kind of backend serves while enabled, and not while disabled or deleted', async (t) => {
   const harness = await startEdgeHarness(t)
   const { call, httpsEdge } = harness
 
@@ -372,7 +372,7 @@ test('every kind of backend serves while it is on, and not while it is off or go
   }
 })
 
-test('no module and no kind of backend of the API is left out here', async () => {
+test('the tables cover every module and every kind of backend of the API', async () => {
   const file = join(import.meta.dirname, '../../docs/openapi.json')
   const { paths } = JSON.parse(await readFile(file, 'utf8')) as { paths: Record<string, Body> }
 

@@ -8,7 +8,7 @@ import { startPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
-/** Where agents connect, and where another account calls the API: one node, or two of one database. */
+/** The node agents connect to, and the API calls of both accounts: on one node, or across two nodes on one database. */
 const platforms = {
   async 'one node on SQLite'(t: TestContext, flags: string[] = []) {
     const node = await startPlatform(t, flags)
@@ -35,7 +35,7 @@ const platforms = {
 }
 
 for (const [description, start] of Object.entries(platforms)) {
-  test(`a name that a tunnel of another account has cannot be reserved, nor what is above or below it: ${description}`, async (t) => {
+  test(`a name bound by a tunnel of another account cannot be reserved, nor its wildcard or subdomains: ${description}`, async (t) => {
     const { node, ownCall, other } = await start(t)
     const port = await startLocal(t, (_request, response) => response.end('agent'))
     const agent = await startAgent(t, node)
@@ -53,7 +53,7 @@ for (const [description, start] of Object.entries(platforms)) {
     assert.equal((await visit(node, 'taken.adit.localhost')).body, 'agent')
   })
 
-  test(`a name stays out of reach of other accounts after its last use, by bind and by reservation: ${description}`, async (t) => {
+  test(`a released name stays unavailable to other accounts during the cooldown, for binds and reservations: ${description}`, async (t) => {
     const { node, ownCall, other } = await start(t)
     const agent = await startAgent(t, node)
     const tunnel = await agent.forward({ addr: 80, url: 'http://left.adit.localhost' })
@@ -71,7 +71,7 @@ for (const [description, start] of Object.entries(platforms)) {
     await ownCall.create('/reserved_domains', body)
   })
 
-  test(`a reservation that is given back stays out of reach of other accounts: ${description}`, async (t) => {
+  test(`a deleted reservation stays unavailable to other accounts during the cooldown: ${description}`, async (t) => {
     const { ownCall, other } = await start(t)
     const reservations = [
       await ownCall.create('/reserved_domains', { domain: 'app.shop.adit.localhost' }),
@@ -86,7 +86,7 @@ for (const [description, start] of Object.entries(platforms)) {
     await ownCall.create('/reserved_domains', { domain: 'app.shop.adit.localhost' })
   })
 
-  test(`a custom domain that is given back is free for whoever holds its DNS: ${description}`, async (t) => {
+  test(`a deleted custom domain has no cooldown, because its DNS decides who owns it: ${description}`, async (t) => {
     const { ownCall, other } = await start(t)
     const domain = await ownCall.create('/reserved_domains', { domain: 'app.shop.example' })
     await ownCall('DELETE', `/reserved_domains/${domain.id}`)
@@ -97,7 +97,7 @@ for (const [description, start] of Object.entries(platforms)) {
     await other.call.create('/agent_ingresses', { domain: 'tunnel.corp.example' })
   })
 
-  test(`without a cooldown a name is free with the end of its tunnel: ${description}`, async (t) => {
+  test(`without a cooldown a name is available as soon as its tunnel ends: ${description}`, async (t) => {
     const { node, other } = await start(t, ['--name-cooldown', '0'])
     const agent = await startAgent(t, node)
     for (const name of ['bound', 'reserved'])
@@ -108,7 +108,7 @@ for (const [description, start] of Object.entries(platforms)) {
     await other.call.create('/reserved_domains', { domain: 'reserved.adit.localhost' })
   })
 
-  test(`TCP ports of another account are neither reserved nor given away: ${description}`, async (t) => {
+  test(`TCP ports of another account are neither reserved nor assigned: ${description}`, async (t) => {
     const first = await freePorts(3)
     const { node, ownCall, other } = await start(t, ['--tcp-ports', `${first}-${first + 2}`])
     const agent = await startAgent(t, node)
@@ -134,7 +134,7 @@ for (const [description, start] of Object.entries(platforms)) {
   })
 }
 
-test('a port that is reserved by another account is not given to a tunnel that asks for any', async (t) => {
+test('a port reserved by another account is not assigned to a tunnel that requests any port', async (t) => {
   const first = await freePorts(3)
   const { node, other } = await platforms['one node on SQLite'](t, ['--tcp-ports', `${first}-${first + 1}`])
   const { addr } = await other.call.create('/reserved_addrs', {})
@@ -146,7 +146,7 @@ test('a port that is reserved by another account is not given to a tunnel that a
   await assert.rejects(agent.forward({ addr: 9, proto: 'tcp' }), /No public TCP port is free/)
 })
 
-test('the name of an agent that is back within its time stays out of reach throughout', async (t) => {
+test('the name of an agent that resumes within the grace period stays unavailable to other accounts', async (t) => {
   const { node, other } = await platforms['one node on SQLite'](t, ['--name-cooldown', '0'])
   const port = await startLocal(t, (_request, response) => response.end('agent'))
   const agent = await startAgent(t, node)

@@ -13,7 +13,7 @@ import { createClient } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { freshDatabase } from '../support/postgres.ts'
 
-/** Two nodes of one database. */
+/** Starts two nodes on one database. */
 async function startNodes(t: TestContext) {
   const flags = ['--database-url', (await freshDatabase(t)).url]
   const first = await startPlatform(t, flags)
@@ -21,7 +21,7 @@ async function startNodes(t: TestContext) {
   return { first, second, call: createClient(second.credentials.api_url, first.credentials.api_key) }
 }
 
-/** A way to a port that can be led elsewhere; the far end of connections so far does not notice. */
+/** Starts a TCP relay whose target can be switched; upstreams of existing connections are not notified. */
 async function startSwitch(t: TestContext, target: number) {
   const state = { target }
   const pairs = new Set<readonly [client: Socket, upstream: Socket]>()
@@ -53,7 +53,7 @@ function httpsUrl(node: TestPlatform, host: string): string {
   return `https://${host}:${new URL(node.credentials.https_url).port}/`
 }
 
-test('visitors of every node reach an agent that is connected to one of them', async (t) => {
+test('clients of every node reach an agent that is connected to one of them', async (t) => {
   const { first, second, call } = await startNodes(t)
   const port = await startLocal(t, (request, response) => {
     let size = 0
@@ -82,7 +82,7 @@ test('visitors of every node reach an agent that is connected to one of them', a
   await until(async () => (await second.fetch(httpsUrl(second, 'app.adit.localhost'))).status === 404)
 })
 
-test('an upstream that breaks off is seen as broken through another node too', async (t) => {
+test('an upstream that aborts a response is seen as broken through another node too', async (t) => {
   const { first, second } = await startNodes(t)
   const port = await startLocal(t, (_request, response) => {
     response.writeHead(200, { 'content-length': 1000 })
@@ -97,7 +97,7 @@ test('an upstream that breaks off is seen as broken through another node too', a
   await assert.rejects(read())
 })
 
-test('a command given at one node reaches the agent at another', async (t) => {
+test('a command sent to one node reaches an agent connected to another', async (t) => {
   const { first, call } = await startNodes(t)
   await startAgent(t, first, first.credentials.authtoken)
   const sessionId = async () => (await call('GET', '/tunnel_sessions')).body.tunnel_sessions[0]?.id
@@ -109,7 +109,7 @@ test('a command given at one node reaches the agent at another', async (t) => {
   await until(async () => ![undefined, before].includes(await sessionId()))
 })
 
-test('an agent that comes back to another node takes its name along from its ghost', async (t) => {
+test('an agent that reconnects to another node takes its name over from its stale session', async (t) => {
   const { first, second, call } = await startNodes(t)
   const port = await startLocal(t, (_request, response) => response.end('here'))
   const relay = await startSwitch(t, portOf(first.credentials.agent_addr))
@@ -127,7 +127,7 @@ test('an agent that comes back to another node takes its name along from its gho
   assert.equal((await visit(second, 'moves.adit.localhost')).body, 'here')
 })
 
-test('a name that is online at one node is not given away by another', async (t) => {
+test('a name that is online at one node cannot be bound at another', async (t) => {
   const { first, second, call } = await startNodes(t)
   const holder = await startAgent(t, first, first.credentials.authtoken)
   await holder.forward({ addr: 80, url: 'http://mine.adit.localhost' })
@@ -137,7 +137,7 @@ test('a name that is online at one node is not given away by another', async (t)
   await assert.rejects(other.forward({ addr: 80, url: 'http://mine.adit.localhost' }), /already online/)
 })
 
-test('when a node is gone, what was online there is offline everywhere', async (t) => {
+test('when a node stops, its tunnels are offline everywhere', async (t) => {
   const { first, second } = await startNodes(t)
   const port = await startLocal(t, (_request, response) => response.end('here'))
   const agent = await startAgent(t, second, first.credentials.authtoken)
@@ -149,7 +149,7 @@ test('when a node is gone, what was online there is offline everywhere', async (
   await until(async () => (await visit(first, 'gone.adit.localhost')).status === 404)
 })
 
-test('a node that stops lets visitors of other nodes finish', async (t) => {
+test('a stopping node lets requests through other nodes finish', async (t) => {
   const { first, second } = await startNodes(t)
   const handled = Promise.withResolvers<() => void>()
   const port = await startLocal(t, (_request, response) => {
@@ -165,7 +165,7 @@ test('a node that stops lets visitors of other nodes finish', async (t) => {
   })
 
   const stopping = second.stop()
-  // Its API is the first to go.
+  // The API stops first.
   await until(() =>
     fetch(`${second.credentials.api_url}/healthz`).then(
       () => false,
@@ -178,7 +178,7 @@ test('a node that stops lets visitors of other nodes finish', async (t) => {
   await stopping
 })
 
-test('a node without an address for others is on its own', async (t) => {
+test('a node without a peer address does not join the cluster', async (t) => {
   const flags = ['--database-url', (await freshDatabase(t)).url, '--peer-addr', 'false']
   const first = await startPlatform(t, flags)
   const key = join(first.dataDir, 'master.key')
@@ -191,7 +191,7 @@ test('a node without an address for others is on its own', async (t) => {
   assert.equal(status, 404)
 })
 
-test('the edge may be a process of its own beside the gateway, on the embedded database too', async (t) => {
+test('the edge can run in its own process beside the gateway, even on the embedded database', async (t) => {
   const gateway = await startPlatform(t, ['--roles', 'api,gateway,jobs'])
   const edge = await startPlatform(t, ['--roles', 'edge'], gateway.dataDir)
   const port = await startLocal(t, (_request, response) => response.end('here'))

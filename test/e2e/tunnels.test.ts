@@ -13,7 +13,7 @@ async function startLocal(t: TestContext, handler: RequestListener): Promise<str
   return `127.0.0.1:${(server.address() as AddressInfo).port}`
 }
 
-/** The unmodified official SDK, pointed at our gateway. */
+/** Connects the unmodified official SDK to our gateway. */
 async function forward(t: TestContext, { credentials }: TestPlatform, options: Record<string, unknown>) {
   const builder = new ngrok.SessionBuilder()
   builder.authtoken(credentials.authtoken).serverAddr(credentials.agent_addr).rootCas(credentials.ca_file)
@@ -36,7 +36,7 @@ test('an HTTPS endpoint of the official SDK reaches the local service', async (t
   assert.equal(await response.text(), 'hello /a')
 })
 
-test('a name that was reserved serves its own account, and another account cannot have it', async (t) => {
+test('a reserved name is served for its own account', async (t) => {
   const platform = await startPlatform(t)
   const local = await startLocal(t, (_request, response) => response.end('mine'))
   await platform.call.create('/reserved_domains', { domain: 'shop.adit.localhost' })
@@ -53,7 +53,7 @@ test('a name that was reserved serves its own account, and another account canno
   assert.equal(endpoints.body.endpoints[0].hostport.startsWith('shop.adit.localhost:'), true)
 })
 
-test('a TCP endpoint carries bytes, and the API shows session, tunnel and endpoint', async (t) => {
+test('a TCP endpoint forwards bytes, and the API shows session and tunnel', async (t) => {
   const platform = await startPlatform(t)
   const local = await startLocal(t, (_request, response) => response.end('over tcp'))
 

@@ -48,7 +48,7 @@ async function listen(t: TestContext, listener: RequestListener): Promise<number
   return (server.address() as AddressInfo).port
 }
 
-/** A route whose log-in is made once it is known where answers come back to. */
+/** Creates a protected route; its login module is built once the URL of the login host is known. */
 async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record<string, unknown>>) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const { call, credentials } = platform
@@ -83,7 +83,7 @@ async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record
 const takeScreenshot = (page: Page, name: string) =>
   page.screenshot({ path: `${SCREENSHOTS}login-${name}.png` })
 
-/** Signs in at the pages of the OpenID provider. */
+/** Signs in on the pages of the OpenID provider. */
 async function signInAtProvider(page: Page, url: string): Promise<void> {
   await page.goto(url)
   if ((await page.locator('input[name=login]').count()) > 0) {
@@ -95,7 +95,7 @@ async function signInAtProvider(page: Page, url: string): Promise<void> {
   await page.waitForURL(url)
 }
 
-test('OpenID in a browser: sign in, expire, be refused, sign out', { skip }, async (t) => {
+test('OpenID in a browser: sign in, expire, be rejected, sign out', { skip }, async (t) => {
   let oidc = {}
   const { page, url, context } = await protect(t, async (idpUrl) => {
     const { issuer } = await startProvider(t, `${idpUrl}/oauth2/callback`)
@@ -116,7 +116,7 @@ test('OpenID in a browser: sign in, expire, be refused, sign out', { skip }, asy
     ],
   )
 
-  // The provider still knows the browser: after the session is over it only passes by there.
+  // The provider still has its own session, so an expired session is renewed by redirects alone.
   const [oldCookie] = cookies
   let newCookie = oldCookie
   while (newCookie?.value === oldCookie?.value && performance.now() - signedInAt < 15_000) {
@@ -141,7 +141,7 @@ test('OpenID in a browser: sign in, expire, be refused, sign out', { skip }, asy
   assert.equal(await page.locator('input[name=login]').count(), 1, 'the provider asks who it is')
 })
 
-/** A SAML identity provider with a page on which somebody says who they are. */
+/** Starts a SAML identity provider whose sign-in page accepts any name and group. */
 async function startSamlProvider(t: TestContext) {
   const { certificatePem: cert, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
   const key = privateKeyPem.reveal()
@@ -194,7 +194,7 @@ async function startSamlProvider(t: TestContext) {
     ${singleService('SingleLogoutService', 'slo')}${singleService('SingleSignOnService', 'sso')}</IDPSSODescriptor></EntityDescriptor>`
 }
 
-test('SAML in a browser: be refused, sign in, expire, sign out', { skip }, async (t) => {
+test('SAML in a browser: be rejected, sign in, expire, sign out', { skip }, async (t) => {
   const { page, url } = await protect(t, async () => ({
     saml: { idp_metadata: await startSamlProvider(t), authorized_groups: ['staff'], inactivity_timeout: 3 },
   }))
@@ -215,7 +215,7 @@ test('SAML in a browser: be refused, sign in, expire, sign out', { skip }, async
   assert.equal(page.url(), `${url}/deep/page?x=1`)
   assert.equal(await page.locator('h1').textContent(), 'Hello ada')
 
-  // Nothing may happen in the meantime, so there is nothing to wait for but the time itself.
+  // The session must stay idle meanwhile, so there is no event to wait for.
   await page.waitForFunction(
     (from) => performance.now() - from > 4100,
     await page.evaluate(() => performance.now()),

@@ -28,7 +28,7 @@ async function startTenants(t: TestContext) {
   const other = await createSecondAccount(platform)
   const port = new URL(platform.credentials.https_url).port
   const provider = await startProvider(t, `https://idp.adit.localhost:${port}/oauth2/callback`)
-  /** Every address that reached the upstream of the attacker. */
+  /** The request paths received by the attacker's upstream. */
   const evilPaths: string[] = []
   const upstreams = {
     shop: await listen(t, (request, response) => response.end(JSON.stringify(request.headers))),
@@ -43,7 +43,7 @@ async function startTenants(t: TestContext) {
     client_secret: CLIENT_SECRET,
   })
 
-  /** A page of a tenant behind a sign-in. */
+  /** Creates a route of a tenant that requires a sign-in. */
   async function protect(call: ApiClient, name: 'shop' | 'evil', oidc: Record<string, unknown>) {
     const host = `${name}.adit.localhost`
     await call.create('/reserved_domains', { domain: host })
@@ -60,7 +60,7 @@ async function startTenants(t: TestContext) {
     return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }
   }
 
-  /** Configuration reaches traffic within a moment of the API's answer. */
+  /** Retries until the URL answers with the status: configuration reaches traffic shortly after the API response. */
   async function waitForStatus(url: string, status: number): Promise<void> {
     const deadline = performance.now() + 20_000
     for (;;) {
@@ -83,7 +83,7 @@ async function startTenants(t: TestContext) {
     return agent
   }
 
-  /** Begins a sign-in and gives the address of the provider that the browser is sent to. */
+  /** Begins a sign-in and returns the provider URL the browser is redirected to. */
   async function begin(browser: CookieClient, url: string): Promise<URL> {
     const response = await browser.once(url)
     await response.text()
@@ -110,7 +110,7 @@ async function startTenants(t: TestContext) {
 
 type Tenants = Awaited<ReturnType<typeof startTenants>>
 
-/** Starts a sign-in at the shop, as the attacker, and makes it come back with a state of the attacker's own page. */
+/** Starts a sign-in at the shop as the attacker, with the state replaced by one of the attacker's own page. */
 async function startSwappedSignIn({ begin, browser, shop }: Tenants, evilUrl: string) {
   const attacker = browser()
   const link = await begin(attacker, `${shop.url}/account`)
@@ -132,7 +132,7 @@ function assertNothingStolen({ evilPaths }: Tenants, visitedUrls: readonly strin
 }
 
 for (const removed of [true, false])
-  test(`a code for one tenant's application does not reach another tenant whose state came with it${removed ? ', with the module deleted' : ''}`, async (t) => {
+  test(`a code for one tenant's application does not reach another tenant whose state is sent with it${removed ? ', with the module deleted' : ''}`, async (t) => {
     const tenants = await startTenants(t)
     const { other, client, protect, waitForStatus, browser, shop } = tenants
     const evil = await protect(other.call, 'evil', client('other'))
@@ -170,8 +170,8 @@ test('a code for one tenant’s application does not reach the endpoint of anoth
 })
 
 /**
- * A provider of the attacker. It sends visitors on to somebody else's page and takes note of the codes that it is asked to
- * redeem. As the provider of the victim's page it issues codes that it sends to whatever redirect URI it is given.
+ * A provider of the attacker. It redirects clients to another tenant's page and records the codes it is asked to
+ * redeem. As the provider of the victim's page it issues codes to any redirect URI.
  */
 async function startPlainProvider(t: TestContext, announcesIssuer: boolean) {
   const provider = {
@@ -217,7 +217,7 @@ async function startPlainProvider(t: TestContext, announcesIssuer: boolean) {
 }
 
 for (const announces of [true, false])
-  test(`a code of one provider is not redeemed at another, which ${announces ? 'claims to name itself' : 'does not name itself'} in answers`, async (t) => {
+  test(`a code of one provider is not redeemed at another, which ${announces ? 'announces' : 'does not announce'} an iss parameter in responses`, async (t) => {
     const tenants = await startTenants(t)
     const { platform, other, client, protect, browser, begin, waitForStatus, shop } = tenants
     const attackerProvider = await startPlainProvider(t, announces)
@@ -234,7 +234,7 @@ for (const announces of [true, false])
     assert.equal(victim.status, 403)
     assert.deepEqual(attackerProvider.redeemed, [])
 
-    // The same with a provider that says nothing of itself in its answers, and does not mind a longer redirect URI.
+    // The same with a provider that sends no iss parameter and accepts a longer redirect URI.
     const silentProvider = await startPlainProvider(t, false)
     const updateResponse = await platform.call('PUT', shop.module, {
       body: client('app', silentProvider.issuer),
@@ -253,7 +253,7 @@ for (const announces of [true, false])
     assert.deepEqual(attackerProvider.redeemed, [])
   })
 
-test('whoever opens the link of somebody else’s sign-in signs nobody in', async (t) => {
+test('completing a sign-in that another browser began signs neither browser in', async (t) => {
   const { begin, browser, shop, port } = await startTenants(t)
   const [attacker, victim] = [browser(), browser()]
   const link = await begin(attacker, shop.url)
@@ -271,7 +271,7 @@ test('whoever opens the link of somebody else’s sign-in signs nobody in', asyn
   assert.equal((await attacker.once(shop.url)).status, 302)
 })
 
-test('a tenant’s own sign-ins go on to work beside those of another at the same provider', async (t) => {
+test('sign-ins of two tenants at the same provider work side by side', async (t) => {
   const { other, client, protect, browser, shop } = await startTenants(t)
   const evil = await protect(other.call, 'evil', client('other'))
   const cookieClient = browser()

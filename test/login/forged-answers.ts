@@ -3,16 +3,16 @@ import { CookieClient } from '../support/browser-client.ts'
 import { type Forged, forge } from './saml-forge.ts'
 import { startSamlRoute } from './saml-route.ts'
 
-/** How an answer differs from what is right. */
+/** The fields of a forged response that differ from a valid one. */
 export type ForgedOverrides = Partial<Forged>
 
-/** A place that SAML protects, and a provider that answers as told. */
+/** Starts a route that SAML protects, with a provider that sends forged responses. */
 export async function startForgingRoute(t: TestContext, settings: Record<string, unknown> = {}) {
   const samlRoute = await startSamlRoute(t, settings)
   const { platform, url, idp, saml } = samlRoute
   const validFields = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
 
-  /** Begins in a browser of its own, answers as told, and says who came in, or with which status nobody did. */
+  /** Begins a sign-in in a new browser, posts a forged response, and returns the user id or the error status. */
   async function attempt(
     overrides: ForgedOverrides = {},
     tamper = (xml: string) => xml,
@@ -24,7 +24,7 @@ export async function startForgingRoute(t: TestContext, settings: Record<string,
     return toOutcome(await samlRoute.post(xml, authnRequest.relayState, client))
   }
 
-  /** The same without a request. */
+  /** The same, initiated by the provider. */
   async function initiate(
     overrides: ForgedOverrides = {},
     tamper = (xml: string) => xml,
@@ -36,7 +36,7 @@ export async function startForgingRoute(t: TestContext, settings: Record<string,
   return { ...samlRoute, validFields, attempt, initiate }
 }
 
-/** Who came in, or with which status nobody did. */
+/** Returns the id of the signed-in user, or the error status. */
 export function toOutcome({ status, text }: { status: number; text: string }): string | number {
   return status === 200 ? String(JSON.parse(text)['adit-auth-user-id']) : status
 }

@@ -9,7 +9,7 @@ import { startSamlRoute } from './saml-route.ts'
 
 type SamlRoute = Awaited<ReturnType<typeof startSamlRoute>>
 
-/** A protected page on a database that other nodes can join. */
+/** Starts a SAML route on a database that other nodes can join. */
 async function startFirstNode(t: TestContext) {
   const flags = ['--database-url', (await freshDatabase(t)).url]
   const samlRoute = await startSamlRoute(t, {}, flags)
@@ -19,7 +19,7 @@ async function startFirstNode(t: TestContext) {
   return { ...samlRoute, startAnother }
 }
 
-/** Visits the page on any node with cookies that were copied from the browser. */
+/** Requests the page on a node with cookies copied from the browser. */
 async function visit(node: TestPlatform, cookies: readonly string[]): Promise<number> {
   const url = `https://app.adit.localhost:${new URL(node.credentials.https_url).port}/page`
   const response = await node.fetch(url, { redirect: 'manual', headers: { cookie: cookies.join('; ') } })
@@ -31,7 +31,7 @@ function copyCookies({ browser, url }: Pick<SamlRoute, 'browser' | 'url'>): stri
   return browser.cookies(new URL(url).host)
 }
 
-/** How long it takes until the node refuses the cookies, in milliseconds. */
+/** Waits until the node rejects the cookies; returns the elapsed milliseconds. */
 async function waitForRejection(node: TestPlatform, cookies: readonly string[]): Promise<number> {
   const start = performance.now()
   while ((await visit(node, cookies)) === 200) {
@@ -41,7 +41,7 @@ async function waitForRejection(node: TestPlatform, cookies: readonly string[]):
   return performance.now() - start
 }
 
-test('signing out on one node ends the session on every other within a second, and on those that start later', async (t) => {
+test('signing out on one node ends the session on every node within a second, and on nodes that start later', async (t) => {
   const samlRoute = await startFirstNode(t)
   const second = await samlRoute.startAnother()
   await samlRoute.attempt()
@@ -72,7 +72,7 @@ test('a sign-out at the provider ends the sessions of that person on every node'
   assert.ok((await waitForRejection(second, cookies)) < 1500)
 })
 
-test('an answer of the provider that was used on one node is refused on every other', async (t) => {
+test('a provider response used on one node is rejected on every other', async (t) => {
   const samlRoute = await startFirstNode(t)
   const second = await samlRoute.startAnother()
   const acs = (node: TestPlatform) => {
@@ -102,7 +102,7 @@ test('an answer of the provider that was used on one node is refused on every ot
   assert.equal(await deliver(samlRoute.platform, alone), 403)
 })
 
-test('a node alone remembers sign-outs over a restart', async (t) => {
+test('a single node remembers sign-outs across a restart', async (t) => {
   const samlRoute = await startSamlRoute(t)
   await samlRoute.attempt()
   const endedCookies = copyCookies(samlRoute)

@@ -19,8 +19,8 @@ import {
  * rp-token_endpoint-client_secret_jwt, -private_key_jwt, rp-key-rotation-rp-sign-key: the module has a client secret and no key.
  * rp-id_token-sig+enc, rp-userinfo-enc, rp-userinfo-sig+enc, rp-key-rotation-rp-enc-key, rp-key-rotation-op-enc-key: no
  * encryption key is registered, so a provider has nothing to encrypt for.
- * rp-userinfo-sig: signed answers are sent only to clients that register for them.
- * rp-userinfo-bearer-body: the alternative to rp-userinfo-bearer-header, one of which is demanded.
+ * rp-userinfo-sig: signed responses are sent only to clients that register for them.
+ * rp-userinfo-bearer-body: the alternative to rp-userinfo-bearer-header, one of which is required.
  * rp-discovery-webfinger-url, -webfinger-acct, -webfinger-unknown-member, -webfinger-http-href, rp-self-issued: the owner of a
  * route names its issuer, visitors do not choose one.
  * rp-registration-dynamic, -uses-https-endpoints, -well-formed-jwk: the owner registers the client at the provider.
@@ -34,12 +34,12 @@ type Provider = Awaited<ReturnType<typeof start>>
 type SignedIn = Awaited<ReturnType<Provider['attempt']>>
 
 interface Case {
-  /** What the plan demands of the relying party. */
+  /** What the plan requires of the relying party. */
   readonly requirement: string
   /** How the provider of the case behaves. */
   readonly provider?: Partial<Manners>
   readonly outcome: 'accepts' | 'refuses'
-  /** What else has to hold after the sign-in was accepted. */
+  /** Further assertions after an accepted sign-in. */
   check?(provider: Provider, signedIn: SignedIn): unknown
 }
 
@@ -47,7 +47,7 @@ const ellipticKey = newKey('elliptic', 'ES256')
 const claims = (change: Record<string, unknown>): Partial<Manners> => ({
   claims: (right) => ({ ...right, ...change }),
 })
-/** An ID token without what `profile` and `email` ask for, as the specification describes it for the code flow. */
+/** An ID token without the claims of `profile` and `email`, as specified for the code flow. */
 const bareToken = claims({ name: undefined, email: undefined })
 const withMethods = (...methods: string[]): Partial<Manners> => ({
   description: { token_endpoint_auth_methods_supported: methods },
@@ -267,7 +267,7 @@ for (const [name, published] of Object.entries({
     assert.equal(told.keyRequests, 2)
   })
 
-test('rp-init-logout: the relying party sends the visitor to the end_session_endpoint', async (t) => {
+test('rp-init-logout: the relying party redirects to the end_session_endpoint', async (t) => {
   const { make, attempt, issuer } = await start(t)
   const { identity } = await attempt()
 

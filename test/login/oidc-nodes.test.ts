@@ -23,11 +23,11 @@ async function freePort(): Promise<number> {
 
 type PickNode = (url: URL) => TestPlatform
 
-/** Two nodes of one database behind one public address, and an OpenID provider. */
+/** Starts two nodes on one database behind one public address, and an OpenID provider. */
 async function startNodes(t: TestContext) {
   const flags = ['--database-url', (await freshDatabase(t)).url, '--outbound-allow', '127.0.0.1']
   const first = await startPlatform(t, flags)
-  // What visitors see is the port of the first node.
+  // The public port is that of the first node.
   const publicPort = new URL(first.credentials.https_url).port
   const secondPort = await freePort()
   const second = await startPlatform(t, [
@@ -45,7 +45,7 @@ async function startNodes(t: TestContext) {
   })
   const { port } = upstream.address() as AddressInfo
 
-  /** A browser for which a balancer picks the node of each request. */
+  /** Creates a browser behind a load balancer that picks the node for each request. */
   function browser(pick: PickNode): CookieClient {
     const fetch: TestPlatform['fetch'] = async (url, init = {}) => {
       const { hostname, host, pathname, search } = new URL(url)
@@ -66,7 +66,7 @@ async function startNodes(t: TestContext) {
     return new CookieClient({ ...first, fetch })
   }
 
-  /** What one node knows reaches the other within moments. */
+  /** Retries until both nodes answer with the status: changes reach the other node shortly after. */
   async function waitForStatus(url: string, status: number): Promise<void> {
     for (const node of [first, second]) {
       const deadline = performance.now() + 20_000
@@ -95,7 +95,7 @@ async function startNodes(t: TestContext) {
     return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }
   }
 
-  /** An endpoint of an agent that is connected to the first node. */
+  /** Creates a protected endpoint of an agent connected to the first node. */
   async function protectEndpoint() {
     const agent = await connect({
       env: cleanEnv(makeHome(t), {}),
@@ -117,7 +117,7 @@ async function startNodes(t: TestContext) {
 const isLoginHost = ({ hostname }: URL) => hostname === 'idp.adit.localhost'
 const isTicket = ({ searchParams }: URL) => searchParams.has('ticket')
 
-test('a sign-in may begin, be redeemed and be completed on different nodes, once', async (t) => {
+test('a sign-in can begin, be redeemed and complete on different nodes, exactly once', async (t) => {
   const { first, second, browser, protectRoute, protectEndpoint } = await startNodes(t)
   for (const { url } of [await protectRoute(), await protectEndpoint()]) {
     const balancers: Record<string, PickNode> = {
@@ -139,7 +139,7 @@ test('a sign-in may begin, be redeemed and be completed on different nodes, once
       const ticket = page.way.find((address) => isTicket(new URL(address))) ?? ''
       const callback = page.way.find((address) => isLoginHost(new URL(address))) ?? ''
       for (const node of [first, second]) {
-        // With every cookie that the browser had when it used the ticket.
+        // With every cookie the browser had when it used the ticket.
         const replay = await browser(() => node).once(ticket, {
           headers: { cookie: ticketCookies.join('; ') },
         })
@@ -154,7 +154,7 @@ test('a sign-in may begin, be redeemed and be completed on different nodes, once
   }
 })
 
-test('a state is void on every node once its module has changed or its agent is gone', async (t) => {
+test('a state is invalid on every node once its module has changed or its agent has disconnected', async (t) => {
   const { first, second, browser, waitForStatus, protectRoute, protectEndpoint } = await startNodes(t)
   const [route, endpoint] = [await protectRoute(), await protectEndpoint()]
   const begin = async (url: string) => {

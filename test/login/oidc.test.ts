@@ -39,7 +39,7 @@ async function startProtectedRoute(t: TestContext, flags: string[] = []) {
   }
 }
 
-/** Configuration reaches traffic within a second of the API's answer. */
+/** Waits until the edge requires a sign-in: configuration reaches traffic within a second of the API response. */
 async function reached(platform: TestPlatform, url: string): Promise<void> {
   const deadline = performance.now() + 5000
   while (performance.now() < deadline) {
@@ -50,7 +50,7 @@ async function reached(platform: TestPlatform, url: string): Promise<void> {
   assert.fail('the edge never asked for a sign-in')
 }
 
-test('a visitor signs in at the OpenID provider and comes back to the page asked for', async (t) => {
+test('a client signs in at the OpenID provider and returns to the requested page', async (t) => {
   const { platform, url } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
 
@@ -65,7 +65,7 @@ test('a visitor signs in at the OpenID provider and comes back to the page asked
   assert.equal(headers.cookie, undefined, 'our cookies stay with us')
 })
 
-test('identity headers cannot be forged, and a session opens only its own place', async (t) => {
+test('identity headers and cookies cannot be forged, and a changed module ends its sessions', async (t) => {
   const { platform, url, path, oidc } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
   await signIn(browser, url)
@@ -94,7 +94,7 @@ test('identity headers cannot be forged, and a session opens only its own place'
   assert.equal(status, 302, 'a changed module ends sessions')
 })
 
-test('what is not a page load is told to sign in, and OPTIONS passes only when asked to', async (t) => {
+test('requests other than page loads get 401, and OPTIONS passes only if configured', async (t) => {
   const { platform, url, path, oidc } = await startProtectedRoute(t)
   const ask = async (method: string) => {
     const response = await platform.fetch(url, { method, redirect: 'manual' })
@@ -112,7 +112,7 @@ test('what is not a page load is told to sign in, and OPTIONS passes only when a
   assert.equal(await ask('POST'), 401)
 })
 
-test('signing out ends the session, also for whoever kept a copy of the cookie', async (t) => {
+test('signing out ends the session even for a copy of the cookie', async (t) => {
   const { platform, url } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
   await signIn(browser, url)
@@ -129,7 +129,7 @@ test('signing out ends the session, also for whoever kept a copy of the cookie',
   assert.equal((await thief.once(url)).status, 302)
 })
 
-test('an answer for another browser, a used one and a made-up one are refused', async (t) => {
+test('a callback in another browser, a replayed one and an invented one are rejected', async (t) => {
   const { platform, url } = await startProtectedRoute(t)
   const browser = new CookieClient(platform)
   const page = await signIn(browser, url)

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { CookieClient } from '../support/browser-client.ts'
 
-// It warns about everything that makes it usable in a test.
+// oidc-provider warns about every setting that makes it usable in a test.
 for (const level of ['info', 'warn'] as const) {
   const write = console[level].bind(console)
   console[level] = (...words: unknown[]) => {
@@ -12,13 +12,13 @@ for (const level of ['info', 'warn'] as const) {
   }
 }
 
-// Imported only now, because it warns while it is read as well.
+// Imported dynamically, because it also warns while it is loaded.
 const { default: Provider } = await import('oidc-provider')
 
-/** What `app` and `other`, the applications of the provider, authenticate with. */
+/** The client secret of `app` and `other`, the applications registered at the provider. */
 export const CLIENT_SECRET = 'app-secret-app-secret-app-secret'
 
-/** A real OpenID provider; everyone who says who they are is believed, because that is not what is tested. */
+/** Starts a real OpenID provider that accepts any login and password. */
 export async function startProvider(t: TestContext, redirectUri: string) {
   const server = createServer().listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -42,7 +42,7 @@ export async function startProvider(t: TestContext, redirectUri: string) {
   return { issuer }
 }
 
-/** Goes through the provider's own sign-in and consent pages. */
+/** Submits the provider's sign-in and consent pages. */
 export async function signIn(browser: CookieClient, url: string, login = 'ada') {
   let page = await browser.get(url)
   const way = [...page.way]

@@ -6,7 +6,7 @@ import { type ForgedOverrides, startForgingRoute as start, toOutcome } from './f
 import { forge, statusCode, wrappings } from './saml-forge.ts'
 import { startSamlRoute } from './saml-route.ts'
 
-test('what was made for us comes in, up to a minute beside the clock', async (t) => {
+test('a valid response signs in with up to a minute of clock skew', async (t) => {
   const { attempt, initiate } = await start(t)
 
   assert.equal(await attempt(), 'ada-id')
@@ -23,7 +23,7 @@ test('what was made for us comes in, up to a minute beside the clock', async (t)
   assert.equal(await initiate(), 'ada-id')
 })
 
-test('of all eight ways to wrap a signature none signs anybody in', async (t) => {
+test('none of the eight signature wrapping attacks signs in', async (t) => {
   const { attempt, initiate } = await start(t)
 
   for (const sign of ['assertion', 'response', 'both'] as const)
@@ -33,7 +33,7 @@ test('of all eight ways to wrap a signature none signs anybody in', async (t) =>
     }
 })
 
-test('an answer with one wrong or missing part signs nobody in', async (t) => {
+test('a response with one wrong or missing part is rejected', async (t) => {
   const { attempt, initiate } = await start(t)
   const otherKey = (await createSelfSigned({ commonName: 'other' })).privateKeyPem.reveal()
   const invalid: Record<string, ForgedOverrides> = {
@@ -76,7 +76,7 @@ test('an answer with one wrong or missing part signs nobody in', async (t) => {
   assert.equal(await initiate({ subjectRequestId: '_other' }), 403, 'a request in what is signed')
 })
 
-test('an answer that does not say that the sign-in succeeded signs nobody in, whatever else it says', async (t) => {
+test('a response without a success status is rejected, whatever else it contains', async (t) => {
   const { attempt, initiate } = await start(t)
   const statuses = {
     none: '',
@@ -98,7 +98,7 @@ test('an answer that does not say that the sign-in succeeded signs nobody in, wh
   }
 })
 
-test('an answer in XML that can be read in two ways signs nobody in', async (t) => {
+test('a response in ambiguous or hostile XML is rejected', async (t) => {
   const { attempt } = await start(t)
   const inName = (text: string) => (xml: string) => xml.replace('>ada-id<', `>${text}<`)
   const tamperings: Record<string, (xml: string) => string> = {
@@ -173,7 +173,7 @@ test('an answer in XML that can be read in two ways signs nobody in', async (t) 
   }
 })
 
-test('an assertion is used once, whatever is written around it', async (t) => {
+test('an assertion is accepted once, whatever response wraps it', async (t) => {
   const { validFields, post, platform, url } = await start(t)
   const deliver = async (xml: string) => toOutcome(await post(xml, `${url}/page`, new CookieClient(platform)))
   const signedResponse = forge({ ...validFields, sign: 'both' })
@@ -197,7 +197,7 @@ test('an assertion is used once, whatever is written around it', async (t) => {
   assert.equal(await deliver(forge({ ...validFields, sign: 'both' })), 'ada-id', 'another one is taken')
 })
 
-test('groups are compared exactly', async (t) => {
+test('group names are compared exactly', async (t) => {
   const samlRoute = await startSamlRoute(t, { authorized_groups: ['admins'] })
   const { platform, url, idp, saml } = samlRoute
   const validFields = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }

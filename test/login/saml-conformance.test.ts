@@ -8,9 +8,9 @@ import { forge, statusCode, wrappings } from './saml-forge.ts'
 import { idpMetadata } from './saml-route.ts'
 
 /*
- * What SAML 2.0 Web Browser SSO (profiles, section 4.1) and the known attacks on it demand of a service provider, one case
+ * What SAML 2.0 Web Browser SSO (profiles, section 4.1) and the known attacks on it require of a service provider, one case
  * each; saml-attacks.test.ts has their variants, saml.test.ts single logout. These do not apply: HTTP-Artifact and PAOS
- * bindings (only HTTP-Redirect for requests and HTTP-POST for answers are offered), and encrypted names and attributes (no
+ * bindings (only HTTP-Redirect for requests and HTTP-POST for responses are offered), and encrypted names and attributes (no
  * encryption key is published).
  */
 
@@ -28,11 +28,11 @@ type ForgingRoute = Awaited<ReturnType<typeof startForgingRoute>>
 
 interface Case {
   readonly outcome: 'accepts' | 'refuses'
-  /** How the answer differs from the right one. */
+  /** How the response differs from a valid one. */
   readonly overrides?: ForgedOverrides
-  /** How the answer is changed after it was signed. */
+  /** Modifies the response after it is signed. */
   readonly tamper?: (xml: string) => string
-  /** Another way than to begin at the page and post one answer. */
+  /** Replaces the default flow, which begins at the page and posts one response. */
   readonly deliver?: (route: ForgingRoute) => Promise<string | number>
 }
 
@@ -43,7 +43,7 @@ const refuses = (overrides: ForgedOverrides, tamper?: Case['tamper']): Case => (
   ...(tamper && { tamper }),
 })
 
-/** Posts an answer that the provider sends by itself. */
+/** Posts an unsolicited response. */
 async function initiate({ post, platform, url }: ForgingRoute, xml: string): Promise<string | number> {
   return toOutcome(await post(xml, `${url}/page`, new CookieClient(platform)))
 }

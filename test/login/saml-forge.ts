@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { signXml } from '@node-saml/node-saml/lib/xml.js'
 
-/** Everything an answer can say; what is null is left out. Times are seconds from now. */
+/** The fields of a forged response; null omits a field. Times are in seconds from now. */
 export interface Forged {
   key: string
   acs: string
@@ -25,7 +25,7 @@ export interface Forged {
   confirmedFrom?: number | null
   confirmedUntil?: number | null
   groups?: string[]
-  /** What stands inside of Status. */
+  /** The content of the Status element. */
   status?: string
 }
 
@@ -33,11 +33,11 @@ const attribute = (name: string, value: string | null) => (value === null ? '' :
 const isoTime = (seconds: number | null) =>
   seconds === null ? null : new Date(Date.now() + seconds * 1000).toISOString()
 
-/** A status code with others inside of it, the outermost first. */
+/** Formats a status code with nested ones, the outermost first. */
 export const statusCode = (name: string, ...inner: string[]): string =>
   `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${inner.length === 0 ? '' : statusCode(...(inner as [string]))}</samlp:StatusCode>`
 
-/** An answer of an identity provider, written by hand so that each of its parts can be wrong. */
+/** Builds the response of an identity provider by hand, so that each of its parts can be wrong. */
 export function forge(fields: Forged): string {
   const {
     key,
@@ -104,7 +104,7 @@ const tamperName = (xml: string) => xml.replace('>ada-id<', '>root<')
 const replaceId = (xml: string) => xml.replace(/ ID="[^"]+"/, ' ID="_evil"')
 const stripSignature = (xml: string) => xml.replace(firstSignature(xml), '')
 
-/** The ways to hide what was signed beside what is to be read, as SAML Raider numbers them. */
+/** Signature wrapping attacks, numbered as in SAML Raider. */
 export const wrappings: Record<string, (xml: string) => string> = {
   'XSW1: a changed response around the signed one, inside its signature': (xml) => {
     const signature = firstSignature(xml)

@@ -9,7 +9,7 @@ import { startSamlProcess } from './saml-route.ts'
 const CONCURRENCY = 6
 const MAX_CPU_MS = 50
 
-/** Milliseconds of CPU that the thread with the event loop has used so far. */
+/** Returns the CPU milliseconds used so far by the event loop thread. */
 async function mainThreadCpu(pid: number): Promise<number> {
   const stat = await readFile(`/proc/${pid}/task/${pid}/stat`, 'utf8')
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
@@ -17,7 +17,7 @@ async function mainThreadCpu(pid: number): Promise<number> {
   return (Number(fields[11]) + Number(fields[12])) * 10
 }
 
-/** Messages that a stranger can make, each as expensive as it gets in its own way. */
+/** Creates messages that an unauthenticated client can send, each expensive to process in its own way. */
 async function hostileMessages(acs: string, entityId: string): Promise<Record<string, string>> {
   const { privateKeyPem } = await createSelfSigned({ commonName: 'stranger' })
   const fields = { key: privateKeyPem.reveal(), acs, entityId, sign: 'both' as const }
@@ -37,7 +37,7 @@ async function hostileMessages(acs: string, entityId: string): Promise<Record<st
   }
 }
 
-test('no message of a stranger keeps the event loop from its other work', async (t) => {
+test('no message of an unauthenticated client blocks the event loop', async (t) => {
   const { server, saml, platform, signIn, url } = await startSamlProcess(t, ['--login-rate-limit', '0'])
   const acs = saml.assertion_consumer_service_url
   const post = (xml: string) =>
@@ -77,7 +77,7 @@ test('no message of a stranger keeps the event loop from its other work', async 
   assert.equal((await signIn(new CookieClient(platform))).status, 200)
 })
 
-test('whoever sends many messages that are not valid has to wait, and valid ones do not count', async (t) => {
+test('invalid messages are rate limited per client, and valid ones are not counted', async (t) => {
   const { platform, signIn, saml, url } = await startSamlProcess(t, ['--login-rate-limit', '3'])
   const post = (address: string, method = 'POST') =>
     platform.fetch(address, {

@@ -16,7 +16,7 @@ import { startServerProcess } from '../support/server-process.ts'
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 
-/** How the provider is to answer, where that differs from what is right. */
+/** The parts of a provider response that differ from a valid one. */
 export interface ResponseOverrides {
   cert?: string
   key?: string
@@ -32,7 +32,7 @@ export interface ResponseOverrides {
   encryptionPublicKey?: string
 }
 
-/** What an identity provider says of itself, with the certificates, as PEM, of its keys. */
+/** Formats the metadata of an identity provider with the PEM certificates of its keys. */
 export function idpMetadata({
   signing,
   encryption = [],
@@ -50,7 +50,7 @@ export function idpMetadata({
     <SingleLogoutService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/slo"/></IDPSSODescriptor></EntityDescriptor>`
 }
 
-/** A real identity provider package, asked for one answer at a time so that each test can spoil it in its own way. */
+/** Creates a real identity provider that returns one response at a time, so that a test can tamper with it. */
 async function createIdp() {
   const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
   const pem = { cert: certificatePem, key: privateKeyPem.reveal() }
@@ -97,7 +97,7 @@ async function createIdp() {
     })
   }
 
-  /** The address that tells a service provider that somebody has signed out. */
+  /** Returns the URL of a signed logout request of the provider. */
   function signOut(url: string, nameID: string, { key = pem.key } = {}): Promise<string> {
     const saml = new SAML({
       callbackUrl: 'https://idp.example/sso',
@@ -112,7 +112,7 @@ async function createIdp() {
     return saml.getLogoutUrlAsync(profile, 'some-state', {})
   }
 
-  /** The same as a form, signed inside of it. */
+  /** Returns the logout request for the POST binding, with an enveloped signature. */
   async function signOutForm(url: string, nameID: string): Promise<string> {
     const query = new URL(await signOut(url, nameID)).searchParams
     const xml = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
@@ -127,7 +127,7 @@ async function createIdp() {
   return { key: pem.key, metadata, request, respond, signOut, signOutForm }
 }
 
-/** A platform with a route that SAML protects, and a visitor in front of it. */
+/** Starts a platform with a route that SAML protects, and a browser for it. */
 export async function startSamlRoute(
   t: TestContext,
   settings: Record<string, unknown> = {},
@@ -136,7 +136,7 @@ export async function startSamlRoute(
   return protect(t, await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags]), settings)
 }
 
-/** The same on a server in a process of its own. */
+/** The same on a server in its own process. */
 export async function startSamlProcess(t: TestContext, flags: string[] = []) {
   const server = await startServerProcess(t, await tempDir(t), ['--outbound-allow', '127.0.0.1', ...flags])
   const { credentials } = server
@@ -184,7 +184,7 @@ async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credenti
   const deadline = performance.now() + 5000
   while ((await browser.once(url)).status !== 302 && performance.now() < deadline);
 
-  /** Begins at the page, lets the provider answer as told, and posts that answer. */
+  /** Begins a sign-in at the page and posts the provider's response, with the given overrides. */
   async function attempt(
     overrides: ResponseOverrides = {},
     tamper: (xml: string) => string = (xml) => xml,
@@ -213,7 +213,7 @@ async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credenti
     return next === null ? { status: response.status, text: '' } : client.get(next)
   }
 
-  /** The right way, in another browser. */
+  /** Signs in with a valid response in another browser. */
   const signIn = (client: CookieClient) => attempt({}, undefined, client)
 
   return { platform, url, edge, route, browser, idp, saml: route.saml, attempt, post, signIn }

@@ -3,7 +3,7 @@ import { type TestContext, test } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
 import { startSamlRoute } from './saml-route.ts'
 
-/** A visitor on the way back from the provider: the answer it carries, and the address the login host sends it on to. */
+/** Starts a SAML route; `begin` returns the form with the provider's response, `deliver` posts it and returns the ticket. */
 async function start(t: TestContext) {
   const samlRoute = await startSamlRoute(t)
   const { platform, idp, url, saml, browser } = samlRoute
@@ -37,7 +37,7 @@ async function start(t: TestContext) {
   return { ...samlRoute, module, begin, deliver }
 }
 
-test('a RelayState and a ticket are void once the SAML module has changed or is gone', async (t) => {
+test('a RelayState and a ticket are invalid once the SAML module has changed or is deleted', async (t) => {
   const { platform, idp, url, module, browser, begin, deliver } = await start(t)
   const changes = [
     () => platform.call('PUT', module, { body: { idp_metadata: idp.metadata, maximum_duration: 77 } }),
@@ -50,7 +50,7 @@ test('a RelayState and a ticket are void once the SAML module has changed or is 
     assert.equal(signedIn.status, 200)
 
     assert.ok((await change()).status < 300)
-    // Sessions end with the settings they were made under, so this shows that the change has reached the edge.
+    // Sessions end when their settings change, so this proves that the change has reached the edge.
     const deadline = performance.now() + 20_000
     const isSignedIn = async () => /adit-auth-user-id/.test(await (await browser.once(`${url}/page`)).text())
     while (await isSignedIn()) if (performance.now() > deadline) assert.fail('the module never changed')
@@ -63,7 +63,7 @@ test('a RelayState and a ticket are void once the SAML module has changed or is 
   }
 })
 
-test('the ticket of a SAML sign-in is good once, in the browser that began', async (t) => {
+test('the ticket of a SAML sign-in works once, in the browser that began', async (t) => {
   const { platform, browser, begin, deliver } = await start(t)
   const stolen = await deliver(await begin())
   assert.equal(stolen.status, 303)

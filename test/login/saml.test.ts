@@ -5,7 +5,7 @@ import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { type ResponseOverrides, startSamlRoute } from './saml-route.ts'
 
-test('a visitor signs in at the SAML identity provider and comes back to the page asked for', async (t) => {
+test('a client signs in at the SAML identity provider and returns to the requested page', async (t) => {
   const { url, attempt, platform, saml } = await startSamlRoute(t)
 
   const page = await attempt()
@@ -23,14 +23,14 @@ test('a visitor signs in at the SAML identity provider and comes back to the pag
   )
 })
 
-test('only members of an authorized group come in', async (t) => {
+test('only members of an authorized group are admitted', async (t) => {
   const { attempt } = await startSamlRoute(t, { authorized_groups: ['admins'] })
 
   assert.equal((await attempt({ groups: ['admin', 'admins2'] })).status, 403)
   assert.equal((await attempt({ groups: ['staff', 'admins'] })).status, 200)
 })
 
-test('an answer that is not exactly what was signed for this place is refused', async (t) => {
+test('a response that is not exactly what the provider signed for this route is rejected', async (t) => {
   const { attempt, post, idp, saml, browser, url } = await startSamlRoute(t)
   const other = await createSelfSigned({ commonName: 'other' })
   const otherKey = { cert: other.certificatePem, key: other.privateKeyPem.reveal() }
@@ -79,7 +79,7 @@ test('an answer that is not exactly what was signed for this place is refused', 
   assert.equal((await post(xml, authnRequest.relayState)).status, 403, 'a second time')
 })
 
-test('an answer that arrives in another browser signs nobody in', async (t) => {
+test('a response posted by another browser is rejected', async (t) => {
   const { platform, url, browser, idp, post } = await startSamlRoute(t)
   const redirectResponse = await browser.once(`${url}/page`)
   const authnRequest = await idp.request(redirectResponse.headers.get('location') ?? '')
@@ -92,7 +92,7 @@ test('an answer that arrives in another browser signs nobody in', async (t) => {
   assert.equal((await post(xml, authnRequest.relayState, victim)).status, 403)
 })
 
-test('a log-in the provider begins leads to the page it names, and only where that is allowed', async (t) => {
+test('a sign-in initiated by the provider opens the page it names, if allowed', async (t) => {
   const openRoute = await startSamlRoute(t)
   const postResponse = async (samlRoute: typeof openRoute, relay: string) =>
     samlRoute.post(
@@ -108,7 +108,7 @@ test('a log-in the provider begins leads to the page it names, and only where th
   assert.equal((await postResponse(closedRoute, `${closedRoute.url}/from/portal`)).status, 403)
 })
 
-test('a log-in the provider begins leads nowhere but to a page of its place', async (t) => {
+test('a sign-in initiated by the provider redirects only to pages of its own route', async (t) => {
   const { idp, saml, post, platform, url } = await startSamlRoute(t)
   const { port } = new URL(url)
   await platform.call.create('/reserved_domains', { domain: 'other.adit.localhost' })
@@ -139,7 +139,7 @@ test('a log-in the provider begins leads nowhere but to a page of its place', as
   assert.ok('way' in page && page.way.every((address) => new URL(address).host === new URL(url).host))
 })
 
-test('a sign-out at the provider ends the sessions of that person, if it is signed, whole and new', async (t) => {
+test('a logout request of the provider ends the sessions of that user if it is signed, unmodified and new', async (t) => {
   const { idp, saml, attempt, browser, url } = await startSamlRoute(t)
   const other = await createSelfSigned({ commonName: 'other' })
   await attempt()
@@ -175,7 +175,7 @@ test('a sign-out at the provider ends the sessions of that person, if it is sign
   assert.equal(await deliver(validUrl), 403, 'a second time')
 })
 
-test('a sign-out that is posted counts the same, if what was signed is what is read', async (t) => {
+test('a posted logout request ends the sessions if its signature covers it', async (t) => {
   const { idp, saml, attempt, browser, url } = await startSamlRoute(t)
   await attempt()
   const slo = saml.single_logout_url
@@ -196,7 +196,7 @@ test('a sign-out that is posted counts the same, if what was signed is what is r
   assert.equal((await browser.once(`${url}/page`)).status, 302)
 })
 
-test('signing out at the page tells the provider', async (t) => {
+test('signing out at the page sends a logout request to the provider', async (t) => {
   const { attempt, browser, url } = await startSamlRoute(t)
   await attempt()
 

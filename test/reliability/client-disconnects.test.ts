@@ -12,16 +12,16 @@ import { type ServerProcess, startServerProcess } from '../support/server-proces
 
 const HOST = 'slow.adit.localhost'
 const CLIENTS = 40
-/** Visitors at the same time, fewer than one source may have. */
+/** Concurrent clients, fewer than the limit per client address. */
 const BATCH_SIZE = 10
 
-/** The part of an event's object that a visitor's connection decides. */
+/** The fields of an event's object that depend on the client connection. */
 interface ConnectionFields {
   readonly conn?: { readonly server_ip?: string; readonly server_port?: number }
   readonly tls?: { readonly version?: string; readonly cipher_suite?: string }
 }
 
-/** A server, an agent with a slow HTTPS and a slow TCP service, and what subscriptions with these fields deliver. */
+/** Starts a server, an agent with a slow HTTPS service, and a subscription for each list of fields. */
 async function startSlowPlatform(t: TestContext, type: string, fields: readonly (string[] | undefined)[]) {
   const server = await startServerProcess(t, await tempDir(t), ['--outbound-allow', '127.0.0.1'])
   const call = createClient(server.url, server.apiKey)
@@ -50,13 +50,13 @@ async function startSlowPlatform(t: TestContext, type: string, fields: readonly 
   return { server, agent, port, delivered }
 }
 
-/** Makes many visits, some at a time, and resets each connection as soon as its answer has begun. */
+/** Opens connections in batches and resets each one as soon as its response has begun. */
 async function resetEarly(t: TestContext, open: () => Promise<Socket>): Promise<void> {
   for (let remaining = CLIENTS; remaining > 0; remaining -= BATCH_SIZE) {
     const transports = await Promise.all(Array.from({ length: BATCH_SIZE }, open))
     for (const transport of transports) transport.resetAndDestroy()
   }
-  t.diagnostic(`${CLIENTS} visitors have reset their connections`)
+  t.diagnostic(`${CLIENTS} clients have reset their connections`)
 }
 
 async function dial(t: TestContext, port: number): Promise<Socket> {
@@ -72,7 +72,7 @@ async function assertHealthy(server: ServerProcess, exited: Promise<void>): Prom
   assert.equal(response?.status, 200, server.said())
 }
 
-test('visitors that reset their TLS connections end no server and lose no event', async (t) => {
+test('clients that reset their TLS connections neither crash the server nor lose events', async (t) => {
   const { server, delivered } = await startSlowPlatform(t, 'http_request_complete.v0', [
     ['tls.version'],
     undefined,
@@ -105,7 +105,7 @@ test('visitors that reset their TLS connections end no server and lose no event'
   )
 })
 
-test('the event of a TCP connection that was reset names the address and port it came to', async (t) => {
+test('the event of a reset TCP connection has the server address and port', async (t) => {
   const { server, agent, port, delivered } = await startSlowPlatform(t, 'tcp_connection_closed.v0', [
     undefined,
     ['conn.server_ip', 'conn.server_port'],

@@ -14,7 +14,7 @@ import { startRelay } from './relay.ts'
 const NAME = 'steady.adit.localhost'
 const SHOP = 'shop.adit.localhost'
 
-/** How a database can be away, and how it comes back. */
+/** The ways a database becomes unavailable and is restored. */
 const outages: Record<string, (t: TestContext) => Promise<Database>> = {
   async 'is stopped'(t) {
     const postgres = await startPostgres()
@@ -28,7 +28,7 @@ const outages: Record<string, (t: TestContext) => Promise<Database>> = {
   async 'is moved away'() {
     return { flags: [], takeDown: moveAway, restore: moveBack }
   },
-  async 'is no database any more'() {
+  async 'is corrupted'() {
     return {
       flags: [],
       async takeDown(dataDir) {
@@ -38,7 +38,7 @@ const outages: Record<string, (t: TestContext) => Promise<Database>> = {
       restore: moveBack,
     }
   },
-  async 'does not answer'(t) {
+  async 'does not respond'(t) {
     const postgres = await startPostgres()
     t.after(() => postgres.dispose())
     const url = new URL(postgres.url)
@@ -58,7 +58,7 @@ interface Database {
   restore(dataDir: string): Promise<void>
 }
 
-/** The embedded database with its log, which comes back first: without it the file would be an earlier one. */
+/** The embedded database and its WAL, which is restored first: without it the file has an earlier state. */
 const DATABASE_FILES = ['adit.db-wal', 'adit.db']
 
 async function moveAway(dataDir: string): Promise<void> {
@@ -71,7 +71,7 @@ async function moveBack(dataDir: string): Promise<void> {
 }
 
 for (const [outage, create] of Object.entries(outages)) {
-  test(`a server that is killed and started again serves what it knew while its database ${outage}`, async (t) => {
+  test(`a restarted server serves its last known configuration while its database ${outage}`, async (t) => {
     const database = await create(t)
     const harness = await startWorld(t, database.flags)
     const dataDir = dirname(harness.credentials.ca_file)
@@ -105,13 +105,13 @@ for (const [outage, create] of Object.entries(outages)) {
   })
 }
 
-for (const outage of ['is stopped', 'does not answer']) {
-  test(`the server that created the database lets agents in and shows what is online while it ${outage}`, async (t) => {
+for (const outage of ['is stopped', 'does not respond']) {
+  test(`a server accepts agents and lists what is online while the database it created ${outage}`, async (t) => {
     const database = await outages[outage]!(t)
     const harness = await startWorld(t, database.flags)
     const dataDir = dirname(harness.credentials.ca_file)
     await createShopEdge(harness, 'open')
-    // A key that has not been used yet, so that no cache of this process knows it.
+    // An unused key, so that it is in no cache of this process.
     const { create } = createClient(harness.credentials.api_url, harness.credentials.api_key)
     const key = await create('/api_keys', {})
     await until(async () => isInFallbackCopy(dataDir, key.id), 'the local copy has the key')
@@ -146,7 +146,7 @@ for (const outage of ['is stopped', 'does not answer']) {
   })
 }
 
-test('a key that is revoked right after the database is back is refused at once by the node that revoked it', async (t) => {
+test('a key revoked right after the database is restored is rejected at once by the node that revoked it', async (t) => {
   const database = await outages['is stopped']!(t)
   const harness = await startWorld(t, database.flags)
   const dataDir = dirname(harness.credentials.ca_file)
@@ -163,7 +163,7 @@ test('a key that is revoked right after the database is back is refused at once 
   assert.equal((await leakedCall('GET', '/tunnels')).status, 401)
 })
 
-/** An edge that answers with a text, and how to change that. */
+/** Creates an edge with a fixed response, and functions to read and change it. */
 async function createShopEdge({ credentials }: Harness, body: string) {
   const call = createClient(credentials.api_url, credentials.api_key)
   await call.create('/reserved_domains', { domain: SHOP })
@@ -181,7 +181,7 @@ async function createShopEdge({ credentials }: Harness, body: string) {
   }
 }
 
-/** What a visitor of the edge reads. */
+/** Requests the edge and returns the body. */
 async function getShop({ credentials }: Harness): Promise<string> {
   const { port } = new URL(credentials.https_url)
   const request = get({
@@ -192,7 +192,7 @@ async function getShop({ credentials }: Harness): Promise<string> {
   return textOf(response)
 }
 
-/** Whether the copy in the data directory has a row already. */
+/** Whether the fallback copy in the data directory already has the row. */
 function isInFallbackCopy(dataDir: string, id: string): boolean {
   const copy = new DatabaseSync(join(dataDir, 'last-known.db'), { readOnly: true })
   try {

@@ -9,15 +9,15 @@ import { connect as connectTls } from 'node:tls'
 import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/agent/version.ts'
 
-/** Few enough that a listener can be filled: 128 visitors each for HTTP, HTTPS and TCP ports, 81 callers of the API. */
+/** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
 const OPEN_FILES = 1024
-/** Connections that the greedy sources try to hold, all together. */
+/** Connections that the greedy sources try to hold in total. */
 const ATTEMPTED_CONNECTIONS = 480
 const SOURCE_COUNTS = [1, 2, 8, 12]
 
 interface Listener {
   readonly name: string
-  /** The first bytes of a client that never goes on. */
+  /** The first bytes of a client that sends nothing more. */
   readonly firstBytes: Buffer
   port(): number
   /** Rejects when a client from this address is not served. */
@@ -80,7 +80,7 @@ const listeners: Listener[] = [
   },
 ]
 
-suite('however many connections some sources hold', () => {
+suite('sources that hold many connections', () => {
   const cleanups: (() => unknown)[] = []
   before(() => startPrograms(cleanups))
   after(async () => {
@@ -89,7 +89,7 @@ suite('however many connections some sources hold', () => {
 
   for (const { name, firstBytes, port, assertServes } of listeners) {
     for (const [group, count] of SOURCE_COUNTS.entries()) {
-      test(`${name}: ${count} cannot keep another from being served`, async (t) => {
+      test(`${name}: ${count} cannot starve another source`, async (t) => {
         const sources = Array.from({ length: count }, (_, index) => `127.${group + 1}.${index + 1}.1`)
         await Promise.all(
           Array.from({ length: ATTEMPTED_CONNECTIONS }, (_, index) =>
@@ -104,7 +104,7 @@ suite('however many connections some sources hold', () => {
     }
   }
 
-  test('probes on an address of their own are answered while their own source fills the API', async (t) => {
+  test('probes on a dedicated listener are answered while their own address fills the API listener', async (t) => {
     await Promise.all(
       Array.from({ length: ATTEMPTED_CONNECTIONS }, () =>
         holdConnection(t, ports.api, '127.0.0.1', HEAD_START),
@@ -116,9 +116,9 @@ suite('however many connections some sources hold', () => {
   })
 })
 
-/** A server with few descriptors, and an agent with a public TCP port. */
+/** Starts a server with few file descriptors, and an agent with a public TCP port. */
 async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
-  // They end with the suite instead of a test.
+  // The programs end with the suite instead of a test.
   const t = { after: (step: () => unknown) => void cleanups.unshift(step) } as unknown as TestContext
   const env = cleanEnv(makeHome(t))
   ports.dns = await freePort()
@@ -150,7 +150,7 @@ async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   ports.tcp = Number(/tcp:\/\/[^ :]+:(\d+)/.exec(agent.stdout)![1])
 }
 
-/** Opens a connection that begins and never goes on; whether it is kept or refused is up to the server. */
+/** Opens a connection that sends its first bytes and stalls; the server may keep or reject it. */
 async function holdConnection(
   t: TestContext,
   port: number,
@@ -201,7 +201,7 @@ async function assertReplies(port: number, source: string, payload: Buffer, expe
   assert.fail(`closed after "${text}"`)
 }
 
-/** Asks for the name server's own zone, over TCP with its length before it. */
+/** Encodes an SOA query for the server's own zone, with the length prefix of TCP. */
 function dnsQuery(): Buffer {
   const labels = Buffer.from('\x04adit\x09localhost\x00', 'latin1')
   const message = Buffer.concat([

@@ -16,7 +16,7 @@ import { startLocal, textOf, until } from './harness.ts'
 const NAME = 'moves.adit.localhost'
 const TIMEOUT_MS = 60_000
 
-/** Two server processes on one database. */
+/** Starts two server processes on one database. */
 async function startNodes(t: TestContext) {
   const flags = ['--database-url', (await freshDatabase(t)).url, '--log-level', 'error']
   const dirs = [await tempDir(t), await tempDir(t)] as const
@@ -35,7 +35,7 @@ async function startNodes(t: TestContext) {
   }
 }
 
-/** The addresses that a node names to an agent that comes to it now. */
+/** Connects an agent session and returns the connect addresses the node announces. */
 async function listConnectAddresses({
   credentials: { agent_addr, ca_file, authtoken },
 }: {
@@ -67,7 +67,7 @@ async function getBody({ credentials }: { credentials: Credentials }): Promise<s
   return textOf(response)
 }
 
-test('an agent that knows one node is at the other when that one freezes, and all is well when it thaws', async (t) => {
+test('an agent fails over to the other node when its node freezes, and both nodes serve it after the thaw', async (t) => {
   const { first, second } = await startNodes(t)
   const port = await startLocal(t, (_request, response) => response.end('served'))
   const { agent_addr, ca_file, authtoken } = first.credentials

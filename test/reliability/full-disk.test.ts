@@ -11,7 +11,7 @@ for (const [state, method] of [
   ['stopped', 'stop'],
   ['killed', 'kill'],
 ] as const)
-  test(`a server that was ${state} starts again on a full disk, and loses nothing by it`, async (t) => {
+  test(`a server that was ${state} restarts on a full disk without losing data`, async (t) => {
     const disk = await mountSmallDisk(t)
     if (disk === undefined) return
     const dataDir = join(disk.path, 'data')
@@ -39,7 +39,7 @@ for (const [state, method] of [
     await second.stop()
   })
 
-test('the first start on a full disk ends with one sentence and exit code 1', async (t) => {
+test('the first start on a full disk fails with one error message and exit code 1', async (t) => {
   const disk = await mountSmallDisk(t, 4)
   if (disk === undefined) return
   await disk.fill()
@@ -47,7 +47,7 @@ test('the first start on a full disk ends with one sentence and exit code 1', as
   await assert.rejects(startServerProcess(t, join(disk.path, 'data')), /ERROR: {2}.*(disk is full|disk I\/O)/)
 })
 
-test('readiness says that the disk is full, and is back with the space', async (t) => {
+test('readiness fails while the disk is full and recovers when space is freed', async (t) => {
   const disk = await mountSmallDisk(t)
   if (disk === undefined) return
   const server = await startServerProcess(t, join(disk.path, 'data'))
@@ -67,7 +67,7 @@ test('readiness says that the disk is full, and is back with the space', async (
   await call.create('/ip_policies', {})
 })
 
-test('readiness says why writes fail where the disk itself has space, and tries again', async (t) => {
+test('readiness reports failing writes while the disk has space, and recovers when they succeed', async (t) => {
   if (spawnSync('prlimit', ['--version']).status !== 0) return t.skip('util-linux prlimit is not installed')
   const server = await startServerProcess(t, await tempDir(t), ['--roles', 'api'])
   const call = createClient(server.url, server.apiKey)

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { cleanEnv, makeHome, type Program, startProgram } from '../../src/agent/testing/program.ts'
 
-/** What the running server wrote down for its users. */
+/** The contents of `credentials.json`. */
 export interface Credentials {
   readonly api_url: string
   readonly api_key: string
@@ -18,18 +18,18 @@ export interface Credentials {
   readonly https_url: string
 }
 
-/** A server and agents as processes of their own, on a data directory and ports that outlive them. */
+/** A server and agents as separate processes, on a data directory and ports that survive restarts. */
 export interface Harness {
   readonly credentials: Credentials
   readonly httpPort: number
   readonly agentPort: number
   server: Program
-  /** Starts the server again where it was. */
+  /** Restarts the server on the same data directory and ports. */
   restart(): Promise<void>
   startAgent(args: readonly string[], env?: Record<string, string>, webAddr?: string): Program
-  /** One GET at the public listener; the body is read by the caller. */
+  /** Sends one GET to the public listener; the caller reads the body. */
   ask(host: string, path?: string): Promise<IncomingMessage>
-  /** A list of the management API. */
+  /** Lists a collection of the management API. */
   list(path: string): Promise<unknown[]>
 }
 
@@ -37,7 +37,7 @@ const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns']
 const listenOn = (ports: readonly string[]) =>
   LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
 
-/** Starts `adit server` with an empty home directory; everything ends with the test. */
+/** Starts `adit server` with an empty home directory; all processes end with the test. */
 export async function startWorld(t: TestContext, flags: readonly string[] = []): Promise<Harness> {
   const env = cleanEnv(makeHome(t))
   const startServer = async (ports: readonly string[]) => {
@@ -83,7 +83,7 @@ export async function startWorld(t: TestContext, flags: readonly string[] = []):
   return harness
 }
 
-/** A local HTTP service; its port. */
+/** Starts a local HTTP service and returns its port. */
 export async function startLocal(t: TestContext, listener: RequestListener): Promise<number> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -94,14 +94,14 @@ export async function startLocal(t: TestContext, listener: RequestListener): Pro
   return (server.address() as AddressInfo).port
 }
 
-/** The whole body as text; rejects when it is cut short. */
+/** Reads the body as text; rejects if it is truncated. */
 export async function textOf(response: IncomingMessage): Promise<string> {
   let body = ''
   for await (const chunk of response.setEncoding('utf8')) body += chunk
   return body
 }
 
-/** Asks again until it holds; how many milliseconds that took. A failure to ask counts as not yet. */
+/** Polls until the condition holds and returns the elapsed milliseconds. A rejected condition counts as false. */
 export async function until(
   condition: () => Promise<boolean>,
   description: string,
@@ -115,7 +115,7 @@ export async function until(
   return performance.now() - start
 }
 
-/** A promised time, stretched by as much as other work on this machine crowds out ours. */
+/** Scales a promised time by the load of the machine. */
 export function promised(milliseconds: number): number {
   return milliseconds * Math.max(1, loadavg()[0]! / availableParallelism())
 }

@@ -10,13 +10,13 @@ import { eventually } from '../support/eventually.ts'
 import { residentMiB } from '../support/process-memory.ts'
 import { type Harness, startLocal, startWorld, textOf } from './harness.ts'
 
-/** What an agent may grow by, whatever its upstream sends; each flood sends more than that within a second. */
+/** The memory growth allowed for an agent, whatever its upstream sends; each flood sends more within a second. */
 const MAX_GROWTH_MIB = 64
 const HTTP1_CLIENTS = 4
 const HEALTHY_HOST = 'well.adit.localhost'
 const TIMEOUT_MS = 20_000
 
-/** How the agent treats what passes through a tunnel. */
+/** Tunnel options that change how the agent processes traffic. */
 const tunnels = {
   inspected: 'inspect: true',
   uninspected: 'inspect: false',
@@ -25,13 +25,13 @@ const tunnels = {
 const HTTP2 = 'upgraded'
 const hostOf = (name: string) => `${name}.adit.localhost`
 
-/** A captured exchange, as the local API shows it. */
+/** A captured exchange in the local API. */
 interface Captured {
   readonly request: { readonly uri: string }
   readonly response: { readonly status_code: number } | null
 }
 
-/** A server and an agent as processes, and an upstream of all of its tunnels but one that answers as it is told. */
+/** Starts a server and an agent as processes; all tunnels but one share an upstream with a configurable response. */
 async function startHostile(t: TestContext) {
   const harness = await startWorld(t)
   const upstream = { answer: (() => {}) as HostileAnswer['answer'], connections: 0 }
@@ -66,9 +66,9 @@ async function assertHealthyTunnel(harness: Harness): Promise<void> {
   assert.equal(await textOf(await harness.ask(HEALTHY_HOST)), 'well')
 }
 
-/** Requests that end with 502 or a reset, each on a connection of its own, while another tunnel goes on. */
+/** Sends requests that must end with 502 or a reset, each on its own connection, while another tunnel keeps working. */
 async function sendRequests(t: TestContext, harness: Harness, name: string): Promise<void> {
-  // Requests over HTTP/2 share a connection, of which the answers name the first stream alone.
+  // Requests over HTTP/2 share a connection, and the hostile responses refer to its first stream only.
   const clients = Array.from({ length: name === HTTP2 ? 1 : HTTP1_CLIENTS }, () =>
     rawClient(t, harness.httpPort).write(
       `POST / HTTP/1.1\r\nHost: ${hostOf(name)}:${harness.httpPort}\r\nContent-Length: 0\r\n\r\n`,
@@ -86,7 +86,7 @@ const listAnswers = (http2: boolean) =>
   Object.entries(hostileAnswers).filter(([, response]) => (response.http2 === true) === http2)
 
 for (const name of [...Object.keys(tunnels), HTTP2]) {
-  test(`no answer of an upstream ends or fills an agent, or holds up its other tunnels: ${name}`, async (t) => {
+  test(`no upstream response crashes an agent, exhausts its memory or blocks its other tunnels: ${name}`, async (t) => {
     const { harness, upstream, agent, pid } = await startHostile(t)
     const beforeMiB = await residentMiB(pid)
 
@@ -105,7 +105,7 @@ for (const name of [...Object.keys(tunnels), HTTP2]) {
 }
 
 for (const name of Object.keys(tunnels)) {
-  test(`bytes after the end of an answer are nobody's answer: ${name}`, async (t) => {
+  test(`bytes after the end of a response are discarded: ${name}`, async (t) => {
     const { harness, upstream, api } = await startHostile(t)
     const answer = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     upstream.answer = (socket) => void socket.write(answer('ok') + answer('poison').repeat(1000))
@@ -126,7 +126,7 @@ for (const name of Object.keys(tunnels)) {
   })
 }
 
-test('a replay of a request ends, whatever the upstream answers', async (t) => {
+test('a replay ends, whatever the upstream responds', async (t) => {
   const { harness, upstream, api, pid } = await startHostile(t)
   upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
   await textOf(await harness.ask(hostOf('inspected')))
@@ -159,7 +159,7 @@ test('a replay of a request ends, whatever the upstream answers', async (t) => {
   await assertHealthyTunnel(harness)
 })
 
-test('a tunnel whose upstream speaks HTTP/2 is sent no replay of an HTTP/1 request', async (t) => {
+test('an HTTP/1 request cannot be replayed to a tunnel with an HTTP/2 upstream', async (t) => {
   const { harness, upstream, api } = await startHostile(t)
   upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
   await textOf(await harness.ask(hostOf('inspected')))

@@ -6,7 +6,7 @@ import { type Relay, startRelay } from './relay.ts'
 
 const NAME = 'steady.adit.localhost'
 
-/** A running tunnel, its agent behind a cable, with hearts that beat as fast as is allowed. */
+/** A running tunnel whose agent connects through a relay, with the shortest heartbeats allowed. */
 interface TunnelFixture {
   readonly harness: Harness
   readonly relay: Relay
@@ -44,15 +44,15 @@ const hasNoSession = async ({ harness }: TunnelFixture) =>
   (await harness.list('/tunnel_sessions')).length === 0
 
 interface Interruption {
-  /** Fewer where the server has to notice by itself, which takes its time. */
+  /** Fewer where the server has to detect the failure itself, which takes longer. */
   readonly rounds: number
   interrupt(fixture: TunnelFixture): Promise<void>
   recover(fixture: TunnelFixture): Promise<void>
 }
 
-/** How a link can break, and how the peer comes back. */
+/** The ways a link is interrupted and recovers. */
 const interruptions: Record<string, Interruption> = {
-  'a link that swallows everything': {
+  'a blackholed link': {
     rounds: 1,
     async interrupt(fixture) {
       const reconnects = fixture.agent.stdout.split('reconnecting').length
@@ -64,7 +64,7 @@ const interruptions: Record<string, Interruption> = {
       relay.thaw()
     },
   },
-  'a link that swallows everything, with a new one at once': {
+  'a blackholed link, replaced immediately': {
     rounds: 3,
     async interrupt({ relay }) {
       relay.freeze()
@@ -106,7 +106,7 @@ const interruptions: Record<string, Interruption> = {
   },
 }
 
-test('after any interruption the same name serves again soon, and no ghost stays', async (t) => {
+test('after any interruption the same name is served again soon, and no stale session remains', async (t) => {
   const fixture = await startFixture(t)
 
   for (const [title, { rounds, interrupt, recover }] of Object.entries(interruptions)) {

@@ -11,10 +11,10 @@ import { type Harness, startWorld, until } from './harness.ts'
 
 const NAME = 'leaky.adit.localhost'
 const CLIENTS_PER_STAGE = 20
-/** Descriptors that come and go by themselves. */
+/** Normal fluctuation in the number of open descriptors. */
 const DESCRIPTOR_SLACK = 5
 
-/** A visitor that goes as far as its stage. What is given is dropped then, in one way or another. */
+/** Opens a client connection and brings it to a stage, at which the test then closes it. */
 type Stage = (harness: Harness) => Promise<Socket>
 
 const openPlain =
@@ -85,16 +85,16 @@ const stages: Record<string, Stage> = {
   'within the answer on HTTP/2': openHttp2('/begun'),
 }
 
-/** How a visitor leaves. */
+/** The ways a client closes its connection. */
 const closers: Record<string, (client: Socket) => void> = {
   quietly: (client) => client.end(),
   abruptly: (client) => (client instanceof TLSSocket ? client.destroy() : client.resetAndDestroy()),
 }
 
-/** Answers some requests, begins to answer some, and agrees to WebSockets sooner or later. */
+/** Starts a service that answers some requests, stalls others, and accepts WebSockets immediately or late. */
 async function startService(t: TestContext): Promise<number> {
   const server = createServer((request, response) => {
-    // Kept connections to it would look like something left behind.
+    // Keep-alive connections to the service would look like a leak.
     if (request.url === '/') response.setHeader('Connection', 'close').end('here')
     if (request.url === '/begun') response.write('first half')
   })
@@ -115,7 +115,7 @@ async function startService(t: TestContext): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-test('visitors that leave at any stage leave nothing behind, neither at the server nor at the agent', async (t) => {
+test('clients that disconnect at any stage leak no descriptor in the server or the agent', async (t) => {
   const harness = await startWorld(t)
   const port = await startService(t)
   const agent = harness.startAgent(['http', String(port), `--url=${NAME}`, '--scheme=http', '--scheme=https'])

@@ -13,7 +13,7 @@ import { freshDatabase, startPostgres } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 import { startRelay } from './relay.ts'
 
-/** An agent whose service says which agent it belongs to. */
+/** An agent whose service answers with the agent's id. */
 interface Contender {
   readonly id: string
   bind(host: string): Promise<'bound' | 'refused'>
@@ -42,7 +42,7 @@ async function startContender(t: TestContext, id: string, node: Node, authtoken:
   }
 }
 
-/** Visits the names at all nodes, again and again, and notes which agents have answered for each. */
+/** Polls the names on all nodes and records which agents answer for each. */
 function startPolling(nodes: readonly Node[], hosts: readonly string[]) {
   const responders = new Map<string, Set<string>>(hosts.map((host) => [host, new Set()]))
   let stopping = false
@@ -81,7 +81,7 @@ const platforms = {
 }
 
 for (const [description, start] of Object.entries(platforms)) {
-  test(`200 simultaneous binds of two accounts never give a name to two: ${description}`, async (t) => {
+  test(`200 concurrent binds of two accounts never bind a name twice: ${description}`, async (t) => {
     const { nodes, other } = await start(t)
     const tokens = [nodes[0]!.credentials.authtoken, other.authtoken]
     const contenders = await Promise.all(
@@ -122,7 +122,7 @@ const LIMITS: ServerLimits = {
   claims: { leaseMs: 2500, renewMs: 500, retryMs: 250, stallMs: 1000 },
 }
 
-/** A node as a process that can be stopped and killed. */
+/** Starts a node as a process that can be stopped and killed. */
 async function startNode(t: TestContext, flags: readonly string[], existingDataDir?: string) {
   const dataDir = existingDataDir ?? (await tempDir(t))
   const listeners = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
@@ -145,7 +145,7 @@ async function startNode(t: TestContext, flags: readonly string[], existingDataD
   return { child, dataDir, credentials }
 }
 
-test('names of a node that was killed or stopped go to others once, and the stopped node never serves them again', async (t) => {
+test('names of a killed or paused node can be bound elsewhere, and the paused node never serves them again', async (t) => {
   const { url } = await freshDatabase(t)
   const commonFlags = ['--log-level', 'error', '--name-cooldown', '0', '--database-url', url]
   const killed = await startNode(t, commonFlags)
@@ -170,7 +170,7 @@ test('names of a node that was killed or stopped go to others once, and the stop
   stopped.child.kill('SIGSTOP')
   const takeOver = (host: string) => until(async () => (await successor.bind(host)) === 'bound', 30_000)
   await Promise.all([...hosts('killed'), ...hosts('stopped')].map(takeOver))
-  // Asked while the node is stopped, and answered by it as soon as it runs again.
+  // Sent while the node is stopped, and answered as soon as it resumes.
   const pendingVisits = hosts('stopped').map((host) => visit(stopped, host))
   stopped.child.kill('SIGCONT')
 
@@ -187,7 +187,7 @@ test('names of a node that was killed or stopped go to others once, and the stop
   for (const host of hosts('killed')) assert.equal((await visit(third, host)).body, 'the next holder')
 })
 
-test('while PostgreSQL is away agents keep and take back their names, and wait for new ones', async (t) => {
+test('while PostgreSQL is down agents keep and resume their names, and cannot bind new ones', async (t) => {
   const postgres = await startPostgres()
   t.after(() => postgres.dispose())
   const flags = ['--database-url', postgres.url]

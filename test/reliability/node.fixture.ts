@@ -1,4 +1,4 @@
-// One node of a database as a process of its own, with times that a test has shortened:
+// A node in its own process, with limits from the environment:
 //   ADIT_TEST_LIMITS='{"graceMs":1000}' node node.fixture.ts --data-dir DIR …
 import { type ServerLimits, startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'

@@ -47,15 +47,15 @@ import { ciphersFor, KEX, MACS } from '../../src/sessions/ssh/algorithms.ts'
 import { ForwardedChannel } from '../../src/sessions/ssh/forwarded-channel.ts'
 import { speakSsh } from '../../src/sessions/ssh/ssh2.ts'
 
-/** What a reader may keep for each byte it has received. */
+/** The memory a reader may retain for each byte received. */
 const MAX_BYTES_PER_BYTE = 2
-/** What measuring itself and a few objects may add. */
+/** Allowance for the measurement itself and a few objects. */
 const MEASUREMENT_SLACK = 24 * 1024
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
 
-/** A stream of which only the sink is used. */
+/** A stream of which tests use only the sink. */
 class OpenStream implements ByteStream {
   sink: StreamSink = silentSink
   write(): boolean {
@@ -70,7 +70,7 @@ function muxStream(): MuxStream {
   return new OpenStream() as unknown as MuxStream
 }
 
-/** A stream of a session whose link takes nothing any more, so that everything written waits in it. */
+/** Creates a stream of a session whose link is blocked, so that all writes are queued. */
 function stalledMuxStream(): MuxStream {
   const [transport] = duplexPair()
   const session = new MuxSession(transport, { role: 'client', onStream() {}, onClose() {} })
@@ -79,17 +79,17 @@ function stalledMuxStream(): MuxStream {
   return stream
 }
 
-/** One byte at a time, cut from blocks as a transport would. */
+/** Yields one byte at a time, sliced from blocks as a transport does. */
 function* singleBytes(text: Buffer): Generator<Buffer> {
   for (let offset = 0; offset < text.length; offset += 16_384) {
-    // Not of the pool that Node cuts small buffers from: it would be counted.
+    // Not from Node's pool for small buffers, which would be counted.
     const block = Buffer.allocUnsafeSlow(Math.min(16_384, text.length - offset))
     text.copy(block, 0, offset)
     for (let index = 0; index < block.length; index++) yield block.subarray(index, index + 1)
   }
 }
 
-/** An HTTP head, a JSON message and the like that never end: each begins as it should and is all letters after that. */
+/** Creates an input that starts valid and never completes, such as an endless HTTP head or JSON string. */
 function createUnfinished(start: string | Buffer, length: number): Buffer {
   const first = Buffer.from(start)
   return Buffer.concat([first, Buffer.alloc(length - first.length, 'x')])
@@ -108,7 +108,7 @@ function preambleStart(): Buffer {
   return start
 }
 
-/** The beginning of a key exchange message with a list of names that does not end. */
+/** Creates the start of a key exchange message with an unterminated name list. */
 function sshListsStart(): Buffer {
   const start = Buffer.alloc(6 + 16 + 4)
   start.writeUInt32BE(34_000)
@@ -118,13 +118,13 @@ function sshListsStart(): Buffer {
 }
 
 interface Reader {
-  /** What it receives; it never becomes complete, or its taker never takes it. */
+  /** The input; it never completes, or its consumer never reads it. */
   bytes: Buffer
-  /** Makes one, and answers with how to give it a piece; a promise resolves when it asks for the next. */
+  /** Creates the reader and returns a function that pushes a chunk; a promise resolves when it wants the next one. */
   open(): (chunk: Buffer) => unknown
 }
 
-/** Pieces for a reader that asks for them one after the other. */
+/** Creates an async iterable of chunks for readers that pull. */
 function createFeed(): { chunks: AsyncIterable<Buffer>; push(chunk: Buffer): Promise<void> } {
   let next = Promise.withResolvers<Buffer>()
   let requested = Promise.withResolvers<void>()
@@ -147,13 +147,14 @@ function createFeed(): { chunks: AsyncIterable<Buffer>; push(chunk: Buffer): Pro
   }
 }
 
-/** A socket that is connected to nothing: what comes in is pushed, what is written waits for ever. */
+/** The stalled sockets of the current test. */
 const openSockets: Socket[] = []
 
 afterEach(() => {
   for (const socket of openSockets.splice(0)) socket.destroy()
 })
 
+/** Creates a socket without a peer: input is pushed by the test, and writes never complete. */
 function stalledSocket(): Socket {
   const addresses = { remoteAddress: '192.0.2.1', remotePort: 1, localAddress: '192.0.2.2', localPort: 2 }
   const duplex = new Duplex({ read() {}, write() {} })
@@ -162,7 +163,7 @@ function stalledSocket(): Socket {
   return socket
 }
 
-/** An exchange of which only the body is used, and what counts it. */
+/** Creates an exchange with only the parts that buffer a body. */
 function openExchange(): Exchange {
   const budgets = new ByteBudgets(HELD_BODIES)
   return {
@@ -174,7 +175,7 @@ function openExchange(): Exchange {
   } as unknown as Exchange
 }
 
-/** A stream to an address that is still being dialled. */
+/** Creates a stream to an address that is still being dialled. */
 function dialledStream(): DialledStream {
   const socket = stalledSocket()
   return new DialledStream(socket, socket, 'connect')
@@ -425,13 +426,13 @@ const readers: Record<string, Reader> = {
 
 for (const [name, { bytes, open }] of Object.entries(readers)) {
   test(`${name}: single bytes cost at most ${MAX_BYTES_PER_BYTE} bytes each`, async () => {
-    // Once before, so that what is compiled and made on first use is not counted.
+    // Warm up, so that lazy compilation and initialization are not counted.
     await feedAll(open(), bytes)
     const push = open()
     const before = measureMemory()
     await feedAll(push, bytes)
     const growth = measureMemory() - before
-    // Used afterwards, so that it is not collected before it was measured.
+    // Used after the measurement, so that the reader is not collected before it.
     push(Buffer.from('x'))
 
     const allowed = MAX_BYTES_PER_BYTE * bytes.length + MEASUREMENT_SLACK
@@ -439,7 +440,7 @@ for (const [name, { bytes, open }] of Object.entries(readers)) {
   })
 }
 
-test('the measure itself finds a list of pieces', () => {
+test('the measurement detects a list of chunks', () => {
   const list: Buffer[] = []
   const before = measureMemory()
   for (const chunk of singleBytes(Buffer.alloc(65_000))) list.push(Buffer.from(chunk))
@@ -449,7 +450,7 @@ test('the measure itself finds a list of pieces', () => {
   assert.ok(growth > 10 * list.length, `${list.length} bytes cost ${growth} bytes`)
 })
 
-test('a captured body of single-byte chunks is decoded at the cost of its bytes', async () => {
+test('decoding a captured body of single-byte chunks costs no more than its bytes', async () => {
   const length = 60_000
   const head = 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n'
   const raw = Buffer.from(`${head}${'1\r\nx\r\n'.repeat(length)}0\r\n\r\n`)
@@ -466,7 +467,7 @@ test('a captured body of single-byte chunks is decoded at the cost of its bytes'
 })
 
 async function feedAll(push: (chunk: Buffer) => unknown, bytes: Buffer): Promise<void> {
-  // A stream begins to flow in the turn after it got its listener.
+  // A stream starts to flow in the tick after its listener is added.
   await new Promise(setImmediate)
   for (const chunk of singleBytes(bytes)) {
     const requested = push(chunk)
@@ -474,7 +475,7 @@ async function feedAll(push: (chunk: Buffer) => unknown, bytes: Buffer): Promise
   }
 }
 
-/** Bytes in use, garbage collected. */
+/** Returns the bytes in use after garbage collection. */
 function measureMemory(): number {
   collectGarbage()
   collectGarbage()

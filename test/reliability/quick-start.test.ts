@@ -9,7 +9,7 @@ import { makeHome } from '../../src/agent/testing/program.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Types a command into a shell with an empty home directory, and waits for a line of its output. */
+/** Runs a command in a shell with an empty home directory, and waits for a match in its output. */
 async function runCommand(
   t: TestContext,
   home: string,
@@ -17,7 +17,7 @@ async function runCommand(
   pattern: RegExp,
 ): Promise<RegExpExecArray> {
   const env = { PATH: process.env.PATH, HOME: home, npm_config_update_notifier: 'false' }
-  // A process group of its own, so that everything the command starts ends with the test.
+  // In its own process group, so that all child processes end with the test.
   const child = spawn('sh', ['-c', command], { cwd: root, env: env as NodeJS.ProcessEnv, detached: true })
   const exited = once(child, 'exit')
   t.after(async () => {
@@ -47,7 +47,7 @@ async function curl(...args: string[]): Promise<string> {
   return output
 }
 
-test('the quick start of the README, word for word, gives a URL that works', async (t) => {
+test('the quick start commands of the README, verbatim, produce a working URL', async (t) => {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
   const section = readme.slice(readme.indexOf('## Quick start'), readme.indexOf('## Test'))
   const [start, forward, ...otherCommands] = [...section.matchAll(/```sh\n(.+)\n```/g)].map(
@@ -72,7 +72,7 @@ test('the quick start of the README, word for word, gives a URL that works', asy
   assert.equal(body, 'local /hello')
 })
 
-/** Whether `npm start` will find everything in place, as it does after `npm test` has begun. */
+/** Whether the dependencies are installed, as they are once `npm test` has started. */
 async function isInstalled(): Promise<boolean> {
   const script = `[ "$(cat node_modules/.installed)" = "$(cksum package-lock.json | cut -d' ' -f1,2)" ]`
   const [code] = await once(spawn('sh', ['-c', script], { cwd: root }), 'exit')

@@ -2,20 +2,20 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 
-/** A cable between agent and server that can go dead without anybody being told. */
+/** A TCP relay between agent and server that can blackhole its connections without closing them. */
 export interface Relay {
   readonly port: number
-  /** Where new connections lead. */
+  /** The port new connections are forwarded to. */
   target: number
-  /** From now on nothing passes, neither on connections there are nor on new ones, and none of them is closed. */
+  /** Stops forwarding on existing and new connections, and closes none of them. */
   freeze(): void
-  /** New connections pass again; those from before stay dead, as behind a router that forgot them. */
+  /** Forwards new connections again; existing ones stay dead, as behind a NAT router that dropped its state. */
   thaw(): void
-  /** Resets all connections there are; new ones pass. */
+  /** Resets all existing connections; new ones are forwarded. */
   cut(): void
 }
 
-/** Starts the cable; it is torn out with the test. */
+/** Starts the relay; it closes with the test. */
 export async function startRelay(t: TestContext, target: number): Promise<Relay> {
   const sockets = new Set<Socket>()
   const deadSockets = new WeakSet<Socket>()

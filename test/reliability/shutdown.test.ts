@@ -10,12 +10,12 @@ import { BASE_ROOT } from '../../src/agent/version.ts'
 import { createClient } from '../support/api.ts'
 import { startLocal, startWorld, textOf, until } from './harness.ts'
 
-test('a server asked to stop lets running requests finish, takes no new ones and exits with 0', async (t) => {
+test('a stopping server finishes requests in flight, accepts no new ones and exits with 0', async (t) => {
   const harness = await startWorld(t)
   const pendingResponses = new Map<string, ServerResponse>()
   const port = await startLocal(t, (request, response) => {
     pendingResponses.set(request.url!, response)
-    // One has begun its answer when the signal comes, the other has not.
+    // One response has begun when the signal arrives, the other has not.
     if (request.url === '/begun') response.write('first half, ')
     request.resume()
   })
@@ -37,7 +37,7 @@ test('a server asked to stop lets running requests finish, takes no new ones and
   assert.equal(await harness.server.ended(), 0)
 })
 
-test('an idle server asked to stop ends, however many agents and kept connections there are', async (t) => {
+test('an idle server stops immediately despite agents and keep-alive connections', async (t) => {
   const harness = await startWorld(t)
   const port = await startLocal(t, (_request, response) => response.end('here'))
   const agent = harness.startAgent(['http', String(port), '--url=http://idle.adit.localhost'])
@@ -53,13 +53,13 @@ test('an idle server asked to stop ends, however many agents and kept connection
   await closed
 })
 
-test('somebody who sends half a request to the API does not keep a server from stopping', async (t) => {
+test('half a request to the API does not delay a stopping server', async (t) => {
   const harness = await startWorld(t)
   const socket = connect(Number(new URL(harness.credentials.api_url).port), '127.0.0.1')
   socket.on('error', () => {})
   socket.write('GET / HT')
   await once(socket, 'connect')
-  // The server has seen it once it has answered somebody who came later.
+  // The server has accepted the connection once it has answered a later request.
   await harness.list('/api_keys')
 
   harness.server.child.kill('SIGTERM')
@@ -67,7 +67,7 @@ test('somebody who sends half a request to the API does not keep a server from s
   assert.equal(await harness.server.ended(), 0)
 })
 
-test('a server whose log cannot be written serves on', async (t) => {
+test('a server whose log cannot be written keeps serving', async (t) => {
   const env = cleanEnv(makeHome(t))
   const program = join(BASE_ROOT, 'bin', 'adit')
   const flags = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].map((name) => `--${name}-addr=127.0.0.1:0`)

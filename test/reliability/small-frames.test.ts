@@ -8,12 +8,12 @@ import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
 import { residentMiB } from '../support/process-memory.ts'
 import { type Harness, startLocal, startWorld, until } from './harness.ts'
 
-/** What a server may grow by; a list of pieces took several times as much. */
+/** The memory growth allowed for a server; a list of chunks took several times as much. */
 const MAX_GROWTH_MIB = 100
 const HOST = 'hook.adit.localhost'
 const KIB = 1024
 
-test('an authtoken that sends single-byte frames does not fill the server', async (t) => {
+test('single-byte frames of an authenticated agent do not exhaust server memory', async (t) => {
   const harness = await startWorld(t)
   const session = await openAgentSession(t, harness)
   await authenticate(session, harness.credentials.authtoken)
@@ -24,7 +24,7 @@ test('an authtoken that sends single-byte frames does not fill the server', asyn
   assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
-test('a stranger that sends single-byte frames to the agent port does not fill the server', async (t) => {
+test('single-byte frames of an unauthenticated client on the agent port do not exhaust server memory', async (t) => {
   const harness = await startWorld(t)
   const session = await openAgentSession(t, harness)
 
@@ -34,7 +34,7 @@ test('a stranger that sends single-byte frames to the agent port does not fill t
   assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
-test('single-byte DATA frames of a body that is checked whole do not fill the server', async (t) => {
+test('single-byte DATA frames of a buffered body do not exhaust server memory', async (t) => {
   const harness = await startWorld(t)
   const port = await startLocal(t, (_request, response) => response.end())
   const verification = ['--verify-webhook=github', '--verify-webhook-secret=secret']
@@ -55,7 +55,7 @@ test('single-byte DATA frames of a body that is checked whole do not fill the se
   assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
-test('single-byte chunks to the API do not fill the server', async (t) => {
+test('single-byte chunks to the API do not exhaust server memory', async (t) => {
   const harness = await startWorld(t)
   const { host, port } = addressOf(harness.credentials.api_url)
   const chunks = Buffer.from('1\r\nx\r\n'.repeat(16 * KIB))
@@ -78,7 +78,7 @@ test('single-byte chunks to the API do not fill the server', async (t) => {
   assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
 })
 
-/** How much the server's memory grows by what is done, once it has read all of it. */
+/** Returns the memory growth of the server after it has read all of the generated load. */
 async function measureGrowth(harness: Harness, generateLoad: () => Promise<void>): Promise<number> {
   const pid = harness.server.child.pid!
   const beforeMiB = await residentMiB(pid)
@@ -87,7 +87,7 @@ async function measureGrowth(harness: Harness, generateLoad: () => Promise<void>
   return (await residentMiB(pid)) - beforeMiB
 }
 
-/** Begins a message on each of these streams, and sends so much of it in frames of one byte. */
+/** Opens streams and sends an unfinished message on each in frames of one byte. */
 async function floodStreams(session: MuxSession, streams: number, bytes: number): Promise<void> {
   const byte = Buffer.from('x')
   for (let count = 0; count < streams; count++) {
@@ -167,13 +167,13 @@ function http2Frame(type: number, flags: number, id: number, payload: Buffer = B
   return Buffer.concat([head, payload])
 }
 
-/** The header block of a POST: two fields of the static table, and two literals (RFC 7541). */
+/** Encodes the header block of a POST: two fields of the static table and two literals (RFC 7541). */
 function postHead(authority: string, path: string): Buffer {
   const literal = (index: number, value: string) => Buffer.from([index, value.length, ...Buffer.from(value)])
   return Buffer.concat([Buffer.from([0x83, 0x87]), literal(0x01, authority), literal(0x04, path)])
 }
 
-/** Waits until a process has read next to nothing for half a second. */
+/** Waits until a process has read almost nothing for half a second. */
 async function waitUntilIdle(pid: number): Promise<void> {
   const countReadBytes = async () =>
     Number(/rchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])

@@ -12,19 +12,19 @@ const HOST = 'bulk.adit.localhost'
 const MIB = 1024 * 1024
 const NEIGHBOUR_BYTES = 32 * MIB
 /**
- * What is offered to each reader: more than the kernel takes on the way to it, so that it stalls, and not so much that
- * all of them together make the kernel short of memory for TCP, which slows every connection of the machine.
+ * The bytes offered to each reader: more than kernel buffers hold, so that it stalls, but not so much that
+ * all readers together exhaust the kernel's TCP memory, which slows every connection of the machine.
  */
 const OFFERED_BYTES = 5 * MIB
 /**
- * What P16 promises of either side: 200 windows of 256 KiB, which the protocol lets an agent fill before it has to wait,
- * are 50 MiB of it. TLS adds the encrypted form of the 64 KiB block that each stalled socket is writing, 70 KiB for each of
- * them (decision 147), and an upload what the server has read and the agent does not take yet; both are above the promise.
+ * The limits of P16 for either side: 200 windows of 256 KiB, which the protocol lets an agent fill before it has to wait,
+ * take 50 MiB. TLS adds the encrypted form of the 64 KiB block that each stalled socket is writing, 70 KiB for each of
+ * them (decision 147), and an upload adds what the server has read and the agent has not accepted; both come on top of P16.
  */
 const MAX_MIB = 64
 const MAX_TLS_MIB = 80
 const MAX_UPLOAD_MIB = 112
-/** The default of `inspect_db_size`: what captures may take besides. */
+/** The default of `inspect_db_size`, which captures may use in addition. */
 const INSPECTED_MIB = 50
 
 for (const { name, scheme, chunked, flags, max, inspected } of [
@@ -53,7 +53,7 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
     inspected: 0,
   },
 ]) {
-  test(`200 visitors who never read cost a fixed amount, and a neighbour keeps its speed: bodies ${name}`, async (t) => {
+  test(`200 clients that never read use bounded memory, and a neighbour keeps its speed: bodies ${name}`, async (t) => {
     const harness = await startWorld(t)
     const block = Buffer.alloc(256 * 1024, 'x')
     const port = await startLocal(t, (request, response) => {
@@ -68,7 +68,7 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
     const agent = harness.startAgent(['http', String(port), `--url=${scheme}://${HOST}`, ...flags])
     await agent.until(({ stdout }) => stdout.includes('Forwarding'))
     const pids = { server: harness.server.child.pid!, agent: agent.child.pid! }
-    // What transfers at full speed cost anybody, until the collector has found its pace, is not the readers' doing.
+    // Warm up, so that the memory of transfers at full speed is not attributed to the readers.
     for (let round = 0; round < 3; round++)
       await Promise.all(Array.from({ length: 8 }, () => download(harness, scheme)))
     const aloneSpeed = await measureSpeed(harness, scheme, 0)
@@ -78,7 +78,7 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
     const before = { server: await residentMiB(pids.server), agent: await residentMiB(pids.agent) }
 
     for (const reader of readers) reader.write(requestHead(harness, '/'))
-    // The kernel takes megabytes for each of them, and while it does they are not stalled but share the link.
+    // Until the kernel buffers of each reader are full, the readers are not stalled but share the link.
     await waitUntilIdle(pids.agent)
     for (const side of ['server', 'agent'] as const) {
       const growthMiB = (await residentMiB(pids[side])) - before[side]
@@ -90,13 +90,13 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
     t.diagnostic(
       `neighbour: ${aloneSpeed.toFixed(0)} MB/s alone, ${contendedSpeed.toFixed(0)} MB/s beside them`,
     )
-    // Generous, because other work on the machine changes between the two; a blocked neighbour would never finish.
+    // Generous, because the load of the machine varies between the two; a blocked neighbour would never finish.
     assert.ok(contendedSpeed > aloneSpeed / 3, `${contendedSpeed} MB/s instead of ${aloneSpeed} MB/s`)
     assert.ok(readers.every((reader) => !reader.destroyed))
   })
 }
 
-test('200 uploads that the local service never reads cost a fixed amount, and a neighbour keeps its speed', async (t) => {
+test('200 uploads that the local service never reads use bounded memory, and a neighbour can still download', async (t) => {
   const harness = await startWorld(t)
   const block = Buffer.alloc(256 * 1024, 'x')
   const port = await startLocal(t, (request, response) => {
@@ -135,7 +135,7 @@ function dial(harness: Harness, scheme: string): Socket {
   return connectTls({ port, host: '127.0.0.1', servername: HOST, rejectUnauthorized: false })
 }
 
-/** A visitor who will never read. */
+/** Connects a client that never reads. */
 async function connectReader(t: TestContext, harness: Harness, scheme: string): Promise<Socket> {
   const socket = dial(harness, scheme)
   socket.pause()
@@ -145,7 +145,7 @@ async function connectReader(t: TestContext, harness: Harness, scheme: string): 
   return socket
 }
 
-/** A visitor who sends as much as is taken, up to what is offered to readers. */
+/** Connects a client that uploads as fast as the server accepts, up to `OFFERED_BYTES`. */
 async function upload(t: TestContext, harness: Harness, block: Buffer): Promise<Socket> {
   const socket = connect(harness.httpPort, '127.0.0.1')
   socket.on('error', () => {})
@@ -161,7 +161,7 @@ async function upload(t: TestContext, harness: Harness, block: Buffer): Promise<
   return socket
 }
 
-/** Reads a fixed number of bytes; the speed in MB/s. */
+/** Downloads a fixed number of bytes and returns the speed in MB/s. */
 async function download(harness: Harness, scheme = 'http'): Promise<number> {
   const socket = dial(harness, scheme)
   const start = performance.now()
@@ -175,7 +175,7 @@ async function download(harness: Harness, scheme = 'http'): Promise<number> {
   return NEIGHBOUR_BYTES / 1000 / (performance.now() - start)
 }
 
-/** The best of three, of more when none is enough: the machine may be busy with something else. */
+/** Returns the best of three attempts, or more if none reaches the target: the machine may be busy. */
 async function measureSpeed(harness: Harness, scheme: string, targetSpeed: number): Promise<number> {
   let best = 0
   for (let attempt = 0; attempt < 3 || (best < targetSpeed && attempt < 10); attempt++)
@@ -183,7 +183,7 @@ async function measureSpeed(harness: Harness, scheme: string, targetSpeed: numbe
   return best
 }
 
-/** Waits until a process has written next to nothing for half a second. */
+/** Waits until a process has written almost nothing for half a second. */
 async function waitUntilIdle(pid: number): Promise<void> {
   const countWrittenBytes = async () =>
     Number(/wchar: (\d+)/.exec(await readFile(`/proc/${pid}/io`, 'utf8'))![1])

@@ -24,12 +24,12 @@ interface Outcome {
   readonly echoed: string | undefined
 }
 
-/** One block of noise; a transfer is a piece of it, so that any two lengths or places differ. */
+/** Random bytes; transfers are prefixes of it, so that a wrong length or offset changes the digest. */
 const noise = createRandom(1).bytes(MAX_BYTES + 1)
 
 const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex')
 
-test('300 HTTP transfers both ways are byte-exact, and a service that dies is never a clean end', async (t) => {
+test('300 HTTP transfers in both directions are byte-exact, and an aborted service never looks like a clean end', async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const harness = await startWorld(t)
@@ -51,13 +51,13 @@ test('300 HTTP transfers both ways are byte-exact, and a service that dies is ne
     )
 })
 
-/** As many small as large ones; every tenth dies. */
+/** Draws sizes evenly on a logarithmic scale; the service aborts every tenth transfer. */
 function createTransfer(random: Random, index: number): Transfer {
   const size = () => (index === 0 ? 0 : Math.min(MAX_BYTES, Math.floor(2 ** (random.below(2210) / 100))))
   return { up: size(), down: size(), chunked: random.below(2) === 1, dies: index % 10 === 9 }
 }
 
-/** Takes the upload, says what arrived, and answers as it is told in the path. */
+/** Starts a service that returns the digest of the upload and responds as the path describes. */
 function startService(t: TestContext): Promise<number> {
   return startLocal(t, async (incoming, response) => {
     const { down, chunked, dies } = JSON.parse(decodeURIComponent(incoming.url!.slice(1))) as Transfer

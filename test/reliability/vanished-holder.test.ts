@@ -12,7 +12,7 @@ import { startRelay } from './relay.ts'
 const HOST = 'mine.adit.localhost'
 const ENDPOINT_URL = `http://${HOST}`
 
-/** An agent with the name, on a cable that can go dead. */
+/** Starts an agent that holds the name, connected through a relay. */
 async function startHolder(t: TestContext, node: TestPlatform) {
   const relay = await startRelay(t, portOf(node.credentials.agent_addr))
   const port = await startLocal(t, (_request, response) => response.end('former'))
@@ -30,7 +30,7 @@ async function startNodes(t: TestContext) {
   return { first, second }
 }
 
-test('the name of an agent whose machine has vanished is handed over to the same credential', async (t) => {
+test('the name of an agent whose machine has vanished can be bound with the same credential', async (t) => {
   const node = await startPlatform(t)
   const relay = await startHolder(t, node)
   const port = await startLocal(t, (_request, response) => response.end('new'))
@@ -44,7 +44,7 @@ test('the name of an agent whose machine has vanished is handed over to the same
   assert.equal(tunnel_sessions.length, 1, 'the silent session is over')
 })
 
-test('the name is handed over to an agent at another node too', async (t) => {
+test('the name can also be bound by an agent on another node', async (t) => {
   const { first, second } = await startNodes(t)
   const relay = await startHolder(t, first)
   await until(async () => (await visit(second, HOST)).body === 'former')
@@ -59,7 +59,7 @@ test('the name is handed over to an agent at another node too', async (t) => {
   await until(async () => (await visit(first, HOST)).body === 'new')
 })
 
-test('a holder that answers keeps its name, at the same node and at another', async (t) => {
+test('a responsive holder keeps its name against binds on the same node and on another', async (t) => {
   const { first, second } = await startNodes(t)
   await startHolder(t, first)
   await until(async () => (await visit(second, HOST)).body === 'former')
@@ -73,7 +73,7 @@ test('a holder that answers keeps its name, at the same node and at another', as
   assert.equal((await visit(second, HOST)).body, 'former')
 })
 
-test('the official SDK answers and keeps its name', async (t) => {
+test('the official SDK answers the liveness probe and keeps its name', async (t) => {
   const node = await startPlatform(t)
   const port = await startLocal(t, (_request, response) => response.end('sdk'))
   const builder = new ngrok.SessionBuilder()
@@ -89,7 +89,7 @@ test('the official SDK answers and keeps its name', async (t) => {
   assert.equal((await visit(node, HOST)).body, 'sdk')
 })
 
-test('another credential does not get the name of a silent session', async (t) => {
+test('another credential cannot bind the name of a silent session', async (t) => {
   const node = await startPlatform(t)
   const relay = await startHolder(t, node)
   const { token } = await node.call.create('/credentials', {})
@@ -99,7 +99,7 @@ test('another credential does not get the name of a silent session', async (t) =
   await assert.rejects(successor.forward({ addr: 80, url: ENDPOINT_URL }), /already online/)
 })
 
-test('the command line takes over from an agent whose machine has vanished', async (t) => {
+test('the command line takes over the name of an agent whose machine has vanished', async (t) => {
   const node = await startPlatform(t)
   const relay = await startHolder(t, node)
   const port = await startLocal(t, (_request, response) => response.end('new'))
@@ -117,7 +117,7 @@ test('the command line takes over from an agent whose machine has vanished', asy
   assert.equal((await visit(node, HOST)).body, 'new')
 })
 
-test('an SSH client takes over from one whose machine has vanished, and not from one that answers', {
+test('an SSH client takes over the name of a vanished SSH client, and not of a responsive one', {
   skip: openSshSkipReason,
 }, async (t) => {
   const node = await startPlatform(t)
@@ -132,6 +132,6 @@ test('an SSH client takes over from one whose machine has vanished, and not from
 
   assert.equal(
     await readUrl(successor()),
-    `http://mine.adit.localhost:${new globalThis.URL(node.credentials.http_url).port}`,
+    `http://mine.adit.localhost:${new URL(node.credentials.http_url).port}`,
   )
 })

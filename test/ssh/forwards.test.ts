@@ -20,10 +20,10 @@ import {
 
 const skip = openSshSkipReason
 
-/** Bytes carried each way by the test of bulk. */
+/** Bytes transferred in each direction by the bulk test. */
 const BULK_BYTES = 100 * 1024 * 1024
 
-/** A prime, so that no two packets carry the same bytes. */
+/** Not a multiple of any packet size, so that no two packets carry the same bytes. */
 const BLOCK_BYTES = 1_048_573
 
 async function startWithIdentity(t: TestContext) {
@@ -37,7 +37,7 @@ function dial(url: string): Promise<Socket> {
   return once(socket, 'connect').then(() => socket)
 }
 
-test('-R 80 gives an HTTP address with a random name and shows its requests', { skip }, async (t) => {
+test('-R 80 opens an HTTP endpoint with a random name and prints its requests', { skip }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const port = await startHttp(t, (request, response) => response.end(`hello ${request.url}`))
 
@@ -50,7 +50,7 @@ test('-R 80 gives an HTTP address with a random name and shows its requests', { 
   await client.waitForOutput(/GET \/a\?b=1 {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
 })
 
-test('-R name:80 and -R name.domain:443 give those names, several in one connection', { skip }, async (t) => {
+test('-R name:80 and -R name.domain:443 open those names, several in one connection', { skip }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const port = await startHttp(t, (request, response) => response.end(String(request.headers.host)))
 
@@ -74,7 +74,9 @@ test('-R name:80 and -R name.domain:443 give those names, several in one connect
   )
 })
 
-test('-R 0 gives any TCP port and carries bulk both ways, byte for byte', { skip }, async (t) => {
+test('-R 0 opens any TCP port and transfers bulk data in both directions, byte for byte', {
+  skip,
+}, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const downloadHash = createHash('sha256')
   const uploadHash = createHash('sha256')
@@ -88,7 +90,7 @@ test('-R 0 gives any TCP port and carries bulk both ways, byte for byte', { skip
     })
   })
 
-  // With new keys every few megabytes, so that nothing is lost between the old ones and the new.
+  // Rekeys every few megabytes, so that the test covers data in flight during a key exchange.
   const flags = ['-o', 'RekeyLimit=5M', '-R', `0:127.0.0.1:${port}`]
   const client = startSsh(t, platform, identity, flags, ['tcp', String(port)])
   const url = await readUrl(client, 'tcp')
@@ -103,7 +105,9 @@ test('-R 0 gives any TCP port and carries bulk both ways, byte for byte', { skip
   assert.equal(uploadDigest, sentHash.digest('hex'))
 })
 
-test('half-close passes: the answer to a finished question arrives whole', { skip }, async (t) => {
+test('half-close is forwarded: the response to a half-closed request arrives completely', {
+  skip,
+}, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const port = await startTcp(t, (socket) => {
     const requestChunks: Buffer[] = []
@@ -123,7 +127,7 @@ test('half-close passes: the answer to a finished question arrives whole', { ski
   assert.equal(Buffer.concat(responseChunks).toString(), `a question, and the answer ${'!'.repeat(300_000)}`)
 })
 
-test('visitors that read nothing, and services that take nothing, hold up nobody else', {
+test('clients and services that do not read do not block other connections', {
   skip,
 }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
@@ -160,13 +164,13 @@ test('visitors that read nothing, and services that take nothing, hold up nobody
   const areBlocked = () => writers.every((socket) => socket.writableNeedDrain)
   await eventually(areBlocked, 'those that shout are made to wait', 10_000)
   for (const socket of [...stalledReaders, ...writers]) socket.destroy()
-  // The edge would otherwise let the visitors under way finish before the platform stops.
+  // Otherwise the stopping platform would wait for connections in flight.
   client.process.kill('SIGKILL')
 
   assert.ok(receivedBytes > 8 * 1024 * 1024)
 })
 
-test('a service that is not there is an error for the visitor, not an empty answer', { skip }, async (t) => {
+test('an unreachable service is an error for the client, not an empty response', { skip }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const client = startSsh(t, platform, identity, ['-R', '80:127.0.0.1:1', '-R', '0:127.0.0.1:1'])
   await client.waitForOutput(/(:\/\/.*){2}/s)
@@ -186,7 +190,7 @@ test('a service that is not there is an error for the visitor, not an empty answ
   assert.equal(outcome, 'reset')
 })
 
-test('a reserved TCP address is given to its forward, and no other one', { skip }, async (t) => {
+test('a forward can bind a reserved TCP address, and no unreserved one', { skip }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const { addr } = await platform.call.create('/reserved_addrs', {})
   const port = await startTcp(t, (socket) => socket.end('reserved'))
@@ -204,7 +208,7 @@ test('a reserved TCP address is given to its forward, and no other one', { skip 
   assert.equal(await other.waitForExit(), 1)
 })
 
-test('the word tls passes TLS through to the service', { skip }, async (t) => {
+test('the tls command passes TLS through to the service', { skip }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const ca = await createTestCa()
   const secureContext = createSecureContext(await ca.issue('vault.adit.localhost'))
@@ -225,7 +229,7 @@ test('the word tls passes TLS through to the service', { skip }, async (t) => {
   assert.equal(String(data), 'from the vault')
 })
 
-test('WebSockets pass', { skip }, async (t) => {
+test('WebSockets are forwarded', { skip }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const echo = new WebSocketServer({ port: 0, host: '127.0.0.1' })
   await once(echo, 'listening')
@@ -244,7 +248,9 @@ test('WebSockets pass', { skip }, async (t) => {
   assert.equal(String(message), 'echo hello')
 })
 
-test('labels make a tunnel for a tunnel group, and its edge reaches the service', { skip }, async (t) => {
+test('a forward with labels joins a tunnel group, and the edge of the group reaches the service', {
+  skip,
+}, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const port = await startHttp(t, (_request, response) => response.end('through the edge'))
   const group = await createGroupEdge(platform)
@@ -265,7 +271,7 @@ test('labels make a tunnel for a tunnel group, and its edge reaches the service'
   await client.waitForOutput(/GET \/ {2}200 {2}\d+ ms {2}127\.0\.0\.1/)
 })
 
-test('each terminal of a tunnel group shows the requests that went to its own tunnel', {
+test('each terminal of a tunnel group prints the requests of its own tunnel', {
   skip,
 }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
@@ -299,7 +305,7 @@ function events(output: string, kind: string): Record<string, string>[] {
   return lines.map((line) => JSON.parse(line)).filter(({ event }) => event === kind)
 }
 
-/** An HTTPS edge for the tunnels with the label app=shop; its address. */
+/** Creates an HTTPS edge for the tunnels with the label app=shop and returns its URL. */
 async function createGroupEdge(platform: TestPlatform): Promise<string> {
   await platform.call.create('/reserved_domains', { domain: 'group.adit.localhost' })
   const backend = await platform.call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
@@ -312,7 +318,7 @@ async function createGroupEdge(platform: TestPlatform): Promise<string> {
   return `https://group.adit.localhost:${new URL(platform.credentials.https_url).port}`
 }
 
-test('-N works without a terminal, and OpenSSH is told the port it was given', { skip }, async (t) => {
+test('-N works without a terminal, and OpenSSH learns the allocated port', { skip }, async (t) => {
   const { platform, identity } = await startWithIdentity(t)
   const port = await startTcp(t, (socket) => socket.end('quiet'))
 
@@ -325,7 +331,7 @@ test('-N works without a terminal, and OpenSSH is told the port it was given', {
   assert.equal(String(data), 'quiet')
 })
 
-/** Writes this many bytes with respect for back-pressure, then half-closes. */
+/** Writes this many bytes, respecting back-pressure, then half-closes. */
 async function send(socket: Socket, block: Buffer, bytes: number, hash: ReturnType<typeof createHash>) {
   for (let sentBytes = 0; sentBytes < bytes; sentBytes += block.length) {
     hash.update(block)

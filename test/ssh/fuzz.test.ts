@@ -6,7 +6,7 @@ import { startPlatform } from '../support/platform.ts'
 import { createRandom, mutate, type Random, rounds } from '../support/random.ts'
 import { connectSsh2Client } from './openssh.ts'
 
-/** What a client of the library needs in order to send a packet of the test's own making. */
+/** The internals of an ssh2 client needed to send a raw packet. */
 interface Ssh2Internals {
   _protocol: { _cipher: { allocPacket(size: number): Buffer; encrypt(packet: Buffer): void } }
   _sock: { readonly writable: boolean; readonly readableEnded: boolean }
@@ -29,7 +29,7 @@ function encodeUint32(value: number): Buffer {
 
 const TRUE = Buffer.of(1)
 
-/** One true message of each kind a client may send (RFC 4250 section 4.1), to be damaged. */
+/** A valid message of each kind a client may send (RFC 4250 section 4.1), as seeds for mutation. */
 const SEEDS = [
   Buffer.concat([Buffer.of(1), encodeUint32(11), encodeString('bye'), encodeString('')]),
   Buffer.concat([Buffer.of(2), encodeString('ignored')]),
@@ -150,19 +150,19 @@ const SEEDS = [
   Buffer.concat([Buffer.of(100), encodeUint32(0)]),
 ]
 
-/** Sends true and damaged messages until there are enough or the server has had enough. */
+/** Sends valid and mutated messages until `PACKETS` are sent or the server closes the connection. */
 async function sendMessages(random: Random, client: Ssh2Internals): Promise<void> {
   for (let sent = 0; sent < PACKETS && client._sock.writable && !client._sock.readableEnded; sent++) {
     const message = sent % 3 === 0 ? random.pick(SEEDS) : mutate(random, random.pick(SEEDS))
     const packet = client._protocol._cipher.allocPacket(message.length)
     packet.set(message, 5)
     client._protocol._cipher.encrypt(packet)
-    // The server lives in this process: give it its turn.
+    // The server runs in this process: yield to it.
     await new Promise((resolve) => setImmediate(resolve))
   }
 }
 
-test('damaged messages before the login let nobody in and end nobody else', async (t) => {
+test('malformed messages before login neither authenticate nor affect other clients', async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const platform = await startPlatform(t)
@@ -177,7 +177,7 @@ test('damaged messages before the login let nobody in and end nobody else', asyn
     client.on('ready', () => ready++)
     client.on('close', () => closed++)
     const handshake = new Promise((resolve) => client.once('handshake', resolve))
-    // From another address each time, since failures are held against theirs.
+    // From a new address each time, because failures are throttled per address.
     const localAddress = `127.0.1.${round + 1}`
     client.connect({ host, port: Number(port), localAddress, username: 'x', authHandler: () => {} })
     await handshake
@@ -191,7 +191,7 @@ test('damaged messages before the login let nobody in and end nobody else', asyn
   await eventually(() => closed > 0, 'some connections were ended for what they sent')
 })
 
-test('damaged messages of every kind end at most their own connection', async (t) => {
+test('malformed messages of every kind end at most their own connection', async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const platform = await startPlatform(t)

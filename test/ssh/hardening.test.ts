@@ -25,7 +25,7 @@ const skip = openSshSkipReason
 const { Client: SshClient } = ssh2
 const run = promisify(execFile)
 
-/** How a run of `ssh` ended. */
+/** The result of running `ssh`. */
 interface SshResult {
   status: number
   output: string
@@ -53,7 +53,7 @@ async function createUnknownKey(t: TestContext): Promise<{ keyFile: string }> {
   return { keyFile }
 }
 
-test('forbidden requests are refused, each with its reason or by closing the channel', {
+test('forbidden requests are rejected, with a reason or by closing the channel', {
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
@@ -102,7 +102,9 @@ test('forbidden requests are refused, each with its reason or by closing the cha
   assert.deepEqual((await platform.call('GET', '/tunnels')).body.tunnels, [])
 })
 
-test('local forwards, environment and agent get nothing, and the tunnel goes on', { skip }, async (t) => {
+test('local forwards, environment and agent forwarding are denied, and the tunnel keeps working', {
+  skip,
+}, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.end('still here'))
@@ -143,7 +145,7 @@ test('local forwards, environment and agent get nothing, and the tunnel goes on'
   assert.match(client.output(), /open failed: (administratively prohibited|.*prohibited)/)
 })
 
-test('a client that asks in its own way is refused as well', async (t) => {
+test('forbidden requests of another client library are rejected as well', async (t) => {
   const platform = await startPlatform(t)
   const client = await connectSsh2Client(t, platform)
 
@@ -163,7 +165,7 @@ test('a client that asks in its own way is refused as well', async (t) => {
     else assert.ok(result instanceof Error, `${title}: ${String(result)}`)
 })
 
-test('passwords, keyboards and hosts cannot log in', async (t) => {
+test('password, keyboard-interactive and none authentication are rejected', async (t) => {
   const platform = await startPlatform(t)
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
 
@@ -184,7 +186,7 @@ test('passwords, keyboards and hosts cannot log in', async (t) => {
   }
 })
 
-test('the seventh attempt of a connection is not heard any more', async (t) => {
+test('a connection is closed after six failed login attempts', async (t) => {
   const platform = await startPlatform(t)
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   let attempts = 0
@@ -206,7 +208,7 @@ test('the seventh attempt of a connection is not heard any more', async (t) => {
   assert.equal(attempts, 6)
 })
 
-test('the algorithms offered are the strong ones, with strict key exchange', async (t) => {
+test('only strong algorithms are offered, with strict key exchange', async (t) => {
   const platform = await startPlatform(t)
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   const socket = connect(Number(port), host)
@@ -229,7 +231,7 @@ test('the algorithms offered are the strong ones, with strict key exchange', asy
   assert.ok(all.includes('aes128-ctr'), 'a client that does not say what it knows is offered everything')
 })
 
-test('OpenSSH speaks AES-GCM, and whoever knows only AES-CTR gets that', { skip }, async (t) => {
+test('OpenSSH negotiates AES-GCM, and clients limited to AES-CTR get AES-CTR', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const cases: [flags: string[], cipher: string][] = [
@@ -247,7 +249,7 @@ test('OpenSSH speaks AES-GCM, and whoever knows only AES-CTR gets that', { skip 
   }
 })
 
-test('keys of every supported type log in, others do not', { skip }, async (t) => {
+test('keys of every supported type can log in, and unknown keys cannot', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const types = [
     ['-t', 'ed25519'],
@@ -268,7 +270,7 @@ test('keys of every supported type log in, others do not', { skip }, async (t) =
   assert.match(output, /Permission denied \(publickey\)/)
 })
 
-test('an RSA key that signs with SHA-1 is refused', { skip }, async (t) => {
+test('an RSA key that signs with SHA-1 is rejected', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform, { type: ['-t', 'rsa', '-b', '2048'] })
 
@@ -277,7 +279,9 @@ test('an RSA key that signs with SHA-1 is refused', { skip }, async (t) => {
   assert.match(output, /Permission denied|no mutual signature/)
 })
 
-test('a source that keeps failing is refused before it can try again', { skip }, async (t) => {
+test('a client address with repeated failures is rejected before it can authenticate', {
+  skip,
+}, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const unknownKey = await createUnknownKey(t)
@@ -292,7 +296,7 @@ test('a source that keeps failing is refused before it can try again', { skip },
   assert.match(otherResult.output, /Nothing to forward/)
 })
 
-test('an eleventh connection of one source that does not log in is refused', async (t) => {
+test('an eleventh unauthenticated connection of one client address is rejected', async (t) => {
   const platform = await startPlatform(t)
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   const dial = (localAddress: string) => {
@@ -311,7 +315,7 @@ test('an eleventh connection of one source that does not log in is refused', asy
   assert.match(String(other[0]), /^SSH-2\.0-Adit\r\n/)
 })
 
-test("the account's IP restrictions hold for SSH clients as for agents", { skip }, async (t) => {
+test("the account's IP restrictions for agents apply to SSH clients", { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const policy = await platform.call.create('/ip_policies', {})
@@ -333,7 +337,7 @@ test("the account's IP restrictions hold for SSH clients as for agents", { skip 
   assert.match(denied.output, /Permission denied/)
 })
 
-test('an eleventh forward is refused, with its reason on the terminal', { skip }, async (t) => {
+test('an eleventh forward is rejected, with the reason on the terminal', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const flags = Array.from({ length: 11 }, (_, n) => ['-R', `0:127.0.0.1:${n + 9}`]).flat()
@@ -344,7 +348,7 @@ test('an eleventh forward is refused, with its reason on the terminal', { skip }
   assert.equal((await platform.call('GET', '/tunnels')).body.tunnels.length, 10)
 })
 
-test('bind rules hold for each forward', { skip }, async (t) => {
+test('bind ACL rules apply to each forward', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform, { acl: ['bind:good.adit.localhost', 'bind:app=web'] })
 
@@ -369,7 +373,7 @@ test('bind rules hold for each forward', { skip }, async (t) => {
   assert.equal((await platform.call('GET', '/tunnels')).body.tunnels.length, 1)
 })
 
-test('malformed packets never end the process, nor anyone else', { skip }, async (t) => {
+test('malformed packets neither crash the process nor affect other clients', { skip }, async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
   const platform = await startPlatform(t)
@@ -387,7 +391,7 @@ test('malformed packets never end the process, nor anyone else', { skip }, async
     const parts = ['SSH-2.0-fuzz\r\n', 'GET / HTTP/1.1\r\n', '', 'SSH-1.5-old\r\n', 'SSH-2.0-\r\n']
     socket.write(parts[round % parts.length]!)
     const packet = random.bytes(size + 16)
-    // Half of them with a length that could be true, so that more than the first check is reached.
+    // Half of the packets have a plausible length, so that they get past the first check.
     if (round % 2 === 0) {
       packet.writeUInt32BE(size + 12)
       packet[4] = 4
@@ -415,7 +419,7 @@ test('ssh-keyscan sees the same keys after a restart', { skip }, async (t) => {
   assert.deepEqual(after, before)
 })
 
-/** The error of a request, or how the command it started ended. */
+/** Resolves with the error of a request, or with the exit status of the command it started. */
 function runRequest(start: (done: (error: Error | undefined, stream: ClientChannel) => void) => void) {
   return new Promise<unknown>((resolve) => {
     try {
@@ -430,7 +434,7 @@ function runRequest(start: (done: (error: Error | undefined, stream: ClientChann
   })
 }
 
-/** The name lists of the server's KEXINIT (RFC 4253 section 7.1). */
+/** Reads the name lists of the server's KEXINIT (RFC 4253 section 7.1). */
 async function readKexLists(socket: ReturnType<typeof connect>): Promise<string[][]> {
   let bytes = Buffer.alloc(0)
   for await (const chunk of socket) {

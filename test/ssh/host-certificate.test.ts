@@ -9,7 +9,9 @@ import { createIdentity, openSshSkipReason, readUrl, startHttp, startSsh, tempFi
 const skip = openSshSkipReason
 
 for (const type of ['ed25519', 'ecdsa', 'rsa']) {
-  test(`a client that trusts the ${type} authority connects without a question`, { skip }, async (t) => {
+  test(`a client that trusts the ${type} authority connects without a host key prompt`, {
+    skip,
+  }, async (t) => {
     const dataDir = await tempDir(t)
     const first = await startPlatform(t, ['--data-dir', dataDir])
     const authority = await first.call.create('/ssh_certificate_authorities', { private_key_type: type })
@@ -20,7 +22,7 @@ for (const type of ['ed25519', 'ecdsa', 'rsa']) {
     const knownHosts = await tempFile(t, 'known_hosts', `@cert-authority * ${authority.public_key}\n`)
     const hostKeyFlags = ['-o', 'StrictHostKeyChecking=yes', '-o', `UserKnownHostsFile=${knownHosts}`]
 
-    // A new key exchange after a few bytes, so that the certificate is shown more than once.
+    // Rekeys after a few bytes, so that the certificate is presented more than once.
     const client = startSsh(t, platform, identity, [
       ...hostKeyFlags,
       '-v',
@@ -59,7 +61,7 @@ test('a client that trusts another authority does not connect', { skip }, async 
   assert.match(client.output(), /Host key verification failed/)
 })
 
-test('an authority that does not exist stops the start with a sentence', async (t) => {
+test('an unknown host certificate authority fails the start with an error message', async (t) => {
   const dataDir = await tempDir(t)
   const addresses = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
     `--${name}-addr`,

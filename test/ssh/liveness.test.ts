@@ -28,7 +28,7 @@ const skip = openSshSkipReason
 const KEEPALIVE_MS = 200
 const SILENCE_MS = 500
 
-/** The gateway alone, with hearts that beat faster; one key may come in. */
+/** Starts the gateway alone, with short keepalives and one authorized key. */
 async function startGateway(t: TestContext, sessions = new Admission({ total: 100 })) {
   const keyFile = join(await tempDir(t), 'id')
   execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
@@ -66,12 +66,12 @@ async function startGateway(t: TestContext, sessions = new Admission({ total: 10
   return { registry, gateway, port, keyFile }
 }
 
-/** What `startSsh` needs to know of a platform. */
+/** Returns the part of a platform that `startSsh` uses. */
 function platformAt(port: number): TestPlatform {
   return { credentials: { ssh_addr: `127.0.0.1:${port}` } } as TestPlatform
 }
 
-test('a stopped client loses its name when its silence has lasted too long', { skip }, async (t) => {
+test('a stopped client loses its name after the silence limit', { skip }, async (t) => {
   const { registry, port, keyFile } = await startGateway(t)
   const client = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
   await readUrl(client)
@@ -83,7 +83,7 @@ test('a stopped client loses its name when its silence has lasted too long', { s
   assert.ok(performance.now() - stoppedAt < SILENCE_MS + 2 * KEEPALIVE_MS)
 })
 
-test('a link that swallows everything frees the name as well', { skip }, async (t) => {
+test('a blackholed link releases the name as well', { skip }, async (t) => {
   const { registry, port, keyFile } = await startGateway(t)
   const sockets: Socket[] = []
   const relay = createServer((client) => {
@@ -111,7 +111,7 @@ test('a link that swallows everything frees the name as well', { skip }, async (
   assert.equal(registry.sessionsOf('ac_1').length, 0)
 })
 
-test('a client that answers stays, however quiet its tunnel is', { skip }, async (t) => {
+test('a responsive client with an idle tunnel stays connected', { skip }, async (t) => {
   const { registry, port, keyFile } = await startGateway(t)
   const client = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
   await readUrl(client)
@@ -123,7 +123,7 @@ test('a client that answers stays, however quiet its tunnel is', { skip }, async
   assert.equal(registry.sessionsOf('ac_1')[0], session)
 })
 
-test('a connection that does not log in is closed in time', async (t) => {
+test('a connection that does not log in is closed after the login timeout', async (t) => {
   const { gateway, port } = await startGateway(t)
   const socket = connect(port, '127.0.0.1')
   socket.resume()
@@ -134,14 +134,14 @@ test('a connection that does not log in is closed in time', async (t) => {
   await eventually(() => gateway.connections === 0, 'the gateway has forgotten it')
 })
 
-test('an account with too many sessions is refused with the reason, and gets in when one has ended', {
+test('an account at its session limit is rejected with the reason, and admitted when a session has ended', {
   skip,
 }, async (t) => {
   const sessions = new Admission({ total: 2 })
   const release = sessions.take('ac_1')
   const { registry, gateway, port, keyFile } = await startGateway(t, sessions)
 
-  // More often than a source may fail: this is no failed login.
+  // More often than a client address may fail: this is not a failed login.
   for (let count = 0; count < 5; count++) {
     const rejectedClient = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
     await rejectedClient.waitForOutput(/as many sessions of agents and SSH clients[\s\S]*ERR_NGROK_108/)
@@ -160,7 +160,7 @@ test('an account with too many sessions is refused with the reason, and gets in 
   await eventually(() => !sessions.has('ac_1'), 'its place is free')
 })
 
-test('stopping the gateway tells clients why and ends them', { skip }, async (t) => {
+test('stopping the gateway disconnects clients with the reason', { skip }, async (t) => {
   const { registry, gateway, port, keyFile } = await startGateway(t)
   const client = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
   await readUrl(client)

@@ -16,7 +16,7 @@ import type { TestPlatform } from '../support/platform.ts'
 const run = promisify(execFile)
 const TOOLS = ['/usr/bin/ssh', '/usr/bin/ssh-keygen', '/usr/bin/ssh-keyscan']
 
-/** Why tests with OpenSSH cannot run here, or false. */
+/** The reason to skip tests that need OpenSSH, or false. */
 export const openSshSkipReason: string | false =
   TOOLS.filter((tool) => !existsSync(tool))
     .map((tool) => `there is no ${tool} here (Debian package openssh-client)`)
@@ -32,7 +32,7 @@ export interface Identity {
 /** A running `ssh`. */
 export interface SshClient {
   readonly process: ChildProcess
-  /** What it has written so far, standard output and error together. */
+  /** Standard output and standard error so far. */
   output(): string
   /** Resolves once the output matches. */
   waitForOutput(pattern: RegExp, deadlineMs?: number): Promise<RegExpExecArray>
@@ -40,7 +40,7 @@ export interface SshClient {
   waitForExit(deadlineMs?: number): Promise<number | null>
 }
 
-/** Makes a key and stores it as an SSH credential. */
+/** Creates a key and stores it as an SSH credential. */
 export async function createIdentity(
   t: TestContext,
   platform: TestPlatform,
@@ -56,7 +56,7 @@ export async function createIdentity(
   return { keyFile, publicKey, credentialId: id }
 }
 
-/** The arguments that make `ssh` use this key against this platform and nothing of the machine's own settings. */
+/** Returns the arguments that make `ssh` use this key with this platform and ignore the machine's configuration. */
 export function sshArgs(platform: TestPlatform, { keyFile }: Pick<Identity, 'keyFile'>): string[] {
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   const options = [
@@ -72,7 +72,7 @@ export function sshArgs(platform: TestPlatform, { keyFile }: Pick<Identity, 'key
   return ['-F', 'none', ...flags, '-i', keyFile, '-p', port, '-l', 'anyone', host]
 }
 
-/** Starts `ssh`; flags go before the host name, words after it. */
+/** Starts `ssh`; flags go before the host name, the command after it. */
 export function startSsh(
   t: TestContext,
   platform: TestPlatform,
@@ -124,14 +124,14 @@ export function startSsh(
   }
 }
 
-/** The one line with a public address that `ssh` shows. */
+/** Waits for the public URL that `ssh` prints. */
 export async function readUrl(client: SshClient, scheme = '[a-z]+'): Promise<string> {
   const [, url] = await client.waitForOutput(new RegExp(`(${scheme}://\\S+) ->`))
   assert.ok(url)
   return url
 }
 
-/** An HTTP service of the user's. */
+/** Starts an HTTP service of the user and returns its port. */
 export async function startHttp(t: TestContext, handler: RequestListener): Promise<number> {
   const server = createServer(handler).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -142,7 +142,7 @@ export async function startHttp(t: TestContext, handler: RequestListener): Promi
   return (server.address() as AddressInfo).port
 }
 
-/** A TCP service of the user's; the sockets it was given are ended with the test. */
+/** Starts a TCP service of the user and returns its port; its sockets close with the test. */
 export async function startTcp(t: TestContext, handler: (socket: Socket) => void): Promise<number> {
   const sockets = new Set<Socket>()
   const server = createTcpServer({ allowHalfOpen: true }, (socket) => {
@@ -159,7 +159,7 @@ export async function startTcp(t: TestContext, handler: (socket: Socket) => void
   return (server.address() as AddressInfo).port
 }
 
-/** What `ssh-keyscan` sees of the gateway, sorted. */
+/** Returns the sorted host keys that `ssh-keyscan` finds. */
 export async function scanHostKeys(platform: TestPlatform): Promise<string[]> {
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   const { stdout } = await run('ssh-keyscan', ['-T', '5', '-p', port, host])
@@ -169,14 +169,14 @@ export async function scanHostKeys(platform: TestPlatform): Promise<string[]> {
     .sort()
 }
 
-/** Writes a file that goes away with the test. */
+/** Writes a file that is removed with the test. */
 export async function tempFile(t: TestContext, name: string, content: string): Promise<string> {
   const file = join(await tempDir(t), name)
   await writeFile(file, content, { mode: 0o600 })
   return file
 }
 
-/** A logged-in client of another make: it asks for things that OpenSSH does not ask for. */
+/** Connects an ssh2 client, which can send requests that OpenSSH does not. */
 export async function connectSsh2Client(t: TestContext, platform: TestPlatform): Promise<LibraryClient> {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const pem = privateKey.export({ type: 'sec1', format: 'pem' }).toString()

@@ -14,7 +14,7 @@ const skip = openSshSkipReason
 /** Message numbers of the agent protocol (draft-ietf-sshm-ssh-agent). */
 const [FAILURE_RESPONSE, LIST_REQUEST, LIST_RESPONSE, SIGN_REQUEST, SIGN_RESPONSE] = [5, 11, 12, 13, 14]
 
-/** An agent that OpenSSH can ask for signatures by this device; its socket. */
+/** Starts an SSH agent that signs with this device and returns its socket. */
 async function startKeyAgent(t: TestContext, device: Device, touched: boolean): Promise<string> {
   const handleMessage = (message: Buffer): Buffer => {
     if (message[0] === LIST_REQUEST)
@@ -44,7 +44,7 @@ async function startKeyAgent(t: TestContext, device: Device, touched: boolean): 
 }
 
 for (const kind of ['ed25519', 'ecdsa'] as const)
-  test(`OpenSSH logs in with a key of kind ${kind} on a security device, when it is touched`, {
+  test(`OpenSSH logs in with a key of kind ${kind} on a security device only when it is touched`, {
     skip,
   }, async (t) => {
     const platform = await startPlatform(t)

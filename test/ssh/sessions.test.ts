@@ -14,7 +14,7 @@ import {
 
 const skip = openSshSkipReason
 
-test('the session is listed with its transport, stoppable, and explains what it cannot do', {
+test('an SSH session is listed with its transport, can be stopped, and reports unsupported commands', {
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
@@ -47,7 +47,7 @@ test('the session is listed with its transport, stoppable, and explains what it 
   assert.deepEqual((await platform.call('GET', '/tunnels')).body.tunnels, [])
 })
 
-test('deleting the credential ends its sessions with the reason', { skip }, async (t) => {
+test('deleting a credential ends its sessions with the reason', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const client = startSsh(t, platform, identity, ['-R', '80:127.0.0.1:9'])
@@ -59,7 +59,7 @@ test('deleting the credential ends its sessions with the reason', { skip }, asyn
   assert.match(client.output(), /The credential of this session was deleted/)
 })
 
-test('the event of a session tells the client and where it connected to', { skip }, async (t) => {
+test('the event of a session has the client and the ingress address', { skip }, async (t) => {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const receivedEvents: { event_type: string; object: Record<string, string> }[] = []
   const port = await startHttp(t, (request, response) => {
@@ -93,7 +93,7 @@ test('the event of a session tells the client and where it connected to', { skip
   assert.match(user_agent ?? '', /^OpenSSH_/)
 })
 
-test('rules that change take tunnels offline that they no longer allow', { skip }, async (t) => {
+test('tightening an ACL takes tunnels offline that it no longer allows', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const client = startSsh(t, platform, identity, ['-R', 'one:80:127.0.0.1:9', '-R', 'two:80:127.0.0.1:9'])
@@ -112,7 +112,7 @@ test('rules that change take tunnels offline that they no longer allow', { skip 
   assert.match(tunnels[0].public_url, /one\.adit\.localhost/)
 })
 
-test('a client that is killed frees its name at once, for everyone', { skip }, async (t) => {
+test('a killed client releases its name immediately', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const [first, second] = [await createIdentity(t, platform), await createIdentity(t, platform)]
   const killedClient = startSsh(t, platform, first, ['-R', 'mine:80:127.0.0.1:9'])
@@ -125,7 +125,7 @@ test('a client that is killed frees its name at once, for everyone', { skip }, a
   assert.match(await readUrl(nextClient), /^http:\/\/mine\.adit\.localhost/)
 })
 
-test('a name in use is refused', { skip }, async (t) => {
+test('a name in use is rejected', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.end('first'))
@@ -139,7 +139,7 @@ test('a name in use is refused', { skip }, async (t) => {
   assert.equal(await (await platform.fetch(url)).text(), 'first')
 })
 
-test('JSON lines tell programs of session, tunnels, refusals and requests', { skip }, async (t) => {
+test('JSON output reports session, tunnels, rejected forwards and requests', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.writeHead(404).end('no'))
@@ -181,7 +181,7 @@ test('JSON lines tell programs of session, tunnels, refusals and requests', { sk
   assert.match(readEvents().find((event) => event.event === 'refused').reason, /idp\.adit\.localhost/)
 })
 
-test('options of the command line act at the edge', { skip }, async (t) => {
+test('command line options take effect at the edge', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (request, response) =>
@@ -227,7 +227,7 @@ test('with a terminal, Ctrl-C ends the session', { skip }, async (t) => {
   assert.deepEqual((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions, [])
 })
 
-test('a client whose input has ended stays', { skip }, async (t) => {
+test('a client stays connected after its standard input ends', { skip }, async (t) => {
   const platform = await startPlatform(t)
   const identity = await createIdentity(t, platform)
   const port = await startHttp(t, (_request, response) => response.end('here'))
@@ -241,7 +241,7 @@ test('a client whose input has ended stays', { skip }, async (t) => {
   await client.waitForOutput(/(GET \/ {2}200.*){2}/s)
 })
 
-test('a forward that is cancelled gives up its name, the connection stays', async (t) => {
+test('a cancelled forward releases its name, and the connection stays open', async (t) => {
   const platform = await startPlatform(t)
   const client = await connectSsh2Client(t, platform)
   const forward = promisify(client.forwardIn.bind(client))

@@ -15,7 +15,7 @@ function createKey(): { pem: string; text: string } {
   return { pem, text: `ecdsa-sha2-nistp256 ${parsed.getPublicSSH().toString('base64')}` }
 }
 
-/** Logs in and resolves once it is in, or with why not. */
+/** Logs in and resolves with `in` or the error message. */
 async function logIn(
   t: TestContext,
   { credentials }: TestPlatform,
@@ -40,7 +40,7 @@ async function listCredentialIds(call: ApiClient): Promise<string[]> {
   return tunnel_sessions.map(({ credential }: { credential: { id: string } }) => credential.id)
 }
 
-test('two accounts may hold one SSH key: the user name says which is meant, otherwise the first', async (t) => {
+test('two accounts may store one SSH key: the user name selects the account, by default the first', async (t) => {
   const platform = await startPlatform(t)
   const other = await createSecondAccount(platform)
   const { pem, text } = createKey()

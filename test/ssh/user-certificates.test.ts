@@ -17,7 +17,7 @@ async function createKey(t: TestContext): Promise<{ keyFile: string; publicKey: 
   return { keyFile, publicKey: (await readFile(`${keyFile}.pub`, 'utf8')).trim() }
 }
 
-/** What `ssh` says with this key and this certificate beside it. */
+/** Runs `ssh` with this key and certificate and returns the output. */
 async function logIn(
   t: TestContext,
   platform: TestPlatform,
@@ -36,7 +36,7 @@ async function logIn(
   }
 }
 
-test('no SSH certificate opens the gateway: only a key that an account has stored does', {
+test('no SSH certificate can log in to the gateway: only stored keys can', {
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)
@@ -57,7 +57,7 @@ test('no SSH certificate opens the gateway: only a key that an account has store
   assert.deepEqual((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions, [])
 })
 
-test('the key of an authority does not make its certificates log in when it is stored itself', {
+test('storing the key of an authority does not let its certificates log in', {
   skip,
 }, async (t) => {
   const platform = await startPlatform(t)

@@ -18,7 +18,7 @@ import { freshDatabase } from '../support/postgres.ts'
 import { bodyOf, Places } from '../support/sample-objects.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
-/** Two nodes of one database, and two accounts that call either of them. */
+/** Starts two nodes on one database, with API clients of two accounts for each node. */
 async function startNodes(t: TestContext) {
   const { url } = await freshDatabase(t)
   const flags = ['--database-url', url, '--outbound-allow', '127.0.0.1']
@@ -50,7 +50,7 @@ async function startAgent(t: TestContext, { credentials }: TestPlatform, authtok
   return agent
 }
 
-/** The first answer that is true; what one node knows reaches the others within seconds. */
+/** Polls until the condition is truthy and returns it; changes reach other nodes within seconds. */
 async function until<T>(condition: () => Promise<T>): Promise<NonNullable<T>> {
   const deadline = performance.now() + 30_000
   for (;;) {
@@ -61,7 +61,7 @@ async function until<T>(condition: () => Promise<T>): Promise<NonNullable<T>> {
   }
 }
 
-/** A webhook receiver; the accounts of the events that came. */
+/** Starts a webhook receiver that records the accounts of the received events. */
 async function startSink(t: TestContext): Promise<{ url: string; accounts: () => string[] }> {
   const events: { account_id: string }[] = []
   const server = createServer(async (request, response) => {
@@ -77,7 +77,7 @@ async function startSink(t: TestContext): Promise<{ url: string; accounts: () =>
   return { url, accounts: () => events.map(({ account_id }) => account_id) }
 }
 
-/** Subscribes an account to everything there is. */
+/** Subscribes an account to all event types. */
 async function subscribe(call: ApiClient, url: string): Promise<void> {
   const secret = `whsec_${Buffer.alloc(32).toString('base64')}`
   const { id } = await call.create('/event_destinations', { target: { webhook: { url, secret } } })
@@ -85,7 +85,7 @@ async function subscribe(call: ApiClient, url: string): Promise<void> {
   await call.create('/event_subscriptions', { sources, destination_ids: [id] })
 }
 
-test('an account finds nothing of another on any route of any node of a cluster', async (t) => {
+test('an account cannot access objects of another through any API route on any node', async (t) => {
   const { first, ownCall, ownCallAtSecond, otherCall, otherCallAtSecond } = await startNodes(t)
   const service = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
   await once(service, 'listening')
@@ -120,7 +120,7 @@ test('an account finds nothing of another on any route of any node of a cluster'
   assert.ok(attempts > 200, `${attempts} calls`)
 })
 
-test('events of an account reach its own destinations alone, from either node', async (t) => {
+test('events of an account are delivered only to its own destinations, from either node', async (t) => {
   const { first, second, ownCall, ownCallAtSecond, otherCall, otherCallAtSecond, otherAccount } =
     await startNodes(t)
   const [ownSink, otherSink] = [await startSink(t), await startSink(t)]
@@ -150,7 +150,7 @@ async function readAccount({ credentials }: TestPlatform): Promise<{ account_id:
   return (await browser.signIn({ api_key: credentials.api_key })).body
 }
 
-test('what a role loses at one node it has lost at the other within seconds', async (t) => {
+test('a permission removed at one node is removed at the other within seconds', async (t) => {
   const { ownCall, second } = await startNodes(t)
   const user = await ownCall.create('/users', { email: 'dev@example.com', role: 'admin' })
   const { token } = await ownCall.create('/api_keys', { owner_id: user.id })
