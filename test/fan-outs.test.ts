@@ -68,8 +68,8 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
     },
 
     'writers flushed together': async (_t, receivers) => {
-      const turn = new Turn(() => {})
-      for (const flush of receivers) turn.add({ flush })
+      const scheduler = new Turn(() => {})
+      for (const flush of receivers) scheduler.add({ flush })
       await new Promise(setImmediate)
     },
 

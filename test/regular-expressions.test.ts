@@ -12,8 +12,8 @@ const root = join(import.meta.dirname, '..')
 
 /** Expressions with superlinear time, with the reason why no outsider controls their input. */
 const EXEMPT: Readonly<Record<string, string>> = {
-  '/\\/+$/': 'addresses that the operator gives to the server, the command line or the agent',
-  '/\\.+$/': 'a name that somebody types into a form, in their own browser',
+  '/\\/+$/': 'addresses that the operator configures in the server, the command line or the agent',
+  '/\\.+$/': 'a name that a user types into a form, in their own browser',
   '/ *$/': 'one line of the configuration file of the agent',
 }
 
@@ -27,8 +27,8 @@ const MEASURED: readonly string[] = [
 
 /** Expressions built at run time, with their inputs. */
 const DYNAMIC: Readonly<Record<string, string>> = {
-  'src/server/settings.ts': 'is made of constants, and looks at names in the own environment',
-  'src/api/refusals.ts': 'is made of the paths of the API: [^/]+ between slashes, from start to end',
+  'src/server/settings.ts': 'built from constants, and matched against names in its own environment',
+  'src/api/refusals.ts': 'built from the paths of the API: [^/]+ between slashes, anchored at both ends',
 }
 
 interface Node {

@@ -112,17 +112,21 @@ test('IP policy rules: IPv4 and IPv6 ranges are normalized and unique within a p
     assert.equal(rule.cidr, normalized)
     assert.deepEqual(rule.ip_policy, { id, uri: `${api.url}/ip_policies/${id}` })
   }
-  const twice = { cidr: '::/0', action: 'deny', ip_policy_id: id }
+  const duplicate = { cidr: '::/0', action: 'deny', ip_policy_id: id }
   for (const cidr of ['::/0', '0:0::/0', '192.0.2.1/32', '2001:db8:0::/32', '2001:DB8:0:0::1'])
-    await refused(api, () => api.call('POST', '/ip_policy_rules', { body: { ...twice, cidr } }), {
+    await refused(api, () => api.call('POST', '/ip_policy_rules', { body: { ...duplicate, cidr } }), {
       status: 409,
       what: `${cidr} twice`,
     })
-  await refused(api, () => api.call('POST', '/ip_policy_rules', { body: { ...twice, action: 'block' } }), {
-    status: 400,
-    field: 'action',
-    what: 'an unknown action',
-  })
+  await refused(
+    api,
+    () => api.call('POST', '/ip_policy_rules', { body: { ...duplicate, action: 'block' } }),
+    {
+      status: 400,
+      field: 'action',
+      what: 'an unknown action',
+    },
+  )
 })
 
 test('reserved addresses come from the configured port range, and only documented regions are accepted', async () => {
@@ -472,14 +476,14 @@ test('a reserved name in use by an edge cannot be deleted', async () => {
   assert.match(rejected.body.msg, new RegExp(tls.id))
   await refused(api, () => api.call('DELETE', `/reserved_addrs/${addrId}`), { status: 409, what: addr })
   const wildcard = await api.call.create('/reserved_domains', { domain: '*.more.example.com' })
-  const exact = await api.call.create('/reserved_domains', { domain: 'a.more.example.com' })
+  const exactDomain = await api.call.create('/reserved_domains', { domain: 'a.more.example.com' })
   const edge = await api.call.create('/edges/https', { hostports: ['a.more.example.com:443'] })
   assert.equal(
     (await api.call('DELETE', `/reserved_domains/${wildcard.id}`)).status,
     204,
     'the exact name is enough',
   )
-  await refused(api, () => api.call('DELETE', `/reserved_domains/${exact.id}`), {
+  await refused(api, () => api.call('DELETE', `/reserved_domains/${exactDomain.id}`), {
     status: 409,
     what: 'the last one',
   })
@@ -488,7 +492,7 @@ test('a reserved name in use by an edge cannot be deleted', async () => {
   for (const path of [
     `/reserved_domains/${domainId}`,
     `/reserved_addrs/${addrId}`,
-    `/reserved_domains/${exact.id}`,
+    `/reserved_domains/${exactDomain.id}`,
   ])
     assert.equal((await api.call('DELETE', path)).status, 204, path)
 })
@@ -522,7 +526,7 @@ test('tls_termination: termination point, minimum version, and modules that requ
     assert.equal((await put({ terminate_at: 'edge', min_version })).body.min_version, min_version)
   for (const [title, body] of [
     ['an unknown version', { terminate_at: 'edge', min_version: '2.0' }],
-    ['an unknown place', { terminate_at: 'nowhere' }],
+    ['an unknown termination point', { terminate_at: 'nowhere' }],
     ['a version where the edge takes no part', { terminate_at: 'upstream', min_version: '1.2' }],
   ] as const)
     await refused(api, () => put(body), { status: 400, what: title })
@@ -608,7 +612,7 @@ test('OIDC: the client secret is shown, and a route has at most one login module
   await refused(api, () => api.call('PUT', `${path}/oidc`, { body: { ...oidc, issuer: 'ftp://x' } }), {
     status: 400,
     field: 'issuer',
-    what: 'an issuer that is no web address',
+    what: 'an issuer that is not a URL',
   })
 })
 

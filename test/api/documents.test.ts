@@ -417,6 +417,6 @@ test('tunnel sessions can be listed, read and sent commands as documented', asyn
     online.outcome = { done: false, because: cause, reason: 'there is no update.' }
     assert.equal((await rejectUpdate()).status, status)
   }
-  const unknown = await api.call('POST', `/tunnel_sessions/ts_${'0'.repeat(27)}/stop`, { body: {} })
-  assert.equal(unknown.status, 404)
+  const unknownSession = await api.call('POST', `/tunnel_sessions/ts_${'0'.repeat(27)}/stop`, { body: {} })
+  assert.equal(unknownSession.status, 404)
 })

@@ -148,8 +148,8 @@ class Fuzzer {
     return name === undefined ? sampleBody : { ...sampleBody, [name]: (created as Body)[name] }
   }
 
-  #check(call: ApiOperation, path: string, answer: Answer, request: string): void {
-    const { status, body } = answer
+  #check(call: ApiOperation, path: string, result: Answer, request: string): void {
+    const { status, body } = result
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     const context = `${request} -> ${status} ${JSON.stringify(body).slice(0, 800)}`
     assert.ok(status < 500, context)
@@ -200,7 +200,7 @@ async function run(t: TestContext, engine: keyof typeof CALLS): Promise<void> {
   t.diagnostic(`statuses ${JSON.stringify(Object.fromEntries(fuzzer.statuses))}`)
   t.diagnostic(`${fuzzer.succeeded.size} of ${fuzzer.operations.length} operations succeeded at least once`)
   assert.ok((fuzzer.statuses.get(201) ?? 0) > CALLS[engine] / 50, 'hardly anything was created')
-  assert.equal(await api.store.verifyAudit(api.account.accountId), undefined, 'the audit chain is whole')
+  assert.equal(await api.store.verifyAudit(api.account.accountId), undefined, 'the audit chain is intact')
 }
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const)

@@ -78,7 +78,11 @@ test('an unreachable authority is an INTERNAL_ERROR, and the same order is resum
   const status = await readStatus(platform, domain.id)
   assert.equal(status.provisioning_job, null)
   assert.ok(status.renews_at)
-  assert.equal(platform.pebble.count('order') - ordersBefore, 1, 'the order made before the trouble was used')
+  assert.equal(
+    platform.pebble.count('order') - ordersBefore,
+    1,
+    'the order placed before the failure was used',
+  )
 })
 
 test('a failed validation with correct DNS is an INTERNAL_ERROR, not a DNS_ERROR', async (t) => {

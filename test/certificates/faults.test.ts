@@ -104,7 +104,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       Array.from({ length: 12 }, (_, n) => reserve(platform, `name-${n}.example.com`)),
     )
     for (const domain of domains) await waitForCertificate(platform, domain.id, 30_000)
-    await until('the other node has heard of them', async () => {
+    await until('the other node serves them', async () => {
       const served = await Promise.all(domains.map(({ domain }) => second.lookup(domain)))
       return served.every((certificate) => certificate?.version.startsWith('cert_'))
     })

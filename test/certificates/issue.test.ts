@@ -214,6 +214,10 @@ test('the platform gets a wildcard certificate for its domain and for reserved s
     assert.ok(await until(`a public certificate for ${name}`, () => isPublic(name)), name)
   const issuer = async (name: string) =>
     new X509Certificate((await platform.certs.agentCertificate(name))!.certPem).issuer
-  assert.match(await issuer('tunnel.adit.test'), /Pebble/, 'agents without a root of ours can come here')
-  assert.match(await issuer('connect.adit.test'), /Adit private root/, 'and those that were given it here')
+  assert.match(await issuer('tunnel.adit.test'), /Pebble/, 'agents without the private root connect here')
+  assert.match(
+    await issuer('connect.adit.test'),
+    /Adit private root/,
+    'and agents with the private root connect here',
+  )
 })

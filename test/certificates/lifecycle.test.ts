@@ -31,7 +31,7 @@ const readServedVersion = async ({ certs }: NamesPlatform) =>
   (await certs.lookup('shop.example.com'))?.version
 
 async function createUpload(): Promise<{ certificate_pem: string; private_key_pem: string }> {
-  const authority = await loadAuthority(await createAuthority({ commonName: 'somebody else' }))
+  const authority = await loadAuthority(await createAuthority({ commonName: 'another CA' }))
   const leaf = await authority.issueLeaf({ names: ['shop.example.com'] })
   return { certificate_pem: leaf.certificatePem, private_key_pem: leaf.privateKeyPem.reveal() }
 }

@@ -355,11 +355,11 @@ test('a deactivated or deleted user is signed out for good', async () => {
   assert.equal((await deletedBrowser.call('GET', '/users')).status, 401)
   const rejected = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
   assert.equal(`${rejected.status} ${rejected.body.error_code}`, '403 ERR_ADIT_636')
-  const unknown = await openBrowser(api.url).signIn({
+  const unknownUser = await openBrowser(api.url).signIn({
     email: deletedUser.email,
     password: deletedUser.password,
   })
-  assert.equal(unknown.status, 401)
+  assert.equal(unknownUser.status, 401)
   await api.call('PATCH', `/users/${user.id}`, { body: { active: true } })
   assert.equal((await browser.call('GET', '/users')).status, 401, 'the old session is not alive again')
 })
@@ -432,13 +432,13 @@ test('IP restrictions of the API and of the dashboard apply to both', async () =
     await browser.call('POST', '/ip_policy_rules', allow('192.0.2.0/24'))
     const restriction = { body: { type, enforced: true, ip_policy_ids: [policy.body.id] } }
     const lockoutResponse = await browser.call('POST', '/ip_restrictions', restriction)
-    assert.equal(lockoutResponse.status, 409, 'nobody locks themselves out')
+    assert.equal(lockoutResponse.status, 409, 'a restriction must not lock out its author')
     const rule = await browser.call('POST', '/ip_policy_rules', allow('127.0.0.0/8'))
     assert.equal((await browser.call('POST', '/ip_restrictions', restriction)).status, 201)
     assert.equal((await browser.call('GET', '/users')).status, 200)
 
     const deleteResponse = await browser.call('DELETE', `/ip_policy_rules/${rule.body.id}`)
-    assert.equal(deleteResponse.status, 409, 'nor by way of a rule')
+    assert.equal(deleteResponse.status, 409, 'nor may a rule change')
     await createFromOtherAddress(api, '/ip_policy_rules', { ...allow('127.0.0.1/32').body, action: 'deny' })
 
     await until(async () => (await browser.call('GET', '/users')).body.error_code === 'ERR_ADIT_220')

@@ -132,10 +132,10 @@ test('300 transfers of random size arrive byte for byte, or fail visibly at both
   const { hostname, port: publicPort } = new URL(url)
 
   async function transfer(index: number): Promise<void> {
-    const dies = index % 10 === 9
+    const aborts = index % 10 === 9
     const size = index === 0 ? 0 : Math.floor(2 ** (random.below(2200) / 100))
-    const sent = randomBytes(Math.min(size, 4 * 1024 * 1024))
-    if (sent.length > 0) sent[0] = dies ? 1 : 0
+    const payload = randomBytes(Math.min(size, 4 * 1024 * 1024))
+    if (payload.length > 0) payload[0] = aborts ? 1 : 0
     const socket = connectTcp({ host: hostname, port: Number(publicPort), allowHalfOpen: true })
     const chunks: Buffer[] = []
     let ended = false
@@ -145,15 +145,15 @@ test('300 transfers of random size arrive byte for byte, or fail visibly at both
     })
     const closed = new Promise<boolean>((resolve) => socket.on('close', resolve))
     socket.on('error', () => {})
-    socket.end(sent)
+    socket.end(payload)
     const broken = await closed
     const received = Buffer.concat(chunks)
 
-    if (dies && sent.length > 0) {
-      assert.ok(broken && !ended, `transfer ${index} of ${sent.length} bytes ended as if it were complete`)
+    if (aborts && payload.length > 0) {
+      assert.ok(broken && !ended, `transfer ${index} of ${payload.length} bytes ended as if it were complete`)
     } else {
-      assert.ok(ended, `transfer ${index} of ${sent.length} bytes broke`)
-      assert.equal(digest(received), digest(sent), `transfer ${index}`)
+      assert.ok(ended, `transfer ${index} of ${payload.length} bytes broke`)
+      assert.equal(digest(received), digest(payload), `transfer ${index}`)
     }
   }
 

@@ -16,7 +16,7 @@ interface Row {
   on(harness: EdgeHarness): Promise<Body> | Body
   /** Other settings with an observable difference. */
   changed(harness: EdgeHarness): Promise<Body> | Body
-  readonly expected: readonly [without: string, on: string, changed: string]
+  readonly expected: readonly [disabled: string, enabled: string, changed: string]
 }
 
 const clients = await Promise.all(
@@ -311,26 +311,26 @@ test('every module takes effect while enabled, and not while disabled or deleted
 
   for (const [name, row] of Object.entries(rows)) {
     await t.test(name, async () => {
-      const [without, enabled, changed] = row.expected
+      const [disabled, enabled, changed] = row.expected
       const { path, observe } = await row.start(harness)
       const set = async (body: Body) => {
         const response = await call('PUT', path, { body })
         assert.equal(response.status, 200, JSON.stringify(response.body))
       }
       const first = await row.on(harness)
-      assert.notEqual(enabled, without, 'what is seen must depend on the module, or nothing is proven')
+      assert.notEqual(enabled, disabled, 'the observation must depend on the module')
 
-      await eventually(observe, without, 'without')
+      await eventually(observe, disabled, 'without')
       await set(first)
       await eventually(observe, enabled, 'on')
       await set({ ...first, enabled: false })
-      await eventually(observe, without, 'off')
+      await eventually(observe, disabled, 'off')
       await set(await row.changed(harness))
       await eventually(observe, changed, 'changed')
       await set(first)
       await eventually(observe, enabled, 'on again')
       assert.equal((await call('DELETE', path)).status, 204)
-      await eventually(observe, without, 'removed')
+      await eventually(observe, disabled, 'removed')
     })
   }
 })

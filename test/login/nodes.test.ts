@@ -94,12 +94,12 @@ test('a provider response used on one node is rejected on every other', async (t
     const SAMLResponse = Buffer.from(xml).toString('base64')
     return new URLSearchParams({ SAMLResponse, RelayState: `${samlRoute.url}/page` }).toString()
   }
-  const [first, alone] = [await form(), await form()]
+  const [first, other] = [await form(), await form()]
 
   assert.equal(await deliver(samlRoute.platform, first), 303)
   assert.equal(await deliver(second, first), 403)
-  assert.equal(await deliver(second, alone), 303, 'another one is taken there')
-  assert.equal(await deliver(samlRoute.platform, alone), 403)
+  assert.equal(await deliver(second, other), 303, 'another one is taken there')
+  assert.equal(await deliver(samlRoute.platform, other), 403)
 })
 
 test('a single node remembers sign-outs across a restart', async (t) => {

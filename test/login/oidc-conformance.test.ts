@@ -38,7 +38,7 @@ interface Case {
   readonly requirement: string
   /** How the provider of the case behaves. */
   readonly provider?: Partial<Manners>
-  readonly outcome: 'accepts' | 'refuses'
+  readonly outcome: 'accepts' | 'rejects'
   /** Further assertions after an accepted sign-in. */
   check?(provider: Provider, signedIn: SignedIn): unknown
 }
@@ -83,9 +83,9 @@ const cases: Record<string, Case> = {
     },
   },
   'rp-nonce-invalid': {
-    requirement: 'refuses an ID token whose nonce is not the one sent',
+    requirement: 'rejects an ID token whose nonce is not the one sent',
     provider: claims({ nonce: 'invalid' }),
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-token_endpoint-client_secret_basic': {
     requirement: 'authenticates with HTTP Basic',
@@ -122,57 +122,57 @@ const cases: Record<string, Case> = {
   },
   'rp-id_token-sig-hs256': {
     requirement:
-      'may accept a token signed with HS256, and refuses it here: whoever holds the secret could sign',
+      'may accept a token signed with HS256, and rejects it here: every holder of the secret could sign',
     provider: {
       header: { alg: 'HS256', kid: undefined },
       signer: (input) => createHmac('sha256', 'app-secret').update(input).digest(),
     },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-sig-none': {
-    requirement: 'may accept an unsigned token of the code flow, and refuses it here',
+    requirement: 'may accept an unsigned token of the code flow, and rejects it here',
     provider: { header: { alg: 'none', kid: undefined }, signer: () => Buffer.alloc(0) },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-bad-sig-rs256': {
-    requirement: 'refuses a token whose RS256 signature is not valid',
+    requirement: 'rejects a token whose RS256 signature is not valid',
     provider: { signer: (input) => sign('sha256', Buffer.from(`${input}x`), first.privateKey) },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-bad-sig-es256': {
-    requirement: 'refuses a token whose ES256 signature is not valid',
+    requirement: 'rejects a token whose ES256 signature is not valid',
     provider: { ...ecdsa, signer: () => Buffer.alloc(64, 1) },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-bad-sig-hs256': {
-    requirement: 'refuses a token whose HS256 signature is not valid',
+    requirement: 'rejects a token whose HS256 signature is not valid',
     provider: { header: { alg: 'HS256' }, signer: () => Buffer.alloc(32, 1) },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-issuer-mismatch': {
-    requirement: 'refuses a token whose iss is not the issuer',
+    requirement: 'rejects a token whose iss is not the issuer',
     provider: claims({ iss: 'https://example.org/' }),
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-sub': {
-    requirement: 'refuses a token without sub',
+    requirement: 'rejects a token without sub',
     provider: claims({ sub: undefined }),
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-aud': {
-    requirement: 'refuses a token whose aud is not the client id',
+    requirement: 'rejects a token whose aud is not the client id',
     provider: claims({ aud: 'https://example.org/' }),
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-aud, absent': {
-    requirement: 'refuses a token without aud',
+    requirement: 'rejects a token without aud',
     provider: claims({ aud: undefined }),
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-iat': {
-    requirement: 'refuses a token without iat',
+    requirement: 'rejects a token without iat',
     provider: claims({ iat: undefined }),
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-id_token-kid-absent-single-jwks': {
     requirement: 'accepts a token without kid if the provider publishes one key',
@@ -180,9 +180,9 @@ const cases: Record<string, Case> = {
     outcome: 'accepts',
   },
   'rp-id_token-kid-absent-multiple-jwks': {
-    requirement: 'refuses a token without kid if several keys fit (it may also try them all)',
+    requirement: 'rejects a token without kid if several keys fit (it may also try them all)',
     provider: { header: { kid: undefined }, published: [first, second] },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-userinfo-bearer-header': {
     requirement: 'sends the access token to the UserInfo endpoint as a bearer token in the head',
@@ -205,14 +205,14 @@ const cases: Record<string, Case> = {
       ),
   },
   'rp-userinfo-bad-sub-claim': {
-    requirement: 'refuses what the UserInfo endpoint says of another sub than that of the ID token',
+    requirement: 'rejects what the UserInfo endpoint says of another sub than that of the ID token',
     provider: { ...bareToken, userinfo: { sub: 'eve', email: 'ada@example.com' } },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-userinfo-bad-sub-claim, absent': {
-    requirement: 'refuses what the UserInfo endpoint says without a sub',
+    requirement: 'rejects what the UserInfo endpoint says without a sub',
     provider: { ...bareToken, userinfo: { email: 'ada@example.com' } },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
   'rp-discovery-openid-configuration': {
     requirement: 'uses the endpoints of /.well-known/openid-configuration',
@@ -228,9 +228,9 @@ const cases: Record<string, Case> = {
     check: ({ told }) => assert.equal(told.keyRequests, 1),
   },
   'rp-discovery-issuer-not-matching-config': {
-    requirement: 'refuses a configuration whose issuer is another than the one asked',
+    requirement: 'rejects a configuration whose issuer is another than the one asked',
     provider: { description: { issuer: 'https://example.org/' } },
-    outcome: 'refuses',
+    outcome: 'rejects',
   },
 }
 
@@ -243,7 +243,7 @@ for (const [name, { requirement, provider: manners = {}, outcome, check }] of Ob
     const provider = await start(t)
     Object.assign(provider.manners, manners)
 
-    if (outcome === 'refuses') {
+    if (outcome === 'rejects') {
       await assert.rejects(provider.attempt(), SignInRefused)
       return
     }

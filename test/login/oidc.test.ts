@@ -82,7 +82,7 @@ test('identity headers and cookies cannot be forged, and a changed module ends i
     const [name = '', value = ''] = cookie.split('=')
     tamperedClient.setCookie(host, name, `${value.slice(0, -2)}AA`)
   }
-  assert.equal((await tamperedClient.once(url)).status, 302, 'a changed cookie is no cookie')
+  assert.equal((await tamperedClient.once(url)).status, 302, 'a modified cookie is rejected')
 
   assert.equal(
     (await platform.call('PUT', `${path}/oidc`, { body: { ...oidc, maximum_duration: 60 } })).status,
@@ -121,7 +121,7 @@ test('signing out ends the session even for a copy of the cookie', async (t) => 
 
   const page = await browser.get(`${url}/auth/logout`)
 
-  assert.match(page.way.at(-1) ?? '', /session\/end/, 'the provider is told as well')
+  assert.match(page.way.at(-1) ?? '', /session\/end/, 'the provider session ends as well')
   assert.deepEqual(browser.cookies(host), [])
   const thief = new CookieClient(platform)
   for (const cookie of stolenCookies)
@@ -138,7 +138,7 @@ test('a callback in another browser, a replayed one and an invented one are reje
 
   const replayed = await browser.get(callback)
   const otherBrowser = await new CookieClient(platform).get(callback)
-  const invented = await browser.get(`${url}/auth/callback?code=x&state=y`)
+  const inventedCallback = await browser.get(`${url}/auth/callback?code=x&state=y`)
 
-  assert.deepEqual([replayed.status, otherBrowser.status, invented.status], [403, 403, 403])
+  assert.deepEqual([replayed.status, otherBrowser.status, inventedCallback.status], [403, 403, 403])
 })

@@ -7,8 +7,8 @@ import type { CookieClient } from '../support/browser-client.ts'
 // oidc-provider warns about every setting that makes it usable in a test.
 for (const level of ['info', 'warn'] as const) {
   const write = console[level].bind(console)
-  console[level] = (...words: unknown[]) => {
-    if (!String(words[0]).includes('oidc-provider')) write(...words)
+  console[level] = (...args: unknown[]) => {
+    if (!String(args[0]).includes('oidc-provider')) write(...args)
   }
 }
 

@@ -29,7 +29,7 @@ test('none of the eight signature wrapping attacks signs in', async (t) => {
   for (const sign of ['assertion', 'response', 'both'] as const)
     for (const [title, wrap] of Object.entries(wrappings)) {
       assert.equal(await attempt({ sign }, wrap), 403, `${title}, ${sign} signed`)
-      assert.equal(await initiate({ sign }, wrap), 403, `${title}, ${sign} signed, begun by the provider`)
+      assert.equal(await initiate({ sign }, wrap), 403, `${title}, ${sign} signed, initiated by the provider`)
     }
 })
 
@@ -43,30 +43,28 @@ test('a response with one wrong or missing part is rejected', async (t) => {
     'digested with SHA-1': { digestAlgorithm: 'sha1' },
     'of another issuer': { issuer: 'urn:other:idp' },
     'for another audience': { audience: 'urn:other' },
-    'for an audience that only begins alike': { audience: 'https://idp.adit.localhost' },
+    'for a prefix of the audience': { audience: 'https://idp.adit.localhost' },
     'for no audience': { audience: null },
     'for another destination': { destination: 'https://else.example/acs' },
     'for another recipient': { recipient: 'https://else.example/acs' },
     'for no recipient': { recipient: null },
-    'not for whoever brings it': { method: 'urn:oasis:names:tc:SAML:2.0:cm:holder-of-key' },
+    'with a confirmation method other than bearer': {
+      method: 'urn:oasis:names:tc:SAML:2.0:cm:holder-of-key',
+    },
     'not valid yet': { notBefore: 70 },
-    'not valid any more': { notOnOrAfter: -70, issued: -300 },
-    'confirmed too long ago': { confirmedUntil: -70, issued: -300 },
-    'confirmed for ever': { confirmedUntil: null },
-    'confirmed from a time on': { confirmedFrom: -10 },
+    expired: { notOnOrAfter: -70, issued: -300 },
+    'with an expired confirmation': { confirmedUntil: -70, issued: -300 },
+    'with an unlimited confirmation': { confirmedUntil: null },
+    'with a confirmation that has NotBefore': { confirmedFrom: -10 },
     'issued in the future': { issued: 70 },
     'issued long ago': { issued: -17 * 60 },
-    'about nobody': { nameId: null },
-    'about an empty name': { nameId: '' },
+    'without a NameID': { nameId: null },
+    'with an empty NameID': { nameId: '' },
   }
   for (const [title, overrides] of Object.entries(invalid)) {
     assert.equal(await attempt(overrides), 403, title)
-    assert.equal(
-      await attempt({ sign: 'response', ...overrides }),
-      403,
-      `${title}, in an answer signed as a whole`,
-    )
-    assert.equal(await initiate(overrides), 403, `${title}, begun by the provider`)
+    assert.equal(await attempt({ sign: 'response', ...overrides }), 403, `${title}, with the response signed`)
+    assert.equal(await initiate(overrides), 403, `${title}, initiated by the provider`)
   }
   assert.equal(await attempt({ requestId: '_other' }), 403, 'another request')
   assert.equal(await attempt({ subjectRequestId: '_other' }), 403, 'another request in what is signed')
@@ -85,13 +83,17 @@ test('a response without a success status is rejected, whatever else it contains
     'Responder with AuthnFailed': statusCode('Responder', 'AuthnFailed'),
     'Responder with Success': statusCode('Responder', 'Success'),
     'two codes': statusCode('Success') + statusCode('Responder'),
-    'small letters': statusCode('success'),
-    'a code of another place': `<samlp:StatusDetail>${statusCode('Success')}</samlp:StatusDetail>`,
+    'lower case': statusCode('success'),
+    'a code in another element': `<samlp:StatusDetail>${statusCode('Success')}</samlp:StatusDetail>`,
   }
   for (const sign of ['assertion', 'response', 'both'] as const) {
     for (const [title, status] of Object.entries(statuses)) {
       assert.equal(await attempt({ sign, status }), 403, `${title}, ${sign} signed`)
-      assert.equal(await initiate({ sign, status }), 403, `${title}, ${sign} signed, begun by the provider`)
+      assert.equal(
+        await initiate({ sign, status }),
+        403,
+        `${title}, ${sign} signed, initiated by the provider`,
+      )
     }
     assert.equal(await attempt({ sign }, (xml) => xml.replace(/<samlp:Status>.*<\/samlp:Status>/, '')), 403)
     assert.equal(await attempt({ sign, status: statusCode('Success', 'PartialLogout') }), 'ada-id')
@@ -105,21 +107,20 @@ test('a response in ambiguous or hostile XML is rejected', async (t) => {
     'with another name': inName('root'),
     'with a comment in the name': inName('ada<!-- -->-id'),
     'with an empty comment behind the name': inName('ada-id<!---->'),
-    'with raw text as the name': inName('<![CDATA[ada-id]]>'),
-    'with an instruction in the name': inName('ada<?x y?>-id'),
+    'with CDATA as the name': inName('<![CDATA[ada-id]]>'),
+    'with a processing instruction in the name': inName('ada<?x y?>-id'),
     'with a document type': (xml) => `<!DOCTYPE r>${xml}`,
-    'with a document type in small letters': (xml) => `<!doctype r>${xml}`,
-    'with an entity of a file': (xml) =>
+    'with a document type in lower case': (xml) => `<!doctype r>${xml}`,
+    'with an external entity': (xml) =>
       `<!DOCTYPE r [<!ENTITY x SYSTEM "file:///etc/hostname">]>${inName('&x;')(xml)}`,
-    'with an entity that grows': (xml) =>
+    'with nested entities': (xml) =>
       `<!DOCTYPE r [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;">]>${inName('&b;')(xml)}`,
-    'with an entity of a parameter': (xml) =>
-      `<!DOCTYPE r [<!ENTITY % x SYSTEM "http://127.0.0.1:1/">%x;]>${xml}`,
-    'with an entity nobody declared': inName('&x;'),
+    'with a parameter entity': (xml) => `<!DOCTYPE r [<!ENTITY % x SYSTEM "http://127.0.0.1:1/">%x;]>${xml}`,
+    'with an undeclared entity': inName('&x;'),
     'with two roots': (xml) => xml + xml,
-    'with a root before': (xml) => `<x/>${xml}`,
-    'with an id twice': (xml) => xml.replace(/<samlp:Status>/, '<samlp:Status ID="_twice" Id="_twice">'),
-    'with the id of the assertion elsewhere too': (xml) => {
+    'with a preceding root': (xml) => `<x/>${xml}`,
+    'with a duplicate id': (xml) => xml.replace(/<samlp:Status>/, '<samlp:Status ID="_twice" Id="_twice">'),
+    'with the id of the assertion on another element': (xml) => {
       const id = /<saml:Assertion [^>]*ID="([^"]+)"/.exec(xml)?.[1]
       return xml.replace('<samlp:Status>', `<samlp:Status ID="${id}">`)
     },
@@ -133,43 +134,43 @@ test('a response in ambiguous or hostile XML is rejected', async (t) => {
         /Algorithm="[^"]*#rsa-sha256"/,
         'Algorithm="http://www.w3.org/2000/09/xmldsig#rsa-&#115;ha1"',
       ),
-    'with a password instead of a key': (xml) => xml.replace(/#rsa-sha256"/, '#hmac-sha256"'),
-    'with a transform by a style sheet': (xml) =>
+    'with an HMAC signature method': (xml) => xml.replace(/#rsa-sha256"/, '#hmac-sha256"'),
+    'with an XSLT transform': (xml) =>
       xml.replace(
         /<Transforms>/,
         '<Transforms><Transform Algorithm="http://www.w3.org/TR/1999/REC-xslt-19991116"/>',
       ),
-    'with a transform by a path': (xml) =>
+    'with an XPath transform': (xml) =>
       xml.replace(
         /<Transforms>/,
         '<Transforms><Transform Algorithm="http://www.w3.org/TR/1999/REC-xpath-19991116"/>',
       ),
-    'with more transforms than anybody needs': (xml) =>
-      xml.replace(/(<Transform [^>]*exc-c14n#"\/>)/, '$1$1$1'),
-    'with a signature twice': (xml) => xml.replace(/(<Signature\b[\s\S]*?<\/Signature>)/, '$1$1'),
+    'with too many transforms': (xml) => xml.replace(/(<Transform [^>]*exc-c14n#"\/>)/, '$1$1$1'),
+    'with a duplicate signature': (xml) => xml.replace(/(<Signature\b[\s\S]*?<\/Signature>)/, '$1$1'),
     'with an empty digest': (xml) => xml.replace(/<DigestValue>[^<]*/, '<DigestValue>'),
     'with a comment in the digest': (xml) => xml.replace(/<DigestValue>/, '<DigestValue><!--x-->'),
     'with two digests': (xml) =>
       xml.replace(/(<DigestValue>[^<]*<\/DigestValue>)/, '<DigestValue>AAAA</DigestValue>$1'),
-    'with two signed infos': (xml) => xml.replace(/(<SignedInfo>[\s\S]*?<\/SignedInfo>)/, '$1$1'),
-    'with a reference to everything': (xml) => xml.replace(/<Reference URI="[^"]*"/, '<Reference URI=""'),
-    'with a reference to elsewhere': (xml) =>
+    'with two SignedInfo elements': (xml) => xml.replace(/(<SignedInfo>[\s\S]*?<\/SignedInfo>)/, '$1$1'),
+    'with a reference to the whole document': (xml) =>
+      xml.replace(/<Reference URI="[^"]*"/, '<Reference URI=""'),
+    'with an external reference': (xml) =>
       xml.replace(/<Reference URI="[^"]*"/, '<Reference URI="http://127.0.0.1:1/"'),
     'with an assertion of another namespace': (xml) =>
       xml.replace('<saml:Assertion', '<x:Assertion xmlns:x="urn:x"/><saml:Assertion'),
-    'nested too deep': (xml) =>
+    'nested too deeply': (xml) =>
       xml.replace('<samlp:Status>', `<samlp:Status>${'<x>'.repeat(40)}${'</x>'.repeat(40)}`),
     'with too many elements': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${'<x/>'.repeat(1000)}`),
     'too large': (xml) => xml.replace('<samlp:Status>', `<samlp:Status>${' '.repeat(150_000)}`),
     'cut off': (xml) => xml.slice(0, -20),
-    'that is no XML': () => 'hello',
+    'that is not XML': () => 'hello',
     'that is empty': () => '',
   }
 
   for (const [title, tamper] of Object.entries(tamperings)) {
     assert.equal(await attempt({}, tamper), 403, title)
-    assert.equal(await attempt({ sign: 'response' }, tamper), 403, `${title}, the answer signed alone`)
-    assert.equal(await attempt({ sign: 'both' }, tamper), 403, `${title}, all of it signed`)
+    assert.equal(await attempt({ sign: 'response' }, tamper), 403, `${title}, only the response signed`)
+    assert.equal(await attempt({ sign: 'both' }, tamper), 403, `${title}, both signed`)
   }
 })
 

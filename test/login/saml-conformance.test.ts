@@ -27,7 +27,7 @@ const unknownKey = await createKey('stranger')
 type ForgingRoute = Awaited<ReturnType<typeof startForgingRoute>>
 
 interface Case {
-  readonly outcome: 'accepts' | 'refuses'
+  readonly outcome: 'accepts' | 'rejects'
   /** How the response differs from a valid one. */
   readonly overrides?: ForgedOverrides
   /** Modifies the response after it is signed. */
@@ -37,8 +37,8 @@ interface Case {
 }
 
 const accepts = (overrides: ForgedOverrides = {}): Case => ({ outcome: 'accepts', overrides })
-const refuses = (overrides: ForgedOverrides, tamper?: Case['tamper']): Case => ({
-  outcome: 'refuses',
+const rejects = (overrides: ForgedOverrides, tamper?: Case['tamper']): Case => ({
+  outcome: 'rejects',
   overrides,
   ...(tamper && { tamper }),
 })
@@ -53,28 +53,28 @@ const cases: Record<string, Case> = {
   'assertion signed, response not': accepts({ sign: 'assertion' }),
   'response signed, assertion not': accepts({ sign: 'response' }),
   'response and assertion signed': accepts({ sign: 'both' }),
-  'nothing signed': refuses({ sign: 'none' }),
-  'signature removed': refuses({}, (xml) => xml.replace(/<Signature\b[\s\S]*?<\/Signature>/, '')),
-  'content changed after signing': refuses({}, (xml) => xml.replace('>ada-id<', '>root<')),
-  'signed by an unknown certificate': refuses({ key: unknownKey.key }),
-  'signed by the provider’s encryption key': refuses({ key: encryptionKey.key }),
-  'SHA-1 signature': refuses({ signatureAlgorithm: 'sha1' }),
-  'SHA-1 digest': refuses({ digestAlgorithm: 'sha1' }),
+  'nothing signed': rejects({ sign: 'none' }),
+  'signature removed': rejects({}, (xml) => xml.replace(/<Signature\b[\s\S]*?<\/Signature>/, '')),
+  'content changed after signing': rejects({}, (xml) => xml.replace('>ada-id<', '>root<')),
+  'signed by an unknown certificate': rejects({ key: unknownKey.key }),
+  'signed by the provider’s encryption key': rejects({ key: encryptionKey.key }),
+  'SHA-1 signature': rejects({ signatureAlgorithm: 'sha1' }),
+  'SHA-1 digest': rejects({ digestAlgorithm: 'sha1' }),
   'key rollover: signed by the first of two certificates in the metadata': accepts({ key: currentKey.key }),
   'key rollover: signed by the second of two certificates in the metadata': accepts({ key: nextKey.key }),
   ...Object.fromEntries(
     Object.entries(wrappings).flatMap(([name, wrap]) =>
       (['assertion', 'response', 'both'] as const).map((sign) => [
         `${name} (signed: ${sign})`,
-        refuses({ sign }, wrap),
+        rejects({ sign }, wrap),
       ]),
     ),
   ),
 
   // Times
-  'expired conditions': refuses({ notOnOrAfter: -70, issued: -300 }),
-  'expired confirmation': refuses({ confirmedUntil: -70, issued: -300 }),
-  'not yet valid': refuses({ notBefore: 70 }),
+  'expired conditions': rejects({ notOnOrAfter: -70, issued: -300 }),
+  'expired confirmation': rejects({ confirmedUntil: -70, issued: -300 }),
+  'not yet valid': rejects({ notBefore: 70 }),
   'expired within the tolerance for clocks': accepts({
     notOnOrAfter: -50,
     confirmedUntil: -50,
@@ -83,30 +83,30 @@ const cases: Record<string, Case> = {
   'not yet valid within the tolerance for clocks': accepts({ notBefore: 50, issued: 50 }),
 
   // Parties
-  'wrong issuer': refuses({ issuer: 'urn:other:idp' }),
-  'wrong audience': refuses({ audience: 'urn:other:sp' }),
-  'no audience': refuses({ audience: null }),
-  'wrong recipient': refuses({ recipient: 'https://other.example/acs' }),
-  'no recipient': refuses({ recipient: null }),
-  'wrong destination': refuses({ destination: 'https://other.example/acs' }),
-  'confirmation method other than bearer': refuses({
+  'wrong issuer': rejects({ issuer: 'urn:other:idp' }),
+  'wrong audience': rejects({ audience: 'urn:other:sp' }),
+  'no audience': rejects({ audience: null }),
+  'wrong recipient': rejects({ recipient: 'https://other.example/acs' }),
+  'no recipient': rejects({ recipient: null }),
+  'wrong destination': rejects({ destination: 'https://other.example/acs' }),
+  'confirmation method other than bearer': rejects({
     method: 'urn:oasis:names:tc:SAML:2.0:cm:holder-of-key',
   }),
 
   // Requests
-  'wrong InResponseTo in the response': refuses({ requestId: '_other' }),
-  'wrong InResponseTo in the assertion': refuses({ subjectRequestId: '_other' }),
-  'no InResponseTo where there was a request': refuses({ requestId: null }),
+  'wrong InResponseTo in the response': rejects({ requestId: '_other' }),
+  'wrong InResponseTo in the assertion': rejects({ subjectRequestId: '_other' }),
+  'no InResponseTo where there was a request': rejects({ requestId: null }),
   'unsolicited response': {
     outcome: 'accepts',
     deliver: (route) => initiate(route, forge(route.validFields)),
   },
   'unsolicited response with an InResponseTo': {
-    outcome: 'refuses',
+    outcome: 'rejects',
     deliver: (route) => initiate(route, forge({ ...route.validFields, requestId: '_other' })),
   },
   'replayed assertion': {
-    outcome: 'refuses',
+    outcome: 'rejects',
     async deliver(route) {
       const xml = forge(route.validFields)
       assert.equal(await initiate(route, xml), 'ada-id')
@@ -114,7 +114,7 @@ const cases: Record<string, Case> = {
     },
   },
   'replayed assertion in another response': {
-    outcome: 'refuses',
+    outcome: 'rejects',
     async deliver(route) {
       const assertionId = '_replayed'
       assert.equal(await initiate(route, forge({ ...route.validFields, assertionId })), 'ada-id')
@@ -123,15 +123,15 @@ const cases: Record<string, Case> = {
   },
 
   // Contents
-  'status Requester': refuses({ status: statusCode('Requester') }),
-  'status Responder with AuthnFailed': refuses({ status: statusCode('Responder', 'AuthnFailed') }),
-  'no status': refuses({ status: '' }),
-  'no NameID': refuses({ nameId: null }),
-  'comment in NameID after signing': refuses({}, (xml) => xml.replace('>ada-id<', '>ada<!-- -->-id<')),
-  'comment in NameID before signing': refuses({ nameId: 'ada<!-- -->-id' }),
-  'document type declaration': refuses({}, (xml) => `<!DOCTYPE r [<!ENTITY e "x">]>${xml}`),
+  'status Requester': rejects({ status: statusCode('Requester') }),
+  'status Responder with AuthnFailed': rejects({ status: statusCode('Responder', 'AuthnFailed') }),
+  'no status': rejects({ status: '' }),
+  'no NameID': rejects({ nameId: null }),
+  'comment in NameID after signing': rejects({}, (xml) => xml.replace('>ada-id<', '>ada<!-- -->-id<')),
+  'comment in NameID before signing': rejects({ nameId: 'ada<!-- -->-id' }),
+  'document type declaration': rejects({}, (xml) => `<!DOCTYPE r [<!ENTITY e "x">]>${xml}`),
   'encrypted assertion': {
-    outcome: 'refuses',
+    outcome: 'rejects',
     async deliver(route) {
       const { idp, saml } = route
       const { publicKey } = new X509Certificate(saml.request_signing_certificate_pem)

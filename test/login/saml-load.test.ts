@@ -21,19 +21,19 @@ async function mainThreadCpu(pid: number): Promise<number> {
 async function hostileMessages(acs: string, entityId: string): Promise<Record<string, string>> {
   const { privateKeyPem } = await createSelfSigned({ commonName: 'stranger' })
   const fields = { key: privateKeyPem.reveal(), acs, entityId, sign: 'both' as const }
-  const forged = forge(fields)
+  const forgedXml = forge(fields)
   const siblings = (count: number, before: string) =>
-    forged.replace(before, `${'<x></x>'.repeat(count)}${before}`)
+    forgedXml.replace(before, `${'<x></x>'.repeat(count)}${before}`)
   const unclosedTags = (bytes: number) => `<Response b="${'<Response-'.repeat(bytes / 10)}"/>`
   return {
-    '350 KB of tags that never end': unclosedTags(255_000),
-    'the same within all limits of size': unclosedTags(120_000),
-    '4,800 siblings and a bogus signature': siblings(4800, '<samlp:Status>'),
-    'as many siblings as are read': siblings(900, '<samlp:Status>'),
-    'the same inside what was signed': siblings(900, '<saml:AttributeStatement>'),
+    '350 KB of unterminated tags': unclosedTags(255_000),
+    'the same within all size limits': unclosedTags(120_000),
+    '4,800 siblings and an invalid signature': siblings(4800, '<samlp:Status>'),
+    'as many siblings as are accepted': siblings(900, '<samlp:Status>'),
+    'the same inside the signed element': siblings(900, '<saml:AttributeStatement>'),
     'the same inside a signature': siblings(900, '<SignatureValue>'),
     '800 groups': forge({ ...fields, groups: Array.from({ length: 800 }, (_, index) => `group ${index}`) }),
-    'text as long as it can be': forged.replace('>staff<', `>${'&#97;'.repeat(22_000)}<`),
+    'text of the maximum length': forgedXml.replace('>staff<', `>${'&#97;'.repeat(22_000)}<`),
   }
 }
 
@@ -99,5 +99,5 @@ test('invalid messages are rate limited per client, and valid ones are not count
     assert.equal(response.headers.get('adit-error-code'), 'ERR_ADIT_3219')
     assert.match(response.headers.get('retry-after') ?? '', /^[1-9]\d*$/)
   }
-  assert.equal((await platform.fetch(saml.metadata_url)).status, 200, 'what costs nothing is still there')
+  assert.equal((await platform.fetch(saml.metadata_url)).status, 200, 'cheap requests are not limited')
 })

@@ -59,17 +59,17 @@ test('a RelayState and a ticket are invalid once the SAML module has changed or 
     assert.ok([403, 404].includes(rejected.status), String(rejected.status))
     const cookies = browser.cookies(new URL(url).host)
     await (await browser.once(ticket)).text()
-    assert.deepEqual(browser.cookies(new URL(url).host), cookies, 'nobody is signed in')
+    assert.deepEqual(browser.cookies(new URL(url).host), cookies, 'no session is created')
   }
 })
 
 test('the ticket of a SAML sign-in works once, in the browser that began', async (t) => {
   const { platform, browser, begin, deliver } = await start(t)
-  const stolen = await deliver(await begin())
-  assert.equal(stolen.status, 303)
+  const stolenTicket = await deliver(await begin())
+  assert.equal(stolenTicket.status, 303)
 
-  assert.equal((await new CookieClient(platform).get(stolen.ticket)).status, 403)
-  assert.equal((await browser.get(stolen.ticket)).status, 403, 'it is used up')
+  assert.equal((await new CookieClient(platform).get(stolenTicket.ticket)).status, 403)
+  assert.equal((await browser.get(stolenTicket.ticket)).status, 403, 'it is used up')
   const { ticket } = await deliver(await begin())
   assert.equal((await browser.get(ticket)).status, 200)
   assert.equal((await browser.get(ticket)).status, 403)

@@ -55,16 +55,16 @@ test('a response that is not exactly what the provider signed for this route is 
     ['unsigned', { signAssertion: false }],
     ['signed by another key', otherKey],
     ['for another audience', { audience: 'urn:someone:else' }],
-    ['for another receiver', { recipient: 'https://evil.example/acs' }],
+    ['for another recipient', { recipient: 'https://evil.example/acs' }],
     ['signed with SHA-1', { signatureAlgorithm: 'rsa-sha1' }],
     ['answering another request', { inResponseTo: '_other' }],
     ['expired', { lifetimeInSeconds: -3600 }],
     ['with a changed name', {}, replaceName],
     ['with a second assertion before the signed one', {}, prependAssertion],
-    ['with the signed assertion wrapped away', {}, wrapAssertion],
+    ['with the signed assertion moved into an extension', {}, wrapAssertion],
     ['with a comment inside the name', {}, (xml) => xml.replace('>ada-id<', '>ada<!-- x -->-id<')],
     ['with a document type', {}, (xml) => `<!DOCTYPE x [<!ENTITY e "x">]>${xml}`],
-    ['that is no XML', {}, () => 'hello'],
+    ['that is not XML', {}, () => 'hello'],
     ['that is empty', {}, () => ''],
   ]
   for (const [title, overrides, tamper] of cases)
@@ -163,8 +163,8 @@ test('a logout request of the provider ends the sessions of that user if it is s
     'another key',
   )
   const misdirected = new URL(await idp.signOut('https://else.example/slo', 'ada-id'))
-  assert.equal(await deliver(`${slo}${misdirected.search}`), 403, 'meant for another')
-  assert.equal(await deliver(forBob), 303, 'somebody else')
+  assert.equal(await deliver(`${slo}${misdirected.search}`), 403, 'another destination')
+  assert.equal(await deliver(forBob), 303, 'another user')
   assert.equal(await status(), 200)
 
   const response = await browser.once(validUrl)

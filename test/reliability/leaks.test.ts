@@ -64,25 +64,25 @@ const WEBSOCKET = [
 ].join('\r\n')
 
 const stages: Record<string, Stage> = {
-  'after it connected': openPlain(''),
-  'within a head': openPlain('GET / HTTP/1.1\r\nHos'),
-  'while it waits for an answer': openPlain('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
-  'within its body': openPlain('POST /never HTTP/1.1\r\nHost: HOST\r\nContent-Length: 100\r\n\r\nhalf'),
-  'within the answer': openPlain('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'after connecting': openPlain(''),
+  'during a request head': openPlain('GET / HTTP/1.1\r\nHos'),
+  'while waiting for a response': openPlain('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
+  'during a request body': openPlain('POST /never HTTP/1.1\r\nHost: HOST\r\nContent-Length: 100\r\n\r\nhalf'),
+  'during a response': openPlain('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
   'between two requests': openPlain('GET / HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
-  'before a WebSocket is agreed to': openPlain(`GET /later HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`),
-  'within a WebSocket': openPlain(`GET /agreed HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`, 'data'),
-  'within a ClientHello': async ({ credentials }) => {
+  'before a WebSocket is accepted': openPlain(`GET /later HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`),
+  'during a WebSocket': openPlain(`GET /agreed HTTP/1.1\r\nHost: HOST\r\n${WEBSOCKET}\r\n\r\n`, 'data'),
+  'during a ClientHello': async ({ credentials }) => {
     const socket = connect(Number(new URL(credentials.https_url).port), '127.0.0.1')
     await once(socket, 'connect')
     socket.write(Buffer.from([22, 3, 1, 2, 0, 1, 0]))
     return socket
   },
   'after the handshake': openTls(''),
-  'while it waits for an answer over TLS': openTls('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
-  'within the answer over TLS': openTls('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
-  'while it waits on HTTP/2': openHttp2('/never'),
-  'within the answer on HTTP/2': openHttp2('/begun'),
+  'while waiting for a response over TLS': openTls('GET /never HTTP/1.1\r\nHost: HOST\r\n\r\n'),
+  'during a response over TLS': openTls('GET /begun HTTP/1.1\r\nHost: HOST\r\n\r\n', 'data'),
+  'while waiting on HTTP/2': openHttp2('/never'),
+  'during a response on HTTP/2': openHttp2('/begun'),
 }
 
 /** The ways a client closes its connection. */
@@ -133,7 +133,11 @@ test('clients that disconnect at any stage leak no descriptor in the server or t
       }
       const isReleased = async () =>
         countDescriptors().every((count, index) => count <= baseline[index]! + DESCRIPTOR_SLACK)
-      await until(isReleased, `those who leave ${manner} ${title} are forgotten`, 30_000).catch((error) => {
+      await until(
+        isReleased,
+        `descriptors are released after clients leave ${manner} ${title}`,
+        30_000,
+      ).catch((error) => {
         assert.fail(`${error.message}; descriptors were ${baseline} and are ${countDescriptors()}`)
       })
     }

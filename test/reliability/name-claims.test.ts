@@ -112,7 +112,7 @@ for (const [description, start] of Object.entries(platforms)) {
     for (const { id, distinct } of outcomes) assert.ok(!distinct.includes('refused'), id)
     for (const [index, host] of CONTENDED.entries()) {
       assert.equal(holders[index]!.length, 1, `${host}: ${holders[index]}`)
-      assert.deepEqual([...poller.responders.get(host)!], holders[index], `${host}: whom visitors met`)
+      assert.deepEqual([...poller.responders.get(host)!], holders[index], `${host}: agents that answered`)
     }
   })
 }
@@ -148,43 +148,43 @@ async function startNode(t: TestContext, flags: readonly string[], existingDataD
 test('names of a killed or paused node can be bound elsewhere, and the paused node never serves them again', async (t) => {
   const { url } = await freshDatabase(t)
   const commonFlags = ['--log-level', 'error', '--name-cooldown', '0', '--database-url', url]
-  const killed = await startNode(t, commonFlags)
-  const flags = [...commonFlags, '--master-key-file', join(killed.dataDir, 'master.key')]
-  const [stopped, third] = [await startNode(t, flags), await startNode(t, flags)]
-  const { authtoken } = killed.credentials
-  const other = await createSecondAccount(killed, url)
+  const killedNode = await startNode(t, commonFlags)
+  const flags = [...commonFlags, '--master-key-file', join(killedNode.dataDir, 'master.key')]
+  const [stoppedNode, thirdNode] = [await startNode(t, flags), await startNode(t, flags)]
+  const { authtoken } = killedNode.credentials
+  const other = await createSecondAccount(killedNode, url)
   const previous = {
-    killed: await startContender(t, 'on the killed node', killed, authtoken),
-    stopped: await startContender(t, 'on the stopped node', stopped, authtoken),
+    killed: await startContender(t, 'on the killed node', killedNode, authtoken),
+    stopped: await startContender(t, 'on the stopped node', stoppedNode, authtoken),
   }
   const hosts = (state: string) => Array.from({ length: 5 }, (_, index) => `${state}-${index}.adit.localhost`)
-  const successor = await startContender(t, 'the next holder', third, other.authtoken)
+  const successor = await startContender(t, 'the next holder', thirdNode, other.authtoken)
   for (const host of hosts('killed')) assert.equal(await previous.killed.bind(host), 'bound')
   for (const host of hosts('stopped')) assert.equal(await previous.stopped.bind(host), 'bound')
   for (const host of [...hosts('killed'), ...hosts('stopped')]) {
-    await until(async () => (await visit(third, host)).status === 200)
+    await until(async () => (await visit(thirdNode, host)).status === 200)
     assert.equal(await successor.bind(host), 'refused', 'they are online elsewhere')
   }
 
-  killed.child.kill('SIGKILL')
-  stopped.child.kill('SIGSTOP')
+  killedNode.child.kill('SIGKILL')
+  stoppedNode.child.kill('SIGSTOP')
   const takeOver = (host: string) => until(async () => (await successor.bind(host)) === 'bound', 30_000)
   await Promise.all([...hosts('killed'), ...hosts('stopped')].map(takeOver))
   // Sent while the node is stopped, and answered as soon as it resumes.
-  const pendingVisits = hosts('stopped').map((host) => visit(stopped, host))
-  stopped.child.kill('SIGCONT')
+  const pendingVisits = hosts('stopped').map((host) => visit(stoppedNode, host))
+  stoppedNode.child.kill('SIGCONT')
 
   for (const response of await Promise.all(pendingVisits))
     assert.notEqual(response.body, 'on the stopped node')
   for (const host of hosts('stopped')) {
     await until(async () => {
-      const { body } = await visit(stopped, host)
+      const { body } = await visit(stoppedNode, host)
       assert.notEqual(body, 'on the stopped node')
       return body === 'the next holder'
     }, 20_000)
-    assert.equal((await visit(third, host)).body, 'the next holder')
+    assert.equal((await visit(thirdNode, host)).body, 'the next holder')
   }
-  for (const host of hosts('killed')) assert.equal((await visit(third, host)).body, 'the next holder')
+  for (const host of hosts('killed')) assert.equal((await visit(thirdNode, host)).body, 'the next holder')
 })
 
 test('while PostgreSQL is down agents keep and resume their names, and cannot bind new ones', async (t) => {

@@ -235,14 +235,14 @@ const readers: Record<string, Reader> = {
       return (chunk) => reader.push(chunk)
     },
   },
-  'a stream that waits for its agent': {
+  'a pending stream of the server': {
     bytes: Buffer.alloc(65_000),
     open: () => {
       const stream = new HeldStream({ again() {}, leave() {} }, true, {} as never, undefined)
       return (chunk) => stream.write(chunk)
     },
   },
-  'a stream that waits in the agent': {
+  'a buffered stream of the agent': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const stream = new AgentHeldStream(new OpenStream())
@@ -284,7 +284,7 @@ const readers: Record<string, Reader> = {
       return (chunk) => scanner.push(chunk)
     },
   },
-  'a channel of an SSH client that takes nothing': {
+  'a congested channel of an SSH client': {
     bytes: Buffer.alloc(130_000),
     open: () => {
       const carrier = { congested: true, wait() {}, sendData() {}, sendEnd() {}, sendClose() {} }
@@ -292,7 +292,7 @@ const readers: Record<string, Reader> = {
       return (chunk) => channel.write(chunk)
     },
   },
-  'a stream that a library reads and has paused': {
+  'a stream adapted for a library that has paused it': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const duplex = new StreamDuplex(new OpenStream())
@@ -310,7 +310,7 @@ const readers: Record<string, Reader> = {
       }
     },
   },
-  'a body whose compression is busy': {
+  'a body whose compressor is busy': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const feed = new TransformFeed(new Transform({ transform() {} }), () => {})
@@ -326,7 +326,7 @@ const readers: Record<string, Reader> = {
       return (chunk) => socket.emit('data', chunk)
     },
   },
-  'an answer to the DNS client over TCP': {
+  'a response to the DNS client over TCP': {
     bytes: createUnfinished(Buffer.from([0xff, 0xff]), 20_000),
     open: () => {
       const { chunks, push } = createFeed()
@@ -334,7 +334,7 @@ const readers: Record<string, Reader> = {
       return push
     },
   },
-  'an answer to an outbound call': {
+  'a response to an outbound call': {
     bytes: Buffer.alloc(20_000),
     open: () => {
       const { chunks, push } = createFeed()
@@ -351,7 +351,7 @@ const readers: Record<string, Reader> = {
       return push
     },
   },
-  'the answer of a proxy to CONNECT': {
+  'the response of a proxy to CONNECT': {
     bytes: createUnfinished('HTTP/1.1 200 OK\r\nX: ', 16_000),
     open: () => {
       const socket = stalledSocket()
@@ -373,14 +373,14 @@ const readers: Record<string, Reader> = {
       return (chunk) => client._protocol.parse!(chunk, 0, chunk.length)
     },
   },
-  'a body that is checked whole, as those of SAML callbacks and webhooks': {
+  'a buffered body, as of SAML callbacks and webhooks': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const body = new HeldBody(openExchange(), 1024 * 1024)
       return (chunk) => body.body(chunk)
     },
   },
-  'a body of HTTP/2 that is checked whole': {
+  'a buffered HTTP/2 body': {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const stream = new Duplex({ read() {}, write() {} })
@@ -399,7 +399,7 @@ const readers: Record<string, Reader> = {
       return (chunk) => upstream.body(chunk)
     },
   },
-  'a static backend that takes nothing': {
+  'a congested static backend': {
     bytes: Buffer.alloc(65_000),
     open: () => {
       const stream = new SocketStream(stalledSocket())

@@ -26,7 +26,7 @@ test('a stopping server finishes requests in flight, accepts no new ones and exi
   await until(async () => pendingResponses.size === 2, 'both requests reach the service')
 
   harness.server.child.kill('SIGTERM')
-  await until(async () => (await isRefused(harness.httpPort)) === true, 'new visitors are refused')
+  await until(async () => (await isRefused(harness.httpPort)) === true, 'new connections are refused')
   pendingResponses.get('/begun')!.end('second half')
   pendingResponses.get('/unanswered')!.end('complete')
 

@@ -12,16 +12,16 @@ const MAX_BYTES = 4 * 1024 * 1024
 const HOST = 'transfers.adit.localhost'
 
 interface Transfer {
-  readonly up: number
-  readonly down: number
+  readonly uploadBytes: number
+  readonly downloadBytes: number
   readonly chunked: boolean
-  readonly dies: boolean
+  readonly aborts: boolean
 }
 
 interface Outcome {
   readonly broken: boolean
   readonly digest: string
-  readonly echoed: string | undefined
+  readonly uploadDigest: string | undefined
 }
 
 /** Random bytes; transfers are prefixes of it, so that a wrong length or offset changes the digest. */
@@ -43,10 +43,18 @@ test('300 HTTP transfers in both directions are byte-exact, and an aborted servi
         const outcome = await run(harness, transfer)
         const description = JSON.stringify(transfer)
 
-        if (transfer.dies) return assert.ok(outcome.broken, `ended as if complete: ${description}`)
+        if (transfer.aborts) return assert.ok(outcome.broken, `ended as if complete: ${description}`)
         assert.ok(!outcome.broken, `broke: ${description}`)
-        assert.equal(outcome.echoed, digestOf(noise.subarray(0, transfer.up)), `up: ${description}`)
-        assert.equal(outcome.digest, digestOf(noise.subarray(0, transfer.down)), `down: ${description}`)
+        assert.equal(
+          outcome.uploadDigest,
+          digestOf(noise.subarray(0, transfer.uploadBytes)),
+          `up: ${description}`,
+        )
+        assert.equal(
+          outcome.digest,
+          digestOf(noise.subarray(0, transfer.downloadBytes)),
+          `down: ${description}`,
+        )
       }),
     )
 })
@@ -54,20 +62,27 @@ test('300 HTTP transfers in both directions are byte-exact, and an aborted servi
 /** Draws sizes evenly on a logarithmic scale; the service aborts every tenth transfer. */
 function createTransfer(random: Random, index: number): Transfer {
   const size = () => (index === 0 ? 0 : Math.min(MAX_BYTES, Math.floor(2 ** (random.below(2210) / 100))))
-  return { up: size(), down: size(), chunked: random.below(2) === 1, dies: index % 10 === 9 }
+  return {
+    uploadBytes: size(),
+    downloadBytes: size(),
+    chunked: random.below(2) === 1,
+    aborts: index % 10 === 9,
+  }
 }
 
 /** Starts a service that returns the digest of the upload and responds as the path describes. */
 function startService(t: TestContext): Promise<number> {
   return startLocal(t, async (incoming, response) => {
-    const { down, chunked, dies } = JSON.parse(decodeURIComponent(incoming.url!.slice(1))) as Transfer
+    const { downloadBytes, chunked, aborts } = JSON.parse(
+      decodeURIComponent(incoming.url!.slice(1)),
+    ) as Transfer
     const hash = createHash('sha256')
     for await (const chunk of incoming) hash.update(chunk)
     response.setHeader('X-Arrived', hash.digest('hex'))
-    if (!chunked) response.setHeader('Content-Length', down)
-    if (!dies) return response.end(noise.subarray(0, down))
+    if (!chunked) response.setHeader('Content-Length', downloadBytes)
+    if (!aborts) return response.end(noise.subarray(0, downloadBytes))
     response.flushHeaders()
-    response.write(noise.subarray(0, down >> 1), () => response.socket?.resetAndDestroy())
+    response.write(noise.subarray(0, downloadBytes >> 1), () => response.socket?.resetAndDestroy())
   })
 }
 
@@ -80,14 +95,14 @@ async function run(harness: Harness, transfer: Transfer): Promise<Outcome> {
     headers: { Host: `${HOST}:${harness.httpPort}` },
   })
   clientRequest.on('error', () => {})
-  clientRequest.end(noise.subarray(0, transfer.up))
+  clientRequest.end(noise.subarray(0, transfer.uploadBytes))
   const hash = createHash('sha256')
   try {
     const [response] = await once(clientRequest, 'response')
     for await (const chunk of response) hash.update(chunk)
-    const echoed = response.headers['x-arrived']
-    return { broken: response.statusCode !== 200, digest: hash.digest('hex'), echoed }
+    const uploadDigest = response.headers['x-arrived']
+    return { broken: response.statusCode !== 200, digest: hash.digest('hex'), uploadDigest }
   } catch {
-    return { broken: true, digest: '', echoed: undefined }
+    return { broken: true, digest: '', uploadDigest: undefined }
   }
 }

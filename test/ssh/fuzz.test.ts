@@ -152,8 +152,12 @@ const SEEDS = [
 
 /** Sends valid and mutated messages until `PACKETS` are sent or the server closes the connection. */
 async function sendMessages(random: Random, client: Ssh2Internals): Promise<void> {
-  for (let sent = 0; sent < PACKETS && client._sock.writable && !client._sock.readableEnded; sent++) {
-    const message = sent % 3 === 0 ? random.pick(SEEDS) : mutate(random, random.pick(SEEDS))
+  for (
+    let packets = 0;
+    packets < PACKETS && client._sock.writable && !client._sock.readableEnded;
+    packets++
+  ) {
+    const message = packets % 3 === 0 ? random.pick(SEEDS) : mutate(random, random.pick(SEEDS))
     const packet = client._protocol._cipher.allocPacket(message.length)
     packet.set(message, 5)
     client._protocol._cipher.encrypt(packet)

@@ -172,7 +172,7 @@ test('password, keyboard-interactive and none authentication are rejected', asyn
   for (const method of ['password', 'keyboard-interactive', 'none'] as const) {
     const client = new SshClient()
     client.on('keyboard-interactive', (_n, _i, _l, _p, finish) => finish(['']))
-    const ended = new Promise<string>((resolve) => {
+    const result = new Promise<string>((resolve) => {
       client.on('ready', () => resolve('in')).on('error', (error) => resolve(error.message))
     })
     client.connect({
@@ -181,7 +181,7 @@ test('password, keyboard-interactive and none authentication are rejected', asyn
       username: 'root',
       authHandler: [{ type: method, username: 'root', password: 'root' }] as never,
     })
-    assert.match(await ended, /All configured authentication methods failed/, method)
+    assert.match(await result, /All configured authentication methods failed/, method)
     client.destroy()
   }
 })
@@ -191,7 +191,7 @@ test('a connection is closed after six failed login attempts', async (t) => {
   const [host = '', port = ''] = platform.credentials.ssh_addr.split(':')
   let attempts = 0
   const client = new SshClient()
-  const ended = new Promise<void>((resolve) => client.on('close', resolve))
+  const closed = new Promise<void>((resolve) => client.on('close', resolve))
   client.on('error', () => {})
 
   client.connect({
@@ -203,7 +203,7 @@ test('a connection is closed after six failed login attempts', async (t) => {
       next({ type: 'password', username: 'root', password: String(attempts) })
     }) as never,
   })
-  await ended
+  await closed
 
   assert.equal(attempts, 6)
 })

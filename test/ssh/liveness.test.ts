@@ -157,7 +157,7 @@ test('an account at its session limit is rejected with the reason, and admitted 
 
   assert.equal(sessionsBefore, 0)
   assert.equal(isCounted, true)
-  await eventually(() => !sessions.has('ac_1'), 'its place is free')
+  await eventually(() => !sessions.has('ac_1'), 'its slot is free')
 })
 
 test('stopping the gateway disconnects clients with the reason', { skip }, async (t) => {

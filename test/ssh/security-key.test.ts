@@ -60,9 +60,9 @@ for (const kind of ['ed25519', 'ecdsa'] as const)
       return client.waitForOutput(/http:\/\/\S+ ->|Permission denied/)
     }
 
-    const [untouched] = await login(false)
+    const [untouchedResult] = await login(false)
     const [touched] = await login(true)
 
-    assert.match(untouched, /Permission denied/)
+    assert.match(untouchedResult, /Permission denied/)
     assert.match(touched, /^http:/)
   })

@@ -161,7 +161,7 @@ test('JSON output reports session, tunnels, rejected forwards and requests', { s
       .map((line) => JSON.parse(line))
   const tunnel = readEvents().find(({ event }) => event === 'tunnel')
   await platform.fetch(`${tunnel.url}/x%1b[2J`)
-  await eventually(() => readEvents().some(({ event }) => event === 'request'), 'the request is told')
+  await eventually(() => readEvents().some(({ event }) => event === 'request'), 'the request is reported')
 
   const { event, method, path, status, client_ip, tunnel_id } = readEvents().find(
     ({ event }) => event === 'request',
