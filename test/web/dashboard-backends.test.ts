@@ -47,7 +47,7 @@ test('backends of every kind are made', async (t) => {
   assert.equal(address.address, 'shop.example.com:443')
   assert.deepEqual(failover.backends, [fixed.id, address.id])
   assert.match(
-    await shown(page.locator('.way-branches')),
+    await shown(page.locator('.flow-children')),
     /1st[\s\S]*A fixed answer[\s\S]*2nd[\s\S]*A fixed address/,
   )
   assert.deepEqual(
@@ -124,7 +124,7 @@ for (const [name, options] of Object.entries({
     const deep = await call.create('/backends/failover', { backends: [inner.id, group.id] })
     for (const path of ['/backends', '/backends/new', `/backends/${deep.id}`]) {
       const { page } = await dashboard.open(t, path, { ...options, bypassCSP: true })
-      await page.locator('main table, .kinds, .way').first().waitFor()
+      await page.locator('main table, .kinds, .flow').first().waitFor()
 
       await checked(page, `dashboard${path.replaceAll('/', '-').replace(String(deep.id), 'one')}-${name}`)
     }

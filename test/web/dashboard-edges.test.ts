@@ -53,7 +53,7 @@ async function openEdge(t: TestContext, id: string, options = {}) {
   return { ...opened, button, dialog, sure }
 }
 
-const station = (page: Page, title: string) => page.locator('.way-node', { hasText: title })
+const station = (page: Page, title: string) => page.locator('.flow-node', { hasText: title })
 
 /** Waits until visitors get this. */
 async function serves(url: string, expected: (response: Response, text: string) => boolean): Promise<void> {
@@ -94,7 +94,7 @@ test('modules are added, changed, switched off and on, and removed, and visitors
 
   await station(page, 'Response headers').click()
   await sure('Switch off')
-  await page.locator('.way-node.off', { hasText: 'Response headers' }).waitFor()
+  await page.locator('.flow-node.off', { hasText: 'Response headers' }).waitFor()
   await serves(url, ({ headers }) => headers.get('x-shop') === null)
   assert.deepEqual((await route()).response_headers, {
     enabled: false,
@@ -104,7 +104,7 @@ test('modules are added, changed, switched off and on, and removed, and visitors
 
   await station(page, 'Response headers').click()
   await sure('Switch on')
-  await page.locator('.way-node.on', { hasText: 'Response headers' }).waitFor()
+  await page.locator('.flow-node.on', { hasText: 'Response headers' }).waitFor()
   await station(page, 'Response headers').click()
   await sure('Remove')
   await station(page, 'Response headers').waitFor({ state: 'detached' })
@@ -146,7 +146,7 @@ test('every module of a route can be added through its form, and they stand in t
   assert.ok(await excluded.isDisabled())
   await page.keyboard.press('Escape')
 
-  const drawn = await page.locator('.way-lane').first().locator('.way-node b').allTextContents()
+  const drawn = await page.locator('.flow-branch').first().locator('.flow-node b').allTextContents()
   assert.deepEqual(drawn.slice(0, -1), [
     '/',
     'IP restriction',
@@ -202,7 +202,7 @@ test('routes are added, changed and deleted, and answer by the longest path', as
   await dialog.getByLabel('Body').fill('the api')
   await dialog.getByRole('button', { name: 'Create fixed answer' }).click()
   await serves(`${url}/api/x`, (_, text) => text === 'the api')
-  const order = await page.locator('.way-lane .way-node b.mono').allTextContents()
+  const order = await page.locator('.flow-branch .flow-node b.mono').allTextContents()
   await station(page, '/api/').click()
   await dialog.getByLabel('Path', { exact: true }).fill('/v2/')
   await dialog.getByRole('button', { name: 'Save' }).click()
@@ -230,7 +230,7 @@ test('who answers is chosen among those that are there, switched off, and change
   await serves(url, (_, text) => text === 'third')
   await button('Change who answers').click()
   await sure('Switch off')
-  await page.locator('.way-node.off', { hasText: 'Second' }).waitFor()
+  await page.locator('.flow-node.off', { hasText: 'Second' }).waitFor()
   await serves(url, ({ status }) => status === 503)
   await button('Change who answers').click()
   await sure('Nobody')
@@ -249,7 +249,7 @@ test('a TCP edge is made with an address reserved on the spot, and carries bytes
 
   await page.getByRole('radio', { name: /^TCP/ }).check()
   await page.getByRole('button', { name: 'Reserve a new address' }).click()
-  const address = await shown(page.locator('.offers b', { hasText: /^localhost:\d+$/ }))
+  const address = await shown(page.locator('.hostport-options b', { hasText: /^localhost:\d+$/ }))
   assert.ok(await page.getByRole('checkbox', { name: new RegExp(address) }).isChecked())
   await page.getByRole('button', { name: 'Create edge' }).click()
   await page.getByRole('button', { name: /^Choose who answers/ }).click()
@@ -263,7 +263,7 @@ test('a TCP edge is made with an address reserved on the spot, and carries bytes
   await page.getByText('no tunnel online').waitFor()
   const agent = await startAgent(t, platform)
   await agent.forward({ addr: port, labels: ['role=db'] })
-  await page.locator('.way-tunnel').waitFor()
+  await page.locator('.flow-tunnel').waitFor()
 
   const answer = await new Promise<string>((resolve, reject) => {
     let text = ''
@@ -366,7 +366,7 @@ test('the picture is used with the keyboard alone', async (t) => {
   const { id } = await makeEdge({ compression: {} })
   const { page, dialog } = await openEdge(t, id)
 
-  await page.locator('.way-node:is(button)').first().focus()
+  await page.locator('.flow-node:is(button)').first().focus()
   for (let steps = 0; steps < 12; steps++) {
     if ((await page.locator(':focus').textContent())?.includes('Compression')) break
     await page.keyboard.press('Tab')

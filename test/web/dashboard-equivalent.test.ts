@@ -6,7 +6,12 @@ import { routes } from '../../src/api/all-routes.ts'
 import { documentedOpenApi } from '../../src/api/openapi.ts'
 import { commandsOf } from '../../src/api-cli/commands.ts'
 import { parse } from '../../src/api-cli/parse.ts'
-import { type ApiCall, asAdit, asCurl, type Operations } from '../../src/web/dashboard/equivalent.ts'
+import {
+  type ApiCall,
+  formatAditCommand,
+  formatCurl,
+  type Operations,
+} from '../../src/web/dashboard/equivalent.ts'
 
 const operations = documentedOpenApi() as unknown as Operations
 const commands = commandsOf(routes)
@@ -57,7 +62,7 @@ for (const call of CALLS) {
   const name = `${call.method} ${call.path} ${JSON.stringify(call.body ?? '')}`
 
   test(`the line with adit api means the same: ${name}`, async () => {
-    const [, , ...words] = await wordsOf(asAdit(call, operations)!)
+    const [, , ...words] = await wordsOf(formatAditCommand(call, operations)!)
 
     const command = commands
       .filter(({ words: own }) => own.every((word, index) => words[index] === word))
@@ -71,7 +76,7 @@ for (const call of CALLS) {
   })
 
   test(`the line with curl means the same: ${name}`, async () => {
-    const words = await wordsOf(asCurl(call, 'http://127.0.0.1:4080'))
+    const words = await wordsOf(formatCurl(call, 'http://127.0.0.1:4080'))
 
     assert.deepEqual(words.slice(0, 4), ['curl', '-X', call.method, `http://127.0.0.1:4080${call.path}`])
     assert.ok(words.includes('Authorization: Bearer the key'))
@@ -81,7 +86,7 @@ for (const call of CALLS) {
 }
 
 test('nothing of a value reaches the terminal as a command of its own', () => {
-  const line = asCurl(
+  const line = formatCurl(
     { method: 'POST', path: '/api_keys', body: { description: '\x1b]0;title\x07' } },
     'http://a',
   )

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { documentedOpenApi } from '../../src/api/openapi.ts'
 import { resources } from '../../src/resources/index.ts'
-import { changesOf, filledIn, kindOf, valuesOf } from '../../src/web/dashboard/form/model.ts'
+import { diffValues, dropEmptyValues, kindOf, valuesOf } from '../../src/web/dashboard/form/model.ts'
 import {
   bodySchema,
-  mayChange,
+  canChange,
   type OpenApi,
-  resolved,
+  resolveSchema,
   type Schema,
 } from '../../src/web/dashboard/openapi.ts'
 import { startApi, type TestApi } from '../support/api.ts'
@@ -27,10 +27,10 @@ after(async () => {
 /** Every field of every body, with what it is called and where it is. */
 function* fieldsOf(schema: Schema, path: string): Generator<[path: string, name: string, field: Schema]> {
   for (const [name, given] of Object.entries(schema.properties ?? {})) {
-    const field = resolved(given, document)
+    const field = resolveSchema(given, document)
     yield [`${path}.${name}`, name, field]
     yield* fieldsOf(field, `${path}.${name}`)
-    if (field.items) yield* fieldsOf(resolved(field.items, document), `${path}.${name}[]`)
+    if (field.items) yield* fieldsOf(resolveSchema(field.items, document), `${path}.${name}[]`)
   }
 }
 
@@ -66,8 +66,8 @@ for (const kind of Object.keys(samples) as StoredKind[]) {
 
     const values = valuesOf(schema, item, document)
 
-    assert.deepEqual(changesOf(values, values), { changed: {}, cleared: [] })
-    const { status, body } = await api.call('PATCH', at, { body: withSecrets(kind, filledIn(values)) })
+    assert.deepEqual(diffValues(values, values), { changed: {}, cleared: [] })
+    const { status, body } = await api.call('PATCH', at, { body: withSecrets(kind, dropEmptyValues(values)) })
     assert.equal(status, 200, JSON.stringify(body))
     assert.deepEqual(body, item)
   })
@@ -83,7 +83,7 @@ function withSecrets(kind: StoredKind, values: Body): Body {
 
 test('only what was filled in is sent, and only what was changed', () => {
   assert.deepEqual(
-    filledIn({
+    dropEmptyValues({
       text: 'a',
       empty: '',
       none: undefined,
@@ -95,7 +95,7 @@ test('only what was filled in is sent, and only what was changed', () => {
     { text: 'a', off: false, zero: 0, list: ['x'], inner: { kept: 1 } },
   )
   assert.deepEqual(
-    changesOf(
+    diffValues(
       { same: 1, text: 'before', list: ['a'], gone: 'ec_1' },
       { same: 1, text: '', list: [], gone: undefined, added: 2 },
     ),
@@ -105,7 +105,7 @@ test('only what was filled in is sent, and only what was changed', () => {
 
 test('pages know from the document what a role may change', () => {
   const may = (path: string, role: 'read_only' | 'developer' | 'admin', others = false) =>
-    mayChange(document, path, role, others)
+    canChange(document, path, role, others)
 
   assert.deepEqual(
     (['read_only', 'developer', 'admin'] as const).map((role) => may('/edges/https', role)),

@@ -11,7 +11,7 @@ import { checked, pictured, shown } from './inspected.ts'
 // Not by its name: the checks of this file's types know nothing of browsers, whose code hangs on it.
 const list = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
 const { resourcePages } = (await import(list.href)) as {
-  resourcePages: readonly { route: string; title: string; one: string; path: string }[]
+  resourcePages: readonly { route: string; title: string; singular: string; path: string }[]
 }
 
 let dashboard: TestDashboard
@@ -123,17 +123,17 @@ test('every resource is listed, created, edited and deleted in the browser', asy
     [],
   )
   const { page, wrong, asked } = await dashboard.open(t, '/account')
-  for (const { route, title, one, path } of resourcePages) {
+  for (const { route, title, singular, path } of resourcePages) {
     await t.test(title, async () => {
       await goTo(page, route)
       const { fill, shows, edits = 'Description' } = MADE[route]!
-      await page.getByRole('link', { name: `New ${one}` }).click()
-      await page.getByRole('heading', { name: `New ${one}` }).waitFor()
+      await page.getByRole('link', { name: `New ${singular}` }).click()
+      await page.getByRole('heading', { name: `New ${singular}` }).waitFor()
       if (edits === 'Description') await field(page, 'Description').waitFor()
 
       await fill(page, dashboard.platform.call)
       if (edits === 'Description') await field(page, 'Description').fill('made in a browser')
-      await page.getByRole('button', { name: `Create ${one}` }).click()
+      await page.getByRole('button', { name: `Create ${singular}` }).click()
       const done = page.getByRole('link', { name: 'Done' })
       await page.getByRole('link', { name: 'Edit' }).or(done).waitFor()
       if (await done.isVisible()) await done.click()

@@ -88,7 +88,7 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   })
   const agent = await startAgent(t, platform)
   await agent.forward({ addr: port, labels: ['app=shop'] })
-  await page.locator('.way-tunnel', { hasText: `:${port}` }).waitFor()
+  await page.locator('.flow-tunnel', { hasText: `:${port}` }).waitFor()
   await pictured(page, 'dashboard-walk-edge')
 
   // A visitor signs in and is served by both, in their shares.
@@ -115,7 +115,7 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   assert.equal(answers.filter((text) => text === 'gone fishing').length, 2)
   await page.getByText(/\d+ since the start/).waitFor()
   await page.getByText('The same in words').click()
-  const words = await shown(page.locator('.way-words > ol'))
+  const words = await shown(page.locator('.flow-description > ol'))
   assert.match(words, /A visitor comes with https to shop\.adit\.localhost:443\./)
   assert.match(words, /Sign-in with OpenID .* asks visitors to sign in at your OpenID provider/)
   assert.match(words, /75 %: Agents \(app=shop\) answers; 1 online/)

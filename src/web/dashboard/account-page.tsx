@@ -18,7 +18,7 @@ export default function AccountPage() {
             ['Role', user ? choiceLabel(user.role) : 'That of the API key'],
             ['Signed in with', session.api_key_sign_in ? 'an API key' : 'a password'],
             ['Account', <code key="id">{session.account_id}</code>],
-            ['Session ends', <Time key="end" at={session.expires_at} exact />],
+            ['Session ends', <Time key="end" value={session.expires_at} exact />],
           ]}
         />
       </Card>

@@ -29,15 +29,15 @@ export class ApiError extends Error {
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
 let csrf = ''
-let ended: () => void = () => {}
-let renewed = Promise.withResolvers<void>()
+let onSessionEnded: () => void = () => {}
+let sessionRenewal = Promise.withResolvers<void>()
 
 /** Remembers the session whose token every call carries. */
-export function callWithSession(session: Session | undefined, whenEnded: () => void): void {
+export function setApiSession(session: Session | undefined, onEnded: () => void): void {
   csrf = session?.csrf ?? ''
-  ended = whenEnded
-  renewed.resolve()
-  renewed = Promise.withResolvers()
+  onSessionEnded = onEnded
+  sessionRenewal.resolve()
+  sessionRenewal = Promise.withResolvers()
 }
 
 async function call<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
@@ -57,13 +57,13 @@ async function call<T>(method: Method, path: string, body?: unknown, signal?: Ab
     throw new ApiError(0, '', 'The server does not answer. Is it still running, and are you online?')
   }
   if (response.ok) return (response.status === 204 ? undefined : await readJson(response)) as T
-  const refusal = await refusalOf(response)
-  if (response.status !== 401 || csrf === '' || path === '/dashboard/api/session') throw refusal
+  const apiError = await parseError(response)
+  if (response.status !== 401 || csrf === '' || path === '/dashboard/api/session') throw apiError
   // What was only read is read again once somebody has signed in; what would change something is theirs to repeat.
-  const again = headers['adit-csrf'] === csrf ? renewed.promise : undefined
-  if (again) ended()
-  if (method !== 'GET') throw refusal
-  await again
+  const renewal = headers['adit-csrf'] === csrf ? sessionRenewal.promise : undefined
+  if (renewal) onSessionEnded()
+  if (method !== 'GET') throw apiError
+  await renewal
   return call<T>(method, path, body, signal)
 }
 
@@ -72,7 +72,7 @@ async function readJson(response: Response): Promise<unknown> {
   return text === '' ? undefined : JSON.parse(text)
 }
 
-async function refusalOf(response: Response): Promise<ApiError> {
+async function parseError(response: Response): Promise<ApiError> {
   const body = (await response.json().catch(() => ({}))) as {
     error_code?: string
     msg?: string
@@ -99,8 +99,8 @@ export const api = {
 export async function* openStream(path: string, signal: AbortSignal): AsyncGenerator<string> {
   const response = await fetch(path, { headers: { 'adit-csrf': csrf }, credentials: 'same-origin', signal })
   if (!response.ok) {
-    if (response.status === 401 && csrf !== '') ended()
-    throw await refusalOf(response)
+    if (response.status === 401 && csrf !== '') onSessionEnded()
+    throw await parseError(response)
   }
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader()
   for (;;) {
@@ -111,6 +111,6 @@ export async function* openStream(path: string, signal: AbortSignal): AsyncGener
 }
 
 /** What to tell people of anything that was thrown. */
-export function sentenceOf(error: unknown): string {
+export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -1,42 +1,42 @@
 import { useCallback, useEffect, useState } from 'react'
-import { ApiError, api, callWithSession, type Session } from './api.ts'
-import { Failed, Loading } from './kit/index.ts'
+import { ApiError, api, type Session, setApiSession } from './api.ts'
+import { LoadError, Loading } from './kit/index.ts'
 import { SessionContext, type SessionState } from './session.ts'
 import { Shell } from './shell.tsx'
-import { SignInAgain, SignInPage } from './sign-in-page.tsx'
+import { SessionExpiredDialog, SignInPage } from './sign-in-page.tsx'
 
-const SESSION = '/dashboard/api/session'
+const SESSION_PATH = '/dashboard/api/session'
 
 /** The pages for those who are signed in, the sign-in page for everybody else. */
 export function App() {
   // `undefined` until the server has been asked, `null` for nobody.
   const [session, setSession] = useState<Session | null>()
-  const [failure, setFailure] = useState<Error>()
+  const [loadError, setLoadError] = useState<Error>()
   const [ended, setEnded] = useState(false)
 
-  const keep = useCallback((session: Session | null) => {
-    callWithSession(session ?? undefined, () => setEnded(true))
+  const applySession = useCallback((session: Session | null) => {
+    setApiSession(session ?? undefined, () => setEnded(true))
     setSession(session)
   }, [])
 
-  const read = useCallback(async () => {
-    setFailure(undefined)
+  const loadSession = useCallback(async () => {
+    setLoadError(undefined)
     try {
-      keep(await api.get<Session>(SESSION))
+      applySession(await api.get<Session>(SESSION_PATH))
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) keep(null)
-      else setFailure(error as Error)
+      if (error instanceof ApiError && error.status === 401) applySession(null)
+      else setLoadError(error as Error)
     }
-  }, [keep])
+  }, [applySession])
 
   useEffect(() => {
-    void read()
-  }, [read])
+    void loadSession()
+  }, [loadSession])
 
-  if (failure)
+  if (loadError)
     return (
       <main className="alone">
-        <Failed error={failure} retry={() => void read()} />
+        <LoadError error={loadError} retry={() => void loadSession()} />
       </main>
     )
   if (session === undefined)
@@ -45,26 +45,26 @@ export function App() {
         <Loading />
       </main>
     )
-  const signedIn = (session: Session) => {
+  const onSignedIn = (session: Session) => {
     setEnded(false)
-    keep(session)
+    applySession(session)
   }
-  if (session === null) return <SignInPage onSignedIn={signedIn} />
+  if (session === null) return <SignInPage onSignedIn={onSignedIn} />
 
   const state: SessionState = {
     session,
-    refresh: read,
+    refresh: loadSession,
     async signOut() {
-      await api.delete(SESSION)
+      await api.delete(SESSION_PATH)
       setEnded(false)
-      keep(null)
+      applySession(null)
     },
   }
   return (
     <SessionContext value={state}>
       {/* For somebody else everything begins anew. */}
       <Shell key={session.user?.id ?? session.account_id} />
-      {ended && <SignInAgain email={session.user?.email ?? ''} onSignedIn={signedIn} />}
+      {ended && <SessionExpiredDialog email={session.user?.email ?? ''} onSignedIn={onSignedIn} />}
     </SessionContext>
   )
 }

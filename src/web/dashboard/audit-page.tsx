@@ -1,9 +1,9 @@
-import { Badge, type Column, Empty, Page, Time } from './kit/index.ts'
+import { Badge, type Column, EmptyState, Page, Time } from './kit/index.ts'
 import { ListBody, useSearchedList } from './resource/searched-list.tsx'
 import { IdLink, NamedLink } from './resource/value-view.tsx'
 import './resource/resource.css'
 
-interface Entry {
+interface AuditEntry {
   readonly id: string
   readonly at: string
   readonly principal: string | null
@@ -16,11 +16,11 @@ interface Entry {
   readonly detail: string | null
 }
 
-const COLUMNS: readonly Column<Entry>[] = [
-  { title: 'When', of: ({ at }) => <Time at={at} />, kind: 'fit' },
+const COLUMNS: readonly Column<AuditEntry>[] = [
+  { title: 'When', render: ({ at }) => <Time value={at} />, kind: 'fit' },
   {
     title: 'What',
-    of: ({ action, kind, detail }) => (
+    render: ({ action, kind, detail }) => (
       <>
         {action.replaceAll('_', ' ')}{' '}
         <span className="quiet">{kind === detail ? '' : kind.replaceAll('_', ' ')}</span>
@@ -28,22 +28,22 @@ const COLUMNS: readonly Column<Entry>[] = [
       </>
     ),
   },
-  { title: 'Object', of: ({ object }) => object && <IdLink id={object} /> },
+  { title: 'Object', render: ({ object }) => object && <IdLink id={object} /> },
   {
     title: 'By',
-    of: ({ principal, credential }) =>
+    render: ({ principal, credential }) =>
       (principal ?? credential) && <NamedLink id={(principal ?? credential)!} />,
   },
-  { title: 'From', of: ({ source }) => source && <code>{source}</code> },
+  { title: 'From', render: ({ source }) => source && <code>{source}</code> },
   {
     title: 'Outcome',
-    of: ({ outcome }) => <Badge tone={outcome === 'done' ? 'good' : 'bad'}>{outcome}</Badge>,
+    render: ({ outcome }) => <Badge tone={outcome === 'done' ? 'good' : 'bad'}>{outcome}</Badge>,
   },
 ]
 
 /** Who changed what, from where, and whether it was allowed. */
 export default function AuditPage() {
-  const list = useSearchedList<Entry>('/audit_events', 'audit_events')
+  const list = useSearchedList<AuditEntry>('/audit_events', 'audit_events')
   return (
     <Page
       title="Audit log"
@@ -52,12 +52,12 @@ export default function AuditPage() {
       <ListBody
         list={list}
         title="Audit log"
-        searched="the audit log"
+        subject="the audit log"
         columns={COLUMNS}
         empty={
-          <Empty title="Nothing has been changed yet">
+          <EmptyState title="Nothing has been changed yet">
             Whatever is created, changed or deleted is written down here.
-          </Empty>
+          </EmptyState>
         }
       />
     </Page>

@@ -13,7 +13,7 @@ export interface ApiCall {
 }
 
 /** A word for a shell: quoted unless nothing in it could mean something else, and without control characters. */
-export function shellWord(text: string): string {
+export function quoteShellArgument(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text
   // A terminal acts on control characters even when they are pasted inside quotes; line ends are part of keys.
   const clean = text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '')
@@ -21,25 +21,28 @@ export function shellWord(text: string): string {
 }
 
 /** The call as a line with curl; the key is taken from the environment. */
-export function asCurl({ method, path, body }: ApiCall, origin: string): string {
-  const parts = [`curl -X ${method} ${shellWord(origin + path)}`, `-H "Authorization: Bearer $ADIT_API_KEY"`]
+export function formatCurl({ method, path, body }: ApiCall, origin: string): string {
+  const parts = [
+    `curl -X ${method} ${quoteShellArgument(origin + path)}`,
+    `-H "Authorization: Bearer $ADIT_API_KEY"`,
+  ]
   if (body !== undefined)
-    parts.push(`-H 'Content-Type: application/json'`, `-d ${shellWord(JSON.stringify(body))}`)
+    parts.push(`-H 'Content-Type: application/json'`, `-d ${quoteShellArgument(JSON.stringify(body))}`)
   return parts.join(' \\\n  ')
 }
 
 /** The call as a line with `adit api`, if it has a command for it. */
-export function asAdit(call: ApiCall, operations: Operations): string | undefined {
-  const command = aditCommand(call, operations)
+export function formatAditCommand(call: ApiCall, operations: Operations): string | undefined {
+  const command = toAditCommand(call, operations)
   if (!command) return undefined
-  const flags = command.flags.map(([name, value]) => `${name} ${shellWord(value)}`)
-  const first = ['adit api', ...command.words.map(shellWord)].join(' ')
+  const flags = command.flags.map(([name, value]) => `${name} ${quoteShellArgument(value)}`)
+  const first = ['adit api', ...command.words.map(quoteShellArgument)].join(' ')
   // A flag a line: they are read before they are run.
   return flags.length > 1 ? [first, ...flags].join(' \\\n  ') : [first, ...flags].join(' ')
 }
 
 /** What follows `adit api`: resource, verb and ids, and a flag for each field of the body. */
-export function aditCommand(
+export function toAditCommand(
   { method, path, body = {} }: ApiCall,
   { paths }: Operations,
 ): { words: string[]; flags: [name: string, value: string][] } | undefined {
@@ -72,13 +75,13 @@ function flagsOf(body: Readonly<Record<string, unknown>>): [string, string][] {
   const nulls = entries.filter(([, value]) => value === null)
   const flags = entries
     .filter(([, value]) => value !== null)
-    .map(([name, value]): [string, string] => [`--${kebab(name)}`, valueWord(value)])
+    .map(([name, value]): [string, string] => [`--${kebab(name)}`, formatFlagValue(value)])
   // A flag has no way to say null, which clears a field.
   if (nulls.length > 0) flags.push(['--json', JSON.stringify(Object.fromEntries(nulls))])
   return flags
 }
 
-function valueWord(value: unknown): string {
+function formatFlagValue(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value)
   // A text that begins with @ would be read from a file.
   return value.startsWith('@') ? `@${value}` : value

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'react'
 import { type PageEntry, pages, SECTIONS } from './pages.ts'
 import { hrefTo } from './route.ts'
 import { useSession } from './session.ts'
-import { chooseTheme, chosenTheme, type Theme } from './theme.ts'
+import { saveTheme, storedTheme, type Theme } from './theme.ts'
 
 const THEMES: readonly (readonly [Theme, string])[] = [
   ['system', 'Auto'],
@@ -18,18 +18,20 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
   useEffect(() => {
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
   }, [path])
-  const admin = session.user === null || session.user.role === 'admin'
+  const isAdmin = session.user === null || session.user.role === 'admin'
   return (
     <>
       <nav ref={nav} aria-label="Pages" className="nav">
         {SECTIONS.map((section) => {
-          const shown = pages.filter((page) => page.section === section && (admin || !page.adminOnly))
-          if (shown.length === 0) return null
+          const visiblePages = pages.filter(
+            (page) => page.section === section && (isAdmin || !page.adminOnly),
+          )
+          if (visiblePages.length === 0) return null
           return (
             <div key={section} className="nav-section">
               {section && <h2>{section}</h2>}
               <ul>
-                {shown.map((page) => (
+                {visiblePages.map((page) => (
                   <li key={page.path}>
                     <a
                       href={hrefTo(page.path)}
@@ -59,7 +61,7 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
 }
 
 function ThemeSwitch() {
-  const [theme, setTheme] = useState(chosenTheme)
+  const [theme, setTheme] = useState(storedTheme)
   return (
     <fieldset className="theme">
       <legend className="hidden">Theme</legend>
@@ -70,7 +72,7 @@ function ThemeSwitch() {
             name="theme"
             checked={theme === value}
             onChange={() => {
-              chooseTheme(value)
+              saveTheme(value)
               setTheme(value)
             }}
           />

@@ -43,81 +43,81 @@ export interface OpenApi {
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
 
-let asked: Promise<OpenApi> | undefined
-let known: OpenApi | undefined
+let pending: Promise<OpenApi> | undefined
+let cached: OpenApi | undefined
 
 /** The document of this server, asked for once. */
 export function loadOpenApi(): Promise<OpenApi> {
-  asked ??= api.get<OpenApi>('/openapi.json').then(
+  pending ??= api.get<OpenApi>('/openapi.json').then(
     (document) => {
-      known = document
+      cached = document
       return document
     },
     (error) => {
-      asked = undefined
+      pending = undefined
       throw error
     },
   )
-  return asked
+  return pending
 }
 
 /** The document once it is there. */
 export function useOpenApi(): { document: OpenApi | undefined; error: Error | undefined } {
   const [state, setState] = useState<{ document: OpenApi | undefined; error: Error | undefined }>({
-    document: known,
+    document: cached,
     error: undefined,
   })
   useEffect(() => {
-    if (known) return
-    let gone = false
+    if (cached) return
+    let cancelled = false
     loadOpenApi().then(
-      (document) => !gone && setState({ document, error: undefined }),
-      (error: Error) => !gone && setState({ document: undefined, error }),
+      (document) => !cancelled && setState({ document, error: undefined }),
+      (error: Error) => !cancelled && setState({ document: undefined, error }),
     )
     return () => {
-      gone = true
+      cancelled = true
     }
   }, [])
   return state
 }
 
 /** What the schema says once names are looked up and `or null` is left aside. */
-export function resolved(schema: Schema, document: OpenApi): Schema {
+export function resolveSchema(schema: Schema, document: OpenApi): Schema {
   if (schema.$ref !== undefined) {
-    const named = document.components.schemas[schema.$ref.split('/').at(-1)!]
-    return named ? resolved(named, document) : {}
+    const target = document.components.schemas[schema.$ref.split('/').at(-1)!]
+    return target ? resolveSchema(target, document) : {}
   }
   const member = schema.anyOf?.find(({ type }) => type !== 'null')
-  return member ? { ...schema, ...resolved(member, document) } : schema
+  return member ? { ...schema, ...resolveSchema(member, document) } : schema
 }
 
 /** The body an operation takes, with `path` as the document writes it: `/ip_policies/{id}`. */
 export function bodySchema(document: OpenApi, method: string, path: string): Schema | undefined {
   const operation = document.paths[path]?.[method.toLowerCase()]
   const schema = operation?.requestBody?.content['application/json'].schema
-  return schema && resolved(schema, document)
+  return schema && resolveSchema(schema, document)
 }
 
 const ROLES: readonly Role[] = ['read_only', 'developer', 'admin']
 
 /** Whether a role may make or change what `path` lists; `others` when it is about something that belongs to another user. */
-export function mayChange(document: OpenApi, path: string, role: Role, others = false): boolean {
-  const { 'x-required-role': plain = 'developer', 'x-required-role-when': guarded } =
+export function canChange(document: OpenApi, path: string, role: Role, ownedByOther = false): boolean {
+  const { 'x-required-role': baseRole = 'developer', 'x-required-role-when': conditional } =
     document.paths[path]?.post ?? {}
-  const required = others && guarded ? guarded.role : plain
+  const required = ownedByOther && conditional ? conditional.role : baseRole
   return ROLES.indexOf(role) >= ROLES.indexOf(required)
 }
 
 /** The path as the document writes it, of one that is called: `/ip_policies/{id}` of `/ip_policies/ipp_1`. */
 export function templateOf({ paths }: OpenApi, path: string): string | undefined {
   const steps = path.split('/')
-  const fits = (template: string) => {
-    const wanted = template.split('/')
+  const matches = (template: string) => {
+    const templateSteps = template.split('/')
     return (
-      wanted.length === steps.length &&
-      wanted.every((step, index) => step.startsWith('{') || step === steps[index])
+      templateSteps.length === steps.length &&
+      templateSteps.every((step, index) => step.startsWith('{') || step === steps[index])
     )
   }
   // One that is written out goes before one with a place for any id.
-  return path in paths ? path : Object.keys(paths).find(fits)
+  return path in paths ? path : Object.keys(paths).find(matches)
 }

@@ -24,16 +24,16 @@ export interface PageEntry {
 
 /** The list, the form and the page of one of a resource. */
 function entriesOf(resource: ResourcePages): PageEntry[] {
-  const { route, title, one, section, key, adminOnly = false } = resource
-  const load = (which: 'list' | 'create' | 'detail' | 'edit') => async () => {
+  const { route, title, singular, section, key, adminOnly = false } = resource
+  const load = (page: 'list' | 'create' | 'detail' | 'edit') => async () => {
     const { pagesFor } = await import('./resource/pages.tsx')
-    return { default: pagesFor(resource)[which] }
+    return { default: pagesFor(resource)[page] }
   }
   return [
     { path: route, title, section, adminOnly, load: load('list'), ...(key !== undefined && { key }) },
-    { path: `${route}/new`, title: `New ${one}`, load: load('create') },
-    { path: `${route}/:id`, title: one, load: load('detail') },
-    { path: `${route}/:id/edit`, title: `Edit ${one}`, load: load('edit') },
+    { path: `${route}/new`, title: `New ${singular}`, load: load('create') },
+    { path: `${route}/:id`, title: singular, load: load('detail') },
+    { path: `${route}/:id/edit`, title: `Edit ${singular}`, load: load('edit') },
   ]
 }
 

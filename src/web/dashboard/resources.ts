@@ -8,7 +8,7 @@ export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
 export interface FieldColumn {
   readonly title: string
   readonly field: string
-  readonly as?: 'time' | 'code' | 'badge' | 'active' | 'count' | 'kind' | 'link'
+  readonly format?: 'time' | 'code' | 'badge' | 'active' | 'count' | 'kind' | 'link'
 }
 
 /** A further part of the page of one thing. */
@@ -26,27 +26,27 @@ export interface ResourcePages {
   /** Where the dashboard has it. */
   readonly route: string
   readonly title: string
-  readonly one: string
+  readonly singular: string
   readonly section: Section
   readonly key?: string
   readonly adminOnly?: boolean
   /** What it is, for somebody who sees it for the first time. */
   readonly lead: string
   /** Why one would want the first of them. */
-  readonly why: string
+  readonly emptyText: string
   /** The first column names the thing and leads to its page. */
   readonly columns: readonly FieldColumn[]
   /** The field that is shown once, after creation, and what it is called. */
   readonly shownOnce?: { readonly field: string; readonly label: string }
   /** Said before it is deleted. */
-  readonly deleting: string
+  readonly deleteWarning: string
   readonly extras?: readonly (() => Promise<{ default: ComponentType<ExtraProps> }>)[]
   /** Fields that the further parts show. */
-  readonly inExtras?: readonly string[]
+  readonly extraFields?: readonly string[]
 }
 
-const created: FieldColumn = { title: 'Created', field: 'created_at', as: 'time' }
-const description: FieldColumn = { title: 'Description', field: 'description' }
+const createdColumn: FieldColumn = { title: 'Created', field: 'created_at', format: 'time' }
+const descriptionColumn: FieldColumn = { title: 'Description', field: 'description' }
 
 /** Every resource that has generic pages. */
 export const resourcePages: readonly ResourcePages[] = [
@@ -56,18 +56,18 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'reserved_addrs',
     route: '/addresses',
     title: 'Addresses',
-    one: 'reserved address',
+    singular: 'reserved address',
     section: 'Traffic',
     key: 'r',
     lead: 'TCP addresses that stay yours, so that what connects to them need not learn a new port each time.',
-    why: 'Reserve one, then start a tunnel on it or put a TCP edge behind it.',
+    emptyText: 'Reserve one, then start a tunnel on it or put a TCP edge behind it.',
     columns: [
-      { title: 'Address', field: 'addr', as: 'code' },
-      description,
+      { title: 'Address', field: 'addr', format: 'code' },
+      descriptionColumn,
       { title: 'Region', field: 'region' },
-      created,
+      createdColumn,
     ],
-    deleting: 'Somebody else may get this address afterwards.',
+    deleteWarning: 'Somebody else may get this address afterwards.',
   },
   {
     prefix: 'agin',
@@ -75,12 +75,12 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'ingresses',
     route: '/agent-ingresses',
     title: 'Agent ingresses',
-    one: 'agent ingress',
+    singular: 'agent ingress',
     section: 'Traffic',
     lead: 'Names of your own under which agents reach the platform.',
-    why: 'With one, agents connect to a name of your domain instead of the platform’s.',
-    columns: [{ title: 'Domain', field: 'domain' }, description, created],
-    deleting: 'Agents that connect through this name will no longer find the platform.',
+    emptyText: 'With one, agents connect to a name of your domain instead of the platform’s.',
+    columns: [{ title: 'Domain', field: 'domain' }, descriptionColumn, createdColumn],
+    deleteWarning: 'Agents that connect through this name will no longer find the platform.',
   },
   {
     prefix: 'ak',
@@ -88,14 +88,14 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'keys',
     route: '/api-keys',
     title: 'API keys',
-    one: 'API key',
+    singular: 'API key',
     section: 'Access',
     key: 'k',
     lead: 'Keys with which programs call the management API.',
-    why: 'Create one for each program, so that each can be taken away alone.',
-    columns: [description, { title: 'Owner', field: 'owner_id', as: 'link' }, created],
+    emptyText: 'Create one for each program, so that each can be taken away alone.',
+    columns: [descriptionColumn, { title: 'Owner', field: 'owner_id', format: 'link' }, createdColumn],
     shownOnce: { field: 'token', label: 'This is the new API key.' },
-    deleting: 'Programs that use this key are refused from now on.',
+    deleteWarning: 'Programs that use this key are refused from now on.',
   },
   {
     prefix: 'cr',
@@ -103,19 +103,20 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'credentials',
     route: '/tunnel-credentials',
     title: 'Tunnel credentials',
-    one: 'tunnel credential',
+    singular: 'tunnel credential',
     section: 'Access',
     key: 't',
     lead: 'Authtokens with which agents start tunnels, and what each of them may bind.',
-    why: 'Create one for each machine, and give its token to the agent there with “adit config add-authtoken”.',
+    emptyText:
+      'Create one for each machine, and give its token to the agent there with “adit config add-authtoken”.',
     columns: [
-      description,
-      { title: 'Rules', field: 'acl', as: 'count' },
-      { title: 'Owner', field: 'owner_id', as: 'link' },
-      created,
+      descriptionColumn,
+      { title: 'Rules', field: 'acl', format: 'count' },
+      { title: 'Owner', field: 'owner_id', format: 'link' },
+      createdColumn,
     ],
     shownOnce: { field: 'token', label: 'This is the new authtoken.' },
-    deleting: 'Agents that use this token are disconnected and refused from now on.',
+    deleteWarning: 'Agents that use this token are disconnected and refused from now on.',
   },
   {
     prefix: 'sshcr',
@@ -123,17 +124,17 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'ssh_credentials',
     route: '/ssh-credentials',
     title: 'SSH keys',
-    one: 'SSH credential',
+    singular: 'SSH credential',
     section: 'Access',
     lead: 'Public keys with which a plain SSH client starts tunnels, without an agent.',
-    why: 'Add a public key, then run ssh -R on the machine that has the private one.',
+    emptyText: 'Add a public key, then run ssh -R on the machine that has the private one.',
     columns: [
-      description,
-      { title: 'Rules', field: 'acl', as: 'count' },
-      { title: 'Owner', field: 'owner_id', as: 'link' },
-      created,
+      descriptionColumn,
+      { title: 'Rules', field: 'acl', format: 'count' },
+      { title: 'Owner', field: 'owner_id', format: 'link' },
+      createdColumn,
     ],
-    deleting: 'SSH clients with this key are disconnected and refused from now on.',
+    deleteWarning: 'SSH clients with this key are disconnected and refused from now on.',
   },
   {
     prefix: 'ipp',
@@ -141,13 +142,13 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'ip_policies',
     route: '/ip-policies',
     title: 'IP policies',
-    one: 'IP policy',
+    singular: 'IP policy',
     section: 'Access',
     key: 'i',
     lead: 'Named sets of address ranges that are let in or kept out, used by edges and restrictions.',
-    why: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
-    columns: [description, { title: 'Metadata', field: 'metadata' }, created],
-    deleting: 'Its rules are deleted with it.',
+    emptyText: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
+    columns: [descriptionColumn, { title: 'Metadata', field: 'metadata' }, createdColumn],
+    deleteWarning: 'Its rules are deleted with it.',
     extras: [() => import('./resource/ip-rules.tsx'), () => import('./pages/ip-policies/ip-tester.tsx')],
   },
   {
@@ -156,17 +157,17 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'ip_restrictions',
     route: '/ip-restrictions',
     title: 'IP restrictions',
-    one: 'IP restriction',
+    singular: 'IP restriction',
     section: 'Access',
     lead: 'From which addresses this account may be used: the dashboard, the API, agents and endpoints.',
-    why: 'Create an IP policy first, then say here what it guards.',
+    emptyText: 'Create an IP policy first, then say here what it guards.',
     columns: [
       { title: 'Guards', field: 'type' },
-      description,
-      { title: 'State', field: 'enforced', as: 'active' },
-      created,
+      descriptionColumn,
+      { title: 'State', field: 'enforced', format: 'active' },
+      createdColumn,
     ],
-    deleting: 'What it guarded can be used from any address afterwards.',
+    deleteWarning: 'What it guarded can be used from any address afterwards.',
   },
   {
     prefix: 'usr',
@@ -174,20 +175,20 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'users',
     route: '/users',
     title: 'Users',
-    one: 'user',
+    singular: 'user',
     section: 'Access',
     key: 'u',
     adminOnly: true,
     lead: 'People with access to this account, and what they may do.',
-    why: 'Add a person, then make a first password for them on their page.',
+    emptyText: 'Add a person, then make a first password for them on their page.',
     columns: [
       { title: 'Email', field: 'email' },
       { title: 'Name', field: 'name' },
-      { title: 'Role', field: 'role', as: 'badge' },
-      { title: 'State', field: 'active', as: 'active' },
-      created,
+      { title: 'Role', field: 'role', format: 'badge' },
+      { title: 'State', field: 'active', format: 'active' },
+      createdColumn,
     ],
-    deleting: 'They are signed out, and can no longer sign in.',
+    deleteWarning: 'They are signed out, and can no longer sign in.',
     extras: [() => import('./resource/user-password.tsx')],
   },
   {
@@ -196,13 +197,17 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'bot_users',
     route: '/bot-users',
     title: 'Bot users',
-    one: 'bot user',
+    singular: 'bot user',
     section: 'Access',
     adminOnly: true,
     lead: 'Programs that own keys and credentials, so that these outlive the people who made them.',
-    why: 'Create one for a service, then name it as the owner of an API key.',
-    columns: [{ title: 'Name', field: 'name' }, { title: 'State', field: 'active', as: 'active' }, created],
-    deleting: 'What it owns has to be deleted first.',
+    emptyText: 'Create one for a service, then name it as the owner of an API key.',
+    columns: [
+      { title: 'Name', field: 'name' },
+      { title: 'State', field: 'active', format: 'active' },
+      createdColumn,
+    ],
+    deleteWarning: 'What it owns has to be deleted first.',
   },
   {
     prefix: 'cert',
@@ -210,18 +215,18 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'tls_certificates',
     route: '/tls-certificates',
     title: 'TLS certificates',
-    one: 'TLS certificate',
+    singular: 'TLS certificate',
     section: 'Certificates',
     key: 'l',
     lead: 'Certificates you bring along for your own domains. For most domains the platform gets one by itself.',
-    why: 'Upload one only if a domain must not use an automatic certificate.',
+    emptyText: 'Upload one only if a domain must not use an automatic certificate.',
     columns: [
       { title: 'Subject', field: 'subject_common_name' },
-      description,
-      { title: 'Ends', field: 'not_after', as: 'time' },
-      created,
+      descriptionColumn,
+      { title: 'Ends', field: 'not_after', format: 'time' },
+      createdColumn,
     ],
-    deleting: 'Domains that use it must get another one first.',
+    deleteWarning: 'Domains that use it must get another one first.',
   },
   {
     prefix: 'ca',
@@ -229,17 +234,17 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'certificate_authorities',
     route: '/certificate-authorities',
     title: 'Certificate authorities',
-    one: 'certificate authority',
+    singular: 'certificate authority',
     section: 'Certificates',
     lead: 'Authorities whose client certificates edges accept (mutual TLS).',
-    why: 'Upload one, then choose it in the mutual TLS module of an edge.',
+    emptyText: 'Upload one, then choose it in the mutual TLS module of an edge.',
     columns: [
       { title: 'Subject', field: 'subject_common_name' },
-      description,
-      { title: 'Ends', field: 'not_after', as: 'time' },
-      created,
+      descriptionColumn,
+      { title: 'Ends', field: 'not_after', format: 'time' },
+      createdColumn,
     ],
-    deleting: 'Edges that ask for its certificates must be changed first.',
+    deleteWarning: 'Edges that ask for its certificates must be changed first.',
   },
   {
     prefix: 'sshca',
@@ -247,12 +252,12 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'ssh_certificate_authorities',
     route: '/ssh-certificate-authorities',
     title: 'SSH authorities',
-    one: 'SSH certificate authority',
+    singular: 'SSH certificate authority',
     section: 'Certificates',
     lead: 'Authorities that sign SSH certificates for people and hosts; their private keys never leave the platform.',
-    why: 'Create one, put its public key on your SSH servers, and sign certificates with it.',
-    columns: [description, { title: 'Key', field: 'key_type', as: 'badge' }, created],
-    deleting: 'Certificates it signed stay valid where its public key is trusted.',
+    emptyText: 'Create one, put its public key on your SSH servers, and sign certificates with it.',
+    columns: [descriptionColumn, { title: 'Key', field: 'key_type', format: 'badge' }, createdColumn],
+    deleteWarning: 'Certificates it signed stay valid where its public key is trusted.',
   },
   {
     prefix: 'sucrt',
@@ -260,17 +265,17 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'ssh_user_certificates',
     route: '/ssh-user-certificates',
     title: 'SSH user certificates',
-    one: 'SSH user certificate',
+    singular: 'SSH user certificate',
     section: 'Certificates',
     lead: 'Certificates with which people sign in to SSH servers that trust one of your authorities.',
-    why: 'Create an SSH authority first, then sign somebody’s public key here.',
+    emptyText: 'Create an SSH authority first, then sign somebody’s public key here.',
     columns: [
-      description,
-      { title: 'Authority', field: 'ssh_certificate_authority_id', as: 'link' },
-      { title: 'Ends', field: 'valid_until', as: 'time' },
-      created,
+      descriptionColumn,
+      { title: 'Authority', field: 'ssh_certificate_authority_id', format: 'link' },
+      { title: 'Ends', field: 'valid_until', format: 'time' },
+      createdColumn,
     ],
-    deleting: 'The certificate itself stays valid until it ends.',
+    deleteWarning: 'The certificate itself stays valid until it ends.',
   },
   {
     prefix: 'shcrt',
@@ -278,17 +283,17 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'ssh_host_certificates',
     route: '/ssh-host-certificates',
     title: 'SSH host certificates',
-    one: 'SSH host certificate',
+    singular: 'SSH host certificate',
     section: 'Certificates',
     lead: 'Certificates with which SSH servers show who they are, so that nobody has to confirm a fingerprint.',
-    why: 'Create an SSH authority first, then sign the public key of a host here.',
+    emptyText: 'Create an SSH authority first, then sign the public key of a host here.',
     columns: [
-      description,
-      { title: 'Authority', field: 'ssh_certificate_authority_id', as: 'link' },
-      { title: 'Ends', field: 'valid_until', as: 'time' },
-      created,
+      descriptionColumn,
+      { title: 'Authority', field: 'ssh_certificate_authority_id', format: 'link' },
+      { title: 'Ends', field: 'valid_until', format: 'time' },
+      createdColumn,
     ],
-    deleting: 'The certificate itself stays valid until it ends.',
+    deleteWarning: 'The certificate itself stays valid until it ends.',
   },
   {
     prefix: 'ed',
@@ -296,15 +301,15 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'event_destinations',
     route: '/event-destinations',
     title: 'Event destinations',
-    one: 'event destination',
+    singular: 'event destination',
     section: 'Events',
     key: 'v',
     lead: 'Where events are sent: webhooks, queues, logs and storage.',
-    why: 'Create one, then subscribe it to the events it should get.',
-    columns: [description, { title: 'Kind', field: 'target', as: 'kind' }, created],
-    deleting: 'Events that wait for it are lost.',
+    emptyText: 'Create one, then subscribe it to the events it should get.',
+    columns: [descriptionColumn, { title: 'Kind', field: 'target', format: 'kind' }, createdColumn],
+    deleteWarning: 'Events that wait for it are lost.',
     extras: [() => import('./pages/events/delivery.tsx')],
-    inExtras: ['status'],
+    extraFields: ['status'],
   },
   {
     prefix: 'esb',
@@ -312,17 +317,17 @@ export const resourcePages: readonly ResourcePages[] = [
     listKey: 'event_subscriptions',
     route: '/event-subscriptions',
     title: 'Event subscriptions',
-    one: 'event subscription',
+    singular: 'event subscription',
     section: 'Events',
     key: 's',
     lead: 'Which events go to which destinations.',
-    why: 'Create an event destination first, then choose here what it gets.',
+    emptyText: 'Create an event destination first, then choose here what it gets.',
     columns: [
-      description,
-      { title: 'Events', field: 'sources', as: 'count' },
-      { title: 'Destinations', field: 'destinations', as: 'count' },
-      created,
+      descriptionColumn,
+      { title: 'Events', field: 'sources', format: 'count' },
+      { title: 'Destinations', field: 'destinations', format: 'count' },
+      createdColumn,
     ],
-    deleting: 'Its destinations no longer get these events.',
+    deleteWarning: 'Its destinations no longer get these events.',
   },
 ]

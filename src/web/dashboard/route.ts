@@ -1,30 +1,30 @@
 import { useSyncExternalStore } from 'react'
 
 /** Where the page is: the path of the hash, and what follows its question mark. */
-export interface Place {
+export interface PageLocation {
   readonly path: string
   readonly query: URLSearchParams
 }
 
-let known: { hash: string; place: Place } | undefined
+let cached: { hash: string; location: PageLocation } | undefined
 
-function current(): Place {
+function currentLocation(): PageLocation {
   const { hash } = location
-  if (known?.hash !== hash) {
+  if (cached?.hash !== hash) {
     const [path = '', query = ''] = hash.replace(/^#/, '').split('?', 2)
-    known = { hash, place: { path: path === '' ? '/' : path, query: new URLSearchParams(query) } }
+    cached = { hash, location: { path: path === '' ? '/' : path, query: new URLSearchParams(query) } }
   }
-  return known!.place
+  return cached!.location
 }
 
-function follow(changed: () => void): () => void {
-  addEventListener('hashchange', changed)
-  return () => removeEventListener('hashchange', changed)
+function subscribe(onChange: () => void): () => void {
+  addEventListener('hashchange', onChange)
+  return () => removeEventListener('hashchange', onChange)
 }
 
 /** Follows the address of the page. */
-export function usePlace(): Place {
-  return useSyncExternalStore(follow, current)
+export function usePageLocation(): PageLocation {
+  return useSyncExternalStore(subscribe, currentLocation)
 }
 
 /** The address of a page, for links. */
@@ -39,19 +39,19 @@ export function go(path: string, options: { replace?: boolean } = {}): void {
 }
 
 /** The parameters of `path` if it fits the pattern, in which `:name` stands for one step. */
-export function match(pattern: string, path: string): Record<string, string> | undefined {
-  const wanted = pattern.split('/')
-  const given = path.split('/')
-  if (wanted.length !== given.length) return undefined
+export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
+  const patternSteps = pattern.split('/')
+  const pathSteps = path.split('/')
+  if (patternSteps.length !== pathSteps.length) return undefined
   const params: Record<string, string> = {}
-  for (const [index, step] of wanted.entries()) {
-    if (step.startsWith(':')) params[step.slice(1)] = decoded(given[index]!)
-    else if (step !== given[index]) return undefined
+  for (const [index, step] of patternSteps.entries()) {
+    if (step.startsWith(':')) params[step.slice(1)] = decodeStep(pathSteps[index]!)
+    else if (step !== pathSteps[index]) return undefined
   }
   return params
 }
 
-function decoded(step: string): string {
+function decodeStep(step: string): string {
   try {
     return decodeURIComponent(step)
   } catch {

@@ -1,6 +1,6 @@
 import { createContext, useContext } from 'react'
 import type { Session } from './api.ts'
-import { mayChange, useOpenApi } from './openapi.ts'
+import { canChange, useOpenApi } from './openapi.ts'
 
 /** The session of the page and what can be done to it. */
 export interface SessionState {
@@ -20,17 +20,17 @@ export function useSession(): SessionState {
 }
 
 /** Whether the one signed in may change things at all; the server has the last word. */
-export function useMayChange(): boolean {
+export function useCanChange(): boolean {
   return useSession().session.user?.role !== 'read_only'
 }
 
 /** The same for what `path` of the API lists, and for one of them. */
-export function useMayChangeAt(path: string, item?: Readonly<Record<string, unknown>>): boolean {
+export function useCanChangeAt(path: string, item?: Readonly<Record<string, unknown>>): boolean {
   const { user } = useSession().session
   const { document } = useOpenApi()
-  const any = useMayChange()
+  const canChangeAny = useCanChange()
   // Whoever signed in with an API key has the role of its owner, which the page does not know.
-  if (user === null || document === undefined) return any
-  const others = typeof item?.owner_id === 'string' && item.owner_id !== user.id
-  return mayChange(document, path, user.role, others)
+  if (user === null || document === undefined) return canChangeAny
+  const ownedByOther = typeof item?.owner_id === 'string' && item.owner_id !== user.id
+  return canChange(document, path, user.role, ownedByOther)
 }

@@ -11,27 +11,27 @@ import {
 import { useKeys } from '../shared/use-keys.ts'
 import { Brand } from './brand.tsx'
 import { Help } from './help.tsx'
-import { Button, ButtonLink, Empty, Loading, Page, Said, say } from './kit/index.ts'
+import { Button, ButtonLink, EmptyState, Loading, notify, Page, Toast } from './kit/index.ts'
 import { Navigation } from './navigation.tsx'
 import { type PageEntry, type PageProps, pages } from './pages.ts'
-import { go, match, type Place, usePlace } from './route.ts'
+import { go, matchPath, type PageLocation, usePageLocation } from './route.ts'
 import { useSession } from './session.ts'
 
-const GO_MS = 1500
+const GO_TIMEOUT_MS = 1500
 
 /** Loaded when they are first opened, so that the first page does not wait for all. */
-const loaded = new Map<PageEntry, ComponentType<PageProps>>()
+const components = new Map<PageEntry, ComponentType<PageProps>>()
 
 function componentOf(page: PageEntry): ComponentType<PageProps> {
-  const known = loaded.get(page) ?? lazy(page.load)
-  loaded.set(page, known)
-  return known
+  const component = components.get(page) ?? lazy(page.load)
+  components.set(page, component)
+  return component
 }
 
-function find({ path }: Place): { page: PageEntry; params: Record<string, string> } | undefined {
-  const wanted = path === '/' ? pages[0]!.path : path
+function findPage({ path }: PageLocation): { page: PageEntry; params: Record<string, string> } | undefined {
+  const targetPath = path === '/' ? pages[0]!.path : path
   for (const page of pages) {
-    const params = match(page.path, wanted)
+    const params = matchPath(page.path, targetPath)
     if (params) return { page, params }
   }
   return undefined
@@ -39,13 +39,13 @@ function find({ path }: Place): { page: PageEntry; params: Record<string, string
 
 /** Navigation, keys, and the page that the address names. */
 export function Shell() {
-  const place = usePlace()
+  const location = usePageLocation()
   const { session, signOut } = useSession()
   const [help, setHelp] = useState(false)
   const [open, setOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
-  const found = find(place)
-  const goPending = useGo()
+  const match = findPage(location)
+  const goShortcut = useGoShortcut()
 
   const first = useRef(true)
   // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of place that matters.
@@ -56,25 +56,25 @@ export function Shell() {
     if (!first.current && !main.current?.contains(document.activeElement))
       main.current?.focus({ preventScroll: true })
     first.current = false
-  }, [place.path])
+  }, [location.path])
 
   const move = (step: number) => {
     const links = [...(main.current?.querySelectorAll<HTMLElement>('.table tbody th a') ?? [])]
-    const at = links.indexOf(document.activeElement as HTMLElement)
-    links[at < 0 ? (step > 0 ? 0 : links.length - 1) : at + step]?.focus()
+    const index = links.indexOf(document.activeElement as HTMLElement)
+    links[index < 0 ? (step > 0 ? 0 : links.length - 1) : index + step]?.focus()
   }
   useKeys([
     ['?', () => setHelp(true)],
     ['/', () => main.current?.querySelector<HTMLElement>('input[type=search]')?.focus()],
-    ['g', goPending.begin],
+    ['g', goShortcut.begin],
     ['j', () => move(1)],
     ['k', () => move(-1)],
     ['n', () => main.current?.querySelector<HTMLElement>('[data-key=n]')?.click()],
     ['e', () => main.current?.querySelector<HTMLElement>('[data-key=e]')?.click()],
   ])
 
-  const leave = () => signOut().catch((error: Error) => say(error.message))
-  const PageComponent = found && componentOf(found.page)
+  const leaveSession = () => signOut().catch((error: Error) => notify(error.message))
+  const PageComponent = match && componentOf(match.page)
   return (
     <div className="shell">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
@@ -88,48 +88,48 @@ export function Shell() {
       </header>
       <aside className={open ? 'side open' : 'side'} id="navigation">
         <Brand />
-        <Navigation current={found?.page} path={place.path} />
+        <Navigation current={match?.page} path={location.path} />
         <footer className="side-foot">
           <p className="who">{session.user?.email ?? 'Signed in with an API key'}</p>
           <div className="side-buttons">
             <Button kind="quiet" onClick={() => setHelp(true)}>
               Help
             </Button>
-            <Button kind="quiet" onClick={() => void leave()}>
+            <Button kind="quiet" onClick={() => void leaveSession()}>
               Sign out
             </Button>
           </div>
         </footer>
       </aside>
       <main ref={main} id="main" tabIndex={-1}>
-        <Guard key={place.path}>
+        <ErrorBoundary key={location.path}>
           <Suspense fallback={<Loading />}>
-            {found && PageComponent ? (
-              <PageComponent key={place.path} params={found.params} query={place.query} />
+            {match && PageComponent ? (
+              <PageComponent key={location.path} params={match.params} query={location.query} />
             ) : (
-              <Missing path={place.path} />
+              <NotFound path={location.path} />
             )}
           </Suspense>
-        </Guard>
+        </ErrorBoundary>
       </main>
-      <Said />
+      <Toast />
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
   )
 }
 
 /** `g` and then the letter of a page, within a moment. */
-function useGo(): { begin(): void } {
+function useGoShortcut(): { begin(): void } {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
-  const second = useRef<(event: KeyboardEvent) => void>(undefined)
+  const onSecondKey = useRef<(event: KeyboardEvent) => void>(undefined)
   const stop = () => {
     clearTimeout(timer.current)
-    if (second.current) removeEventListener('keydown', second.current, true)
+    if (onSecondKey.current) removeEventListener('keydown', onSecondKey.current, true)
   }
   return {
     begin() {
       stop()
-      second.current = (event) => {
+      onSecondKey.current = (event) => {
         stop()
         const page = pages.find(({ key }) => key === event.key)
         if (!page || event.ctrlKey || event.metaKey || event.altKey) return
@@ -137,24 +137,24 @@ function useGo(): { begin(): void } {
         event.stopPropagation()
         go(page.path)
       }
-      addEventListener('keydown', second.current, true)
-      timer.current = setTimeout(stop, GO_MS)
+      addEventListener('keydown', onSecondKey.current, true)
+      timer.current = setTimeout(stop, GO_TIMEOUT_MS)
     },
   }
 }
 
-function Missing({ path }: { path: string }) {
+function NotFound({ path }: { path: string }) {
   return (
     <Page title="Nothing here">
-      <Empty title="There is no such page" action={<ButtonLink to="/">To the first page</ButtonLink>}>
+      <EmptyState title="There is no such page" action={<ButtonLink to="/">To the first page</ButtonLink>}>
         The address {path} leads nowhere. Perhaps it is from another version of the dashboard.
-      </Empty>
+      </EmptyState>
     </Page>
   )
 }
 
 /** Keeps a fault of one page from taking the navigation with it. */
-class Guard extends Component<{ children: ReactNode }, { fault: Error | undefined }> {
+class ErrorBoundary extends Component<{ children: ReactNode }, { fault: Error | undefined }> {
   override state = { fault: undefined as Error | undefined }
 
   static getDerivedStateFromError(fault: Error) {
@@ -166,12 +166,12 @@ class Guard extends Component<{ children: ReactNode }, { fault: Error | undefine
     if (!fault) return this.props.children
     return (
       <Page title="This page failed">
-        <Empty
+        <EmptyState
           title="Something went wrong here"
           action={<Button onClick={() => location.reload()}>Load the page again</Button>}
         >
           {fault.message} If the server was updated meanwhile, loading the page again helps.
-        </Empty>
+        </EmptyState>
       </Page>
     )
   }

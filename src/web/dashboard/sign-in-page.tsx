@@ -1,5 +1,5 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { ApiError, api, type Session, sentenceOf } from './api.ts'
+import { ApiError, api, errorMessage, type Session } from './api.ts'
 import { Brand } from './brand.tsx'
 import { Button, Notice, TextField } from './kit/index.ts'
 
@@ -10,13 +10,13 @@ export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => v
   }, [])
   return (
     <main className="sign-in">
-      <SignInForm ended={false} known="" onSignedIn={onSignedIn} />
+      <SignInForm sessionEnded={false} initialEmail="" onSignedIn={onSignedIn} />
     </main>
   )
 }
 
 /** Lies over a page whose session has ended, so that what was begun there can be gone on with. */
-export function SignInAgain({
+export function SessionExpiredDialog({
   email,
   onSignedIn,
 }: {
@@ -25,10 +25,10 @@ export function SignInAgain({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
-    const shown = dialog.current!
-    shown.showModal()
-    shown.querySelector<HTMLElement>(email === '' ? 'input' : 'input[type=password]')?.focus()
-    return () => shown.close()
+    const element = dialog.current!
+    element.showModal()
+    element.querySelector<HTMLElement>(email === '' ? 'input' : 'input[type=password]')?.focus()
+    return () => element.close()
   }, [email])
   return (
     <dialog
@@ -37,62 +37,62 @@ export function SignInAgain({
       aria-label="Sign in again"
       onCancel={(event) => event.preventDefault()}
     >
-      <SignInForm ended known={email} onSignedIn={onSignedIn} />
+      <SignInForm sessionEnded initialEmail={email} onSignedIn={onSignedIn} />
     </dialog>
   )
 }
 
 /** Sign-in with a password, with a code when the server asks for one, or with an API key. */
 function SignInForm({
-  ended,
-  known,
+  sessionEnded,
+  initialEmail,
   onSignedIn,
 }: {
   /** The session came to its end while the page was open. */
-  ended: boolean
+  sessionEnded: boolean
   /** The email address of whoever it was. */
-  known: string
+  initialEmail: string
   onSignedIn: (session: Session) => void
 }) {
-  const [way, setWay] = useState<'password' | 'key'>('password')
-  const [email, setEmail] = useState(known)
+  const [method, setMethod] = useState<'password' | 'key'>('password')
+  const [email, setEmail] = useState(initialEmail)
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
-  const [codeNeeded, setCodeNeeded] = useState(false)
+  const [codeRequired, setCodeRequired] = useState(false)
   const [apiKey, setApiKey] = useState('')
-  const [refusal, setRefusal] = useState<string>()
+  const [errorText, setErrorText] = useState<string>()
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: the first field changes with these.
   useEffect(() => {
-    form.current?.querySelector<HTMLElement>(codeNeeded ? 'input[name=code]' : 'input')?.focus()
-  }, [way, codeNeeded])
+    form.current?.querySelector<HTMLElement>(codeRequired ? 'input[name=code]' : 'input')?.focus()
+  }, [method, codeRequired])
 
   const choose = (next: 'password' | 'key') => {
-    setWay(next)
-    setRefusal(undefined)
-    setCodeNeeded(false)
+    setMethod(next)
+    setErrorText(undefined)
+    setCodeRequired(false)
   }
   const signIn = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
-    setRefusal(undefined)
-    const given =
-      way === 'key'
+    setErrorText(undefined)
+    const credentials =
+      method === 'key'
         ? { api_key: apiKey.trim() }
         : {
             email: email.trim(),
             password,
-            ...(codeNeeded && code !== '' && { code: code.replaceAll(' ', '') }),
+            ...(codeRequired && code !== '' && { code: code.replaceAll(' ', '') }),
           }
     try {
-      onSignedIn(await api.post<Session>('/dashboard/api/session', given))
+      onSignedIn(await api.post<Session>('/dashboard/api/session', credentials))
     } catch (error) {
-      const asksForCode = error instanceof ApiError && Boolean(error.details.code_needed)
+      const codeRequested = error instanceof ApiError && Boolean(error.details.code_needed)
       // The first time the code is simply the next step, not a mistake.
-      if (!(asksForCode && !codeNeeded)) setRefusal(sentenceOf(error))
-      setCodeNeeded(asksForCode)
+      if (!(codeRequested && !codeRequired)) setErrorText(errorMessage(error))
+      setCodeRequired(codeRequested)
       setCode('')
       setBusy(false)
     }
@@ -102,9 +102,11 @@ function SignInForm({
       <form ref={form} className="sign-in-card plain" onSubmit={(event) => void signIn(event)}>
         <Brand />
         <h1>Sign in</h1>
-        {ended && !refusal && <Notice kind="warn">Your session has ended. Sign in again to go on.</Notice>}
-        {refusal && <Notice kind="bad">{refusal}</Notice>}
-        {way === 'key' ? (
+        {sessionEnded && !errorText && (
+          <Notice kind="warn">Your session has ended. Sign in again to go on.</Notice>
+        )}
+        {errorText && <Notice kind="bad">{errorText}</Notice>}
+        {method === 'key' ? (
           <TextField
             label="API key"
             type="password"
@@ -131,7 +133,7 @@ function SignInForm({
               value={password}
               onValue={setPassword}
             />
-            {codeNeeded && (
+            {codeRequired && (
               <TextField
                 label="Code"
                 name="code"
@@ -148,8 +150,8 @@ function SignInForm({
         <Button kind="main" type="submit" busy={busy}>
           Sign in
         </Button>
-        <Button kind="quiet" onClick={() => choose(way === 'key' ? 'password' : 'key')}>
-          {way === 'key' ? 'Use email and password' : 'Use an API key instead'}
+        <Button kind="quiet" onClick={() => choose(method === 'key' ? 'password' : 'key')}>
+          {method === 'key' ? 'Use email and password' : 'Use an API key instead'}
         </Button>
       </form>
       <p className="sign-in-help">

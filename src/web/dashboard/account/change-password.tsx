@@ -1,6 +1,6 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../api.ts'
-import { Button, Card, Notice, say, TextField } from '../kit/index.ts'
+import { ApiError, api, errorMessage } from '../api.ts'
+import { Button, Card, Notice, notify, TextField } from '../kit/index.ts'
 import { useSession } from '../session.ts'
 
 /** Changes the password of the one signed in. */
@@ -8,13 +8,13 @@ export function ChangePassword() {
   const { session, refresh } = useSession()
   const [current, setCurrent] = useState('')
   const [next, setNext] = useState('')
-  const [again, setAgain] = useState('')
+  const [confirmation, setConfirmation] = useState('')
   const [error, setError] = useState<{ field: string | undefined; message: string }>()
   const [busy, setBusy] = useState(false)
 
   const change = async (event: FormEvent) => {
     event.preventDefault()
-    if (next !== again)
+    if (next !== confirmation)
       return setError({ field: 'again', message: 'The two new passwords are not the same.' })
     setBusy(true)
     setError(undefined)
@@ -22,17 +22,17 @@ export function ChangePassword() {
       await api.put('/dashboard/api/password', { new: next, ...(current !== '' && { current }) })
       setCurrent('')
       setNext('')
-      setAgain('')
-      say('Your password was changed.')
+      setConfirmation('')
+      notify('Your password was changed.')
       await refresh()
     } catch (caught) {
       const field = caught instanceof ApiError ? caught.field : undefined
-      setError({ field, message: sentenceOf(caught) })
+      setError({ field, message: errorMessage(caught) })
     }
     setBusy(false)
   }
   const errorAt = (field: string) => (error?.field === field ? error.message : undefined)
-  const placed = ['current', 'new', 'again'].includes(error?.field ?? '')
+  const shownAtField = ['current', 'new', 'again'].includes(error?.field ?? '')
   return (
     <Card title="Change password">
       <form className="form plain" noValidate onSubmit={(event) => void change(event)}>
@@ -61,11 +61,11 @@ export function ChangePassword() {
           type="password"
           autoComplete="new-password"
           required
-          value={again}
-          onValue={setAgain}
+          value={confirmation}
+          onValue={setConfirmation}
           error={errorAt('again')}
         />
-        {error && !placed && <Notice kind="bad">{error.message}</Notice>}
+        {error && !shownAtField && <Notice kind="bad">{error.message}</Notice>}
         <div className="form-actions">
           <Button kind="main" type="submit" busy={busy}>
             Change password

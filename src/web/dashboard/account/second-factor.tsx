@@ -1,39 +1,39 @@
 import { type FormEvent, useState } from 'react'
-import { api, sentenceOf } from '../api.ts'
-import { Badge, Button, Card, CopyButton, Facts, say, TextField } from '../kit/index.ts'
+import { api, errorMessage } from '../api.ts'
+import { Badge, Button, Card, CopyButton, Facts, notify, TextField } from '../kit/index.ts'
 import { useSession } from '../session.ts'
 
 /** Codes of an authenticator app beside the password: on, off, or being set up. */
 export function SecondFactor() {
   const { session, refresh } = useSession()
-  const on = session.second_factor
-  const [offered, setOffered] = useState<{ secret: string; uri: string }>()
-  const [answer, setAnswer] = useState('')
-  const [refusal, setRefusal] = useState<string>()
+  const enabled = session.second_factor
+  const [enrollment, setEnrollment] = useState<{ secret: string; uri: string }>()
+  const [input, setInput] = useState('')
+  const [errorText, setErrorText] = useState<string>()
   const [busy, setBusy] = useState(false)
 
-  const attempt = async (work: () => Promise<void>) => {
+  const run = async (action: () => Promise<void>) => {
     setBusy(true)
-    setRefusal(undefined)
+    setErrorText(undefined)
     try {
-      await work()
+      await action()
     } catch (error) {
-      setRefusal(sentenceOf(error))
+      setErrorText(errorMessage(error))
     }
     setBusy(false)
   }
   const begin = () =>
-    attempt(async () =>
-      setOffered(await api.post<{ secret: string; uri: string }>('/dashboard/api/second_factor')),
+    run(async () =>
+      setEnrollment(await api.post<{ secret: string; uri: string }>('/dashboard/api/second_factor')),
     )
   const finish = (event: FormEvent) => {
     event.preventDefault()
-    return attempt(async () => {
-      if (on) await api.delete('/dashboard/api/second_factor', { password: answer })
-      else await api.put('/dashboard/api/second_factor', { code: answer.replaceAll(' ', '') })
-      setOffered(undefined)
-      setAnswer('')
-      say(on ? 'The second factor is off.' : 'The second factor is on.')
+    return run(async () => {
+      if (enabled) await api.delete('/dashboard/api/second_factor', { password: input })
+      else await api.put('/dashboard/api/second_factor', { code: input.replaceAll(' ', '') })
+      setEnrollment(undefined)
+      setInput('')
+      notify(enabled ? 'The second factor is off.' : 'The second factor is on.')
       await refresh()
     })
   }
@@ -41,23 +41,23 @@ export function SecondFactor() {
     <Card
       title={
         <>
-          Second factor <Badge tone={on ? 'good' : 'plain'}>{on ? 'on' : 'off'}</Badge>
+          Second factor <Badge tone={enabled ? 'good' : 'plain'}>{enabled ? 'on' : 'off'}</Badge>
         </>
       }
     >
       <p>
-        {on
+        {enabled
           ? 'Signing in asks for a code from your authenticator app after the password.'
           : 'With a second factor a stolen password alone is worth nothing: signing in also asks for a code from an authenticator app.'}
       </p>
-      {!on && !offered && (
+      {!enabled && !enrollment && (
         <div className="form-actions">
           <Button busy={busy} onClick={() => void begin()}>
             Set up
           </Button>
         </div>
       )}
-      {!on && offered && (
+      {!enabled && enrollment && (
         <>
           <p>
             Add an account in your authenticator app with this secret, or open the address on the device that
@@ -65,23 +65,23 @@ export function SecondFactor() {
           </p>
           <Facts
             entries={[
-              ['Secret', <Copied key="secret" text={offered.secret} />],
-              ['Address', <Copied key="uri" text={offered.uri} />],
+              ['Secret', <CopyableText key="secret" text={enrollment.secret} />],
+              ['Address', <CopyableText key="uri" text={enrollment.uri} />],
             ]}
           />
         </>
       )}
-      {(on || offered) && (
+      {(enabled || enrollment) && (
         <form className="form plain" noValidate onSubmit={(event) => void finish(event)}>
-          {on ? (
+          {enabled ? (
             <TextField
               label="Password"
               type="password"
               autoComplete="current-password"
               required
-              value={answer}
-              onValue={setAnswer}
-              error={refusal}
+              value={input}
+              onValue={setInput}
+              error={errorText}
               hint="To switch it off, show that it is you."
             />
           ) : (
@@ -90,25 +90,25 @@ export function SecondFactor() {
               inputMode="numeric"
               autoComplete="one-time-code"
               required
-              value={answer}
-              onValue={setAnswer}
-              error={refusal}
+              value={input}
+              onValue={setInput}
+              error={errorText}
               hint="The six digits the app shows now."
             />
           )}
           <div className="form-actions">
-            <Button kind={on ? 'danger' : 'main'} type="submit" busy={busy}>
-              {on ? 'Switch off' : 'Switch on'}
+            <Button kind={enabled ? 'danger' : 'main'} type="submit" busy={busy}>
+              {enabled ? 'Switch off' : 'Switch on'}
             </Button>
           </div>
         </form>
       )}
-      {refusal && !on && !offered && <p className="field-error">{refusal}</p>}
+      {errorText && !enabled && !enrollment && <p className="field-error">{errorText}</p>}
     </Card>
   )
 }
 
-function Copied({ text }: { text: string }) {
+function CopyableText({ text }: { text: string }) {
   return (
     <span className="copied">
       <code>{text}</code> <CopyButton text={text} />

@@ -1,20 +1,20 @@
 import { useId } from 'react'
-import { resolved, type Schema } from '../openapi.ts'
+import { resolveSchema, type Schema } from '../openapi.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
 import { labelOf } from './labels.ts'
 import type { Values } from './model.ts'
 
-const CHANGE = /^(.+)_(created|updated|deleted)\.v0$/
+const CHANGE_EVENT = /^(.+)_(created|updated|deleted)\.v0$/
 const CHANGES = ['created', 'updated', 'deleted'] as const
-const LIVE = /_(start|stop)\.v0$/
+const LIVE_EVENT = /_(start|stop)\.v0$/
 
 /** Whether a list of objects is one of event types, which are better ticked than typed. */
-export function areEventSources(name: string, items: Schema): boolean {
+export function isEventSourceList(name: string, items: Schema): boolean {
   return name === 'sources' && items.properties?.type?.examples !== undefined
 }
 
 /** `agent session start` of `agent_session_start.v0`. */
-const spoken = (type: string) => labelOf(type.replace(/\.v0$/, ''))
+const eventLabel = (type: string) => labelOf(type.replace(/\.v0$/, ''))
 
 /** The events of a subscription: traffic, what is online, and changes of resources, each to be ticked. */
 export function EventSources({
@@ -30,21 +30,27 @@ export function EventSources({
   onValue: (value: Values[]) => void
   context: FormContext
 }) {
-  const known = resolved(items.properties!.type!, context.document).examples ?? []
-  const others = value.map(({ type }) => String(type)).filter((type) => !known.includes(type))
-  const types = [...known, ...others]
-  const stems = [...new Set(types.flatMap((type) => CHANGE.exec(type)?.[1] ?? []))]
-  const live = types.filter((type) => LIVE.test(type))
-  const traffic = types.filter((type) => !LIVE.test(type) && !CHANGE.test(type))
+  const declared = resolveSchema(items.properties!.type!, context.document).examples ?? []
+  const undeclared = value.map(({ type }) => String(type)).filter((type) => !declared.includes(type))
+  const types = [...declared, ...undeclared]
+  const stems = [...new Set(types.flatMap((type) => CHANGE_EVENT.exec(type)?.[1] ?? []))]
+  const live = types.filter((type) => LIVE_EVENT.test(type))
+  const traffic = types.filter((type) => !LIVE_EVENT.test(type) && !CHANGE_EVENT.test(type))
 
-  const isOn = (type: string) => value.some((source) => source.type === type)
-  const set = (wanted: readonly string[], on: boolean) => {
-    const kept = value.filter(({ type }) => !wanted.includes(String(type)))
-    const added = wanted.map((type) => value.find((source) => source.type === type) ?? { type })
-    onValue(on ? [...kept, ...added] : kept)
+  const isEnabled = (type: string) => value.some((source) => source.type === type)
+  const setEnabled = (targets: readonly string[], on: boolean) => {
+    const remaining = value.filter(({ type }) => !targets.includes(String(type)))
+    const added = targets.map((type) => value.find((source) => source.type === type) ?? { type })
+    onValue(on ? [...remaining, ...added] : remaining)
   }
-  const tick = (type: string, label: string, hidden = false) => (
-    <Tick key={type} label={label} hidden={hidden} on={isOn(type)} onTick={(on) => set([type], on)} />
+  const renderCheckbox = (type: string, label: string, hidden = false) => (
+    <EventCheckbox
+      key={type}
+      label={label}
+      hidden={hidden}
+      on={isEnabled(type)}
+      onTick={(on) => setEnabled([type], on)}
+    />
   )
   return (
     <>
@@ -54,14 +60,16 @@ export function EventSources({
           const index = value.findIndex((source) => source.type === type)
           return (
             <div key={type} className="tick-with-more">
-              {tick(type, spoken(type))}
+              {renderCheckbox(type, eventLabel(type))}
               {index >= 0 && (
                 <SchemaFields
                   schema={items}
                   path={`${path}[${index}]`}
                   names={['filter', 'fields']}
                   values={value[index]!}
-                  onValues={(changed) => onValue(value.map((each, at) => (at === index ? changed : each)))}
+                  onValues={(changed) =>
+                    onValue(value.map((each, position) => (position === index ? changed : each)))
+                  }
                   context={context}
                 />
               )}
@@ -71,7 +79,7 @@ export function EventSources({
       </div>
       <div className="ticks">
         <h3>Agents and tunnels</h3>
-        {live.map((type) => tick(type, spoken(type)))}
+        {live.map((type) => renderCheckbox(type, eventLabel(type)))}
       </div>
       <table className="tick-table">
         <caption>Changes of resources</caption>
@@ -90,7 +98,9 @@ export function EventSources({
             <tr key={stem}>
               <th scope="row">{labelOf(stem)}</th>
               {CHANGES.map((change) => (
-                <td key={change}>{tick(`${stem}_${change}.v0`, `${labelOf(stem)} ${change}`, true)}</td>
+                <td key={change}>
+                  {renderCheckbox(`${stem}_${change}.v0`, `${labelOf(stem)} ${change}`, true)}
+                </td>
               ))}
             </tr>
           ))}
@@ -100,7 +110,7 @@ export function EventSources({
   )
 }
 
-function Tick({
+function EventCheckbox({
   label,
   hidden,
   on,

@@ -1,12 +1,12 @@
 import { type ReactNode, useId } from 'react'
 import type { ApiError } from '../api.ts'
 import { Button, Field, Switch } from '../kit/index.ts'
-import { type OpenApi, resolved, type Schema } from '../openapi.ts'
-import { areEventSources, EventSources } from './event-sources.tsx'
+import { type OpenApi, resolveSchema, type Schema } from '../openapi.ts'
+import { EventSources, isEventSourceList } from './event-sources.tsx'
 import { choiceLabel, hintOf, labelOf } from './labels.ts'
 import { belongsTo, kindOf, type Values } from './model.ts'
-import { ManyPicker, Picker, Weights } from './pickers.tsx'
-import { Lines, Pairs, Suggested } from './texts.tsx'
+import { MultiPicker, Picker, Weights } from './pickers.tsx'
+import { LinesInput, PairsInput, SuggestInput } from './texts.tsx'
 
 /** What all fields of one form share. */
 export interface FormContext {
@@ -33,7 +33,7 @@ interface FieldProps {
 /** The field that a schema asks for. */
 export function SchemaField(props: FieldProps) {
   const { name, path, value, onValue, context, required } = props
-  const schema = resolved(props.schema, context.document)
+  const schema = resolveSchema(props.schema, context.document)
   const kind = kindOf(name, schema, context.document)
   const label = labelOf(name)
   const hint = schema.description ?? hintOf(context.tag, name)
@@ -71,7 +71,7 @@ export function SchemaField(props: FieldProps) {
         </Field>
       )
     case 'choice':
-      return <Choice {...props} schema={schema} common={common} />
+      return <ChoiceField {...props} schema={schema} common={common} />
     case 'reference':
       return (
         <Field {...common}>
@@ -89,8 +89,8 @@ export function SchemaField(props: FieldProps) {
       return (
         <Field {...common}>
           {(control) => (
-            <ManyPicker
-              prefixes={resolved(schema.items!, context.document)['x-refers-to']!}
+            <MultiPicker
+              prefixes={resolveSchema(schema.items!, context.document)['x-refers-to']!}
               value={(value as string[] | undefined) ?? []}
               onValue={onValue}
               control={control}
@@ -102,7 +102,7 @@ export function SchemaField(props: FieldProps) {
       return (
         <Field {...common} hint={hint ?? 'One a line.'}>
           {(control) => (
-            <Lines value={(value as string[] | undefined) ?? []} onValue={onValue} control={control} />
+            <LinesInput value={(value as string[] | undefined) ?? []} onValue={onValue} control={control} />
           )}
         </Field>
       )
@@ -110,7 +110,7 @@ export function SchemaField(props: FieldProps) {
       return (
         <Field {...common}>
           {(control) => (
-            <Pairs
+            <PairsInput
               label={label}
               value={(value as Values | undefined) ?? {}}
               numbers={isNumeric(schema.additionalProperties)}
@@ -180,7 +180,7 @@ export function SchemaField(props: FieldProps) {
         <Field {...common}>
           {(control) =>
             schema.examples ? (
-              <Suggested words={schema.examples} value={text} onValue={onValue} control={control} />
+              <SuggestInput words={schema.examples} value={text} onValue={onValue} control={control} />
             ) : (
               <input
                 {...control}
@@ -205,7 +205,7 @@ function boundsOf({ minimum, maximum }: Schema): string | undefined {
   return `From ${minimum} to ${maximum}.`
 }
 
-function Choice({
+function ChoiceField({
   schema,
   value,
   onValue,
@@ -213,22 +213,22 @@ function Choice({
 }: FieldProps & {
   common: { label: string; hint: string | undefined; error: string | undefined; required: boolean }
 }) {
-  const words = (schema.enum ?? []).filter((word) => word !== null)
-  const unset = schema.default === undefined ? 'Choose…' : `${choiceLabel(schema.default)} (default)`
+  const choices = (schema.enum ?? []).filter((choice) => choice !== null)
+  const placeholder = schema.default === undefined ? 'Choose…' : `${choiceLabel(schema.default)} (default)`
   // The default is offered once, as what holds when nothing is chosen.
-  const offered = value === undefined ? words.filter((word) => word !== schema.default) : words
+  const options = value === undefined ? choices.filter((choice) => choice !== schema.default) : choices
   return (
     <Field {...common}>
       {(control) => (
         <select
           {...control}
           value={value === undefined ? '' : String(value)}
-          onChange={(event) => onValue(words.find((word) => String(word) === event.target.value))}
+          onChange={(event) => onValue(choices.find((choice) => String(choice) === event.target.value))}
         >
-          {value === undefined && <option value="">{unset}</option>}
-          {offered.map((word) => (
-            <option key={String(word)} value={String(word)}>
-              {choiceLabel(word)}
+          {value === undefined && <option value="">{placeholder}</option>}
+          {options.map((choice) => (
+            <option key={String(choice)} value={String(choice)}>
+              {choiceLabel(choice)}
             </option>
           ))}
         </select>
@@ -268,19 +268,19 @@ export function SchemaFields({
 }
 
 function ObjectField({ name, path, schema, required, value, onValue, context }: FieldProps) {
-  const set = required || value !== undefined
-  const stuck = !required && context.editing && value !== undefined && !context.clearable(path)
+  const isSet = required || value !== undefined
+  const locked = !required && context.editing && value !== undefined && !context.clearable(path)
   return (
-    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={errorOfGroup(context, path, schema)}>
+    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={groupErrorOf(context, path, schema)}>
       {!required && (
         <Switch
           label={`Set ${labelOf(name).toLowerCase()}`}
-          checked={set}
-          disabled={stuck}
+          checked={isSet}
+          disabled={locked}
           onChecked={(on) => onValue(on ? {} : undefined)}
         />
       )}
-      {set && (
+      {isSet && (
         <SchemaFields
           schema={schema}
           path={path}
@@ -294,23 +294,23 @@ function ObjectField({ name, path, schema, required, value, onValue, context }: 
 }
 
 function OneOfField({ name, path, schema, value, onValue, context }: FieldProps) {
-  const given = (value as Values | undefined) ?? {}
-  const ways = Object.keys(schema.properties ?? {})
-  const way = ways.find((each) => given[each] !== undefined && given[each] !== null)
-  const inner = way === undefined ? undefined : resolved(schema.properties![way]!, context.document)
+  const current = (value as Values | undefined) ?? {}
+  const kinds = Object.keys(schema.properties ?? {})
+  const kind = kinds.find((each) => current[each] !== undefined && current[each] !== null)
+  const inner = kind === undefined ? undefined : resolveSchema(schema.properties![kind]!, context.document)
   return (
-    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={errorOfGroup(context, path, schema)}>
+    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={groupErrorOf(context, path, schema)}>
       <Field label="Kind" required>
         {(control) => (
           <select
             {...control}
-            value={way ?? ''}
+            value={kind ?? ''}
             onChange={(event) =>
               onValue(event.target.value === '' ? undefined : { [event.target.value]: {} })
             }
           >
             <option value="">Choose…</option>
-            {ways.map((each) => (
+            {kinds.map((each) => (
               <option key={each} value={each}>
                 {labelOf(each)}
               </option>
@@ -318,12 +318,12 @@ function OneOfField({ name, path, schema, value, onValue, context }: FieldProps)
           </select>
         )}
       </Field>
-      {way !== undefined && inner && (
+      {kind !== undefined && inner && (
         <SchemaFields
           schema={inner}
-          path={`${path}.${way}`}
-          values={given[way] as Values}
-          onValues={(values) => onValue({ [way]: values })}
+          path={`${path}.${kind}`}
+          values={current[kind] as Values}
+          onValues={(values) => onValue({ [kind]: values })}
           context={context}
         />
       )}
@@ -332,10 +332,10 @@ function OneOfField({ name, path, schema, value, onValue, context }: FieldProps)
 }
 
 function ObjectsField({ name, path, schema, value, onValue, context }: FieldProps) {
-  const items = resolved(schema.items!, context.document)
+  const items = resolveSchema(schema.items!, context.document)
   const rows = (value as Values[] | undefined) ?? []
-  const own = context.error?.field === path ? context.error.message : undefined
-  if (areEventSources(name, items)) {
+  const groupError = context.error?.field === path ? context.error.message : undefined
+  if (isEventSourceList(name, items)) {
     const error = belongsTo(context.error?.field, path) ? context.error?.message : undefined
     return (
       <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={error}>
@@ -344,7 +344,7 @@ function ObjectsField({ name, path, schema, value, onValue, context }: FieldProp
     )
   }
   return (
-    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={own}>
+    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={groupError}>
       {rows.map((row, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity.
         <div key={index} className="sub-form">
@@ -352,10 +352,10 @@ function ObjectsField({ name, path, schema, value, onValue, context }: FieldProp
             schema={items}
             path={`${path}[${index}]`}
             values={row}
-            onValues={(values) => onValue(rows.map((each, at) => (at === index ? values : each)))}
+            onValues={(values) => onValue(rows.map((each, position) => (position === index ? values : each)))}
             context={context}
           />
-          <Button kind="quiet" onClick={() => onValue(rows.filter((_, at) => at !== index))}>
+          <Button kind="quiet" onClick={() => onValue(rows.filter((_, position) => position !== index))}>
             Remove
           </Button>
         </div>
@@ -368,10 +368,10 @@ function ObjectsField({ name, path, schema, value, onValue, context }: FieldProp
 }
 
 /** An error about the object as a whole, or about a field of it that the form does not have. */
-function errorOfGroup({ error }: FormContext, path: string, schema: Schema): string | undefined {
+function groupErrorOf({ error }: FormContext, path: string, schema: Schema): string | undefined {
   if (error === undefined || !belongsTo(error.field, path)) return undefined
-  const inside = error.field!.slice(path.length + 1).split(/[.[]/)[0]!
-  return Object.hasOwn(schema.properties ?? {}, inside) ? undefined : error.message
+  const fieldName = error.field!.slice(path.length + 1).split(/[.[]/)[0]!
+  return Object.hasOwn(schema.properties ?? {}, fieldName) ? undefined : error.message
 }
 
 function Group({

@@ -129,8 +129,8 @@ const CHOICES: Readonly<Record<string, string>> = {
 
 /** `IP policy IDs` of `ip_policy_ids`. */
 export function labelOf(name: string): string {
-  const known = LABELS[name]
-  if (known !== undefined) return known
+  const override = LABELS[name]
+  if (override !== undefined) return override
   // A reference is chosen by its description, so its label does not speak of ids.
   const words = name
     .replace(/_id$/, '')
@@ -154,6 +154,6 @@ export function hintOf(tag: string, name: string): string | undefined {
 }
 
 /** How a choice is offered. */
-export function choiceLabel(word: unknown): string {
-  return CHOICES[String(word)] ?? String(word).replaceAll('_', ' ')
+export function choiceLabel(choice: unknown): string {
+  return CHOICES[String(choice)] ?? String(choice).replaceAll('_', ' ')
 }

@@ -1,10 +1,10 @@
-import { type OpenApi, resolved, type Schema } from '../openapi.ts'
+import { type OpenApi, resolveSchema, type Schema } from '../openapi.ts'
 
 /** What a form holds: the body it would send, with `undefined` for what was not filled in. */
 export type Values = Record<string, unknown>
 
 /** How a field is filled in. */
-export type Kind =
+export type FieldKind =
   | 'text'
   | 'long'
   | 'secret'
@@ -20,119 +20,119 @@ export type Kind =
   | 'one-of'
   | 'objects'
 
-const SECRET = /(^|_)(secret|password|token|api_key)(_|$)|secret_access_key/
-const LONG = 2048
+const SECRET_NAME = /(^|_)(secret|password|token|api_key)(_|$)|secret_access_key/
+const MIN_LONG_TEXT_LENGTH = 2048
 
-const hasType = ({ type }: Schema, wanted: string) => [type ?? []].flat().includes(wanted)
+const hasType = ({ type }: Schema, name: string) => [type ?? []].flat().includes(name)
 
 /** Decides by the schema alone, and for secrets by the name. */
-export function kindOf(name: string, given: Schema, document: OpenApi): Kind {
-  const schema = resolved(given, document)
+export function kindOf(name: string, fieldSchema: Schema, document: OpenApi): FieldKind {
+  const schema = resolveSchema(fieldSchema, document)
   if (schema['x-refers-to'] !== undefined) return 'reference'
   if (schema.enum !== undefined) return 'choice'
   if (hasType(schema, 'boolean')) return 'switch'
   if (hasType(schema, 'integer') || hasType(schema, 'number')) return 'number'
   if (hasType(schema, 'array')) {
-    const items = resolved(schema.items ?? {}, document)
+    const items = resolveSchema(schema.items ?? {}, document)
     if (items['x-refers-to'] !== undefined) return 'references'
     return items.properties === undefined ? 'list' : 'objects'
   }
   if (hasType(schema, 'object')) return objectKind(schema, document)
-  if (SECRET.test(name)) return 'secret'
+  if (SECRET_NAME.test(name)) return 'secret'
   return isLong(name, schema) ? 'long' : 'text'
 }
 
 function isLong(name: string, { maxLength = 0 }: Schema): boolean {
   if (/url|uri|arn|object_prefix|issuer|authorization_signing/.test(name)) return false
-  return maxLength >= LONG
+  return maxLength >= MIN_LONG_TEXT_LENGTH
 }
 
 /** An object whose fields are all optional objects says one thing in one of several ways. */
-function objectKind(schema: Schema, document: OpenApi): Kind {
+function objectKind(schema: Schema, document: OpenApi): FieldKind {
   const fields = Object.values(schema.properties ?? {})
   if (fields.length === 0) return schema.propertyNames?.['x-refers-to'] ? 'weights' : 'map'
-  const ways =
-    fields.every((field) => hasType(resolved(field, document), 'object')) && !schema.required?.length
-  return ways && fields.length > 1 ? 'one-of' : 'object'
+  const isChoice =
+    fields.every((field) => hasType(resolveSchema(field, document), 'object')) && !schema.required?.length
+  return isChoice && fields.length > 1 ? 'one-of' : 'object'
 }
 
 /** The values of a resource as a request would write them: a Ref becomes its id. */
 export function valuesOf(
   schema: Schema,
-  shown: Readonly<Record<string, unknown>>,
+  record: Readonly<Record<string, unknown>>,
   document: OpenApi,
 ): Values {
   const values: Values = {}
-  for (const [name, given] of Object.entries(schema.properties ?? {})) {
-    const value = writtenOf(name, resolved(given, document), shown, document)
+  for (const [name, fieldSchema] of Object.entries(schema.properties ?? {})) {
+    const value = toRequestValue(name, resolveSchema(fieldSchema, document), record, document)
     if (value !== undefined) values[name] = value
   }
   return values
 }
 
-function writtenOf(
+function toRequestValue(
   name: string,
   schema: Schema,
-  shown: Readonly<Record<string, unknown>>,
+  record: Readonly<Record<string, unknown>>,
   document: OpenApi,
 ): unknown {
-  const value = shown[name] ?? readUnderOtherName(name, shown)
+  const value = record[name] ?? readReference(name, record)
   if (value === null || value === undefined) return undefined
   if (schema.properties !== undefined && Object.keys(schema.properties).length > 0)
     return valuesOf(schema, value as Record<string, unknown>, document)
-  const items = schema.items && resolved(schema.items, document)
+  const items = schema.items && resolveSchema(schema.items, document)
   if (items?.properties !== undefined)
     return (value as Record<string, unknown>[]).map((each) => valuesOf(items, each, document))
   return value
 }
 
 /** Ids are written as `ip_policy_ids` and read as `ip_policies` with addresses. */
-function readUnderOtherName(name: string, shown: Readonly<Record<string, unknown>>): unknown {
-  if (name.endsWith('_id')) return (shown[name.slice(0, -3)] as { id?: string } | null | undefined)?.id
+function readReference(name: string, record: Readonly<Record<string, unknown>>): unknown {
+  if (name.endsWith('_id')) return (record[name.slice(0, -3)] as { id?: string } | null | undefined)?.id
   if (!name.endsWith('_ids')) return undefined
   const stem = name.slice(0, -4)
-  const refs = (shown[`${stem}s`] ?? shown[stem.replace(/y$/, 'ies')]) as { id: string }[] | undefined
+  const refs = (record[`${stem}s`] ?? record[stem.replace(/y$/, 'ies')]) as { id: string }[] | undefined
   return refs?.map(({ id }) => id)
 }
 
 /** The name under which answers show what requests write as an id. */
-export function shownName(name: string): string {
+export function responseName(name: string): string {
   return name.replace(/_id$/, '')
 }
 
 /** What was filled in, without the holes. */
-export function filledIn(values: Values): Values {
-  const kept = Object.entries(values).flatMap(([name, value]): [string, unknown][] => {
-    const clean = withoutHoles(value)
-    return clean === undefined ? [] : [[name, clean]]
+export function dropEmptyValues(values: Values): Values {
+  const entries = Object.entries(values).flatMap(([name, value]): [string, unknown][] => {
+    const cleaned = dropEmptyValue(value)
+    return cleaned === undefined ? [] : [[name, cleaned]]
   })
-  return Object.fromEntries(kept)
+  return Object.fromEntries(entries)
 }
 
-function withoutHoles(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(withoutHoles).filter((each) => each !== undefined)
+function dropEmptyValue(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(dropEmptyValue).filter((each) => each !== undefined)
   if (typeof value !== 'object' || value === null) return value === '' ? undefined : value
-  return filledIn(value as Values)
+  return dropEmptyValues(value as Values)
 }
 
 /** What differs from before, and which fields were taken away altogether. */
-export function changesOf(before: Values, after: Values): { changed: Values; cleared: string[] } {
+export function diffValues(previous: Values, next: Values): { changed: Values; cleared: string[] } {
   const changed: Values = {}
   const cleared: string[] = []
-  for (const name of new Set([...Object.keys(before), ...Object.keys(after)])) {
-    const [former, value] = [before[name], after[name]]
-    if (same(former, value)) continue
-    if (value === undefined) cleared.push(name)
+  for (const name of new Set([...Object.keys(previous), ...Object.keys(next)])) {
+    const [oldValue, newValue] = [previous[name], next[name]]
+    if (isSameValue(oldValue, newValue)) continue
+    if (newValue === undefined) cleared.push(name)
     else
       changed[name] =
-        typeof value === 'object' && value !== null && !Array.isArray(value)
-          ? filledIn(value as Values)
-          : value
+        typeof newValue === 'object' && newValue !== null && !Array.isArray(newValue)
+          ? dropEmptyValues(newValue as Values)
+          : newValue
   }
   return { changed, cleared }
 }
 
-function same(one: unknown, other: unknown): boolean {
+function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one ?? '') === JSON.stringify(other ?? '')
 }
 

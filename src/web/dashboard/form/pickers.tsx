@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Button, type ControlProps } from '../kit/index.ts'
 import { hrefTo } from '../route.ts'
-import { type Option, useOptions } from './references.ts'
+import { type ReferenceOption, useReferenceOptions } from './references.ts'
 
 /** Chooses one resource by its description; what is not in the list is typed. */
 export function Picker({
@@ -15,9 +15,9 @@ export function Picker({
   onValue: (value: string | undefined) => void
   control: ControlProps
 }) {
-  const { options, one, create } = useOptions(prefixes)
-  const [typed, setTyped] = useState(false)
-  if (typed)
+  const { options, one, create } = useReferenceOptions(prefixes)
+  const [typing, setTyping] = useState(false)
+  if (typing)
     return (
       <input
         {...control}
@@ -27,19 +27,19 @@ export function Picker({
         onChange={(event) => onValue(event.target.value || undefined)}
       />
     )
-  const known = value === undefined || options?.some(({ id }) => id === value)
+  const listed = value === undefined || options?.some(({ id }) => id === value)
   return (
     <>
       <select
         {...control}
         value={value ?? ''}
         onChange={(event) => {
-          if (event.target.value === 'other') setTyped(true)
+          if (event.target.value === 'other') setTyping(true)
           else onValue(event.target.value || undefined)
         }}
       >
         <option value="">{options === undefined ? 'Loading…' : control.required ? 'Choose…' : 'None'}</option>
-        {!known && <option value={value}>{value}</option>}
+        {!listed && <option value={value}>{value}</option>}
         {options?.map(({ id, label }) => (
           <option key={id} value={id}>
             {label}
@@ -47,12 +47,12 @@ export function Picker({
         ))}
         <option value="other">Another, by its id…</option>
       </select>
-      {options?.length === 0 && <NoneYet one={one} create={create} />}
+      {options?.length === 0 && <NoOptions one={one} create={create} />}
     </>
   )
 }
 
-function NoneYet({ one, create }: { one: string; create: string | undefined }) {
+function NoOptions({ one, create }: { one: string; create: string | undefined }) {
   return (
     <p className="field-hint">
       There is no {one} yet.{' '}
@@ -66,7 +66,7 @@ function NoneYet({ one, create }: { one: string; create: string | undefined }) {
 }
 
 /** Chooses several, in the order in which they were chosen. */
-export function ManyPicker({
+export function MultiPicker({
   prefixes,
   value,
   onValue,
@@ -77,10 +77,10 @@ export function ManyPicker({
   onValue: (value: string[]) => void
   control: ControlProps
 }) {
-  const { options, one, create } = useOptions(prefixes)
-  const left = options?.filter(({ id }) => !value.includes(id))
-  const without = (index: number) => value.filter((_, each) => each !== index)
-  const raise = (index: number) => [
+  const { options, one, create } = useReferenceOptions(prefixes)
+  const available = options?.filter(({ id }) => !value.includes(id))
+  const removeAt = (index: number) => value.filter((_, each) => each !== index)
+  const moveUp = (index: number) => [
     ...value.slice(0, index - 1),
     value[index]!,
     value[index - 1]!,
@@ -94,11 +94,11 @@ export function ManyPicker({
             <li key={id}>
               <span>{labelIn(options, id)}</span>
               {index > 0 && (
-                <Button kind="quiet" aria-label={`Move ${id} up`} onClick={() => onValue(raise(index))}>
+                <Button kind="quiet" aria-label={`Move ${id} up`} onClick={() => onValue(moveUp(index))}>
                   ↑
                 </Button>
               )}
-              <Button kind="quiet" aria-label={`Remove ${id}`} onClick={() => onValue(without(index))}>
+              <Button kind="quiet" aria-label={`Remove ${id}`} onClick={() => onValue(removeAt(index))}>
                 ✕
               </Button>
             </li>
@@ -113,18 +113,18 @@ export function ManyPicker({
         }}
       >
         <option value="">{options === undefined ? 'Loading…' : `Add ${one}…`}</option>
-        {left?.map(({ id, label }) => (
+        {available?.map(({ id, label }) => (
           <option key={id} value={id}>
             {label}
           </option>
         ))}
       </select>
-      {options?.length === 0 && <NoneYet one={one} create={create} />}
+      {options?.length === 0 && <NoOptions one={one} create={create} />}
     </>
   )
 }
 
-const labelIn = (options: readonly Option[] | undefined, id: string) =>
+const labelIn = (options: readonly ReferenceOption[] | undefined, id: string) =>
   options?.find((option) => option.id === id)?.label ?? id
 
 /** A weight for each of several resources. */
@@ -139,7 +139,7 @@ export function Weights({
   onValue: (value: Record<string, number>) => void
   control: ControlProps
 }) {
-  const { options, one, create } = useOptions(prefixes)
+  const { options, one, create } = useReferenceOptions(prefixes)
   const total = Object.values(value).reduce((sum, weight) => sum + weight, 0)
   return (
     <>
@@ -187,7 +187,7 @@ export function Weights({
             </option>
           ))}
       </select>
-      {options?.length === 0 && <NoneYet one={one} create={create} />}
+      {options?.length === 0 && <NoOptions one={one} create={create} />}
     </>
   )
 }

@@ -3,46 +3,60 @@ import { api } from '../api.ts'
 import { type Item, resourcePages } from '../resources.ts'
 
 /** Where the resources with an id prefix are listed, what one is called, and where it is made. */
-interface Listed {
+interface ReferenceSource {
   readonly path: string
   readonly key: string
-  readonly one: string
-  readonly create?: string
+  readonly singular: string
+  readonly createPath?: string
 }
 
 /** Those whose pages are made elsewhere. */
-const OTHERS: Readonly<Record<string, Listed>> = {
-  ec: { path: '/endpoint_configurations', key: 'endpoint_configurations', one: 'endpoint configuration' },
-  rd: { path: '/reserved_domains', key: 'reserved_domains', one: 'domain', create: '/domains/new' },
-  edghts: { path: '/edges/https', key: 'https_edges', one: 'edge', create: '/edges/new' },
-  edgtls: { path: '/edges/tls', key: 'tls_edges', one: 'edge', create: '/edges/new' },
-  edgtcp: { path: '/edges/tcp', key: 'tcp_edges', one: 'edge', create: '/edges/new' },
-  bkdhr: { path: '/backends/http_response', key: 'backends', one: 'backend', create: '/backends/new' },
-  bkdtg: { path: '/backends/tunnel_group', key: 'backends', one: 'backend', create: '/backends/new' },
-  bkdwd: { path: '/backends/weighted', key: 'backends', one: 'backend', create: '/backends/new' },
-  bkdfo: { path: '/backends/failover', key: 'backends', one: 'backend', create: '/backends/new' },
-  bkdsc: { path: '/backends/static', key: 'backends', one: 'backend', create: '/backends/new' },
+const OTHER_SOURCES: Readonly<Record<string, ReferenceSource>> = {
+  ec: {
+    path: '/endpoint_configurations',
+    key: 'endpoint_configurations',
+    singular: 'endpoint configuration',
+  },
+  rd: { path: '/reserved_domains', key: 'reserved_domains', singular: 'domain', createPath: '/domains/new' },
+  edghts: { path: '/edges/https', key: 'https_edges', singular: 'edge', createPath: '/edges/new' },
+  edgtls: { path: '/edges/tls', key: 'tls_edges', singular: 'edge', createPath: '/edges/new' },
+  edgtcp: { path: '/edges/tcp', key: 'tcp_edges', singular: 'edge', createPath: '/edges/new' },
+  bkdhr: {
+    path: '/backends/http_response',
+    key: 'backends',
+    singular: 'backend',
+    createPath: '/backends/new',
+  },
+  bkdtg: {
+    path: '/backends/tunnel_group',
+    key: 'backends',
+    singular: 'backend',
+    createPath: '/backends/new',
+  },
+  bkdwd: { path: '/backends/weighted', key: 'backends', singular: 'backend', createPath: '/backends/new' },
+  bkdfo: { path: '/backends/failover', key: 'backends', singular: 'backend', createPath: '/backends/new' },
+  bkdsc: { path: '/backends/static', key: 'backends', singular: 'backend', createPath: '/backends/new' },
 }
 
-function listedBy(prefix: string): Listed | undefined {
+function sourceOf(prefix: string): ReferenceSource | undefined {
   const pages = resourcePages.find((each) => each.prefix === prefix)
-  if (!pages) return OTHERS[prefix]
-  return { path: pages.path, key: pages.listKey, one: pages.one, create: `${pages.route}/new` }
+  if (!pages) return OTHER_SOURCES[prefix]
+  return { path: pages.path, key: pages.listKey, singular: pages.singular, createPath: `${pages.route}/new` }
 }
 
 // Whoever has more than this types the id; a longer list helps nobody to choose.
-const MOST = 500
+const MAX_OPTIONS = 500
 
 /** One resource that can be chosen. */
-export interface Option {
+export interface ReferenceOption {
   readonly id: string
   readonly name: string
   readonly label: string
 }
 
 /** The words by which people know a resource, or its id where there are none. */
-export function nameOf(item: Item): string {
-  const words = [
+export function displayName(item: Item): string {
+  const candidates = [
     'email',
     'name',
     'domain',
@@ -52,24 +66,24 @@ export function nameOf(item: Item): string {
     'hostport',
     'cidr',
   ].map((key) => item[key])
-  const said = words.find((word) => typeof word === 'string' && word !== '')
-  return typeof said === 'string' ? said : labelled(item.labels) || item.id
+  const name = candidates.find((word) => typeof word === 'string' && word !== '')
+  return typeof name === 'string' ? name : formatLabels(item.labels) || item.id
 }
 
-function labelled(labels: unknown): string {
+function formatLabels(labels: unknown): string {
   if (typeof labels !== 'object' || labels === null) return ''
   return Object.entries(labels)
     .map(([key, value]) => `${key}=${String(value)}`)
     .join(', ')
 }
 
-async function listAll({ path, key }: Listed): Promise<Option[]> {
-  const options: Option[] = []
+async function listAll({ path, key }: ReferenceSource): Promise<ReferenceOption[]> {
+  const options: ReferenceOption[] = []
   let next: string | null = `${path}?limit=100`
-  while (next !== null && options.length < MOST) {
+  while (next !== null && options.length < MAX_OPTIONS) {
     const page: Record<string, unknown> = await api.get<Record<string, unknown>>(next)
     for (const item of page[key] as Item[]) {
-      const name = nameOf(item)
+      const name = displayName(item)
       options.push({ id: item.id, name, label: name === item.id ? item.id : `${name} (${item.id})` })
     }
     next = nextPath(page.next_page_uri)
@@ -78,9 +92,9 @@ async function listAll({ path, key }: Listed): Promise<Option[]> {
 }
 
 /** The names of all resources with an id prefix, by id; of those that may not be read, none. */
-export async function namesBy(prefix: string): Promise<ReadonlyMap<string, string>> {
-  const listed = listedBy(prefix)
-  const options = listed ? await listAll(listed).catch(() => []) : []
+export async function namesByPrefix(prefix: string): Promise<ReadonlyMap<string, string>> {
+  const source = sourceOf(prefix)
+  const options = source ? await listAll(source).catch(() => []) : []
   return new Map(options.filter(({ id, name }) => name !== id).map(({ id, name }) => [id, name]))
 }
 
@@ -92,35 +106,35 @@ export function nextPath(uri: unknown): string | null {
 }
 
 /** What can be chosen where ids of these prefixes fit. Lists that may not be read are simply empty. */
-export function useOptions(prefixes: readonly string[]): {
-  options: readonly Option[] | undefined
+export function useReferenceOptions(prefixes: readonly string[]): {
+  options: readonly ReferenceOption[] | undefined
   one: string
   create: string | undefined
 } {
-  const wanted = prefixes.join(' ')
-  const [options, setOptions] = useState<readonly Option[]>()
+  const prefixKey = prefixes.join(' ')
+  const [options, setOptions] = useState<readonly ReferenceOption[]>()
   useEffect(() => {
-    let gone = false
-    const lists = wanted.split(' ').flatMap((prefix) => listedBy(prefix) ?? [])
+    let cancelled = false
+    const lists = prefixKey.split(' ').flatMap((prefix) => sourceOf(prefix) ?? [])
     const read = async () => {
       if (document.visibilityState === 'hidden') return
-      const found = await Promise.all(lists.map((listed) => listAll(listed).catch(() => [])))
-      if (!gone) setOptions(found.flat())
+      const results = await Promise.all(lists.map((source) => listAll(source).catch(() => [])))
+      if (!cancelled) setOptions(results.flat())
     }
     void read()
     // Whoever comes back from another tab may have made there what was missing.
     document.addEventListener('visibilitychange', read)
     return () => {
-      gone = true
+      cancelled = true
       document.removeEventListener('visibilitychange', read)
     }
-  }, [wanted])
-  const first = listedBy(prefixes[0]!)
-  return { options, one: first?.one ?? 'resource', create: first?.create }
+  }, [prefixKey])
+  const first = sourceOf(prefixes[0]!)
+  return { options, one: first?.singular ?? 'resource', create: first?.createPath }
 }
 
 /** The page of the dashboard that shows what an id names, if there is one. */
-export function pageOfId(id: string): string | undefined {
-  const create = listedBy(id.slice(0, id.indexOf('_')))?.create
-  return create && `${create.slice(0, -'/new'.length)}/${id}`
+export function pagePathOf(id: string): string | undefined {
+  const createPath = sourceOf(id.slice(0, id.indexOf('_')))?.createPath
+  return createPath && `${createPath.slice(0, -'/new'.length)}/${id}`
 }

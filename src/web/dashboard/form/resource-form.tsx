@@ -1,16 +1,16 @@
 import { type FormEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../api.ts'
+import { ApiError, api, errorMessage } from '../api.ts'
 import type { ApiCall } from '../equivalent.ts'
-import { Button, Equivalents, Failed, Loading, Notice } from '../kit/index.ts'
+import { Button, Equivalents, LoadError, Loading, Notice } from '../kit/index.ts'
 import { bodySchema, type OpenApi, type Schema, templateOf, useOpenApi } from '../openapi.ts'
 import { useSession } from '../session.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
 import { labelOf } from './labels.ts'
-import { belongsTo, changesOf, filledIn, shownName, type Values, valuesOf } from './model.ts'
+import { belongsTo, diffValues, dropEmptyValues, responseName, type Values, valuesOf } from './model.ts'
 import './form.css'
 
 /** Fields that few people fill in; they stand behind a line that opens them. */
-const MORE = ['metadata', 'owner_id', 'endpoint_configuration_id']
+const ADVANCED_FIELDS = ['metadata', 'owner_id', 'endpoint_configuration_id']
 
 export interface ResourceFormProps<T> {
   /** POST sends what was filled in, PATCH what was changed, PUT everything. */
@@ -20,11 +20,11 @@ export interface ResourceFormProps<T> {
   /** The thing as the API shows it, to start from. */
   readonly item?: Readonly<Record<string, unknown>> | undefined
   /** Sent along and not shown, such as the policy a rule belongs to. */
-  readonly given?: Values
+  readonly fixedValues?: Values
   /** The fields to show, in this order; all of them when left out. */
   readonly only?: readonly string[] | undefined
   /** Further fields that few people fill in. */
-  readonly later?: readonly string[] | undefined
+  readonly advanced?: readonly string[] | undefined
   /** What the button says. */
   readonly verb: string
   readonly onDone: (answer: T) => void
@@ -38,25 +38,25 @@ export interface ResourceFormProps<T> {
 /** A form made from the declaration of what an operation takes. */
 export function ResourceForm<T>(props: ResourceFormProps<T>) {
   const { document, error } = useOpenApi()
-  if (error) return <Failed error={error} />
+  if (error) return <LoadError error={error} />
   if (!document) return <Loading />
   const template = templateOf(document, props.path)
   const schema = template && bodySchema(document, props.method, template)
   if (!template || !schema)
     return <Notice kind="bad">The server has no operation {`${props.method} ${props.path}`}.</Notice>
-  return <Filled {...props} document={document} template={template} schema={schema} />
+  return <LoadedForm {...props} document={document} template={template} schema={schema} />
 }
 
 /** The field that an error stands beside. */
-const REFUSED = '[aria-invalid=true], .wrong input, .wrong select'
+const INVALID_CONTROL = '[aria-invalid=true], .wrong input, .wrong select'
 
-function Filled<T>({
+function LoadedForm<T>({
   method,
   path,
   item,
-  given = {},
+  fixedValues = {},
   only,
-  later = [],
+  advanced = [],
   verb,
   onDone,
   onCancel,
@@ -66,8 +66,8 @@ function Filled<T>({
   template,
   schema,
 }: ResourceFormProps<T> & { document: OpenApi; template: string; schema: Schema }) {
-  const before = useMemo(() => valuesOf(schema, item ?? {}, document), [schema, item, document])
-  const [values, setValues] = useState<Values>(before)
+  const initial = useMemo(() => valuesOf(schema, item ?? {}, document), [schema, item, document])
+  const [values, setValues] = useState<Values>(initial)
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
@@ -77,10 +77,10 @@ function Filled<T>({
   }, [focusFirst])
 
   useEffect(() => {
-    if (error) form.current?.querySelector<HTMLElement>(REFUSED)?.focus()
+    if (error) form.current?.querySelector<HTMLElement>(INVALID_CONTROL)?.focus()
   }, [error])
 
-  const detachPath = (name: string) => `${template}/${shownName(name)}`
+  const detachPath = (name: string) => `${template}/${responseName(name)}`
   const context: FormContext = {
     document,
     tag: template
@@ -95,12 +95,12 @@ function Filled<T>({
 
   /** The calls that bring about what the form shows. */
   function callsOf(): ApiCall[] {
-    if (method !== 'PATCH') return [{ method, path, body: { ...filledIn(values), ...given } }]
-    const { changed, cleared } = changesOf(before, values)
-    const gone = cleared
+    if (method !== 'PATCH') return [{ method, path, body: { ...dropEmptyValues(values), ...fixedValues } }]
+    const { changed, cleared } = diffValues(initial, values)
+    const deletions = cleared
       .filter((name) => document.paths[detachPath(name)]?.delete !== undefined)
-      .map((name) => ({ method: 'DELETE', path: `${path}/${shownName(name)}` }))
-    return [...gone, { method, path, body: { ...changed, ...given } }]
+      .map((name) => ({ method: 'DELETE', path: `${path}/${responseName(name)}` }))
+    return [...deletions, { method, path, body: { ...changed, ...fixedValues } }]
   }
 
   const send = async (event: FormEvent) => {
@@ -108,48 +108,52 @@ function Filled<T>({
     setBusy(true)
     setError(undefined)
     try {
-      let answer: unknown
+      let response: unknown
       for (const call of calls)
-        answer =
+        response =
           call.method === 'DELETE'
             ? await api.delete(call.path)
             : await api[call.method === 'POST' ? 'post' : call.method === 'PUT' ? 'put' : 'patch'](
                 call.path,
                 call.body,
               )
-      onDone(answer as T)
+      onDone(response as T)
     } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
       setBusy(false)
     }
   }
 
   const { user } = useSession().session
   // Only administrators may name an owner other than themselves.
-  const owns = user === null || user.role === 'admin'
-  const names = (only ?? inOrder(schema)).filter((name) => !(name in given) && (owns || name !== 'owner_id'))
-  const more = names.filter((name) => MORE.includes(name) || later.includes(name))
-  const shown = names.filter((name) => !more.includes(name))
+  const canSetOwner = user === null || user.role === 'admin'
+  const names = (only ?? fieldOrder(schema)).filter(
+    (name) => !(name in fixedValues) && (canSetOwner || name !== 'owner_id'),
+  )
+  const advancedNames = names.filter((name) => ADVANCED_FIELDS.includes(name) || advanced.includes(name))
+  const mainNames = names.filter((name) => !advancedNames.includes(name))
   const fields = { schema, path: '', values, onValues: setValues, context }
-  const misplaced = error && !names.some((name) => belongsTo(error.field, name))
-  const inMore = more.some(
-    (name) => belongsTo(error?.field, name) || (!later.includes(name) && (before[name] ?? '') !== ''),
+  const unplaced = error && !names.some((name) => belongsTo(error.field, name))
+  const advancedOpen = advancedNames.some(
+    (name) => belongsTo(error?.field, name) || (!advanced.includes(name) && (initial[name] ?? '') !== ''),
   )
   return (
     <form ref={form} className="form" noValidate onSubmit={(event) => void send(event)}>
-      <SchemaFields {...fields} names={shown} />
-      {more.length > 0 && (
-        <details className="more" open={inMore || undefined}>
+      <SchemaFields {...fields} names={mainNames} />
+      {advancedNames.length > 0 && (
+        <details className="more" open={advancedOpen || undefined}>
           <summary>
-            {more.length > 2 ? 'More settings' : more.map((name) => labelOf(name)).join(' and ')}
+            {advancedNames.length > 2
+              ? 'More settings'
+              : advancedNames.map((name) => labelOf(name)).join(' and ')}
           </summary>
-          <SchemaFields {...fields} names={more} />
+          <SchemaFields {...fields} names={advancedNames} />
         </details>
       )}
       {children}
       {error && (
         <Notice kind="bad">
-          {misplaced ? error.message : `Not saved. ${labelOf(error.field!.split(/[.[]/)[0]!)}: see above.`}
+          {unplaced ? error.message : `Not saved. ${labelOf(error.field!.split(/[.[]/)[0]!)}: see above.`}
         </Notice>
       )}
       <div className="form-actions">
@@ -168,7 +172,7 @@ function Filled<T>({
 }
 
 /** What has to be said first, then what people will know it by, then the rest. */
-function inOrder({ properties = {}, required = [] }: Schema): string[] {
+function fieldOrder({ properties = {}, required = [] }: Schema): string[] {
   const rank = (name: string) => (required.includes(name) ? 0 : name === 'description' ? 1 : 2)
   return Object.keys(properties).sort((one, other) => rank(one) - rank(other))
 }

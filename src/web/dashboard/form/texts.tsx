@@ -2,7 +2,7 @@ import { useId, useState } from 'react'
 import { Button, type ControlProps } from '../kit/index.ts'
 
 /** A list of texts, one a line. */
-export function Lines({
+export function LinesInput({
   value,
   onValue,
   control,
@@ -33,7 +33,7 @@ export function Lines({
 }
 
 /** Names and values, a row for each. */
-export function Pairs({
+export function PairsInput({
   label,
   value,
   numbers,
@@ -53,15 +53,15 @@ export function Pairs({
   )
   const change = (next: readonly (readonly [string, string])[]) => {
     setRows(next)
-    const named = next.filter(([key]) => key !== '')
+    const filled = next.filter(([key]) => key !== '')
     onValue(
-      named.length === 0
+      filled.length === 0
         ? undefined
-        : Object.fromEntries(named.map(([key, each]) => [key, numbers ? Number(each) : each])),
+        : Object.fromEntries(filled.map(([key, each]) => [key, numbers ? Number(each) : each])),
     )
   }
-  const put = (index: number, row: readonly [string, string]) =>
-    change(rows.map((each, at) => (at === index ? row : each)))
+  const setRow = (index: number, row: readonly [string, string]) =>
+    change(rows.map((each, position) => (position === index ? row : each)))
   return (
     <div className="pairs">
       {rows.map(([key, each], index) => (
@@ -72,19 +72,19 @@ export function Pairs({
             aria-label={`${label}: name ${index + 1}`}
             placeholder="name"
             value={key}
-            onChange={(event) => put(index, [event.target.value, each])}
+            onChange={(event) => setRow(index, [event.target.value, each])}
           />
           <input
             className="code"
             aria-label={`${label}: value ${index + 1}`}
             placeholder="value"
             value={each}
-            onChange={(event) => put(index, [key, event.target.value])}
+            onChange={(event) => setRow(index, [key, event.target.value])}
           />
           <Button
             kind="quiet"
             aria-label={`Remove ${key || `row ${index + 1}`}`}
-            onClick={() => change(rows.filter((_, at) => at !== index))}
+            onClick={() => change(rows.filter((_, position) => position !== index))}
           >
             ✕
           </Button>
@@ -103,7 +103,7 @@ export function Pairs({
 }
 
 /** One line of text that offers the words known to fit. */
-export function Suggested({
+export function SuggestInput({
   words,
   value,
   onValue,

@@ -9,10 +9,10 @@ const UNITS = [
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
 /** `3 hours ago`, `in 2 days`. */
-export function ago(at: string, now = Date.now()): string {
-  const seconds = (Date.parse(at) - now) / 1000
-  if (Number.isNaN(seconds)) return at
-  for (const [unit, length] of UNITS)
-    if (Math.abs(seconds) >= length) return relative.format(Math.trunc(seconds / length), unit)
+export function formatAgo(timestamp: string, now = Date.now()): string {
+  const seconds = (Date.parse(timestamp) - now) / 1000
+  if (Number.isNaN(seconds)) return timestamp
+  for (const [unit, unitSeconds] of UNITS)
+    if (Math.abs(seconds) >= unitSeconds) return relative.format(Math.trunc(seconds / unitSeconds), unit)
   return seconds > 0 ? 'in a moment' : 'just now'
 }

@@ -28,8 +28,8 @@ async function copyText(text: string): Promise<void> {
   const area = document.createElement('textarea')
   area.value = text
   // Inside an open dialog everything else is inert.
-  const place = document.querySelector('dialog[open]') ?? document.body
-  place.append(area)
+  const container = document.querySelector('dialog[open]') ?? document.body
+  container.append(area)
   area.select()
   const copied = document.execCommand('copy')
   area.remove()
@@ -37,7 +37,7 @@ async function copyText(text: string): Promise<void> {
 }
 
 /** A secret that is shown this one time. */
-export function ShownOnce({ label, value }: { label: string; value: string }) {
+export function OneTimeSecret({ label, value }: { label: string; value: string }) {
   return (
     <div className="shown-once">
       <p>

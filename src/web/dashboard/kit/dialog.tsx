@@ -1,5 +1,5 @@
 import { type ReactNode, useId, useLayoutEffect, useRef, useState } from 'react'
-import { sentenceOf } from '../api.ts'
+import { errorMessage } from '../api.ts'
 import { Button } from './button.tsx'
 import { Notice } from './notice.tsx'
 
@@ -19,9 +19,9 @@ export function Dialog({
   const id = useId()
   // Closed while it still stands in the page: only then does the browser give the focus back to where it was.
   useLayoutEffect(() => {
-    const shown = dialog.current!
-    if (!shown.open) shown.showModal()
-    return () => shown.close()
+    const element = dialog.current!
+    if (!element.open) element.showModal()
+    return () => element.close()
   }, [])
   return (
     <dialog
@@ -57,14 +57,14 @@ export function Confirm({
   children: ReactNode
 }) {
   const [busy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<string>()
+  const [errorText, setErrorText] = useState<string>()
   const confirm = async () => {
     setBusy(true)
-    setRefusal(undefined)
+    setErrorText(undefined)
     try {
       await onConfirm()
     } catch (error) {
-      setRefusal(sentenceOf(error))
+      setErrorText(errorMessage(error))
       setBusy(false)
     }
   }
@@ -82,7 +82,7 @@ export function Confirm({
       }
     >
       {children}
-      {refusal && <Notice kind="bad">{refusal}</Notice>}
+      {errorText && <Notice kind="bad">{errorText}</Notice>}
     </Dialog>
   )
 }

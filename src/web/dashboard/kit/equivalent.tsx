@@ -1,5 +1,5 @@
 import { ScrollRegion } from '../../shared/scroll-region.tsx'
-import { type ApiCall, asAdit, asCurl } from '../equivalent.ts'
+import { type ApiCall, formatAditCommand, formatCurl } from '../equivalent.ts'
 import { useOpenApi } from '../openapi.ts'
 import { CopyButton } from './copy-button.tsx'
 
@@ -12,12 +12,12 @@ export function Equivalent({ method, path, body }: ApiCall) {
 export function Equivalents({ calls }: { calls: readonly ApiCall[] }) {
   const { document } = useOpenApi()
   const origin = document?.servers[0]?.url ?? location.origin
-  const adit = document && calls.map((call) => asAdit(call, document))
+  const adit = document && calls.map((call) => formatAditCommand(call, document))
   return (
     <details className="equivalent">
       <summary>Do the same from a shell</summary>
       {adit?.every((line) => line !== undefined) && <Line name="adit api" text={adit.join('\n')} />}
-      <Line name="curl" text={calls.map((call) => asCurl(call, origin)).join('\n')} />
+      <Line name="curl" text={calls.map((call) => formatCurl(call, origin)).join('\n')} />
     </details>
   )
 }

@@ -1,13 +1,13 @@
 import type { ReactNode } from 'react'
-import { ago } from './ago.ts'
+import { formatAgo } from './ago.ts'
 
 /** Names and values of one thing; values that are missing are left out. */
 export function Facts({ entries }: { entries: readonly (readonly [name: string, value: ReactNode])[] }) {
-  const shown = entries.filter(([, value]) => value !== undefined && value !== null && value !== '')
-  if (shown.length === 0) return null
+  const present = entries.filter(([, value]) => value !== undefined && value !== null && value !== '')
+  if (present.length === 0) return null
   return (
     <dl className="facts">
-      {shown.map(([name, value]) => (
+      {present.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
           <dd>{value}</dd>
@@ -18,11 +18,11 @@ export function Facts({ entries }: { entries: readonly (readonly [name: string, 
 }
 
 /** A moment as people say it, with the exact one when pointed at. */
-export function Time({ at, exact = false }: { at: string; exact?: boolean }) {
-  const whole = at.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
+export function Time({ value, exact = false }: { value: string; exact?: boolean }) {
+  const absolute = value.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
   return (
-    <time dateTime={at} title={whole}>
-      {exact ? `${whole} (${ago(at)})` : ago(at)}
+    <time dateTime={value} title={absolute}>
+      {exact ? `${absolute} (${formatAgo(value)})` : formatAgo(value)}
     </time>
   )
 }

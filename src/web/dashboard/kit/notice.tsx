@@ -1,5 +1,5 @@
 import type { ReactNode } from 'react'
-import { type ApiError, sentenceOf } from '../api.ts'
+import { type ApiError, errorMessage } from '../api.ts'
 import { Button } from './button.tsx'
 
 /** A sentence that should not be overlooked. */
@@ -29,7 +29,7 @@ export function Badge({
 }
 
 /** What stands where there is nothing yet: why, and the next step. */
-export function Empty({
+export function EmptyState({
   title,
   action,
   children,
@@ -57,10 +57,10 @@ export function Loading({ label = 'Loading' }: { label?: string }) {
 }
 
 /** Why something could not be loaded, with a way to try again. */
-export function Failed({ error, retry }: { error: ApiError | Error; retry?: () => void }) {
+export function LoadError({ error, retry }: { error: ApiError | Error; retry?: () => void }) {
   return (
     <Notice kind="bad">
-      {sentenceOf(error)}
+      {errorMessage(error)}
       {retry && (
         <>
           {' '}

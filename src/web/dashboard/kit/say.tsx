@@ -1,31 +1,31 @@
 import { useSyncExternalStore } from 'react'
 
-const SHOWN_MS = 4000
+const TOAST_DURATION_MS = 4000
 
-let said = ''
+let message = ''
 let timer: ReturnType<typeof setTimeout> | undefined
 const listeners = new Set<() => void>()
 
-function set(text: string): void {
-  said = text
+function setMessage(text: string): void {
+  message = text
   for (const listener of listeners) listener()
 }
 
 /** Says in passing that something was done. */
-export function say(text: string): void {
+export function notify(text: string): void {
   clearTimeout(timer)
-  set(text)
-  timer = setTimeout(() => set(''), SHOWN_MS)
+  setMessage(text)
+  timer = setTimeout(() => setMessage(''), TOAST_DURATION_MS)
 }
 
-function follow(listener: () => void): () => void {
+function subscribe(listener: () => void): () => void {
   listeners.add(listener)
   return () => listeners.delete(listener)
 }
 
 /** Where it is said; the shell has one. */
-export function Said() {
-  const text = useSyncExternalStore(follow, () => said)
+export function Toast() {
+  const text = useSyncExternalStore(subscribe, () => message)
   return (
     <div className="said" role="status">
       {text && <p>{text}</p>}

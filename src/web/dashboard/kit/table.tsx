@@ -3,7 +3,7 @@ import type { ReactNode } from 'react'
 /** One column of a table. */
 export interface Column<T> {
   readonly title: string
-  readonly of: (row: T) => ReactNode
+  readonly render: (row: T) => ReactNode
   /** Numbers stand at the right, `mono` is for ids and addresses, `fit` takes no more room than it needs. */
   readonly kind?: 'text' | 'mono' | 'number' | 'fit'
 }
@@ -34,14 +34,14 @@ export function Table<T>({
       <tbody>
         {rows.map((row) => (
           <tr key={keyOf(row)}>
-            {columns.map(({ title, of, kind = 'text' }, index) =>
+            {columns.map(({ title, render, kind = 'text' }, index) =>
               index === 0 ? (
                 <th key={title} scope="row" className={kind}>
-                  {of(row)}
+                  {render(row)}
                 </th>
               ) : (
                 <td key={title} className={kind} data-label={title}>
-                  <div>{of(row)}</div>
+                  <div>{render(row)}</div>
                 </td>
               ),
             )}

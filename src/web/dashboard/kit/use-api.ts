@@ -1,8 +1,8 @@
 import { useCallback, useEffect, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../api.ts'
+import { ApiError, api, errorMessage } from '../api.ts'
 
 /** What a path answered, and how to ask again. The former value stays while it is read again. */
-export interface Loaded<T> {
+export interface LoadState<T> {
   readonly value: T | undefined
   readonly error: ApiError | undefined
   readonly loading: boolean
@@ -10,27 +10,27 @@ export interface Loaded<T> {
 }
 
 /** Reads a path of the API; `undefined` reads nothing yet. `everyMs` reads it again and again while it is in view. */
-export function useApi<T>(path: string | undefined, options: { everyMs?: number } = {}): Loaded<T> {
+export function useApi<T>(path: string | undefined, options: { everyMs?: number } = {}): LoadState<T> {
   const { everyMs } = options
   const [state, setState] = useState<{ path: string | undefined; value?: T; error?: ApiError }>({ path })
-  const [turn, setTurn] = useState(0)
-  const reload = useCallback(() => setTurn((turn) => turn + 1), [])
+  const [reloadCount, setReloadCount] = useState(0)
+  const reload = useCallback(() => setReloadCount((reloadCount) => reloadCount + 1), [])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: another turn reads the same path again.
   useEffect(() => {
     if (path === undefined) return
-    const stop = new AbortController()
-    api.get<T>(path, stop.signal).then(
+    const abort = new AbortController()
+    api.get<T>(path, abort.signal).then(
       (value) => setState({ path, value }),
       (error: unknown) => {
-        if (stop.signal.aborted) return
-        const refusal = error instanceof ApiError ? error : new ApiError(0, '', sentenceOf(error))
+        if (abort.signal.aborted) return
+        const apiError = error instanceof ApiError ? error : new ApiError(0, '', errorMessage(error))
         // What is known stays in view: a server that is away for a moment should not empty the page.
-        setState((former) => ({ ...(former.path === path ? former : { path }), error: refusal }))
+        setState((previous) => ({ ...(previous.path === path ? previous : { path }), error: apiError }))
       },
     )
-    return () => stop.abort()
-  }, [path, turn])
+    return () => abort.abort()
+  }, [path, reloadCount])
 
   useEffect(() => {
     if (everyMs === undefined) return

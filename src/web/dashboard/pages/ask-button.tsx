@@ -4,7 +4,7 @@ import type { ApiCall } from '../equivalent.ts'
 import { Button, Confirm, Equivalent } from '../kit/index.ts'
 
 /** Makes a call that changes something. */
-export function send({ method, path, body }: ApiCall): Promise<unknown> {
+export function sendCall({ method, path, body }: ApiCall): Promise<unknown> {
   switch (method) {
     case 'POST':
       return api.post(path, body)
@@ -18,7 +18,7 @@ export function send({ method, path, body }: ApiCall): Promise<unknown> {
 }
 
 /** A button for one call that asks first, shows the call as lines for a shell, and stays with the reason when refused. */
-export function AskButton({
+export function ConfirmButton({
   label,
   kind = 'plain',
   title,
@@ -37,20 +37,20 @@ export function AskButton({
   /** What will happen. */
   children: ReactNode
 }) {
-  const [asking, setAsking] = useState(false)
+  const [confirming, setConfirming] = useState(false)
   return (
     <>
-      <Button kind={kind} disabled={disabled} onClick={() => setAsking(true)}>
+      <Button kind={kind} disabled={disabled} onClick={() => setConfirming(true)}>
         {label}
       </Button>
-      {asking && (
+      {confirming && (
         <Confirm
           title={title}
           verb={label}
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
           onConfirm={async () => {
-            await send(call)
-            setAsking(false)
+            await sendCall(call)
+            setConfirming(false)
             onDone()
           }}
         >

@@ -1,15 +1,15 @@
 /** Puts the data of server-sent events together from pieces of text. */
-export class EventLines {
+export class EventStreamParser {
   readonly #onData: (data: string) => void
-  #rest = ''
+  #buffer = ''
 
   constructor(onData: (data: string) => void) {
     this.#onData = onData
   }
 
   push(text: string): void {
-    const events = (this.#rest + text).split('\n\n')
-    this.#rest = events.pop()!
+    const events = (this.#buffer + text).split('\n\n')
+    this.#buffer = events.pop()!
     for (const event of events) {
       const data = event
         .split('\n')

@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../api.ts'
-import type { Loaded } from '../kit/index.ts'
+import { ApiError, api, errorMessage } from '../api.ts'
+import type { LoadState } from '../kit/index.ts'
 
 interface ListPage {
   readonly next_page_uri: string | null
@@ -8,15 +8,15 @@ interface ListPage {
 }
 
 /** Far more than a page can show; whoever has more needs the API. */
-const MOST = 5000
+const MAX_ITEMS = 5000
 /** How many times as long as a reading takes it is left alone afterwards. */
-const REST = 4
+const IDLE_FACTOR = 4
 
 /** Everything in a list of the API, newest first, page after page. */
 export async function listAll<T>(path: string, key: string, signal?: AbortSignal): Promise<T[]> {
   const items: T[] = []
   let next: string | null = path
-  while (next !== null && items.length < MOST) {
+  while (next !== null && items.length < MAX_ITEMS) {
     const page: ListPage = await api.get(next, signal)
     items.push(...(page[key] as T[]))
     // The address the server knows itself by may not be the one this page was opened at.
@@ -30,49 +30,52 @@ export async function listAll<T>(path: string, key: string, signal?: AbortSignal
  * What several calls brought together, and how to make them again: with `reload`, and whenever `key` changes. The former
  * value stays meanwhile. Nothing is read while `skip` holds.
  */
-export function useLoaded<T>(
+export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
   options: { everyMs?: number; key?: string; skip?: boolean } = {},
-): Loaded<T> {
+): LoadState<T> {
   const { everyMs, key = '', skip = false } = options
   const latest = useRef(load)
   useEffect(() => {
     latest.current = load
   })
   const [state, setState] = useState<{ value?: T; error?: ApiError }>({})
-  const [turn, setTurn] = useState(0)
-  const reload = useCallback(() => setTurn((turn) => turn + 1), [])
+  const [reloadCount, setReloadCount] = useState(0)
+  const reload = useCallback(() => setReloadCount((reloadCount) => reloadCount + 1), [])
 
-  const last = useRef({ turn: -1, began: 0, ended: 0 })
+  const lastRun = useRef({ reloadCount: -1, began: 0, ended: 0 })
   // biome-ignore lint/correctness/useExhaustiveDependencies: another turn or key loads again.
   useEffect(() => {
     if (skip) return
-    const stop = new AbortController()
+    const abort = new AbortController()
     const run = () => {
       const began = performance.now()
-      last.current = { ...last.current, turn }
-      const done = () => {
-        if (!stop.signal.aborted) last.current = { turn, began, ended: performance.now() }
-        return !stop.signal.aborted
+      lastRun.current = { ...lastRun.current, reloadCount }
+      const finish = () => {
+        if (!abort.signal.aborted) lastRun.current = { reloadCount, began, ended: performance.now() }
+        return !abort.signal.aborted
       }
-      latest.current(stop.signal).then(
-        (value) => done() && setState({ value }),
+      latest.current(abort.signal).then(
+        (value) => finish() && setState({ value }),
         (error: unknown) => {
-          if (!done()) return
-          const refusal = error instanceof ApiError ? error : new ApiError(0, '', sentenceOf(error))
-          setState((former) => ({ ...former, error: refusal }))
+          if (!finish()) return
+          const apiError = error instanceof ApiError ? error : new ApiError(0, '', errorMessage(error))
+          setState((previous) => ({ ...previous, error: apiError }))
         },
       )
     }
     // What changes all the time is read less often the longer it takes; what somebody asks for is read at once.
-    const { began, ended } = last.current
-    const rest = turn === last.current.turn ? (ended - began) * REST - (performance.now() - ended) : 0
-    const timer = setTimeout(run, Math.max(0, rest))
+    const { began, ended } = lastRun.current
+    const delayMs =
+      reloadCount === lastRun.current.reloadCount
+        ? (ended - began) * IDLE_FACTOR - (performance.now() - ended)
+        : 0
+    const timer = setTimeout(run, Math.max(0, delayMs))
     return () => {
       clearTimeout(timer)
-      stop.abort()
+      abort.abort()
     }
-  }, [turn, key, skip])
+  }, [reloadCount, key, skip])
 
   useEffect(() => {
     if (everyMs === undefined) return

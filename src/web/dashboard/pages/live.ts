@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { openStream } from '../api.ts'
-import { EventLines } from './event-lines.ts'
+import { EventStreamParser } from './event-lines.ts'
 
 /** What the server tells each second: totals since its start, and what is open now. */
 export interface LiveTotals {
@@ -26,14 +26,14 @@ export interface LiveTotals {
 
 /** The same with when it came, in milliseconds of this page. */
 export interface Sample extends LiveTotals {
-  readonly at: number
+  readonly receivedAt: number
 }
 
 /** How long a plot reaches back, in samples of a second. */
-export const KEPT = 120
-const AGAIN_MS = 2000
+export const MAX_SAMPLES = 120
+const RETRY_DELAY_MS = 2000
 // One is due each second.
-const SILENT_MS = 6000
+const SILENCE_TIMEOUT_MS = 6000
 
 /** What is known of the last two minutes; samples come once a second while the page is in view. */
 export interface Live {
@@ -42,66 +42,69 @@ export interface Live {
 }
 
 // The overview goes on where it was left when somebody comes back to it.
-let remembered: readonly Sample[] = []
+let cachedSamples: readonly Sample[] = []
 
 /** Follows the traffic of the account; with an edge, that of its places as well. */
 export function useLive(edgeId?: string): Live {
   const [live, setLive] = useState<Live>(() => ({
-    samples: edgeId === undefined ? fresh(remembered) : [],
+    samples: edgeId === undefined ? dropStale(cachedSamples) : [],
     state: 'connecting',
   }))
   useEffect(() => {
-    const stop = new AbortController()
+    const abort = new AbortController()
     const path = `/dashboard/api/live${edgeId === undefined ? '' : `?edge=${encodeURIComponent(edgeId)}`}`
-    const keep = (totals: LiveTotals) =>
+    const append = (totals: LiveTotals) =>
       setLive(({ samples }) => {
-        const kept = [...fresh(samples), { ...totals, at: performance.now() }].slice(-KEPT)
-        if (edgeId === undefined) remembered = kept
-        return { samples: kept, state: 'live' }
+        const next = [...dropStale(samples), { ...totals, receivedAt: performance.now() }].slice(-MAX_SAMPLES)
+        if (edgeId === undefined) cachedSamples = next
+        return { samples: next, state: 'live' }
       })
-    void follow(path, stop.signal, keep, () => setLive(({ samples }) => ({ samples, state: 'lost' })))
-    return () => stop.abort()
+    void followStream(path, abort.signal, append, () =>
+      setLive(({ samples }) => ({ samples, state: 'lost' })),
+    )
+    return () => abort.abort()
   }, [edgeId])
   return live
 }
 
 /** Totals are of no use across a restart of the server or a long gap. */
-function fresh(samples: readonly Sample[]): readonly Sample[] {
+function dropStale(samples: readonly Sample[]): readonly Sample[] {
   const last = samples.at(-1)
-  return last && performance.now() - last.at < 10_000 ? samples : []
+  return last && performance.now() - last.receivedAt < 10_000 ? samples : []
 }
 
-async function follow(
+async function followStream(
   path: string,
   signal: AbortSignal,
   onTotals: (totals: LiveTotals) => void,
   onLost: () => void,
 ): Promise<void> {
   while (!signal.aborted) {
-    let [told, silent] = [false, false]
-    const end = new AbortController()
-    const giveUp = () => {
-      silent = true
-      end.abort()
+    let [received, timedOut] = [false, false]
+    const streamAbort = new AbortController()
+    const onSilence = () => {
+      timedOut = true
+      streamAbort.abort()
     }
-    let timer = setTimeout(giveUp, SILENT_MS)
+    let timer = setTimeout(onSilence, SILENCE_TIMEOUT_MS)
     try {
-      const lines = new EventLines((data) => {
-        told = true
+      const parser = new EventStreamParser((data) => {
+        received = true
         clearTimeout(timer)
-        timer = setTimeout(giveUp, SILENT_MS)
+        timer = setTimeout(onSilence, SILENCE_TIMEOUT_MS)
         onTotals(JSON.parse(data) as LiveTotals)
       })
-      for await (const text of openStream(path, AbortSignal.any([signal, end.signal]))) lines.push(text)
+      for await (const text of openStream(path, AbortSignal.any([signal, streamAbort.signal])))
+        parser.push(text)
     } catch {
       if (signal.aborted) return
     } finally {
       clearTimeout(timer)
     }
     // The server ends each stream after a while; one that has told something is simply opened again.
-    if (told && !silent) continue
+    if (received && !timedOut) continue
     onLost()
-    await new Promise((resolve) => setTimeout(resolve, AGAIN_MS))
+    await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
   }
 }
 
@@ -113,12 +116,12 @@ export function versionOf(sample: Sample | undefined): string {
 }
 
 /** What was added from each sample to the next, per second. */
-export function ratesOf(samples: readonly Sample[], of: (totals: Sample) => number): number[] {
+export function ratesOf(samples: readonly Sample[], totalOf: (totals: Sample) => number): number[] {
   return samples.slice(1).map((sample, index) => {
-    const former = samples[index]!
-    const seconds = Math.max(0.2, (sample.at - former.at) / 1000)
+    const previous = samples[index]!
+    const seconds = Math.max(0.2, (sample.receivedAt - previous.receivedAt) / 1000)
     // The server began anew: what it has counted since is all there is.
-    const added = of(sample) - of(former)
-    return (added < 0 ? of(sample) : added) / seconds
+    const delta = totalOf(sample) - totalOf(previous)
+    return (delta < 0 ? totalOf(sample) : delta) / seconds
   })
 }

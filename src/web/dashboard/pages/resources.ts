@@ -5,7 +5,7 @@ export interface Ref {
   readonly uri: string
 }
 
-interface Common {
+interface RecordFields {
   readonly id: string
   readonly description: string
   readonly metadata: string
@@ -18,7 +18,7 @@ export interface ModuleSettings {
   readonly [name: string]: unknown
 }
 
-export interface Route extends Common {
+export interface PageRoute extends RecordFields {
   readonly edge_id: string
   readonly match_type: 'exact_path' | 'path_prefix'
   readonly match: string
@@ -33,16 +33,16 @@ export interface BackendModule {
 
 export type EdgeKind = 'https' | 'tls' | 'tcp'
 
-export interface Edge extends Common {
+export interface Edge extends RecordFields {
   readonly hostports: readonly string[] | null
   readonly backend?: BackendModule | null
-  readonly routes?: readonly Route[]
+  readonly routes?: readonly PageRoute[]
   readonly [module: string]: unknown
 }
 
 export type BackendKind = 'http_response' | 'tunnel_group' | 'weighted' | 'failover' | 'static'
 
-export interface Backend extends Common {
+export interface Backend extends RecordFields {
   readonly body?: string
   readonly status_code?: number
   readonly labels?: Readonly<Record<string, string>>
@@ -104,7 +104,7 @@ export interface CertificateStatus {
   } | null
 }
 
-export interface Domain extends Common {
+export interface Domain extends RecordFields {
   readonly domain: string
   readonly region: string | null
   readonly cname_target: string | null
@@ -119,12 +119,12 @@ export interface Domain extends Common {
   readonly acme_challenge_cname_target: string | null
 }
 
-export interface Address extends Common {
+export interface Address extends RecordFields {
   readonly addr: string
   readonly region: string | null
 }
 
-const KINDS: Readonly<Record<string, BackendKind>> = {
+const KIND_BY_PREFIX: Readonly<Record<string, BackendKind>> = {
   bkdhr: 'http_response',
   bkdtg: 'tunnel_group',
   bkdwd: 'weighted',
@@ -132,9 +132,9 @@ const KINDS: Readonly<Record<string, BackendKind>> = {
   bkdsc: 'static',
 }
 
-export const BACKEND_KINDS = Object.values(KINDS)
+export const BACKEND_KINDS = Object.values(KIND_BY_PREFIX)
 
 /** The kind of backend an id belongs to. */
 export function backendKindOf(id: string): BackendKind | undefined {
-  return KINDS[id.slice(0, id.indexOf('_'))]
+  return KIND_BY_PREFIX[id.slice(0, id.indexOf('_'))]
 }

@@ -1,37 +1,37 @@
 import { useState } from 'react'
 import { ResourceForm } from '../form/resource-form.tsx'
-import { ButtonLink, Card, Page, ShownOnce, say } from '../kit/index.ts'
+import { ButtonLink, Card, notify, OneTimeSecret, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../resources.ts'
 import { go } from '../route.ts'
 
 /** Makes a new one; a secret of it is shown here and nowhere else. */
 export function CreatePage({ resource }: { resource: ResourcePages }) {
-  const { title, one, route, path, shownOnce } = resource
-  const [made, setMade] = useState<Item>()
+  const { title, singular, route, path, shownOnce } = resource
+  const [created, setCreated] = useState<Item>()
   const back = { path: route, title }
-  if (made && shownOnce)
+  if (created && shownOnce)
     return (
-      <Page title={`New ${one}`} back={back}>
-        <ShownOnce label={shownOnce.label} value={String(made[shownOnce.field])} />
+      <Page title={`New ${singular}`} back={back}>
+        <OneTimeSecret label={shownOnce.label} value={String(created[shownOnce.field])} />
         <div className="form-actions">
-          <ButtonLink to={`${route}/${made.id}`} kind="main">
+          <ButtonLink to={`${route}/${created.id}`} kind="main">
             Done
           </ButtonLink>
         </div>
       </Page>
     )
   return (
-    <Page title={`New ${one}`} back={back}>
+    <Page title={`New ${singular}`} back={back}>
       <Card>
         <ResourceForm<Item>
           method="POST"
           path={path}
           focusFirst
-          verb={`Create ${one}`}
+          verb={`Create ${singular}`}
           onCancel={() => go(route)}
           onDone={(item) => {
-            if (shownOnce && typeof item[shownOnce.field] === 'string') return setMade(item)
-            say('Created.')
+            if (shownOnce && typeof item[shownOnce.field] === 'string') return setCreated(item)
+            notify('Created.')
             go(`${route}/${item.id}`, { replace: true })
           }}
         />

@@ -1,6 +1,6 @@
 import { type ComponentType, lazy, Suspense, useState } from 'react'
 import { api } from '../api.ts'
-import { nameOf } from '../form/references.ts'
+import { displayName } from '../form/references.ts'
 import {
   Button,
   ButtonLink,
@@ -8,41 +8,41 @@ import {
   Confirm,
   CopyButton,
   Equivalent,
-  Failed,
+  LoadError,
   Loading,
+  notify,
   Page,
-  say,
   Time,
   useApi,
 } from '../kit/index.ts'
 import type { ExtraProps, Item, ResourcePages } from '../resources.ts'
 import { go } from '../route.ts'
-import { useMayChangeAt } from '../session.ts'
+import { useCanChangeAt } from '../session.ts'
 import { ItemFacts } from './value-view.tsx'
 
-const extras = new Map<ResourcePages, readonly ComponentType<ExtraProps>[]>()
+const extraComponents = new Map<ResourcePages, readonly ComponentType<ExtraProps>[]>()
 
 function extrasOf(resource: ResourcePages): readonly ComponentType<ExtraProps>[] {
-  const known = extras.get(resource) ?? (resource.extras ?? []).map((load) => lazy(load))
-  extras.set(resource, known)
-  return known
+  const components = extraComponents.get(resource) ?? (resource.extras ?? []).map((load) => lazy(load))
+  extraComponents.set(resource, components)
+  return components
 }
 
 /** Everything about one, and what can be done with it. */
 export function DetailPage({ resource, id }: { resource: ResourcePages; id: string }) {
-  const { one, route, title, deleting } = resource
+  const { singular, route, title, deleteWarning } = resource
   const path = `${resource.path}/${encodeURIComponent(id)}`
   const { value: item, error, reload } = useApi<Item>(path)
-  const [asking, setAsking] = useState(false)
-  const mayChange = useMayChangeAt(resource.path, item)
-  const name = item ? nameOf(item) : one
-  const described =
+  const [confirming, setConfirming] = useState(false)
+  const mayChange = useCanChangeAt(resource.path, item)
+  const name = item ? displayName(item) : singular
+  const description =
     item && typeof item.description === 'string' && item.description !== name && item.description
   return (
     <Page
       title={name}
       back={{ path: route, title }}
-      lead={described || undefined}
+      lead={description || undefined}
       actions={
         item &&
         mayChange && (
@@ -50,14 +50,14 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
             <ButtonLink to={`${route}/${id}/edit`} shortcut="e">
               Edit
             </ButtonLink>
-            <Button kind="danger" onClick={() => setAsking(true)}>
+            <Button kind="danger" onClick={() => setConfirming(true)}>
               Delete
             </Button>
           </>
         )
       }
     >
-      {error && <Failed error={error} retry={reload} />}
+      {error && <LoadError error={error} retry={reload} />}
       {!item && !error && <Loading />}
       {item && (
         <>
@@ -67,11 +67,11 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
               <CopyButton text={item.id} label="Copy id" />
               {typeof item.created_at === 'string' && (
                 <span>
-                  created <Time at={item.created_at} />
+                  created <Time value={item.created_at} />
                 </span>
               )}
             </p>
-            <ItemFacts item={item} without={resource.inExtras} />
+            <ItemFacts item={item} without={resource.extraFields} />
           </Card>
           <Suspense fallback={<Loading />}>
             {extrasOf(resource).map((Extra, index) => (
@@ -81,19 +81,19 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
           </Suspense>
         </>
       )}
-      {asking && (
+      {confirming && (
         <Confirm
-          title={`Delete ${one}?`}
+          title={`Delete ${singular}?`}
           verb="Delete"
-          onClose={() => setAsking(false)}
+          onClose={() => setConfirming(false)}
           onConfirm={async () => {
             await api.delete(path)
-            say('Deleted.')
+            notify('Deleted.')
             go(route, { replace: true })
           }}
         >
           <p>
-            <strong>{name}</strong> will be gone for good. {deleting}
+            <strong>{name}</strong> will be gone for good. {deleteWarning}
           </p>
           <Equivalent method="DELETE" path={path} />
         </Confirm>

@@ -8,16 +8,16 @@ import {
   type Column,
   Confirm,
   Dialog,
-  Empty,
+  EmptyState,
   Equivalent,
-  Failed,
+  LoadError,
   Loading,
-  say,
+  notify,
   Table,
   Time,
 } from '../kit/index.ts'
 import type { ExtraProps, Item } from '../resources.ts'
-import { useMayChange } from '../session.ts'
+import { useCanChange } from '../session.ts'
 import { useList } from './use-list.ts'
 
 type Rule = Item & {
@@ -33,28 +33,28 @@ export default function IpRules({ item }: ExtraProps) {
   // The API lists the rules of all policies together, so all of them are read, as for a search.
   const list = useList<Rule>('/ip_policy_rules', 'ip_policy_rules', true)
   const [form, setForm] = useState<Rule | 'new'>()
-  const [deleting, setDeleting] = useState<Rule>()
-  const mayChange = useMayChange()
+  const [ruleToDelete, setRuleToDelete] = useState<Rule>()
+  const mayChange = useCanChange()
   const rules = list.items.filter(({ ip_policy }) => ip_policy.id === item.id)
   const columns: Column<Rule>[] = [
-    { title: 'Range', of: ({ cidr }) => <code>{cidr}</code> },
+    { title: 'Range', render: ({ cidr }) => <code>{cidr}</code> },
     {
       title: 'Action',
-      of: ({ action }) => <Badge tone={action === 'allow' ? 'good' : 'bad'}>{action}</Badge>,
+      render: ({ action }) => <Badge tone={action === 'allow' ? 'good' : 'bad'}>{action}</Badge>,
     },
-    { title: 'Description', of: ({ description }) => description },
-    { title: 'Created', of: ({ created_at }) => <Time at={created_at} />, kind: 'fit' },
+    { title: 'Description', render: ({ description }) => description },
+    { title: 'Created', render: ({ created_at }) => <Time value={created_at} />, kind: 'fit' },
   ]
   if (mayChange)
     columns.push({
       title: 'Change',
       kind: 'fit',
-      of: (rule) => (
+      render: (rule) => (
         <span className="row-actions">
           <Button kind="quiet" aria-label={`Edit ${rule.cidr}`} onClick={() => setForm(rule)}>
             Edit
           </Button>
-          <Button kind="quiet" aria-label={`Delete ${rule.cidr}`} onClick={() => setDeleting(rule)}>
+          <Button kind="quiet" aria-label={`Delete ${rule.cidr}`} onClick={() => setRuleToDelete(rule)}>
             Delete
           </Button>
         </span>
@@ -63,19 +63,19 @@ export default function IpRules({ item }: ExtraProps) {
   const add = mayChange && <Button onClick={() => setForm('new')}>Add a rule</Button>
   const done = (text: string) => {
     setForm(undefined)
-    setDeleting(undefined)
-    say(text)
+    setRuleToDelete(undefined)
+    notify(text)
     list.reload()
   }
   return (
     <Card title="Rules" actions={rules.length > 0 && add}>
-      {list.error && <Failed error={list.error} retry={list.reload} />}
+      {list.error && <LoadError error={list.error} retry={list.reload} />}
       {list.loading && <Loading />}
       {rules.length > 0 && <Table label="Rules" columns={columns} rows={rules} keyOf={({ id }) => id} />}
       {rules.length === 0 && !list.loading && !list.error && (
-        <Empty title="No rules yet" action={add}>
+        <EmptyState title="No rules yet" action={add}>
           A policy without rules lets nobody in. Deny rules win over allow rules.
-        </Empty>
+        </EmptyState>
       )}
       {form !== undefined && (
         <Dialog title={form === 'new' ? 'New rule' : 'Edit rule'} onClose={() => setForm(undefined)}>
@@ -83,7 +83,7 @@ export default function IpRules({ item }: ExtraProps) {
             <ResourceForm
               method="POST"
               path="/ip_policy_rules"
-              given={{ ip_policy_id: item.id }}
+              fixedValues={{ ip_policy_id: item.id }}
               verb="Add rule"
               onCancel={() => setForm(undefined)}
               onDone={() => done('Rule added.')}
@@ -100,20 +100,20 @@ export default function IpRules({ item }: ExtraProps) {
           )}
         </Dialog>
       )}
-      {deleting && (
+      {ruleToDelete && (
         <Confirm
           title="Delete rule?"
           verb="Delete"
-          onClose={() => setDeleting(undefined)}
+          onClose={() => setRuleToDelete(undefined)}
           onConfirm={async () => {
-            await api.delete(`/ip_policy_rules/${deleting.id}`)
+            await api.delete(`/ip_policy_rules/${ruleToDelete.id}`)
             done('Rule deleted.')
           }}
         >
           <p>
-            The rule for <code>{deleting.cidr}</code> will be gone for good.
+            The rule for <code>{ruleToDelete.cidr}</code> will be gone for good.
           </p>
-          <Equivalent method="DELETE" path={`/ip_policy_rules/${deleting.id}`} />
+          <Equivalent method="DELETE" path={`/ip_policy_rules/${ruleToDelete.id}`} />
         </Confirm>
       )}
     </Card>

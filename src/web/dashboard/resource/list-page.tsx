@@ -1,34 +1,36 @@
-import { ButtonLink, type Column, Empty, Page } from '../kit/index.ts'
+import { ButtonLink, type Column, EmptyState, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../resources.ts'
-import { useMayChangeAt } from '../session.ts'
+import { useCanChangeAt } from '../session.ts'
 import { ListBody, useSearchedList } from './searched-list.tsx'
 import { Cell } from './value-view.tsx'
 
 /** All resources of a kind, newest first. */
 export function ListPage({ resource }: { resource: ResourcePages }) {
-  const { title, one, route, lead, why, columns } = resource
+  const { title, singular, route, lead, emptyText, columns } = resource
   const list = useSearchedList<Item>(resource.path, resource.listKey)
-  const mayChange = useMayChangeAt(resource.path)
+  const mayChange = useCanChangeAt(resource.path)
   const create = mayChange && (
     <ButtonLink to={`${route}/new`} kind="main" shortcut="n">
-      New {one}
+      New {singular}
     </ButtonLink>
   )
   const cells: Column<Item>[] = columns.map((column, index) => ({
     title: column.title,
-    kind: column.as === 'time' ? 'fit' : column.as === 'count' ? 'number' : 'text',
-    of: (item) => <Cell item={item} column={column} {...(index === 0 && { href: `${route}/${item.id}` })} />,
+    kind: column.format === 'time' ? 'fit' : column.format === 'count' ? 'number' : 'text',
+    render: (item) => (
+      <Cell item={item} column={column} {...(index === 0 && { href: `${route}/${item.id}` })} />
+    ),
   }))
   return (
-    <Page title={title} lead={lead} actions={!list.none && create}>
+    <Page title={title} lead={lead} actions={!list.empty && create}>
       <ListBody
         list={list}
         title={title}
         columns={cells}
         empty={
-          <Empty title={`No ${one} yet`} action={create}>
-            {why}
-          </Empty>
+          <EmptyState title={`No ${singular} yet`} action={create}>
+            {emptyText}
+          </EmptyState>
         }
       />
     </Page>

@@ -1,10 +1,10 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../api.ts'
+import { ApiError, api, errorMessage } from '../api.ts'
 import { nextPath } from '../form/references.ts'
 
-const PAGE = 50
+const PAGE_SIZE = 50
 // A search looks through this many; more would keep the browser and the server busy for too long.
-const SEARCHED = 5000
+const MAX_SEARCHED_ITEMS = 5000
 
 /** A list that grows page by page. */
 export interface PagedList<T> {
@@ -22,48 +22,48 @@ export interface PagedList<T> {
 /** Reads a list newest first; while something is searched for, all of it. */
 export function useList<T>(path: string, key: string, searching: boolean): PagedList<T> {
   const [items, setItems] = useState<readonly T[]>([])
-  const [next, setNext] = useState<string | null>(`${path}?limit=${PAGE}`)
+  const [next, setNext] = useState<string | null>(`${path}?limit=${PAGE_SIZE}`)
   const [error, setError] = useState<ApiError>()
-  const [asked, setAsked] = useState(1)
-  const [turn, setTurn] = useState(0)
-  const read = useRef(0)
+  const [requestedPages, setRequestedPages] = useState(1)
+  const [reloadCount, setReloadCount] = useState(0)
+  const pagesRead = useRef(0)
 
-  const wanted = searching ? Math.ceil(SEARCHED / PAGE) : asked
+  const targetPages = searching ? Math.ceil(MAX_SEARCHED_ITEMS / PAGE_SIZE) : requestedPages
   // biome-ignore lint/correctness/useExhaustiveDependencies: another turn reads the same page again after an error.
   useEffect(() => {
-    if (next === null || read.current >= wanted) return
-    const stop = new AbortController()
-    api.get<Record<string, unknown>>(next, stop.signal).then(
+    if (next === null || pagesRead.current >= targetPages) return
+    const abort = new AbortController()
+    api.get<Record<string, unknown>>(next, abort.signal).then(
       (page) => {
-        if (stop.signal.aborted) return
-        read.current++
-        setItems((former) => [...former, ...(page[key] as T[])])
+        if (abort.signal.aborted) return
+        pagesRead.current++
+        setItems((previous) => [...previous, ...(page[key] as T[])])
         setNext(nextPath(page.next_page_uri))
         setError(undefined)
       },
       (caught: unknown) => {
-        if (!stop.signal.aborted)
-          setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+        if (!abort.signal.aborted)
+          setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
       },
     )
-    return () => stop.abort()
-  }, [next, wanted, key, turn])
+    return () => abort.abort()
+  }, [next, targetPages, key, reloadCount])
 
   const reload = useCallback(() => {
-    read.current = 0
+    pagesRead.current = 0
     setItems([])
     setError(undefined)
-    setNext(`${path}?limit=${PAGE}`)
-    setTurn((turn) => turn + 1)
+    setNext(`${path}?limit=${PAGE_SIZE}`)
+    setReloadCount((reloadCount) => reloadCount + 1)
   }, [path])
 
   return {
     items,
-    loading: next !== null && read.current < wanted && error === undefined,
+    loading: next !== null && pagesRead.current < targetPages && error === undefined,
     error,
     more: next !== null && !searching,
-    incomplete: next !== null && searching && read.current >= wanted,
-    loadMore: () => setAsked(read.current + 1),
+    incomplete: next !== null && searching && pagesRead.current >= targetPages,
+    loadMore: () => setRequestedPages(pagesRead.current + 1),
     reload,
   }
 }

@@ -1,18 +1,18 @@
 import type { ReactNode } from 'react'
 import { choiceLabel, labelOf } from '../form/labels.ts'
-import { nameOf, pageOfId } from '../form/references.ts'
+import { displayName, pagePathOf } from '../form/references.ts'
 import { Badge, CopyButton, Facts, Time } from '../kit/index.ts'
 import type { FieldColumn, Item } from '../resources.ts'
 import { hrefTo } from '../route.ts'
 import { useName } from './use-name.ts'
 
 const ID = /^[a-z]{2,8}_[0-9A-Za-z]{10,}$/
-const MOMENT = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
-const LONG = 200
+const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
+const MAX_INLINE_LENGTH = 200
 /** What is taken elsewhere: into files, and into settings of other programs. */
-const COPIED = /_pem$|^public_key$|^certificate$/
+const COPYABLE_FIELD = /_pem$|^public_key$|^certificate$/
 /** Of every resource, and shown elsewhere on its page. */
-const SHOWN_ELSEWHERE = new Set(['id', 'uri', 'description', 'created_at'])
+const HEADING_FIELDS = new Set(['id', 'uri', 'description', 'created_at'])
 
 /** Any value of a resource, as people would write it; nothing for what is not set. */
 export function ValueView({ value, name = '' }: { value: unknown; name?: string }): ReactNode {
@@ -22,16 +22,16 @@ export function ValueView({ value, name = '' }: { value: unknown; name?: string 
   if (Array.isArray(value)) return <Items values={value} />
   if (typeof value === 'object') return <ObjectView value={value as Record<string, unknown>} />
   const text = String(value)
-  if (MOMENT.test(text)) return <Time at={text} exact />
+  if (TIMESTAMP.test(text)) return <Time value={text} exact />
   if (ID.test(text)) return <NamedLink id={text} />
-  if (COPIED.test(name))
+  if (COPYABLE_FIELD.test(name))
     return (
       <div className="long-value">
         <pre>{text}</pre>
         <CopyButton text={text} />
       </div>
     )
-  if (text.includes('\n') || text.length > LONG) return <pre>{text}</pre>
+  if (text.includes('\n') || text.length > MAX_INLINE_LENGTH) return <pre>{text}</pre>
   if (/key|token|addr|cidr|hash|serial/.test(name)) return <code>{text}</code>
   return text
 }
@@ -65,15 +65,15 @@ function ObjectView({ value }: { value: Record<string, unknown> }) {
 }
 
 /** `usr_3M89…koVy`: enough to tell ids apart, and no longer than a word. */
-function short(id: string): string {
-  const at = id.indexOf('_') + 1
-  return id.length - at > 12 ? `${id.slice(0, at + 4)}…${id.slice(-4)}` : id
+function shortenId(id: string): string {
+  const start = id.indexOf('_') + 1
+  return id.length - start > 12 ? `${id.slice(0, start + 4)}…${id.slice(-4)}` : id
 }
 
 /** An id that leads to the page of what it names. */
 export function IdLink({ id, name }: { id: string; name?: string | undefined }) {
-  const page = pageOfId(id)
-  const text = name ?? <code>{short(id)}</code>
+  const page = pagePathOf(id)
+  const text = name ?? <code>{shortenId(id)}</code>
   return page === undefined ? (
     <span title={id}>{text}</span>
   ) : (
@@ -89,14 +89,14 @@ export function NamedLink({ id }: { id: string }) {
   return readable ? (
     <IdLink id={id} name={name} />
   ) : (
-    <span title={id}>{name ?? <code>{short(id)}</code>}</span>
+    <span title={id}>{name ?? <code>{shortenId(id)}</code>}</span>
   )
 }
 
 /** Everything of a resource that has a value and is not in the heading. */
 export function ItemFacts({ item, without = [] }: { item: Item; without?: readonly string[] | undefined }) {
   const entries = Object.entries(item).filter(
-    ([name, value]) => !SHOWN_ELSEWHERE.has(name) && !without.includes(name) && !isUnset(value),
+    ([name, value]) => !HEADING_FIELDS.has(name) && !without.includes(name) && !isUnset(value),
   )
   return (
     <Facts
@@ -118,12 +118,12 @@ function isUnset(value: unknown): boolean {
 export function Cell({ item, column, href }: { item: Item; column: FieldColumn; href?: string }): ReactNode {
   const value = item[column.field]
   if (href !== undefined) {
-    const name = typeof value === 'string' && value !== '' ? value : nameOf(item)
-    return <a href={hrefTo(href)}>{column.as === 'code' ? <code>{name}</code> : name}</a>
+    const name = typeof value === 'string' && value !== '' ? value : displayName(item)
+    return <a href={hrefTo(href)}>{column.format === 'code' ? <code>{name}</code> : name}</a>
   }
-  switch (column.as) {
+  switch (column.format) {
     case 'time':
-      return typeof value === 'string' && value !== '' ? <Time at={value} /> : null
+      return typeof value === 'string' && value !== '' ? <Time value={value} /> : null
     case 'code':
       return <code>{String(value ?? '')}</code>
     case 'link':
@@ -135,14 +135,14 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
     case 'count':
       return Array.isArray(value) ? value.length || '–' : '–'
     case 'kind':
-      return kindIn(value)
+      return kindLabelOf(value)
     default:
       return String(value ?? '')
   }
 }
 
 /** Which of several ways is set. */
-function kindIn(value: unknown): string {
-  const set = Object.entries((value ?? {}) as object).find(([, each]) => each !== null)
-  return set ? labelOf(set[0]) : ''
+function kindLabelOf(value: unknown): string {
+  const entry = Object.entries((value ?? {}) as object).find(([, each]) => each !== null)
+  return entry ? labelOf(entry[0]) : ''
 }

@@ -4,9 +4,9 @@ import {
   Badge,
   ButtonLink,
   Card,
-  Empty,
+  EmptyState,
   Facts,
-  Failed,
+  LoadError,
   Loading,
   Notice,
   Page,
@@ -16,10 +16,10 @@ import {
 } from '../../kit/index.ts'
 import type { PageProps } from '../../pages.ts'
 import { hrefTo } from '../../route.ts'
-import { listAll, useLoaded } from '../list-all.ts'
+import { listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
-import { agentName, Commands, takesCommands } from './commands.tsx'
+import { acceptsCommands, agentName, Commands } from './commands.tsx'
 import './agents.css'
 import '../pages.css'
 
@@ -27,33 +27,33 @@ const BACK = { path: '/agents', title: 'Agents' }
 
 /** One session: where it is, what it carries, and what it can be told. */
 export default function AgentPage({ params: { id = '' } }: PageProps) {
-  const now = useLive().samples.at(-1)
-  const [done, setDone] = useState<string>()
+  const latest = useLive().samples.at(-1)
+  const [notice, setNotice] = useState<string>()
   const session = useApi<TunnelSession>(`/tunnel_sessions/${encodeURIComponent(id)}`, { everyMs: 4000 })
-  const tunnels = useLoaded<Tunnel[]>((signal) => listAll('/tunnels', 'tunnels', signal), {
-    key: versionOf(now),
+  const tunnels = useLoad<Tunnel[]>((signal) => listAll('/tunnels', 'tunnels', signal), {
+    key: versionOf(latest),
   })
-  const gone = session.error instanceof ApiError && session.error.status === 404
-  if (gone)
+  const ended = session.error instanceof ApiError && session.error.status === 404
+  if (ended)
     return (
       <Page title="Agent" back={BACK}>
-        {done && <Notice kind="good">{done}</Notice>}
-        <Empty
+        {notice && <Notice kind="good">{notice}</Notice>}
+        <EmptyState
           title="This session has ended"
           action={<ButtonLink to="/agents">Who is online now</ButtonLink>}
         >
           An agent that connects again has a new session with a new id.
-        </Empty>
+        </EmptyState>
       </Page>
     )
   if (session.value === undefined)
     return (
       <Page title="Agent" back={BACK}>
-        {session.error ? <Failed error={session.error} retry={session.reload} /> : <Loading />}
+        {session.error ? <LoadError error={session.error} retry={session.reload} /> : <Loading />}
       </Page>
     )
   const { value } = session
-  const own = tunnels.value?.filter(({ tunnel_session }) => tunnel_session.id === id)
+  const sessionTunnels = tunnels.value?.filter(({ tunnel_session }) => tunnel_session.id === id)
   return (
     <Page
       title={agentName(value)}
@@ -61,15 +61,15 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
       actions={
         <Commands
           session={value}
-          onDone={(said) => {
-            setDone(said)
+          onDone={(message) => {
+            setNotice(message)
             session.reload()
           }}
         />
       }
     >
-      {done && <Notice kind="good">{done}</Notice>}
-      {!takesCommands(value) && (
+      {notice && <Notice kind="good">{notice}</Notice>}
+      {!acceptsCommands(value) && (
         <Notice>
           This is an SSH client. It has no agent that could be told anything; it ends when its user ends it.
         </Notice>
@@ -83,7 +83,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
                 online
               </Badge>,
             ],
-            ['Connected', <Time key="at" at={value.started_at} exact />],
+            ['Connected', <Time key="at" value={value.started_at} exact />],
             ['Address', <code key="ip">{value.ip}</code>],
             ['System', value.os],
             ['Version', value.agent_version],
@@ -96,17 +96,17 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
         />
       </Card>
       <Card title="Tunnels">
-        {own?.length === 0 && <p className="quiet">It has no tunnel now.</p>}
-        {own && own.length > 0 && (
+        {sessionTunnels?.length === 0 && <p className="quiet">It has no tunnel now.</p>}
+        {sessionTunnels && sessionTunnels.length > 0 && (
           <Table
             label="Tunnels of this agent"
-            rows={own}
+            rows={sessionTunnels}
             keyOf={(tunnel) => tunnel.id}
             columns={[
-              { title: 'Serves', of: (tunnel) => <Served tunnel={tunnel} /> },
-              { title: 'Forwards to', kind: 'mono', of: ({ forwards_to }) => forwards_to },
-              { title: 'Protocol', of: ({ proto }) => proto ?? 'by labels' },
-              { title: 'Since', kind: 'fit', of: ({ started_at }) => <Time at={started_at} /> },
+              { title: 'Serves', render: (tunnel) => <TunnelAddress tunnel={tunnel} /> },
+              { title: 'Forwards to', kind: 'mono', render: ({ forwards_to }) => forwards_to },
+              { title: 'Protocol', render: ({ proto }) => proto ?? 'by labels' },
+              { title: 'Since', kind: 'fit', render: ({ started_at }) => <Time value={started_at} /> },
             ]}
           />
         )}
@@ -115,7 +115,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
   )
 }
 
-function Served({ tunnel: { public_url, labels } }: { tunnel: Tunnel }) {
+function TunnelAddress({ tunnel: { public_url, labels } }: { tunnel: Tunnel }) {
   if (public_url === null)
     return Object.entries(labels ?? {}).map(([key, value]) => (
       <Badge key={key} tone="info">

@@ -1,86 +1,86 @@
 import { useState } from 'react'
 import { api } from '../../api.ts'
-import { Button, Confirm, Equivalent, say } from '../../kit/index.ts'
-import { useMayChange } from '../../session.ts'
+import { Button, Confirm, Equivalent, notify } from '../../kit/index.ts'
+import { useCanChange } from '../../session.ts'
 import type { TunnelSession } from '../resources.ts'
 
 type Command = 'restart' | 'stop' | 'update'
 
-interface CommandWords {
+interface CommandText {
   readonly verb: string
-  readonly title: (who: string) => string
+  readonly question: (who: string) => string
   readonly warning: string
   readonly done: (who: string) => string
 }
 
-const COMMANDS: Readonly<Record<Command, CommandWords>> = {
+const COMMAND_TEXTS: Readonly<Record<Command, CommandText>> = {
   restart: {
     verb: 'Restart',
-    title: (who) => `Restart the agent ${who}?`,
+    question: (name) => `Restart the agent ${name}?`,
     warning:
       'The agent ends its connection and starts again with the same configuration. Its endpoints are away for a moment, and it comes back as a new session.',
-    done: (who) => `The agent ${who} restarts. It comes back as a new session.`,
+    done: (name) => `The agent ${name} restarts. It comes back as a new session.`,
   },
   stop: {
     verb: 'Stop',
-    title: (who) => `Stop the agent ${who}?`,
+    question: (name) => `Stop the agent ${name}?`,
     warning:
       'The agent ends, with all its tunnels. It has to be started again on its own machine: nobody can do that from here.',
-    done: (who) => `The agent ${who} has stopped.`,
+    done: (name) => `The agent ${name} has stopped.`,
   },
   update: {
     verb: 'Update',
-    title: (who) => `Update the agent ${who}?`,
+    question: (name) => `Update the agent ${name}?`,
     warning:
       'The agent installs the newest version of its update channel, never a new major version, and starts again. Its endpoints are away for a moment.',
-    done: (who) => `The agent ${who} has been told to update and accepted.`,
+    done: (name) => `The agent ${name} has been told to update and accepted.`,
   },
 }
 
 /** An agent as people know it: what it says of itself, or where it is. */
 export function agentName({ ip, metadata, os }: TunnelSession): string {
-  const said = metadata !== '' && metadata.length <= 40 && !/[{[]/.test(metadata) ? metadata : ''
-  return said || [ip, os].filter(Boolean).join(' · ')
+  const label = metadata !== '' && metadata.length <= 40 && !/[{[]/.test(metadata) ? metadata : ''
+  return label || [ip, os].filter(Boolean).join(' · ')
 }
 
 /** SSH clients have nobody who would carry out commands. */
-export function takesCommands({ transport }: TunnelSession): boolean {
+export function acceptsCommands({ transport }: TunnelSession): boolean {
   return transport !== 'ssh'
 }
 
 /** Buttons for what an agent can be told, each with a question first. */
-export function Commands({ session, onDone }: { session: TunnelSession; onDone: (said: string) => void }) {
-  const [asked, setAsked] = useState<Command>()
-  const mayChange = useMayChange()
-  if (!mayChange || !takesCommands(session)) return null
-  const who = agentName(session)
-  const words = asked && COMMANDS[asked]
+export function Commands({ session, onDone }: { session: TunnelSession; onDone: (message: string) => void }) {
+  const [pending, setPending] = useState<Command>()
+  const mayChange = useCanChange()
+  if (!mayChange || !acceptsCommands(session)) return null
+  const name = agentName(session)
+  const text = pending && COMMAND_TEXTS[pending]
   return (
     <>
-      {(Object.keys(COMMANDS) as Command[]).map((command) => (
+      {(Object.keys(COMMAND_TEXTS) as Command[]).map((command) => (
         <Button
           key={command}
           kind={command === 'stop' ? 'danger' : 'plain'}
-          aria-label={`${COMMANDS[command].verb} ${who}`}
-          onClick={() => setAsked(command)}
+          aria-label={`${COMMAND_TEXTS[command].verb} ${name}`}
+          onClick={() => setPending(command)}
         >
-          {COMMANDS[command].verb}
+          {COMMAND_TEXTS[command].verb}
         </Button>
       ))}
-      {asked && words && (
+      {pending && text && (
         <Confirm
-          title={words.title(who)}
-          verb={words.verb}
-          onClose={() => setAsked(undefined)}
+          title={text.question(name)}
+          verb={text.verb}
+          onClose={() => setPending(undefined)}
           onConfirm={async () => {
-            await api.post(`/tunnel_sessions/${session.id}/${asked}`, {})
-            setAsked(undefined)
-            say(words.done(who))
-            onDone(words.done(who))
+            await api.post(`/tunnel_sessions/${session.id}/${pending}`, {})
+            setPending(undefined)
+            notify(text.done(name))
+            onDone(text.done(name))
           }}
         >
-          <p>{words.warning}</p>
-          <Equivalent method="POST" path={`/tunnel_sessions/${session.id}/${asked}`} body={{}} />
+          <p>{text.warning}</p>
+          <Equivalent method="POST" path={`/tunnel_sessions/${session.id}/${pending}`} body={{}} />
         </Confirm>
       )}
     </>

@@ -1,12 +1,12 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../../api.ts'
+import { ApiError, api, errorMessage } from '../../api.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
 import { Button, Equivalent, Field, Loading, Notice, TextField } from '../../kit/index.ts'
 import { Icon } from '../edges/icons.tsx'
-import { answererOf, type Surroundings } from '../edges/request-flow.ts'
+import { type FlowContext, resolveBackend } from '../edges/request-flow.ts'
 import { type Backend, type BackendKind, backendKindOf } from '../resources.ts'
-import { useSurroundings } from './flow-context.ts'
-import { KIND_ORDER, KINDS } from './kinds.ts'
+import { useFlowContext } from './flow-context.ts'
+import { BACKEND_KIND_TEXTS, KIND_ORDER } from './kinds.ts'
 import './backends.css'
 
 interface FormProps {
@@ -28,8 +28,8 @@ export function NewBackend({
           <button type="button" key={each} className="kind" onClick={() => setKind(each)}>
             <Icon name={each} />
             <span>
-              <b>{KINDS[each].title}</b>
-              <small>{KINDS[each].does}</small>
+              <b>{BACKEND_KIND_TEXTS[each].title}</b>
+              <small>{BACKEND_KIND_TEXTS[each].summary}</small>
             </span>
           </button>
         ))}
@@ -47,7 +47,7 @@ export function NewBackend({
     <ResourceForm<Backend>
       method="POST"
       path={`/backends/${kind}`}
-      verb={`Create ${KINDS[kind].title.toLowerCase()}`}
+      verb={`Create ${BACKEND_KIND_TEXTS[kind].title.toLowerCase()}`}
       onDone={onDone}
       onCancel={back}
     />
@@ -90,11 +90,11 @@ function GroupForm({
   onDone,
   onCancel,
 }: FormProps & { kind: 'weighted' | 'failover'; backend?: Backend }) {
-  const loaded = useSurroundings('')
-  const [made, setMade] = useState<readonly Backend[]>([])
+  const loaded = useFlowContext('')
+  const [created, setCreated] = useState<readonly Backend[]>([])
   const [description, setDescription] = useState(backend?.description ?? '')
   const [children, setChildren] = useState(() => childrenOf(backend))
-  const [making, setMaking] = useState(false)
+  const [creating, setCreating] = useState(false)
   const [error, setError] = useState<ApiError>()
   const [busy, setBusy] = useState(false)
   const backends =
@@ -114,35 +114,36 @@ function GroupForm({
     try {
       onDone(backend ? await api.patch<Backend>(path, body) : await api.post<Backend>(path, body))
     } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
       setBusy(false)
     }
   }
 
   if (loaded.value === undefined) return <Loading />
   // What was made in this form is known at once; what was read is newer where it has the same.
-  const around: Surroundings = {
+  const context: FlowContext = {
     ...loaded.value,
-    backends: new Map([...made.map((one) => [one.id, one] as const), ...loaded.value.backends]),
+    backends: new Map([...created.map((child) => [child.id, child] as const), ...loaded.value.backends]),
   }
-  if (making)
+  if (creating)
     return (
       <section className="inner-form" aria-label="New backend inside">
         <h3>
-          New backend for the {KINDS[kind].title.toLowerCase()} {description && `“${description}”`}
+          New backend for the {BACKEND_KIND_TEXTS[kind].title.toLowerCase()}{' '}
+          {description && `“${description}”`}
         </h3>
         <NewBackend
-          onCancel={() => setMaking(false)}
-          onDone={(one) => {
-            add(one.id)
-            setMade([...made, one])
-            setMaking(false)
+          onCancel={() => setCreating(false)}
+          onDone={(child) => {
+            add(child.id)
+            setCreated([...created, child])
+            setCreating(false)
             loaded.reload()
           }}
         />
       </section>
     )
-  const wrong = error?.field?.startsWith('backends') ? error.message : undefined
+  const backendsError = error?.field?.startsWith('backends') ? error.message : undefined
   return (
     <form className="form" noValidate onSubmit={(event) => void send(event)}>
       <TextField
@@ -155,7 +156,7 @@ function GroupForm({
       <Field
         label={kind === 'weighted' ? 'Backends and their weights' : 'Backends in their order'}
         required
-        error={wrong}
+        error={backendsError}
         hint={
           kind === 'weighted'
             ? 'Each gets its weight divided by the sum of all; 0 gets nothing.'
@@ -164,23 +165,23 @@ function GroupForm({
       >
         {(control) => (
           <>
-            <Children kind={kind} value={children} onValue={setChildren} around={around} />
+            <Children kind={kind} value={children} onValue={setChildren} context={context} />
             <div className="child-add">
               <select
                 {...control}
                 value=""
                 onChange={(event) => {
-                  if (event.target.value === 'new') setMaking(true)
+                  if (event.target.value === 'new') setCreating(true)
                   else if (event.target.value !== '') add(event.target.value)
                 }}
               >
                 <option value="">Add a backend…</option>
                 <option value="new">Create a new one</option>
-                {[...around.backends.values()]
+                {[...context.backends.values()]
                   .filter(({ id }) => id !== backend?.id && !children.some((child) => child.id === id))
                   .map(({ id }) => (
                     <option key={id} value={id}>
-                      {nameOf(id, around)}
+                      {nameOf(id, context)}
                     </option>
                   ))}
               </select>
@@ -188,12 +189,12 @@ function GroupForm({
           </>
         )}
       </Field>
-      {error && wrong === undefined && error.field !== 'description' && (
+      {error && backendsError === undefined && error.field !== 'description' && (
         <Notice kind="bad">{error.message}</Notice>
       )}
       <div className="form-actions">
         <Button kind="main" type="submit" busy={busy}>
-          {backend ? 'Save' : `Create ${KINDS[kind].title.toLowerCase()}`}
+          {backend ? 'Save' : `Create ${BACKEND_KIND_TEXTS[kind].title.toLowerCase()}`}
         </Button>
         <Button kind="quiet" onClick={onCancel}>
           Cancel
@@ -205,25 +206,25 @@ function GroupForm({
 }
 
 /** A backend as it is named among others. */
-export function nameOf(id: string, around: Surroundings): string {
-  const { title, brief, kind } = answererOf(id, around, 0)
+export function nameOf(id: string, context: FlowContext): string {
+  const { title, summary, kind } = resolveBackend(id, context, 0)
   const group = kind === 'weighted' || kind === 'failover'
-  return group || brief === '' ? title : `${title} (${brief})`
+  return group || summary === '' ? title : `${title} (${summary})`
 }
 
 function Children({
   kind,
   value,
   onValue,
-  around,
+  context,
 }: {
   kind: 'weighted' | 'failover'
   value: readonly Child[]
   onValue: (value: Child[]) => void
-  around: Surroundings
+  context: FlowContext
 }) {
   const total = value.reduce((sum, { weight }) => sum + weight, 0)
-  const raise = (index: number) => {
+  const moveUp = (index: number) => {
     const next = [...value]
     next.splice(index - 1, 2, value[index]!, value[index - 1]!)
     onValue(next)
@@ -232,7 +233,7 @@ function Children({
   return (
     <ol className="children">
       {value.map(({ id, weight }, index) => {
-        const name = nameOf(id, around)
+        const name = nameOf(id, context)
         return (
           <li key={id}>
             <Icon name={backendKindOf(id) ?? 'static'} />
@@ -261,7 +262,7 @@ function Children({
                 kind="quiet"
                 aria-label={`Ask ${name} earlier`}
                 disabled={index === 0}
-                onClick={() => raise(index)}
+                onClick={() => moveUp(index)}
               >
                 ↑
               </Button>

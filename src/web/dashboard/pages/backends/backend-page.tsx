@@ -6,56 +6,56 @@ import {
   Card,
   Confirm,
   Dialog,
-  Empty,
+  EmptyState,
   Equivalent,
-  Failed,
+  LoadError,
   Loading,
+  notify,
   Page,
-  say,
   Table,
   Time,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../pages.ts'
 import { ItemFacts } from '../../resource/value-view.tsx'
 import { go, hrefTo } from '../../route.ts'
-import { useMayChange } from '../../session.ts'
+import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { listEdges } from '../edges/edges.ts'
-import { AnswererTree } from '../edges/flow-diagram.tsx'
-import { type Answerer, answererOf, type Surroundings } from '../edges/request-flow.ts'
-import { useLoaded } from '../list-all.ts'
+import { BackendTree } from '../edges/flow-diagram.tsx'
+import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
+import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import { type Backend, backendKindOf } from '../resources.ts'
 import { EditBackend } from './backend-form.tsx'
-import { useSurroundings } from './flow-context.ts'
-import { KINDS } from './kinds.ts'
+import { useFlowContext } from './flow-context.ts'
+import { BACKEND_KIND_TEXTS } from './kinds.ts'
 import '../pages.css'
 
 const BACK = { path: '/backends', title: 'Backends' }
 
 /** One backend with all it passes requests on to, who uses it, and its tunnels as they come and go. */
 export default function BackendPage({ params: { id = '' } }: PageProps) {
-  const now = useLive().samples.at(-1)
-  const around = useSurroundings(versionOf(now))
+  const latest = useLive().samples.at(-1)
+  const loaded = useFlowContext(versionOf(latest))
   const [open, setOpen] = useState<'edit' | 'delete'>()
-  const mayChange = useMayChange()
-  const backend = around.value?.backends.get(id)
+  const mayChange = useCanChange()
+  const backend = loaded.value?.backends.get(id)
   const kind = backendKindOf(id)
-  if (around.value === undefined || backend === undefined || kind === undefined)
+  if (loaded.value === undefined || backend === undefined || kind === undefined)
     return (
       <Page title="Backend" back={BACK}>
-        {around.error && <Failed error={around.error} retry={around.reload} />}
-        {around.loading && <Loading />}
-        {around.value && <Empty title="There is no such backend">It may have been deleted.</Empty>}
+        {loaded.error && <LoadError error={loaded.error} retry={loaded.reload} />}
+        {loaded.loading && <Loading />}
+        {loaded.value && <EmptyState title="There is no such backend">It may have been deleted.</EmptyState>}
       </Page>
     )
-  const answerer = answererOf(id, around.value, 0)
+  const node = resolveBackend(id, loaded.value, 0)
   const path = `/backends/${kind}/${id}`
   const close = () => setOpen(undefined)
   return (
     <Page
-      title={answerer.title}
-      lead={KINDS[kind].does}
+      title={node.title}
+      lead={BACKEND_KIND_TEXTS[kind].summary}
       back={BACK}
       actions={
         mayChange && (
@@ -71,24 +71,24 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
       }
     >
       {kind === 'tunnel_group' ? (
-        <TunnelList answerer={answerer} />
+        <TunnelList node={node} />
       ) : (
         (kind === 'weighted' || kind === 'failover') && (
           <Card title="Where requests go">
-            <div className="way">
-              <AnswererTree
-                answerer={answerer}
-                onOpen={(opening) => {
-                  if (opening.what !== 'backend') return
-                  if (opening.backendId === id) setOpen('edit')
-                  else go(`/backends/${opening.backendId}`)
+            <div className="flow">
+              <BackendTree
+                node={node}
+                onOpen={(target) => {
+                  if (target.kind !== 'backend') return
+                  if (target.backendId === id) setOpen('edit')
+                  else go(`/backends/${target.backendId}`)
                 }}
               />
             </div>
           </Card>
         )
       )}
-      <UsedBy id={id} around={around.value} />
+      <UsedBy id={id} context={loaded.value} />
       <Card title="Details">
         {backend.labels && (
           <p>
@@ -101,30 +101,30 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
         )}
         <ItemFacts item={{ ...backend }} without={['tunnels', 'labels']} />
         <p className="quiet">
-          <code>{id}</code>, created <Time at={backend.created_at} />
+          <code>{id}</code>, created <Time value={backend.created_at} />
         </p>
       </Card>
       {open === 'edit' && (
-        <Dialog title={`Edit ${answerer.title}`} onClose={close}>
+        <Dialog title={`Edit ${node.title}`} onClose={close}>
           <EditBackend
             backend={backend}
             onCancel={close}
             onDone={() => {
               close()
-              say('Saved.')
-              around.reload()
+              notify('Saved.')
+              loaded.reload()
             }}
           />
         </Dialog>
       )}
       {open === 'delete' && (
         <Confirm
-          title={`Delete ${answerer.title}?`}
+          title={`Delete ${node.title}?`}
           verb="Delete"
           onClose={close}
           onConfirm={async () => {
             await api.delete(path)
-            say('Deleted.')
+            notify('Deleted.')
             go('/backends', { replace: true })
           }}
         >
@@ -136,7 +136,7 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
   )
 }
 
-function TunnelList({ answerer: { tunnels, joinWith } }: { answerer: Answerer }) {
+function TunnelList({ node: { tunnels, joinCommand } }: { node: BackendNode }) {
   return (
     <Card
       title="Tunnels online"
@@ -151,67 +151,67 @@ function TunnelList({ answerer: { tunnels, joinWith } }: { answerer: Answerer })
             {
               title: 'Forwards to',
               kind: 'mono',
-              of: ({ forwards_to, tunnel_session }) => (
+              render: ({ forwards_to, tunnel_session }) => (
                 <a href={hrefTo(`/agents/${tunnel_session.id}`)}>{forwards_to}</a>
               ),
             },
             {
               title: 'Labels',
-              of: ({ labels }) =>
+              render: ({ labels }) =>
                 Object.entries(labels ?? {})
                   .map(([key, value]) => `${key}=${value}`)
                   .join(', '),
             },
-            { title: 'Online', kind: 'fit', of: ({ started_at }) => <Time at={started_at} /> },
+            { title: 'Online', kind: 'fit', render: ({ started_at }) => <Time value={started_at} /> },
           ]}
         />
       )}
       <p>{tunnels.length === 0 ? 'No agent has joined yet. Start one with:' : 'Another agent joins with:'}</p>
-      {joinWith && <CommandLine text={joinWith} />}
+      {joinCommand && <CommandLine text={joinCommand} />}
     </Card>
   )
 }
 
-interface User {
+interface Referrer {
   readonly key: string
   readonly to: string
-  readonly words: string
+  readonly label: string
 }
 
 /** Edges and backends that name it. */
-function UsedBy({ id, around }: { id: string; around: Surroundings }) {
-  const edges = useLoaded((signal) => listEdges(signal))
-  const users: User[] = [
-    ...(edges.value ?? []).flatMap((edge): User[] => {
+function UsedBy({ id, context }: { id: string; context: FlowContext }) {
+  const edges = useLoad((signal) => listEdges(signal))
+  const referrers: Referrer[] = [
+    ...(edges.value ?? []).flatMap((edge): Referrer[] => {
       const name = edge.description || edge.hostports[0] || edge.id
       const to = `/edges/${edge.id}`
       const routes = edge.routes.filter(({ backend_id }) => backend_id === id)
-      const itself = edge.backend_id === id ? [{ key: edge.id, to, words: `the edge ${name}` }] : []
+      const direct = edge.backend_id === id ? [{ key: edge.id, to, label: `the edge ${name}` }] : []
       return [
-        ...itself,
-        ...routes.map((route) => ({ key: route.id, to, words: `the route ${route.match} of ${name}` })),
+        ...direct,
+        ...routes.map((route) => ({ key: route.id, to, label: `the route ${route.match} of ${name}` })),
       ]
     }),
-    ...[...around.backends.values()]
+    ...[...context.backends.values()]
       .filter(({ backends = {} }: Backend) =>
         Array.isArray(backends) ? backends.includes(id) : Object.hasOwn(backends, id),
       )
       .map((backend) => ({
         key: backend.id,
         to: `/backends/${backend.id}`,
-        words: `the backend ${answererOf(backend.id, around, 0).title}`,
+        label: `the backend ${resolveBackend(backend.id, context, 0).title}`,
       })),
   ]
   if (edges.value === undefined) return null
   return (
     <Card title="Used by">
-      {users.length === 0 ? (
+      {referrers.length === 0 ? (
         <p className="quiet">Nobody yet. Choose it on a route of an edge.</p>
       ) : (
         <ul className="plain-list">
-          {users.map(({ key, to, words }) => (
+          {referrers.map(({ key, to, label }) => (
             <li key={key}>
-              <a href={hrefTo(to)}>{words}</a>
+              <a href={hrefTo(to)}>{label}</a>
             </li>
           ))}
         </ul>

@@ -3,8 +3,8 @@ import {
   Badge,
   ButtonLink,
   type Column,
-  Empty,
-  Failed,
+  EmptyState,
+  LoadError,
   Loading,
   Page,
   Search,
@@ -12,48 +12,48 @@ import {
   Time,
 } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
-import { useMayChange } from '../../session.ts'
-import { type Answerer, answererOf, type Surroundings } from '../edges/request-flow.ts'
+import { useCanChange } from '../../session.ts'
+import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Backend } from '../resources.ts'
-import { useSurroundings } from './flow-context.ts'
-import { KINDS } from './kinds.ts'
+import { useFlowContext } from './flow-context.ts'
+import { BACKEND_KIND_TEXTS } from './kinds.ts'
 import '../pages.css'
 
 /** Everybody who can answer, whatever kind. */
 export default function BackendsPage() {
-  const now = useLive().samples.at(-1)
-  const mayChange = useMayChange()
-  const [wanted, setWanted] = useState('')
-  const { value, error, loading, reload } = useSurroundings(versionOf(now))
+  const latest = useLive().samples.at(-1)
+  const mayChange = useCanChange()
+  const [search, setSearch] = useState('')
+  const { value, error, loading, reload } = useFlowContext(versionOf(latest))
   const create = mayChange && (
     <ButtonLink to="/backends/new" kind="main" shortcut="n">
       New backend
     </ButtonLink>
   )
-  const all =
+  const backends =
     value && [...value.backends.values()].sort((one, other) => (one.created_at < other.created_at ? 1 : -1))
-  const rows = all?.filter((backend) => {
-    const { title, brief } = answererOf(backend.id, value!, 0)
-    return `${title} ${brief} ${backend.id}`.toLowerCase().includes(wanted.toLowerCase())
+  const rows = backends?.filter((backend) => {
+    const { title, summary } = resolveBackend(backend.id, value!, 0)
+    return `${title} ${summary} ${backend.id}`.toLowerCase().includes(search.toLowerCase())
   })
   return (
     <Page
       title="Backends"
       lead="Who answers behind edges: agents found by their labels, fixed answers and addresses, and groups of those."
-      actions={all && all.length > 0 && create}
+      actions={backends && backends.length > 0 && create}
     >
-      {error && <Failed error={error} retry={reload} />}
+      {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
-      {all?.length === 0 && (
-        <Empty title="No backend yet" action={create}>
+      {backends?.length === 0 && (
+        <EmptyState title="No backend yet" action={create}>
           An edge needs one to pass requests to. The usual first one is a tunnel group.
-        </Empty>
+        </EmptyState>
       )}
-      {rows && all && all.length > 0 && (
+      {rows && backends && backends.length > 0 && (
         <>
           <div className="tools">
-            <Search label="Search backends" value={wanted} onValue={setWanted} />
+            <Search label="Search backends" value={search} onValue={setSearch} />
           </div>
           <Table label="Backends" columns={columnsFor(value!)} rows={rows} keyOf={({ id }) => id} />
           {rows.length === 0 && <p className="quiet">None of them fits.</p>}
@@ -63,21 +63,21 @@ export default function BackendsPage() {
   )
 }
 
-function columnsFor(around: Surroundings): readonly Column<Backend>[] {
-  const of = ({ id }: Backend) => answererOf(id, around, 0)
+function columnsFor(context: FlowContext): readonly Column<Backend>[] {
+  const nodeOf = ({ id }: Backend) => resolveBackend(id, context, 0)
   return [
     {
       title: 'Backend',
-      of: (backend) => <a href={hrefTo(`/backends/${backend.id}`)}>{of(backend).title}</a>,
+      render: (backend) => <a href={hrefTo(`/backends/${backend.id}`)}>{nodeOf(backend).title}</a>,
     },
-    { title: 'Kind', of: (backend) => KINDS[of(backend).kind!].title },
-    { title: 'What it does', of: (backend) => of(backend).brief },
-    { title: 'Now', kind: 'fit', of: (backend) => <State answerer={of(backend)} /> },
-    { title: 'Created', kind: 'fit', of: ({ created_at }) => <Time at={created_at} /> },
+    { title: 'Kind', render: (backend) => BACKEND_KIND_TEXTS[nodeOf(backend).kind!].title },
+    { title: 'What it does', render: (backend) => nodeOf(backend).summary },
+    { title: 'Now', kind: 'fit', render: (backend) => <StatusBadge node={nodeOf(backend)} /> },
+    { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
   ]
 }
 
-function State({ answerer: { kind, ready, tunnels } }: { answerer: Answerer }) {
+function StatusBadge({ node: { kind, ready, tunnels } }: { node: BackendNode }) {
   if (!ready) return <Badge tone="warn">nobody online</Badge>
   return <Badge tone="good">{kind === 'tunnel_group' ? `${tunnels.length} online` : 'ready'}</Badge>
 }

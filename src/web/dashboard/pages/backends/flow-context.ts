@@ -1,6 +1,6 @@
-import type { Loaded } from '../../kit/index.ts'
-import type { Surroundings } from '../edges/request-flow.ts'
-import { listAll, useLoaded } from '../list-all.ts'
+import type { LoadState } from '../../kit/index.ts'
+import type { FlowContext } from '../edges/request-flow.ts'
+import { listAll, useLoad } from '../list-all.ts'
 import { BACKEND_KINDS, type Backend, type Tunnel } from '../resources.ts'
 
 /** All backends of the account, by id. */
@@ -12,8 +12,8 @@ export async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
 }
 
 /** Backends and the tunnels online, read again whenever `key` changes. */
-export function useSurroundings(key: string): Loaded<Surroundings> {
-  return useLoaded(
+export function useFlowContext(key: string): LoadState<FlowContext> {
+  return useLoad(
     async (signal) => {
       const [backends, tunnels] = await Promise.all([
         listBackends(signal),

@@ -1,21 +1,21 @@
 import type { BackendKind } from '../resources.ts'
 
 /** How a kind of backend is spoken of. */
-export interface KindWords {
+export interface KindText {
   readonly title: string
-  readonly does: string
+  readonly summary: string
 }
 
 /** Every kind, those first that are made most often. */
-export const KINDS: Readonly<Record<BackendKind, KindWords>> = {
+export const BACKEND_KIND_TEXTS: Readonly<Record<BackendKind, KindText>> = {
   tunnel_group: {
     title: 'Tunnel group',
-    does: 'All agents online whose tunnel has the labels you choose; they take turns.',
+    summary: 'All agents online whose tunnel has the labels you choose; they take turns.',
   },
-  weighted: { title: 'Weighted', does: 'Shares requests among other backends, each by its weight.' },
-  failover: { title: 'Failover', does: 'Asks the first of several backends that can be reached.' },
-  http_response: { title: 'Fixed answer', does: 'The same status, headers and text for everybody.' },
-  static: { title: 'Fixed address', does: 'A host and port that the server itself can reach.' },
+  weighted: { title: 'Weighted', summary: 'Shares requests among other backends, each by its weight.' },
+  failover: { title: 'Failover', summary: 'Asks the first of several backends that can be reached.' },
+  http_response: { title: 'Fixed answer', summary: 'The same status, headers and text for everybody.' },
+  static: { title: 'Fixed address', summary: 'A host and port that the server itself can reach.' },
 }
 
-export const KIND_ORDER = Object.keys(KINDS) as BackendKind[]
+export const KIND_ORDER = Object.keys(BACKEND_KIND_TEXTS) as BackendKind[]

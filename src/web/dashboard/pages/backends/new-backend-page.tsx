@@ -1,4 +1,4 @@
-import { Card, Page, say } from '../../kit/index.ts'
+import { Card, notify, Page } from '../../kit/index.ts'
 import { go } from '../../route.ts'
 import { NewBackend } from './backend-form.tsx'
 
@@ -10,7 +10,7 @@ export default function NewBackendPage() {
         <NewBackend
           onCancel={() => go('/backends')}
           onDone={({ id }) => {
-            say('Created.')
+            notify('Created.')
             go(`/backends/${id}`, { replace: true })
           }}
         />

@@ -1,8 +1,8 @@
-import { ago } from '../../kit/ago.ts'
+import { formatAgo } from '../../kit/ago.ts'
 import type { Domain } from '../resources.ts'
 
 /** How a certificate stands, for people. */
-export interface CertificateWords {
+export interface CertificateText {
   readonly tone: 'good' | 'info' | 'warn' | 'bad'
   /** A word or two. */
   readonly short: string
@@ -11,29 +11,29 @@ export interface CertificateWords {
   readonly attention: boolean
 }
 
-type Known = Pick<
+type CertificateState = Pick<
   Domain,
   'certificate' | 'certificate_management_policy' | 'certificate_management_status' | 'cname_target'
 >
 
 /** What visitors of a domain are shown, what the platform is doing about it, and what its owner has to do. */
-export function certificateWords(
-  domain: Known,
+export function describeCertificate(
+  domain: CertificateState,
   platform?: { readonly acme: boolean },
   now = Date.now(),
-): CertificateWords {
+): CertificateText {
   const { certificate, certificate_management_policy: policy, certificate_management_status: status } = domain
-  if (policy === null) return withoutPolicy(certificate !== null, domain.cname_target === null)
-  const renews = status?.renews_at ?? null
+  if (policy === null) return describeWithoutPolicy(certificate !== null, domain.cname_target === null)
+  const renewsAt = status?.renews_at ?? null
   const job = status?.provisioning_job ?? null
-  if (renews !== null && job === null)
+  if (renewsAt !== null && job === null)
     return {
       tone: 'good',
       short: 'Served',
-      text: `Visitors get a valid certificate. It is renewed by itself ${ago(renews, now)}.`,
+      text: `Visitors get a valid certificate. It is renewed by itself ${formatAgo(renewsAt, now)}.`,
       attention: false,
     }
-  if (renews === null && platform?.acme === false)
+  if (renewsAt === null && platform?.acme === false)
     return {
       tone: 'warn',
       short: 'Waits for the operator',
@@ -41,7 +41,7 @@ export function certificateWords(
       attention: true,
     }
   if (job === null || job.error_code === null)
-    return renews === null
+    return renewsAt === null
       ? {
           tone: 'info',
           short: 'Being ordered',
@@ -54,21 +54,21 @@ export function certificateWords(
           text: 'A new certificate is being ordered; until it is there the present one is served.',
           attention: false,
         }
-  const again =
+  const retryText =
     job.retries_at === null
       ? 'It is not tried any more: save the domain again to have it tried anew.'
-      : `It is tried again ${ago(job.retries_at, now)}.`
-  const meanwhile = renews === null ? '' : ' The present certificate is served until it ends.'
-  const yours = job.error_code === 'DNS_ERROR'
+      : `It is tried again ${formatAgo(job.retries_at, now)}.`
+  const servedText = renewsAt === null ? '' : ' The present certificate is served until it ends.'
+  const dnsProblem = job.error_code === 'DNS_ERROR'
   return {
-    tone: renews === null ? 'bad' : 'warn',
-    short: yours ? 'Waits for your DNS records' : 'Did not work yet',
-    text: `${job.msg} ${again}${meanwhile}`,
+    tone: renewsAt === null ? 'bad' : 'warn',
+    short: dnsProblem ? 'Waits for your DNS records' : 'Did not work yet',
+    text: `${job.msg} ${retryText}${servedText}`,
     attention: true,
   }
 }
 
-function withoutPolicy(uploaded: boolean, ofPlatform: boolean): CertificateWords {
+function describeWithoutPolicy(uploaded: boolean, platformName: boolean): CertificateText {
   if (uploaded)
     return {
       tone: 'good',
@@ -76,7 +76,7 @@ function withoutPolicy(uploaded: boolean, ofPlatform: boolean): CertificateWords
       text: 'Visitors get the certificate you attached. It is not renewed by itself.',
       attention: false,
     }
-  if (ofPlatform)
+  if (platformName)
     return {
       tone: 'good',
       short: 'Of the platform',

@@ -6,7 +6,7 @@ export interface DnsRecord {
   readonly type: 'CNAME'
   readonly value: string
   /** What it is for. */
-  readonly why: string
+  readonly purpose: string
 }
 
 /** The records for a reserved domain; none for names of the platform itself. */
@@ -17,19 +17,19 @@ export function dnsRecords({
 }: Pick<Domain, 'domain' | 'cname_target' | 'acme_challenge_cname_target'>): DnsRecord[] {
   if (cname_target === null) return []
   const records: DnsRecord[] = [
-    { name: domain, type: 'CNAME', value: cname_target, why: 'brings visitors here' },
+    { name: domain, type: 'CNAME', value: cname_target, purpose: 'brings visitors here' },
   ]
   if (acme_challenge_cname_target !== null)
     records.push({
       name: `_acme-challenge.${domain.replace(/^\*\./, '')}`,
       type: 'CNAME',
       value: acme_challenge_cname_target,
-      why: 'proves that the name is yours, for its certificate',
+      purpose: 'proves that the name is yours, for its certificate',
     })
   return records
 }
 
 /** A domain itself, such as `example.net`, often cannot have a CNAME beside its other records. */
-export function mayNotHaveCname(domain: string): boolean {
+export function isApexDomain(domain: string): boolean {
   return domain.split('.').length === 2
 }

@@ -11,11 +11,11 @@ import {
   Dialog,
   Equivalent,
   Facts,
-  Failed,
+  LoadError,
   Loading,
   Notice,
+  notify,
   Page,
-  say,
   Table,
   Time,
   useApi,
@@ -23,14 +23,14 @@ import {
 import type { PageProps } from '../../pages.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { go, hrefTo } from '../../route.ts'
-import { useMayChange } from '../../session.ts'
+import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
-import { edgesAt, listEdges } from '../edges/edges.ts'
-import { useLoaded } from '../list-all.ts'
+import { edgesServing, listEdges } from '../edges/edges.ts'
+import { useLoad } from '../list-all.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
 import type { Domain } from '../resources.ts'
-import { certificateWords } from './certificate-labels.ts'
-import { dnsRecords, mayNotHaveCname } from './dns-records.ts'
+import { describeCertificate } from './certificate-labels.ts'
+import { dnsRecords, isApexDomain } from './dns-records.ts'
 import './domains.css'
 import '../pages.css'
 
@@ -41,11 +41,11 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
   const path = `/reserved_domains/${encodeURIComponent(id)}`
   const { value, error, reload } = useApi<Domain>(path, { everyMs: 3000 })
   const [open, setOpen] = useState<'edit' | 'delete'>()
-  const mayChange = useMayChange()
+  const mayChange = useCanChange()
   if (value === undefined)
     return (
       <Page title="Domain" back={BACK}>
-        {error ? <Failed error={error} retry={reload} /> : <Loading />}
+        {error ? <LoadError error={error} retry={reload} /> : <Loading />}
       </Page>
     )
   const close = () => setOpen(undefined)
@@ -67,9 +67,9 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
         )
       }
     >
-      <Records domain={value} />
-      <Certificate domain={value} reload={reload} />
-      <Answers domain={value} />
+      <DnsRecordsCard domain={value} />
+      <CertificateCard domain={value} reload={reload} />
+      <ServedByCard domain={value} />
       <Card title="Details">
         <Facts
           entries={[
@@ -87,7 +87,7 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
             ],
             ['Region', value.region],
             ['Metadata', value.metadata],
-            ['Reserved', <Time key="at" at={value.created_at} exact />],
+            ['Reserved', <Time key="at" value={value.created_at} exact />],
             ['Id', <code key="id">{value.id}</code>],
           ]}
         />
@@ -102,7 +102,7 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
             onCancel={close}
             onDone={() => {
               close()
-              say('Saved.')
+              notify('Saved.')
               reload()
             }}
           />
@@ -115,7 +115,7 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
           onClose={close}
           onConfirm={async () => {
             await api.delete(path)
-            say('Deleted.')
+            notify('Deleted.')
             go('/domains', { replace: true })
           }}
         >
@@ -127,7 +127,7 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
   )
 }
 
-function Records({ domain }: { domain: Domain }) {
+function DnsRecordsCard({ domain }: { domain: Domain }) {
   const records = dnsRecords(domain)
   if (records.length === 0) return null
   return (
@@ -142,13 +142,13 @@ function Records({ domain }: { domain: Domain }) {
         rows={records}
         keyOf={({ name }) => name}
         columns={[
-          { title: 'Name', kind: 'mono', of: ({ name }) => <Copyable text={name} /> },
-          { title: 'Type', kind: 'fit', of: ({ type }) => type },
-          { title: 'Value', kind: 'mono', of: ({ value }) => <Copyable text={value} /> },
-          { title: 'For what', of: ({ why }) => why },
+          { title: 'Name', kind: 'mono', render: ({ name }) => <CopyableCode text={name} /> },
+          { title: 'Type', kind: 'fit', render: ({ type }) => type },
+          { title: 'Value', kind: 'mono', render: ({ value }) => <CopyableCode text={value} /> },
+          { title: 'For what', render: ({ purpose }) => purpose },
         ]}
       />
-      {mayNotHaveCname(domain.domain) && (
+      {isApexDomain(domain.domain) && (
         <Notice kind="warn">
           {domain.domain} itself usually cannot have a CNAME beside its other records. Use an ALIAS record if
           your DNS has them, or A and AAAA records with the addresses that {domain.cname_target} resolves to.
@@ -158,7 +158,7 @@ function Records({ domain }: { domain: Domain }) {
   )
 }
 
-function Copyable({ text }: { text: string }) {
+function CopyableCode({ text }: { text: string }) {
   return (
     <span className="copyable">
       <code>{text}</code>
@@ -167,19 +167,19 @@ function Copyable({ text }: { text: string }) {
   )
 }
 
-function Certificate({ domain, reload }: { domain: Domain; reload: () => void }) {
+function CertificateCard({ domain, reload }: { domain: Domain; reload: () => void }) {
   const platform = usePlatform()
-  const words = certificateWords(domain, platform)
-  const mayChange = useMayChange()
-  const [asking, setAsking] = useState<'on' | 'off'>()
+  const text = describeCertificate(domain, platform)
+  const mayChange = useCanChange()
+  const [confirming, setConfirming] = useState<'on' | 'off'>()
   const path = `/reserved_domains/${domain.id}`
   const { certificate_management_policy: policy, certificate_management_status: status } = domain
   const job = status?.provisioning_job
   const body = { certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' } }
-  const off = `${path}/certificate_management_policy`
+  const policyPath = `${path}/certificate_management_policy`
   const done = (text: string) => {
-    setAsking(undefined)
-    say(text)
+    setConfirming(undefined)
+    notify(text)
     reload()
   }
   return (
@@ -188,28 +188,28 @@ function Certificate({ domain, reload }: { domain: Domain; reload: () => void })
       actions={
         mayChange &&
         domain.cname_target !== null && (
-          <Button onClick={() => setAsking(policy === null ? 'on' : 'off')}>
+          <Button onClick={() => setConfirming(policy === null ? 'on' : 'off')}>
             {policy === null ? 'Obtain one automatically' : 'Stop obtaining it automatically'}
           </Button>
         )
       }
     >
       <p>
-        <Badge tone={words.tone}>{words.short}</Badge> {words.text}
+        <Badge tone={text.tone}>{text.short}</Badge> {text.text}
       </p>
       <Facts
         entries={[
           ['Attached', domain.certificate && <IdLink key="c" id={domain.certificate.id} />],
           ['Obtained from', policy && `${policy.authority} (${policy.private_key_type})`],
-          ['Job began', job && <Time key="j" at={job.started_at} exact />],
-          ['Tried again', job?.retries_at && <Time key="r" at={job.retries_at} exact />],
+          ['Job began', job && <Time key="j" value={job.started_at} exact />],
+          ['Tried again', job?.retries_at && <Time key="r" value={job.retries_at} exact />],
         ]}
       />
-      {asking === 'on' && (
+      {confirming === 'on' && (
         <Confirm
           title="Obtain a certificate automatically?"
           verb="Obtain it"
-          onClose={() => setAsking(undefined)}
+          onClose={() => setConfirming(undefined)}
           onConfirm={async () => {
             await api.patch(path, body)
             done('A certificate is being ordered.')
@@ -222,18 +222,18 @@ function Certificate({ domain, reload }: { domain: Domain; reload: () => void })
           <Equivalent method="PATCH" path={path} body={body} />
         </Confirm>
       )}
-      {asking === 'off' && (
+      {confirming === 'off' && (
         <Confirm
           title="Stop obtaining it automatically?"
           verb="Stop"
-          onClose={() => setAsking(undefined)}
+          onClose={() => setConfirming(undefined)}
           onConfirm={async () => {
-            await api.delete(off)
+            await api.delete(policyPath)
             done('It is not renewed any more.')
           }}
         >
           <p>The last certificate stays and is yours from then on, but is not renewed.</p>
-          <Equivalent method="DELETE" path={off} />
+          <Equivalent method="DELETE" path={policyPath} />
         </Confirm>
       )}
     </Card>
@@ -241,11 +241,11 @@ function Certificate({ domain, reload }: { domain: Domain; reload: () => void })
 }
 
 /** Who answers under the name, or how somebody could. */
-function Answers({ domain }: { domain: Domain }) {
+function ServedByCard({ domain }: { domain: Domain }) {
   const platform = usePlatform()
-  const mayChange = useMayChange()
-  const edges = useLoaded((signal) => listEdges(signal))
-  const own = edgesAt(edges.value ?? [], domain.domain)
+  const mayChange = useCanChange()
+  const edges = useLoad((signal) => listEdges(signal))
+  const servingEdges = edgesServing(edges.value ?? [], domain.domain)
   const url = httpsUrlOf(domain.domain, platform)
   return (
     <Card title="Who answers">
@@ -257,12 +257,12 @@ function Answers({ domain }: { domain: Domain }) {
           </a>
         </p>
       )}
-      {own.map(({ id, description }) => (
+      {servingEdges.map(({ id, description }) => (
         <p key={id}>
           The edge <a href={hrefTo(`/edges/${id}`)}>{description || id}</a> answers.
         </p>
       ))}
-      {edges.value && own.length === 0 && (
+      {edges.value && servingEdges.length === 0 && (
         <>
           <p>An agent can answer under this name:</p>
           <CommandLine text={`adit http 3000 --url https://${domain.domain.replace('*.', 'NAME.')}`} />

@@ -3,8 +3,8 @@ import {
   Badge,
   ButtonLink,
   type Column,
-  Empty,
-  Failed,
+  EmptyState,
+  LoadError,
   Loading,
   Page,
   Search,
@@ -12,22 +12,22 @@ import {
   Time,
 } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
-import { useMayChange } from '../../session.ts'
-import { edgesAt, type ListedEdge, listEdges } from '../edges/edges.ts'
-import { listAll, useLoaded } from '../list-all.ts'
+import { useCanChange } from '../../session.ts'
+import { type EdgeListing, edgesServing, listEdges } from '../edges/edges.ts'
+import { listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import { type Platform, usePlatform } from '../platform.ts'
 import type { Domain } from '../resources.ts'
-import { certificateWords } from './certificate-labels.ts'
+import { describeCertificate } from './certificate-labels.ts'
 import '../pages.css'
 
 /** Names that stay the account's own. */
 export default function DomainsPage() {
-  const mayChange = useMayChange()
+  const mayChange = useCanChange()
   const platform = usePlatform()
-  const now = useLive().samples.at(-1)
-  const [wanted, setWanted] = useState('')
-  const { value, error, loading, reload } = useLoaded(
+  const latest = useLive().samples.at(-1)
+  const [search, setSearch] = useState('')
+  const { value, error, loading, reload } = useLoad(
     async (signal) => {
       const [domains, edges] = await Promise.all([
         listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
@@ -35,7 +35,7 @@ export default function DomainsPage() {
       ])
       return { domains, edges }
     },
-    { everyMs: 10_000, key: versionOf(now) },
+    { everyMs: 10_000, key: versionOf(latest) },
   )
   const create = mayChange && (
     <ButtonLink to="/domains/new" kind="main" shortcut="n">
@@ -43,7 +43,7 @@ export default function DomainsPage() {
     </ButtonLink>
   )
   const rows = value?.domains.filter(({ domain, description }) =>
-    `${domain} ${description}`.toLowerCase().includes(wanted.toLowerCase()),
+    `${domain} ${description}`.toLowerCase().includes(search.toLowerCase()),
   )
   return (
     <Page
@@ -51,17 +51,17 @@ export default function DomainsPage() {
       lead="Host names that stay yours, each with its certificate. Agents and edges answer under them."
       actions={value && value.domains.length > 0 && create}
     >
-      {error && <Failed error={error} retry={reload} />}
+      {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
       {value?.domains.length === 0 && (
-        <Empty title="No domain yet" action={create}>
+        <EmptyState title="No domain yet" action={create}>
           Reserve a name below the platform's own domain, which works at once, or bring one of yours.
-        </Empty>
+        </EmptyState>
       )}
       {rows && value && value.domains.length > 0 && (
         <>
           <div className="tools">
-            <Search label="Search domains" value={wanted} onValue={setWanted} />
+            <Search label="Search domains" value={search} onValue={setSearch} />
           </div>
           <Table
             label="Domains"
@@ -76,23 +76,26 @@ export default function DomainsPage() {
   )
 }
 
-function columnsFor(edges: readonly ListedEdge[], platform: Platform | undefined): readonly Column<Domain>[] {
+function columnsFor(
+  edges: readonly EdgeListing[],
+  platform: Platform | undefined,
+): readonly Column<Domain>[] {
   return [
-    { title: 'Domain', of: ({ id, domain }) => <a href={hrefTo(`/domains/${id}`)}>{domain}</a> },
-    { title: 'Description', of: ({ description }) => description },
+    { title: 'Domain', render: ({ id, domain }) => <a href={hrefTo(`/domains/${id}`)}>{domain}</a> },
+    { title: 'Description', render: ({ description }) => description },
     {
       title: 'Certificate',
-      of: (domain) => {
-        const { tone, short } = certificateWords(domain, platform)
+      render: (domain) => {
+        const { tone, short } = describeCertificate(domain, platform)
         return <Badge tone={tone}>{short}</Badge>
       },
     },
-    { title: 'Answered by', of: ({ domain }) => <EdgeLinks edges={edgesAt(edges, domain)} /> },
-    { title: 'Created', kind: 'fit', of: ({ created_at }) => <Time at={created_at} /> },
+    { title: 'Answered by', render: ({ domain }) => <EdgeLinks edges={edgesServing(edges, domain)} /> },
+    { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
   ]
 }
 
-function EdgeLinks({ edges }: { edges: readonly ListedEdge[] }) {
+function EdgeLinks({ edges }: { edges: readonly EdgeListing[] }) {
   if (edges.length === 0) return 'agents'
   return edges.map(({ id, description }) => (
     <a key={id} href={hrefTo(`/edges/${id}`)}>

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { certificateWords } from './certificate-labels.ts'
-import { dnsRecords, mayNotHaveCname } from './dns-records.ts'
+import { describeCertificate } from './certificate-labels.ts'
+import { dnsRecords, isApexDomain } from './dns-records.ts'
 
 const NOW = Date.parse('2026-06-01T12:00:00Z')
 const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
@@ -38,14 +38,18 @@ const cases = [
 
 for (const [domain, tone, attention, text] of cases)
   test(`a certificate is spoken of plainly: ${text.source}`, () => {
-    const words = certificateWords(domain as Parameters<typeof certificateWords>[0], { acme: true }, NOW)
+    const words = describeCertificate(
+      domain as Parameters<typeof describeCertificate>[0],
+      { acme: true },
+      NOW,
+    )
 
     assert.deepEqual([words.tone, words.attention], [tone, attention])
     assert.match(words.text, text)
   })
 
 test('a server that obtains no certificates says so instead of ordering one for ever', () => {
-  const words = certificateWords({ ...custom, ...status(null, job) }, { acme: false }, NOW)
+  const words = describeCertificate({ ...custom, ...status(null, job) }, { acme: false }, NOW)
 
   assert.equal(words.attention, true)
   assert.match(words.text, /--acme-directory/)
@@ -75,6 +79,6 @@ test('a name of the platform needs no records', () => {
 })
 
 test('a domain itself is known as one that may not have a CNAME', () => {
-  assert.equal(mayNotHaveCname('example.net'), true)
-  assert.equal(mayNotHaveCname('shop.example.net'), false)
+  assert.equal(isApexDomain('example.net'), true)
+  assert.equal(isApexDomain('shop.example.net'), false)
 })

@@ -1,86 +1,86 @@
 import { useState } from 'react'
-import { api, sentenceOf } from '../../api.ts'
-import { Dialog, Equivalent, Notice, say } from '../../kit/index.ts'
-import { AskButton } from '../ask-button.tsx'
+import { api, errorMessage } from '../../api.ts'
+import { Dialog, Equivalent, Notice, notify } from '../../kit/index.ts'
+import { ConfirmButton } from '../ask-button.tsx'
 import { EditBackend, NewBackend, nameOf } from '../backends/backend-form.tsx'
 import { CommandLine } from '../command-line.tsx'
 import type { Backend, BackendKind, BackendModule } from '../resources.ts'
 import { backendKindOf } from '../resources.ts'
 import { Icon } from './icons.tsx'
-import { answererOf, type Surroundings } from './request-flow.ts'
+import { type FlowContext, resolveBackend } from './request-flow.ts'
 
 /** Chooses who answers on a place: somebody who is there already, or somebody new. */
 export function ChooseBackendDialog({
-  placePath,
+  scopePath,
   current,
-  around,
+  context,
   kinds,
   onClose,
   onDone,
 }: {
-  placePath: string
+  scopePath: string
   current: BackendModule | null | undefined
-  around: Surroundings
+  context: FlowContext
   /** Those that can answer here. */
   kinds: readonly BackendKind[]
   onClose: () => void
   onDone: () => void
 }) {
-  const [making, setMaking] = useState(around.backends.size === 0)
+  const [creating, setCreating] = useState(context.backends.size === 0)
   const [busy, setBusy] = useState(false)
-  const [refusal, setRefusal] = useState<string>()
-  const path = `${placePath}/backend`
-  const finish = (said: string) => {
-    say(said)
+  const [errorText, setErrorText] = useState<string>()
+  const path = `${scopePath}/backend`
+  const finish = (message: string) => {
+    notify(message)
     onDone()
   }
   const choose = async (id: string) => {
     setBusy(true)
-    setRefusal(undefined)
+    setErrorText(undefined)
     try {
       await api.put(path, { enabled: true, backend_id: id })
       finish('Chosen.')
     } catch (error) {
-      setRefusal(sentenceOf(error))
+      setErrorText(errorMessage(error))
       setBusy(false)
     }
   }
-  const fitting = [...around.backends.values()].filter(({ id }) => kinds.includes(backendKindOf(id)!))
+  const candidates = [...context.backends.values()].filter(({ id }) => kinds.includes(backendKindOf(id)!))
   return (
-    <Dialog title={making ? 'New backend' : 'Who answers?'} onClose={onClose}>
-      {refusal && <Notice kind="bad">{refusal}</Notice>}
-      {making ? (
+    <Dialog title={creating ? 'New backend' : 'Who answers?'} onClose={onClose}>
+      {errorText && <Notice kind="bad">{errorText}</Notice>}
+      {creating ? (
         <NewBackend
           kinds={kinds}
-          onCancel={() => (around.backends.size === 0 ? onClose() : setMaking(false))}
+          onCancel={() => (context.backends.size === 0 ? onClose() : setCreating(false))}
           onDone={({ id }) => void choose(id)}
         />
       ) : (
         <>
           <div className="kinds">
-            <button type="button" className="kind" onClick={() => setMaking(true)}>
+            <button type="button" className="kind" onClick={() => setCreating(true)}>
               <Icon name="add" />
               <span>
                 <b>Somebody new</b>
                 <small>A tunnel group, a weighted backend and so on</small>
               </span>
             </button>
-            {fitting.map(({ id }) => {
-              const { kind, title, brief } = answererOf(id, around, 0)
-              const chosen = current?.backend.id === id
+            {candidates.map(({ id }) => {
+              const { kind, title, summary } = resolveBackend(id, context, 0)
+              const selected = current?.backend.id === id
               return (
                 <button
                   type="button"
                   key={id}
                   className="kind"
-                  aria-pressed={chosen}
+                  aria-pressed={selected}
                   disabled={busy}
                   onClick={() => void choose(id)}
                 >
                   <Icon name={kind ?? 'static'} />
                   <span>
                     <b>{title}</b>
-                    <small>{chosen ? `answers now · ${brief}` : brief}</small>
+                    <small>{selected ? `answers now · ${summary}` : summary}</small>
                   </span>
                 </button>
               )
@@ -88,7 +88,7 @@ export function ChooseBackendDialog({
           </div>
           {current && (
             <div className="module-foot">
-              <AskButton
+              <ConfirmButton
                 label={current.enabled ? 'Switch off' : 'Switch on'}
                 title={current.enabled ? 'Should nobody answer for now?' : 'Should it answer again?'}
                 call={{
@@ -101,8 +101,8 @@ export function ChooseBackendDialog({
                 {current.enabled
                   ? 'Visitors are told that nobody is there. What was chosen is kept.'
                   : 'Visitors reach it again.'}
-              </AskButton>
-              <AskButton
+              </ConfirmButton>
+              <ConfirmButton
                 label="Nobody"
                 kind="danger"
                 title="Take the choice back?"
@@ -110,7 +110,7 @@ export function ChooseBackendDialog({
                 onDone={() => finish('Nobody is chosen.')}
               >
                 Visitors are told that nobody is there. The backend itself stays.
-              </AskButton>
+              </ConfirmButton>
             </div>
           )}
           <Equivalent method="PUT" path={path} body={{ enabled: true, backend_id: 'BACKEND_ID' }} />
@@ -123,26 +123,26 @@ export function ChooseBackendDialog({
 /** Changes a backend from the picture it stands in. */
 export function EditBackendDialog({
   backend,
-  around,
+  context,
   mayChange,
   onClose,
   onDone,
 }: {
   backend: Backend
-  around: Surroundings
+  context: FlowContext
   mayChange: boolean
   onClose: () => void
   onDone: () => void
 }) {
-  const { joinWith, tunnels, title } = answererOf(backend.id, around, 0)
+  const { joinCommand, tunnels, title } = resolveBackend(backend.id, context, 0)
   return (
-    <Dialog title={nameOf(backend.id, around)} onClose={onClose}>
-      {joinWith && (
+    <Dialog title={nameOf(backend.id, context)} onClose={onClose}>
+      {joinCommand && (
         <>
           <p>
             {tunnels.length === 0 ? 'No agent has joined yet. Start one with:' : 'Another agent joins with:'}
           </p>
-          <CommandLine text={joinWith} />
+          <CommandLine text={joinCommand} />
         </>
       )}
       {mayChange ? (
@@ -150,7 +150,7 @@ export function EditBackendDialog({
           backend={backend}
           onCancel={onClose}
           onDone={() => {
-            say(`${title} is saved.`)
+            notify(`${title} is saved.`)
             onDone()
           }}
         />

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../../api.ts'
+import { ApiError, api, errorMessage } from '../../api.ts'
 import { Button, Equivalent, Notice, TextField } from '../../kit/index.ts'
 import type { Edge, EdgeKind } from '../resources.ts'
 import { HostportsField } from './hostports-field.tsx'
@@ -30,7 +30,7 @@ export function EdgeForm({
       await api.patch(path, body)
       onDone()
     } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
       setBusy(false)
     }
   }
@@ -76,8 +76,8 @@ export function EdgeFields({
   onHostports: (value: readonly string[]) => void
   error: ApiError | undefined
 }) {
-  const atNames = error?.field?.startsWith('hostports')
-  const atDescription = error?.field === 'description'
+  const hostportsInvalid = error?.field?.startsWith('hostports')
+  const descriptionInvalid = error?.field === 'description'
   return (
     <>
       <TextField
@@ -85,7 +85,7 @@ export function EdgeFields({
         hint="What people see in lists."
         value={description}
         onValue={onDescription}
-        error={atDescription ? error.message : undefined}
+        error={descriptionInvalid ? error.message : undefined}
       />
       <HostportsField
         // Names for another kind of edge are none of this one's.
@@ -94,9 +94,9 @@ export function EdgeFields({
         edgeId={edgeId}
         value={hostports}
         onValue={onHostports}
-        error={atNames ? error?.message : undefined}
+        error={hostportsInvalid ? error?.message : undefined}
       />
-      {error && !atNames && !atDescription && <Notice kind="bad">{error.message}</Notice>}
+      {error && !hostportsInvalid && !descriptionInvalid && <Notice kind="bad">{error.message}</Notice>}
     </>
   )
 }

@@ -5,33 +5,33 @@ import {
   Card,
   Confirm,
   Dialog,
-  Empty,
+  EmptyState,
   Equivalent,
   Facts,
-  Failed,
+  LoadError,
   Loading,
   Notice,
+  notify,
   Page,
-  say,
   Time,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../pages.ts'
 import { go } from '../../route.ts'
-import { useMayChange } from '../../session.ts'
-import { useSurroundings } from '../backends/flow-context.ts'
+import { useCanChange } from '../../session.ts'
+import { useFlowContext } from '../backends/flow-context.ts'
 import { KIND_ORDER } from '../backends/kinds.ts'
-import { useLoaded } from '../list-all.ts'
+import { useLoad } from '../list-all.ts'
 import { type Live, ratesOf, useLive, versionOf } from '../live.ts'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
-import type { BackendModule, Edge, EdgeKind, ModuleSettings, Route } from '../resources.ts'
+import type { BackendModule, Edge, EdgeKind, ModuleSettings, PageRoute } from '../resources.ts'
 import { ChooseBackendDialog, EditBackendDialog } from './backend-dialog.tsx'
 import { EdgeForm } from './edge-form.tsx'
 import { edgeKindOf, hostOf } from './edges.ts'
 import { nameOf } from './edges-page.tsx'
-import { type PlaceRate, WayPicture } from './flow-diagram.tsx'
+import { FlowDiagram, type ScopeRate } from './flow-diagram.tsx'
 import { AddModuleDialog, ModuleDialog } from './module-dialog.tsx'
 import { EDGE_MODULES, type ModuleName, ROUTE_MODULES } from './modules.ts'
-import { type Opening, type Surroundings, wayOf } from './request-flow.ts'
+import { buildRequestFlow, type EditTarget, type FlowContext } from './request-flow.ts'
 import { RouteDialog } from './route-dialog.tsx'
 import '../backends/backends.css'
 import '../pages.css'
@@ -39,11 +39,11 @@ import './edges.css'
 
 const BACK = { path: '/edges', title: 'Edges' }
 
-type Open =
-  | Opening
-  | { readonly what: 'add'; readonly routeId: string | undefined }
-  | { readonly what: 'new_route' }
-  | { readonly what: 'delete' }
+type OpenDialog =
+  | EditTarget
+  | { readonly kind: 'add'; readonly routeId: string | undefined }
+  | { readonly kind: 'new_route' }
+  | { readonly kind: 'delete' }
 
 /** One edge as a picture of the way requests take, every part of which opens the form that changes it. */
 export default function EdgePage({ params: { id = '' } }: PageProps) {
@@ -51,42 +51,42 @@ export default function EdgePage({ params: { id = '' } }: PageProps) {
   if (kind === undefined)
     return (
       <Page title="Edge" back={BACK}>
-        <Empty title="There is no such edge">It may have been deleted.</Empty>
+        <EmptyState title="There is no such edge">It may have been deleted.</EmptyState>
       </Page>
     )
-  return <KnownEdge kind={kind} id={id} />
+  return <EdgeView kind={kind} id={id} />
 }
 
-function KnownEdge({ kind, id }: { kind: EdgeKind; id: string }) {
+function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
   const path = `/edges/${kind}/${encodeURIComponent(id)}`
   const live = useLive(id)
-  const now = live.samples.at(-1)
+  const latest = live.samples.at(-1)
   // Each look at an edge with secrets is recorded, so it is read when it has changed and not all the time.
-  const ready = now !== undefined || live.state === 'lost'
-  const edge = useLoaded((signal) => api.get<Edge>(path, signal), {
-    key: `${now?.revision} ${now?.places?.map((place) => place.id)}`,
+  const ready = latest !== undefined || live.state === 'lost'
+  const edge = useLoad((signal) => api.get<Edge>(path, signal), {
+    key: `${latest?.revision} ${latest?.places?.map(({ id }) => id)}`,
     skip: !ready,
   })
-  const around = useSurroundings(versionOf(now))
-  const [open, setOpen] = useState<Open>()
-  const mayChange = useMayChange()
-  if (edge.value === undefined || around.value === undefined)
+  const loadedContext = useFlowContext(versionOf(latest))
+  const [open, setOpen] = useState<OpenDialog>()
+  const mayChange = useCanChange()
+  if (edge.value === undefined || loadedContext.value === undefined)
     return (
       <Page title="Edge" back={BACK}>
-        {(edge.error ?? around.error) ? (
-          <Failed error={(edge.error ?? around.error)!} retry={edge.reload} />
+        {(edge.error ?? loadedContext.error) ? (
+          <LoadError error={(edge.error ?? loadedContext.error)!} retry={edge.reload} />
         ) : (
           <Loading />
         )}
       </Page>
     )
   const { value } = edge
-  const surroundings = { ...around.value, ...(now?.broken && { broken: now.broken }) }
-  const way = wayOf(kind, value, surroundings)
+  const context = { ...loadedContext.value, ...(latest?.broken && { broken: latest.broken }) }
+  const flow = buildRequestFlow(kind, value, context)
   const done = () => {
     setOpen(undefined)
     edge.reload()
-    around.reload()
+    loadedContext.reload()
   }
   return (
     <Page
@@ -96,30 +96,30 @@ function KnownEdge({ kind, id }: { kind: EdgeKind; id: string }) {
       actions={
         mayChange && (
           <>
-            <Button data-key="e" onClick={() => setOpen({ what: 'edge' })}>
+            <Button data-key="e" onClick={() => setOpen({ kind: 'edge' })}>
               Edit
             </Button>
-            <Button kind="danger" onClick={() => setOpen({ what: 'delete' })}>
+            <Button kind="danger" onClick={() => setOpen({ kind: 'delete' })}>
               Delete
             </Button>
           </>
         )
       }
     >
-      {now?.broken?.map((broken) => (
-        <Notice key={broken.id + broken.module} kind="bad">
-          Nobody is let in {broken.id === id ? 'at this edge' : `on the route ${matchOf(value, broken.id)}`}:{' '}
-          {broken.reason} ({broken.module}).
+      {latest?.broken?.map((entry) => (
+        <Notice key={entry.id + entry.module} kind="bad">
+          Nobody is let in {entry.id === id ? 'at this edge' : `on the route ${matchOf(value, entry.id)}`}:{' '}
+          {entry.reason} ({entry.module}).
         </Notice>
       ))}
       <Card title="The way of a request">
-        <WayPicture
-          way={way}
-          rateOf={(routeId) => rateAt(live, routeId ?? id)}
+        <FlowDiagram
+          flow={flow}
+          rateOf={(routeId) => scopeRate(live, routeId ?? id)}
           onOpen={setOpen}
           {...(mayChange && {
-            onAdd: (routeId: string | undefined) => setOpen({ what: 'add', routeId }),
-            onAddRoute: () => setOpen({ what: 'new_route' }),
+            onAdd: (routeId: string | undefined) => setOpen({ kind: 'add', routeId }),
+            onAddRoute: () => setOpen({ kind: 'new_route' }),
           })}
         />
       </Card>
@@ -127,18 +127,18 @@ function KnownEdge({ kind, id }: { kind: EdgeKind; id: string }) {
         <Facts
           entries={[
             ['Metadata', value.metadata],
-            ['Created', <Time key="at" at={value.created_at} exact />],
+            ['Created', <Time key="at" value={value.created_at} exact />],
             ['Id', <code key="id">{value.id}</code>],
           ]}
         />
       </Card>
       {open && (
-        <Forms
+        <EdgeDialogs
           open={open}
           setOpen={setOpen}
           kind={kind}
           edge={value}
-          around={surroundings}
+          context={context}
           mayChange={mayChange}
           done={done}
         />
@@ -152,10 +152,10 @@ function matchOf({ routes = [] }: Edge, routeId: string): string {
 }
 
 /** What a place has counted, and how much a second of late. */
-function rateAt({ samples }: Live, placeId: string): PlaceRate | undefined {
+function scopeRate({ samples }: Live, scopeId: string): ScopeRate | undefined {
   const total = (sample: Live['samples'][number]) => {
-    const place = sample.places?.find(({ id }) => id === placeId)
-    return place ? place.requests + place.connections : 0
+    const counters = sample.places?.find(({ id }) => id === scopeId)
+    return counters ? counters.requests + counters.connections : 0
   }
   const last = samples.at(-1)
   if (!last) return undefined
@@ -181,20 +181,20 @@ function Addresses({ kind, edge }: { kind: EdgeKind; edge: Edge }) {
 }
 
 /** The form that belongs to what was opened. */
-function Forms({
+function EdgeDialogs({
   open,
   setOpen,
   kind,
   edge,
-  around,
+  context,
   mayChange,
   done,
 }: {
-  open: Open
-  setOpen: (open: Open | undefined) => void
+  open: OpenDialog
+  setOpen: (open: OpenDialog | undefined) => void
   kind: EdgeKind
   edge: Edge
-  around: Surroundings
+  context: FlowContext
   mayChange: boolean
   done: () => void
 }) {
@@ -202,11 +202,11 @@ function Forms({
   const onClose = () => setOpen(undefined)
   const common = { mayChange, onClose, onDone: done }
   const routeOf = (routeId: string | undefined) => edge.routes?.find(({ id }) => id === routeId)
-  const placeOf = (routeId: string | undefined): Edge | Route => routeOf(routeId) ?? edge
-  const placePath = (routeId: string | undefined) =>
+  const scopeOf = (routeId: string | undefined): Edge | PageRoute => routeOf(routeId) ?? edge
+  const scopePath = (routeId: string | undefined) =>
     routeId === undefined ? path : `${path}/routes/${routeId}`
 
-  switch (open.what) {
+  switch (open.kind) {
     case 'edge':
       return (
         <Dialog title="Edit edge" onClose={onClose}>
@@ -222,21 +222,21 @@ function Forms({
     case 'new_route':
       return <RouteDialog edgePath={path} route={undefined} {...common} />
     case 'add': {
-      const place = placeOf(open.routeId)
+      const scope = scopeOf(open.routeId)
       return (
         <AddModuleDialog
           names={open.routeId === undefined ? EDGE_MODULES[kind] : ROUTE_MODULES}
-          has={(name: ModuleName) => Boolean(place[name])}
-          onPick={(module) => setOpen({ what: 'module', routeId: open.routeId, module })}
+          isPresent={(name: ModuleName) => Boolean(scope[name])}
+          onPick={(module) => setOpen({ kind: 'module', routeId: open.routeId, module })}
           onClose={onClose}
         />
       )
     }
     case 'module': {
-      const settings = placeOf(open.routeId)[open.module] as ModuleSettings | null | undefined
+      const settings = scopeOf(open.routeId)[open.module] as ModuleSettings | null | undefined
       return (
         <ModuleDialog
-          placePath={placePath(open.routeId)}
+          scopePath={scopePath(open.routeId)}
           module={open.module}
           settings={settings ?? undefined}
           {...common}
@@ -246,17 +246,17 @@ function Forms({
     case 'choose_backend':
       return (
         <ChooseBackendDialog
-          placePath={placePath(open.routeId)}
-          current={placeOf(open.routeId).backend as BackendModule | null | undefined}
-          around={around}
+          scopePath={scopePath(open.routeId)}
+          current={scopeOf(open.routeId).backend as BackendModule | null | undefined}
+          context={context}
           kinds={kind === 'https' ? KIND_ORDER : KIND_ORDER.filter((each) => each !== 'http_response')}
           onClose={onClose}
           onDone={done}
         />
       )
     case 'backend': {
-      const backend = around.backends.get(open.backendId)
-      return backend ? <EditBackendDialog backend={backend} around={around} {...common} /> : null
+      const backend = context.backends.get(open.backendId)
+      return backend ? <EditBackendDialog backend={backend} context={context} {...common} /> : null
     }
     case 'delete':
       return (
@@ -266,7 +266,7 @@ function Forms({
           onClose={onClose}
           onConfirm={async () => {
             await api.delete(path)
-            say('Deleted.')
+            notify('Deleted.')
             go('/edges', { replace: true })
           }}
         >

@@ -3,8 +3,8 @@ import {
   Badge,
   ButtonLink,
   type Column,
-  Empty,
-  Failed,
+  EmptyState,
+  LoadError,
   Loading,
   Page,
   Search,
@@ -12,26 +12,26 @@ import {
   Time,
 } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
-import { useMayChange } from '../../session.ts'
-import { useLoaded } from '../list-all.ts'
+import { useCanChange } from '../../session.ts'
+import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
-import { hostOf, type ListedEdge, listEdges } from './edges.ts'
+import { type EdgeListing, hostOf, listEdges } from './edges.ts'
 import { MODULES, type ModuleName } from './modules.ts'
 import '../pages.css'
 
 /** All edges, whatever they serve. */
 export default function EdgesPage() {
-  const mayChange = useMayChange()
-  const [wanted, setWanted] = useState('')
-  const now = useLive().samples.at(-1)
-  const { value, error, loading, reload } = useLoaded((signal) => listEdges(signal), { key: versionOf(now) })
+  const mayChange = useCanChange()
+  const [search, setSearch] = useState('')
+  const latest = useLive().samples.at(-1)
+  const { value, error, loading, reload } = useLoad((signal) => listEdges(signal), { key: versionOf(latest) })
   const create = mayChange && (
     <ButtonLink to="/edges/new" kind="main" shortcut="n">
       New edge
     </ButtonLink>
   )
   const rows = value?.filter(({ description, hostports, id }) =>
-    [description, ...hostports, id].join(' ').toLowerCase().includes(wanted.toLowerCase()),
+    [description, ...hostports, id].join(' ').toLowerCase().includes(search.toLowerCase()),
   )
   return (
     <Page
@@ -39,18 +39,18 @@ export default function EdgesPage() {
       lead="Public entrances that stay, with what happens to visitors on the way in and who answers them."
       actions={value && value.length > 0 && create}
     >
-      {error && <Failed error={error} retry={reload} />}
+      {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
       {value?.length === 0 && (
-        <Empty title="No edge yet" action={create}>
+        <EmptyState title="No edge yet" action={create}>
           With an edge a name has sign-in, IP policies, several backends and more, and it stays when agents
           come and go.
-        </Empty>
+        </EmptyState>
       )}
       {rows && value && value.length > 0 && (
         <>
           <div className="tools">
-            <Search label="Search edges" value={wanted} onValue={setWanted} />
+            <Search label="Search edges" value={search} onValue={setSearch} />
           </div>
           <Table label="Edges" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
           {rows.length === 0 && <p className="quiet">None of them fits.</p>}
@@ -60,24 +60,24 @@ export default function EdgesPage() {
   )
 }
 
-const COLUMNS: readonly Column<ListedEdge>[] = [
+const COLUMNS: readonly Column<EdgeListing>[] = [
   {
     title: 'Edge',
-    of: (edge) => <a href={hrefTo(`/edges/${edge.id}`)}>{nameOf(edge)}</a>,
+    render: (edge) => <a href={hrefTo(`/edges/${edge.id}`)}>{nameOf(edge)}</a>,
   },
-  { title: 'Kind', kind: 'fit', of: ({ kind }) => <Badge tone="info">{kind.toUpperCase()}</Badge> },
+  { title: 'Kind', kind: 'fit', render: ({ kind }) => <Badge tone="info">{kind.toUpperCase()}</Badge> },
   {
     title: 'Answers at',
     kind: 'mono',
-    of: ({ hostports, kind }) =>
+    render: ({ hostports, kind }) =>
       hostports.length === 0 ? (
         <Badge tone="warn">no name yet</Badge>
       ) : (
         hostports.map((hostport) => (kind === 'tcp' ? hostport : hostOf(hostport))).join(', ')
       ),
   },
-  { title: 'On the way', of: (edge) => modulesOf(edge).join(', ') || 'nothing' },
-  { title: 'Created', kind: 'fit', of: ({ created_at }) => <Time at={created_at} /> },
+  { title: 'On the way', render: (edge) => modulesOf(edge).join(', ') || 'nothing' },
+  { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
 ]
 
 /** An edge as people know it. */
@@ -93,9 +93,9 @@ export function nameOf({
   return description || (hostports?.[0] && hostOf(hostports[0])) || id
 }
 
-function modulesOf({ modules, routes }: ListedEdge): string[] {
-  const on = new Set([...modules, ...routes.flatMap((route) => route.modules)])
+function modulesOf({ modules, routes }: EdgeListing): string[] {
+  const enabled = new Set([...modules, ...routes.flatMap((route) => route.modules)])
   return (Object.keys(MODULES) as ModuleName[])
-    .filter((name) => on.has(name))
+    .filter((name) => enabled.has(name))
     .map((name) => MODULES[name].title)
 }

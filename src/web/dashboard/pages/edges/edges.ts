@@ -2,7 +2,7 @@ import { api } from '../../api.ts'
 import type { EdgeKind } from '../resources.ts'
 import type { ModuleName } from './modules.ts'
 
-interface ListedPlace {
+interface ListedScope {
   readonly id: string
   /** Those that are on. */
   readonly modules: readonly ModuleName[]
@@ -10,12 +10,12 @@ interface ListedPlace {
 }
 
 /** An edge in a few words, without settings of its modules. */
-export interface ListedEdge extends ListedPlace {
+export interface EdgeListing extends ListedScope {
   readonly kind: EdgeKind
   readonly description: string
   readonly hostports: readonly string[]
   readonly created_at: string
-  readonly routes: readonly (ListedPlace & { readonly match: string })[]
+  readonly routes: readonly (ListedScope & { readonly match: string })[]
 }
 
 export const EDGE_KINDS: readonly EdgeKind[] = ['https', 'tls', 'tcp']
@@ -28,12 +28,12 @@ export function edgeKindOf(id: string): EdgeKind | undefined {
 }
 
 /** All edges of the account. */
-export async function listEdges(signal?: AbortSignal): Promise<readonly ListedEdge[]> {
-  return (await api.get<{ edges: ListedEdge[] }>('/dashboard/api/edges', signal)).edges
+export async function listEdges(signal?: AbortSignal): Promise<readonly EdgeListing[]> {
+  return (await api.get<{ edges: EdgeListing[] }>('/dashboard/api/edges', signal)).edges
 }
 
 /** The edges that answer at this host name. */
-export function edgesAt(edges: readonly ListedEdge[], host: string): ListedEdge[] {
+export function edgesServing(edges: readonly EdgeListing[], host: string): EdgeListing[] {
   return edges.filter(({ hostports }) => hostports.some((hostport) => hostOf(hostport) === host))
 }
 

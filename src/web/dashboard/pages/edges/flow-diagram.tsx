@@ -1,172 +1,192 @@
 import type { ReactNode } from 'react'
 import { Badge, Button } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
-import { type Sentence, wordsOf } from './flow-labels.ts'
+import { describeFlow, type Sentence } from './flow-labels.ts'
 import { Icon } from './icons.tsx'
-import type { Answerer, Branch, Lane, Opening, Stop, Way } from './request-flow.ts'
+import type {
+  BackendChild,
+  BackendNode,
+  EditTarget,
+  FlowBranch,
+  FlowStep,
+  RequestFlow,
+} from './request-flow.ts'
 import './flow.css'
 
 /** What a place does right now. */
-export interface PlaceRate {
+export interface ScopeRate {
   readonly perSecond: number
   readonly total: number
 }
 
 interface Handlers {
   /** Opens the form of what was pressed. */
-  readonly onOpen: (opening: Opening) => void
+  readonly onOpen: (target: EditTarget) => void
   /** Adds a module to a route, or to the edge itself; left out for those who may only look. */
   readonly onAdd?: ((routeId: string | undefined) => void) | undefined
   readonly onAddRoute?: (() => void) | undefined
 }
 
 /** The way a request takes through an edge. Every station opens the form that edits it. */
-export function WayPicture({
-  way,
+export function FlowDiagram({
+  flow,
   rateOf,
   ...handlers
-}: Handlers & { way: Way; rateOf?: (placeId: string | undefined) => PlaceRate | undefined }) {
+}: Handlers & { flow: RequestFlow; rateOf?: (scopeId: string | undefined) => ScopeRate | undefined }) {
   const { onOpen, onAdd, onAddRoute } = handlers
-  const single = way.lanes[0]
+  const single = flow.branches[0]
   return (
-    <section className="way" aria-label="The way of a request">
-      <ol className="way-line">
-        <li className="way-step">
-          <span className="way-node visitor">
+    <section className="flow" aria-label="The way of a request">
+      <ol className="flow-line">
+        <li className="flow-step">
+          <span className="flow-node visitor">
             <Icon name="visitor" />
-            <span className="way-text">
+            <span className="flow-text">
               <b>Visitor</b>
               <small>anywhere</small>
             </span>
           </span>
         </li>
-        <li className="way-step">
+        <li className="flow-step">
           <Node
             icon="entrance"
-            title={way.entrances[0] ?? 'No name yet'}
-            brief={entranceBrief(way)}
-            state={way.entrances.length === 0 ? 'broken' : 'on'}
-            onClick={() => onOpen({ what: 'edge' })}
+            title={flow.hostports[0] ?? 'No name yet'}
+            summary={summarizeHostports(flow)}
+            state={flow.hostports.length === 0 ? 'broken' : 'on'}
+            onClick={() => onOpen({ kind: 'edge' })}
           />
         </li>
-        {way.stops.map((stop) => (
-          <li key={stop.module} className="way-step">
-            <StopNode stop={stop} onOpen={onOpen} />
+        {flow.steps.map((step) => (
+          <li key={step.module} className="flow-step">
+            <StepNode step={step} onOpen={onOpen} />
           </li>
         ))}
         {onAdd && (
-          <li className="way-step">
+          <li className="flow-step">
             <AddButton label="Add a module to the edge" onClick={() => onAdd(undefined)} />
           </li>
         )}
-        {way.kind !== 'https' && single && (
-          <li className={`way-step ${flowing(rateOf?.(undefined))}`}>
-            <End lane={single} rate={rateOf?.(undefined)} onOpen={onOpen} />
+        {flow.kind !== 'https' && single && (
+          <li className={`flow-step ${flowClass(rateOf?.(undefined))}`}>
+            <BranchBackend branch={single} rate={rateOf?.(undefined)} onOpen={onOpen} />
           </li>
         )}
       </ol>
-      {way.kind === 'https' && (
-        <ol className="way-lanes">
-          {way.lanes.map((lane) => (
-            <li key={lane.routeId} className="way-lane">
-              <RouteLane lane={lane} rate={rateOf?.(lane.routeId)} {...handlers} />
+      {flow.kind === 'https' && (
+        <ol className="flow-branches">
+          {flow.branches.map((branch) => (
+            <li key={branch.routeId} className="flow-branch">
+              <RouteBranch branch={branch} rate={rateOf?.(branch.routeId)} {...handlers} />
             </li>
           ))}
           {onAddRoute && (
-            <li className="way-lane">
-              <Button kind={way.lanes.length === 0 ? 'main' : 'plain'} onClick={onAddRoute}>
+            <li className="flow-branch">
+              <Button kind={flow.branches.length === 0 ? 'main' : 'plain'} onClick={onAddRoute}>
                 Add a route
               </Button>
             </li>
           )}
         </ol>
       )}
-      <details className="way-words">
+      <details className="flow-description">
         <summary>The same in words</summary>
-        <Words sentences={wordsOf(way)} />
+        <SentenceList sentences={describeFlow(flow)} />
       </details>
     </section>
   )
 }
 
-function entranceBrief({ kind, entrances }: Way): string {
-  if (entrances.length === 0) return 'nobody can come in'
-  const more = entrances.length > 1 ? ` and ${entrances.length - 1} more` : ''
+function summarizeHostports({ kind, hostports }: RequestFlow): string {
+  if (hostports.length === 0) return 'nobody can come in'
+  const more = hostports.length > 1 ? ` and ${hostports.length - 1} more` : ''
   return `${{ https: 'HTTPS', tls: 'TLS by server name', tcp: 'TCP' }[kind]}${more}`
 }
 
-function RouteLane({ lane, rate, onOpen, onAdd }: Handlers & { lane: Lane; rate: PlaceRate | undefined }) {
-  const { match, routeId, description } = lane
-  const words = match?.exact ? 'exactly this path' : 'and everything below'
+function RouteBranch({
+  branch,
+  rate,
+  onOpen,
+  onAdd,
+}: Handlers & { branch: FlowBranch; rate: ScopeRate | undefined }) {
+  const { match, routeId, description } = branch
+  const coverage = match?.exact ? 'exactly this path' : 'and everything below'
   return (
-    <ol className={`way-line ${flowing(rate)}`} aria-label={`Route ${match?.text}`}>
-      <li className="way-step">
+    <ol className={`flow-line ${flowClass(rate)}`} aria-label={`Route ${match?.text}`}>
+      <li className="flow-step">
         <Node
           icon="route"
           title={match?.text ?? ''}
           mono
-          brief={description || (match?.text === '/' && !match.exact ? 'every path' : words)}
+          summary={description || (match?.text === '/' && !match.exact ? 'every path' : coverage)}
           state="on"
-          onClick={() => onOpen({ what: 'route', routeId: routeId! })}
+          onClick={() => onOpen({ kind: 'route', routeId: routeId! })}
         />
       </li>
-      {lane.stops.map((stop) => (
-        <li key={stop.module} className="way-step">
-          <StopNode stop={stop} onOpen={onOpen} />
+      {branch.steps.map((step) => (
+        <li key={step.module} className="flow-step">
+          <StepNode step={step} onOpen={onOpen} />
         </li>
       ))}
       {onAdd && (
-        <li className="way-step">
+        <li className="flow-step">
           <AddButton label={`Add a module to the route ${match?.text}`} onClick={() => onAdd(routeId)} />
         </li>
       )}
-      <li className="way-step">
-        <End lane={lane} rate={rate} onOpen={onOpen} />
+      <li className="flow-step">
+        <BranchBackend branch={branch} rate={rate} onOpen={onOpen} />
       </li>
     </ol>
   )
 }
 
-function flowing(rate: PlaceRate | undefined): string {
+function flowClass(rate: ScopeRate | undefined): string {
   return rate && rate.perSecond > 0 ? 'flowing' : ''
 }
 
-function StopNode({ stop, onOpen }: { stop: Stop; onOpen: Handlers['onOpen'] }) {
-  const { module, title, brief, state, why, opens } = stop
-  return <Node icon={module} title={title} brief={why ?? brief} state={state} onClick={() => onOpen(opens)} />
+function StepNode({ step, onOpen }: { step: FlowStep; onOpen: Handlers['onOpen'] }) {
+  const { module, title, summary, state, reason, target } = step
+  return (
+    <Node
+      icon={module}
+      title={title}
+      summary={reason ?? summary}
+      state={state}
+      onClick={() => onOpen(target)}
+    />
+  )
 }
 
-/** Who answers at the end of a lane, or the button to choose somebody. */
-function End({
-  lane,
+/** Who answers at the end of a branch, or the button to choose somebody. */
+function BranchBackend({
+  branch,
   rate,
   onOpen,
 }: {
-  lane: Lane
-  rate: PlaceRate | undefined
+  branch: FlowBranch
+  rate: ScopeRate | undefined
   onOpen: Handlers['onOpen']
 }) {
-  const { answerer, answererOn, routeId } = lane
-  const choose = () => onOpen({ what: 'choose_backend', routeId })
-  if (!answerer)
+  const { backend, backendEnabled, routeId } = branch
+  const choose = () => onOpen({ kind: 'choose_backend', routeId })
+  if (!backend)
     return (
-      <button type="button" className="way-node choose" onClick={choose}>
+      <button type="button" className="flow-node choose" onClick={choose}>
         <Icon name="add" />
-        <span className="way-text">
+        <span className="flow-text">
           <b>Choose who answers</b>
           <small>nobody does yet</small>
         </span>
       </button>
     )
   return (
-    <div className={depthOf(answerer) > 3 ? 'way-end deep' : 'way-end'}>
-      <AnswererTree answerer={answerer} on={answererOn} onOpen={onOpen} />
-      <div className="way-end-foot">
+    <div className={depthOf(backend) > 3 ? 'flow-end deep' : 'flow-end'}>
+      <BackendTree node={backend} enabled={backendEnabled} onOpen={onOpen} />
+      <div className="flow-end-foot">
         <Button kind="quiet" onClick={choose}>
           Change who answers
         </Button>
         {rate && rate.total > 0 && (
-          <span className="way-rate">
+          <span className="flow-rate">
             {rate.perSecond > 0 ? `${rate.perSecond.toFixed(rate.perSecond < 10 ? 1 : 0)}/s · ` : ''}
             {rate.total} since the start
           </span>
@@ -177,50 +197,50 @@ function End({
 }
 
 /** Trees that would not fit beside each other stand below each other. */
-function depthOf({ branches }: Answerer): number {
-  return 1 + Math.max(0, ...branches.map(({ answerer }) => depthOf(answerer)))
+function depthOf({ children }: BackendNode): number {
+  return 1 + Math.max(0, ...children.map(({ node }) => depthOf(node)))
 }
 
 /** A backend with all it passes requests on to. */
-export function AnswererTree({
-  answerer,
-  on = true,
+export function BackendTree({
+  node,
+  enabled = true,
   onOpen,
 }: {
-  answerer: Answerer
-  on?: boolean
+  node: BackendNode
+  enabled?: boolean
   onOpen: Handlers['onOpen']
 }) {
-  const { id, kind, title, brief, ready, branches, tunnels } = answerer
+  const { id, kind, title, summary, ready, children, tunnels } = node
   return (
-    <div className="way-answerer">
+    <div className="flow-backend">
       <div>
         <Node
           icon={kind ?? 'static'}
           title={title}
-          brief={brief}
-          state={!on ? 'off' : ready || kind === 'tunnel_group' ? 'on' : 'idle'}
-          onClick={() => onOpen({ what: 'backend', backendId: id })}
+          summary={summary}
+          state={!enabled ? 'off' : ready || kind === 'tunnel_group' ? 'on' : 'idle'}
+          onClick={() => onOpen({ kind: 'backend', backendId: id })}
         />
         {kind === 'tunnel_group' && (
-          <ul className="way-tunnels" aria-label={`Tunnels online of ${title}`}>
+          <ul className="flow-tunnels" aria-label={`Tunnels online of ${title}`}>
             {tunnels.map(({ id, forwards_to, tunnel_session }) => (
-              <li key={id} className="way-online">
-                <a href={hrefTo(`/agents/${tunnel_session.id}`)} className="way-tunnel">
+              <li key={id} className="flow-online">
+                <a href={hrefTo(`/agents/${tunnel_session.id}`)} className="flow-tunnel">
                   {forwards_to}
                 </a>
               </li>
             ))}
-            {tunnels.length === 0 && <li className="way-online way-none">no tunnel online</li>}
+            {tunnels.length === 0 && <li className="flow-online flow-none">no tunnel online</li>}
           </ul>
         )}
       </div>
-      {branches.length > 0 && (
-        <ul className="way-branches">
-          {branches.map((branch) => (
-            <li key={branch.answerer.id} className="way-twig">
-              <BranchLabel branch={branch} />
-              <AnswererTree answerer={branch.answerer} onOpen={onOpen} />
+      {children.length > 0 && (
+        <ul className="flow-children">
+          {children.map((child) => (
+            <li key={child.node.id} className="flow-child">
+              <ChildLabel child={child} />
+              <BackendTree node={child.node} onOpen={onOpen} />
             </li>
           ))}
         </ul>
@@ -229,14 +249,14 @@ export function AnswererTree({
   )
 }
 
-function BranchLabel({ branch: { label, share } }: { branch: Branch }) {
+function ChildLabel({ child: { label, share } }: { child: BackendChild }) {
   return (
-    <span className={share === undefined ? 'way-branch place' : 'way-branch'}>
+    <span className={share === undefined ? 'flow-child-label position' : 'flow-child-label'}>
       <span>{label}</span>
       {share !== undefined && (
         <svg viewBox="0 0 100 4" preserveAspectRatio="none" aria-hidden="true">
-          <rect className="all" width="100" height="4" />
-          <rect className="part" width={share * 100} height="4" />
+          <rect className="track" width="100" height="4" />
+          <rect className="fill" width={share * 100} height="4" />
         </svg>
       )}
     </span>
@@ -245,7 +265,7 @@ function BranchLabel({ branch: { label, share } }: { branch: Branch }) {
 
 type NodeState = 'on' | 'off' | 'broken' | 'idle'
 
-const STATE_WORDS: Readonly<Record<NodeState, ReactNode>> = {
+const STATE_BADGES: Readonly<Record<NodeState, ReactNode>> = {
   on: undefined,
   off: <Badge>off</Badge>,
   broken: <Badge tone="bad">lets nobody in</Badge>,
@@ -255,45 +275,45 @@ const STATE_WORDS: Readonly<Record<NodeState, ReactNode>> = {
 function Node({
   icon,
   title,
-  brief,
+  summary,
   state,
   mono = false,
   onClick,
 }: {
   icon: Parameters<typeof Icon>[0]['name']
   title: string
-  brief: string
+  summary: string
   state: NodeState
   mono?: boolean
   onClick: () => void
 }) {
   return (
-    <button type="button" className={`way-node ${state}`} onClick={onClick} title={brief}>
+    <button type="button" className={`flow-node ${state}`} onClick={onClick} title={summary}>
       <Icon name={icon} />
-      <span className="way-text">
+      <span className="flow-text">
         <b className={mono ? 'mono' : undefined}>{title}</b>
-        <small>{brief}</small>
+        <small>{summary}</small>
       </span>
-      {STATE_WORDS[state]}
+      {STATE_BADGES[state]}
     </button>
   )
 }
 
 function AddButton({ label, onClick }: { label: string; onClick: () => void }) {
   return (
-    <button type="button" className="way-add" aria-label={label} title={label} onClick={onClick}>
+    <button type="button" className="flow-add" aria-label={label} title={label} onClick={onClick}>
       <Icon name="add" />
     </button>
   )
 }
 
-function Words({ sentences }: { sentences: readonly Sentence[] }) {
+function SentenceList({ sentences }: { sentences: readonly Sentence[] }) {
   return (
     <ol>
-      {sentences.map(({ text, below }) => (
+      {sentences.map(({ text, details }) => (
         <li key={text}>
           {text}
-          {below.length > 0 && <Words sentences={below} />}
+          {details.length > 0 && <SentenceList sentences={details} />}
         </li>
       ))}
     </ol>

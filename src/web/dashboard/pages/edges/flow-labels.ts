@@ -1,61 +1,63 @@
-import type { Answerer, Lane, Stop, Way } from './request-flow.ts'
+import type { BackendNode, FlowBranch, FlowStep, RequestFlow } from './request-flow.ts'
 
 /** A sentence with those that belong under it. */
 export interface Sentence {
   readonly text: string
-  readonly below: readonly Sentence[]
+  readonly details: readonly Sentence[]
 }
 
 const PROTOCOLS = { https: 'https', tls: 'TLS', tcp: 'TCP' } as const
 
 /** The picture in words, for whoever cannot see it or would rather read. */
-export function wordsOf(way: Way): Sentence[] {
-  const entrance =
-    way.entrances.length === 0
+export function describeFlow(flow: RequestFlow): Sentence[] {
+  const entry =
+    flow.hostports.length === 0
       ? 'Nobody can come in yet: the edge has no host name or address.'
-      : `A visitor comes with ${PROTOCOLS[way.kind]} to ${orList(way.entrances)}.`
-  const lanes = way.lanes.map((lane) => laneWords(lane, way))
-  const nowhere = { text: 'There is no route yet, so every request is answered with 404.', below: [] }
+      : `A visitor comes with ${PROTOCOLS[flow.kind]} to ${orList(flow.hostports)}.`
+  const branches = flow.branches.map((branch) => describeBranch(branch, flow))
+  const noRoute = { text: 'There is no route yet, so every request is answered with 404.', details: [] }
   return [
-    { text: entrance, below: [] },
-    ...way.stops.map(stopWords),
-    ...(way.kind === 'https' && lanes.length === 0 ? [nowhere] : lanes.flat()),
+    { text: entry, details: [] },
+    ...flow.steps.map(describeStep),
+    ...(flow.kind === 'https' && branches.length === 0 ? [noRoute] : branches.flat()),
   ]
 }
 
-function laneWords(lane: Lane, way: Way): Sentence[] {
-  const end = endWords(lane)
-  if (lane.match === undefined) return [end]
-  const paths = lane.match.exact ? `the path ${lane.match.text}` : `paths that begin with ${lane.match.text}`
-  const only = way.lanes.length === 1 && lane.match.text === '/' && !lane.match.exact
+function describeBranch(branch: FlowBranch, flow: RequestFlow): Sentence[] {
+  const backend = describeBackend(branch)
+  if (branch.match === undefined) return [backend]
+  const paths = branch.match.exact
+    ? `the path ${branch.match.text}`
+    : `paths that begin with ${branch.match.text}`
+  const only = flow.branches.length === 1 && branch.match.text === '/' && !branch.match.exact
   return [
     {
       text: only ? 'For every path:' : `For ${paths}:`,
-      below: [...lane.stops.map(stopWords), end],
+      details: [...branch.steps.map(describeStep), backend],
     },
   ]
 }
 
-function stopWords({ title, brief, does, state, why }: Stop): Sentence {
-  const settings = brief === '' ? '' : ` (${brief})`
+function describeStep({ title, summary, action, state, reason }: FlowStep): Sentence {
+  const settings = summary === '' ? '' : ` (${summary})`
   const text =
     state === 'off'
       ? `${title} is switched off.`
       : state === 'broken'
-        ? `${title} cannot do its work, so nobody gets past it: ${why}.`
-        : `${title}${settings} ${does}.`
-  return { text, below: [] }
+        ? `${title} cannot do its work, so nobody gets past it: ${reason}.`
+        : `${title}${settings} ${action}.`
+  return { text, details: [] }
 }
 
-function endWords({ answerer, answererOn }: Lane): Sentence {
-  if (answerer === undefined) return { text: 'Nobody answers: no backend is chosen.', below: [] }
-  if (!answererOn)
-    return { text: `Nobody answers: the backend ${answerer.title} is switched off.`, below: [] }
-  return answererWords(answerer, '')
+function describeBackend({ backend, backendEnabled }: FlowBranch): Sentence {
+  if (backend === undefined) return { text: 'Nobody answers: no backend is chosen.', details: [] }
+  if (!backendEnabled)
+    return { text: `Nobody answers: the backend ${backend.title} is switched off.`, details: [] }
+  return describeBackendNode(backend, '')
 }
 
-function answererWords(answerer: Answerer, before: string): Sentence {
-  const { title, brief, kind, tunnels, ready, branches } = answerer
+function describeBackendNode(node: BackendNode, prefix: string): Sentence {
+  const { title, summary, kind, tunnels, ready, children } = node
   const online =
     kind === 'tunnel_group'
       ? `; ${tunnels.length === 0 ? 'no tunnel is online' : `${tunnels.length} online: ${tunnels.map(({ forwards_to }) => forwards_to).join(', ')}`}`
@@ -63,8 +65,8 @@ function answererWords(answerer: Answerer, before: string): Sentence {
         ? ''
         : '; nobody would answer now'
   return {
-    text: `${before}${title} (${brief}) answers${online}.`,
-    below: branches.map((branch) => answererWords(branch.answerer, `${branch.label}: `)),
+    text: `${prefix}${title} (${summary}) answers${online}.`,
+    details: children.map((child) => describeBackendNode(child.node, `${child.label}: `)),
   }
 }
 

@@ -1,17 +1,17 @@
 import { useState } from 'react'
-import { api, sentenceOf } from '../../api.ts'
-import { Button, Equivalent, Loading, Notice, say } from '../../kit/index.ts'
-import { listAll, useLoaded } from '../list-all.ts'
+import { api, errorMessage } from '../../api.ts'
+import { Button, Equivalent, Loading, Notice, notify } from '../../kit/index.ts'
+import { listAll, useLoad } from '../list-all.ts'
 import { usePlatform } from '../platform.ts'
 import type { Address, Domain, EdgeKind } from '../resources.ts'
 import '../../form/form.css'
-import { edgesAt, hostOf, type ListedEdge, listEdges } from './edges.ts'
+import { type EdgeListing, edgesServing, hostOf, listEdges } from './edges.ts'
 
-interface Offer {
+interface HostportOption {
   readonly hostport: string
   readonly description: string
   /** The edge that serves it now. */
-  readonly takenBy: ListedEdge | undefined
+  readonly usedBy: EdgeListing | undefined
 }
 
 /** Chooses the names or addresses of an edge among those that are reserved; new ones can be reserved on the spot. */
@@ -29,31 +29,31 @@ export function HostportsField({
   onValue: (value: string[]) => void
   error: string | undefined
 }) {
-  const offers = useOffers(kind, edgeId)
+  const options = useHostportOptions(kind, edgeId)
   const toggle = (hostport: string) =>
     onValue(value.includes(hostport) ? value.filter((each) => each !== hostport) : [...value, hostport])
-  const others = value.filter((hostport) => !offers.value?.some((offer) => offer.hostport === hostport))
-  const what = kind === 'tcp' ? 'addresses' : 'names'
+  const others = value.filter((hostport) => !options.value?.some((option) => option.hostport === hostport))
+  const noun = kind === 'tcp' ? 'addresses' : 'names'
   return (
     <fieldset className={error ? 'group wrong' : 'group'}>
-      <legend>At which {what} does it answer?</legend>
+      <legend>At which {noun} does it answer?</legend>
       {error && <p className="field-error">{error}</p>}
-      {offers.error && <Notice kind="bad">{offers.error.message}</Notice>}
-      {offers.loading && <Loading />}
-      {offers.value?.length === 0 && <p className="field-hint">You have reserved none yet.</p>}
-      <ul className="offers">
-        {offers.value?.map(({ hostport, description, takenBy }) => (
+      {options.error && <Notice kind="bad">{options.error.message}</Notice>}
+      {options.loading && <Loading />}
+      {options.value?.length === 0 && <p className="field-hint">You have reserved none yet.</p>}
+      <ul className="hostport-options">
+        {options.value?.map(({ hostport, description, usedBy }) => (
           <li key={hostport}>
             <label>
               <input
                 type="checkbox"
                 checked={value.includes(hostport)}
-                disabled={takenBy !== undefined}
+                disabled={usedBy !== undefined}
                 onChange={() => toggle(hostport)}
               />
               <span>
                 <b>{kind === 'tcp' ? hostport : hostOf(hostport)}</b>
-                <small>{takenBy ? `serves ${takenBy.description || takenBy.id} already` : description}</small>
+                <small>{usedBy ? `serves ${usedBy.description || usedBy.id} already` : description}</small>
               </span>
             </label>
           </li>
@@ -69,19 +69,19 @@ export function HostportsField({
           </li>
         ))}
       </ul>
-      <Reserve
+      <ReserveHostport
         kind={kind}
         onReserved={(hostport) => {
           onValue([...value, hostport])
-          offers.reload()
+          options.reload()
         }}
       />
     </fieldset>
   )
 }
 
-function useOffers(kind: EdgeKind, edgeId: string | undefined) {
-  return useLoaded<Offer[]>(async (signal) => {
+function useHostportOptions(kind: EdgeKind, edgeId: string | undefined) {
+  return useLoad<HostportOption[]>(async (signal) => {
     const [edges, names] = await Promise.all([
       listEdges(signal),
       kind === 'tcp'
@@ -89,45 +89,43 @@ function useOffers(kind: EdgeKind, edgeId: string | undefined) {
         : listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
     ])
     const others = edges.filter(({ id }) => id !== edgeId)
-    const offers = names.map((name) => {
+    const options = names.map((name) => {
       const hostport = 'domain' in name ? `${name.domain}:443` : name.addr
-      const takenBy =
+      const usedBy =
         'domain' in name
-          ? edgesAt(others, name.domain)[0]
+          ? edgesServing(others, name.domain)[0]
           : others.find(({ hostports }) => hostports.includes(hostport))
-      return { hostport, description: name.description, takenBy }
+      return { hostport, description: name.description, usedBy }
     })
     // Those that can be chosen first.
-    return offers.sort(
-      (one, other) => Number(one.takenBy !== undefined) - Number(other.takenBy !== undefined),
-    )
+    return options.sort((one, other) => Number(one.usedBy !== undefined) - Number(other.usedBy !== undefined))
   })
 }
 
 /** Reserves one more name or address without leaving the form. */
-function Reserve({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: string) => void }) {
+function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: string) => void }) {
   const platform = usePlatform()
   const [name, setName] = useState('')
-  const [refusal, setRefusal] = useState<string>()
+  const [errorText, setErrorText] = useState<string>()
   const [busy, setBusy] = useState(false)
-  const typed = name.trim().toLowerCase()
-  const domain = typed === '' || typed.includes('.') ? typed : `${typed}.${platform?.domain}`
+  const input = name.trim().toLowerCase()
+  const domain = input === '' || input.includes('.') ? input : `${input}.${platform?.domain}`
   const reserve = async () => {
     setBusy(true)
-    setRefusal(undefined)
+    setErrorText(undefined)
     try {
       if (kind === 'tcp') {
         const { addr } = await api.post<Address>('/reserved_addrs', {})
-        say(`${addr} is yours.`)
+        notify(`${addr} is yours.`)
         onReserved(addr)
       } else {
         await api.post<Domain>('/reserved_domains', { domain })
-        say(`${domain} is yours.`)
+        notify(`${domain} is yours.`)
         setName('')
         onReserved(`${domain}:443`)
       }
     } catch (error) {
-      setRefusal(sentenceOf(error))
+      setErrorText(errorMessage(error))
     }
     setBusy(false)
   }
@@ -139,7 +137,7 @@ function Reserve({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: 
             Reserve a new address
           </Button>
         </div>
-        {refusal && <p className="field-error">{refusal}</p>}
+        {errorText && <p className="field-error">{errorText}</p>}
         <Equivalent method="POST" path="/reserved_addrs" body={{}} />
       </>
     )
@@ -161,7 +159,7 @@ function Reserve({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: 
           Reserve
         </Button>
       </div>
-      {refusal && <p className="field-error">{refusal}</p>}
+      {errorText && <p className="field-error">{errorText}</p>}
       {domain !== '' && <Equivalent method="POST" path="/reserved_domains" body={{ domain }} />}
     </>
   )

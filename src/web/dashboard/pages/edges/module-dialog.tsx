@@ -1,15 +1,15 @@
 import { valuesOf } from '../../form/model.ts'
 import { ResourceForm } from '../../form/resource-form.tsx'
-import { CopyButton, Dialog, Facts, Notice, say } from '../../kit/index.ts'
+import { CopyButton, Dialog, Facts, Notice, notify } from '../../kit/index.ts'
 import { bodySchema, templateOf, useOpenApi } from '../../openapi.ts'
-import { AskButton } from '../ask-button.tsx'
+import { ConfirmButton } from '../ask-button.tsx'
 import { httpsUrlOf, usePlatform } from '../platform.ts'
 import type { ModuleSettings } from '../resources.ts'
 import { Icon } from './icons.tsx'
-import { MODULES, type ModuleName, SIGN_INS } from './modules.ts'
+import { MODULES, type ModuleName, SIGN_IN_MODULES } from './modules.ts'
 
 // Settings that few people change stand behind a line.
-const LATER = [
+const ADVANCED_FIELDS = [
   'enabled',
   'options_passthrough',
   'cookie_prefix',
@@ -23,7 +23,7 @@ const LATER = [
 
 /** Adds a module to a place, or changes, switches off or removes the one that is there. */
 export function ModuleDialog({
-  placePath,
+  scopePath,
   module,
   settings,
   mayChange,
@@ -31,7 +31,7 @@ export function ModuleDialog({
   onDone,
 }: {
   /** The edge or route in the API. */
-  placePath: string
+  scopePath: string
   module: ModuleName
   /** Undefined to add it. */
   settings: ModuleSettings | undefined
@@ -39,15 +39,15 @@ export function ModuleDialog({
   onClose: () => void
   onDone: () => void
 }) {
-  const { title, does } = MODULES[module]
-  const path = `${placePath}/${module}`
-  const finish = (said: string) => {
-    say(said)
+  const { title, action } = MODULES[module]
+  const path = `${scopePath}/${module}`
+  const finish = (message: string) => {
+    notify(message)
     onDone()
   }
   return (
     <Dialog title={title} onClose={onClose}>
-      <p className="quiet">This module {does}.</p>
+      <p className="quiet">This module {action}.</p>
       {(module === 'oidc' || module === 'oauth') && <CallbackAddress module={module} />}
       {module === 'saml' && settings && <SamlAddresses settings={settings} />}
       {mayChange ? (
@@ -56,12 +56,12 @@ export function ModuleDialog({
             method="PUT"
             path={path}
             item={settings}
-            later={LATER}
+            advanced={ADVANCED_FIELDS}
             verb={settings ? 'Save' : `Add ${title.toLowerCase().replace('tls', 'TLS')}`}
             onCancel={onClose}
             onDone={() => finish(settings ? 'Saved.' : `${title} is on the way now.`)}
           />
-          {settings && <SwitchOrRemove path={path} title={title} settings={settings} onDone={finish} />}
+          {settings && <ModuleActions path={path} title={title} settings={settings} onDone={finish} />}
         </>
       ) : (
         <Notice>You may look at this, but your role does not let you change it.</Notice>
@@ -70,7 +70,7 @@ export function ModuleDialog({
   )
 }
 
-function SwitchOrRemove({
+function ModuleActions({
   path,
   title,
   settings,
@@ -79,7 +79,7 @@ function SwitchOrRemove({
   path: string
   title: string
   settings: ModuleSettings
-  onDone: (said: string) => void
+  onDone: (message: string) => void
 }) {
   const { document } = useOpenApi()
   const template = document && templateOf(document, path)
@@ -88,7 +88,7 @@ function SwitchOrRemove({
   const { enabled } = settings
   return (
     <div className="module-foot">
-      <AskButton
+      <ConfirmButton
         label={enabled ? 'Switch off' : 'Switch on'}
         title={`Switch ${title} ${enabled ? 'off' : 'on'}?`}
         disabled={schema === undefined}
@@ -98,8 +98,8 @@ function SwitchOrRemove({
         {enabled
           ? 'It keeps its settings, and requests pass as if it were not there.'
           : 'It acts again, with the settings it has.'}
-      </AskButton>
-      <AskButton
+      </ConfirmButton>
+      <ConfirmButton
         label="Remove"
         kind="danger"
         title={`Remove ${title}?`}
@@ -107,7 +107,7 @@ function SwitchOrRemove({
         onDone={() => onDone(`${title} is removed.`)}
       >
         Its settings are gone for good, and requests pass as if it had never been there.
-      </AskButton>
+      </ConfirmButton>
     </div>
   )
 }
@@ -156,26 +156,26 @@ function SamlAddresses({ settings }: { settings: ModuleSettings }) {
 /** Chooses which module to add to a place. */
 export function AddModuleDialog({
   names,
-  has,
+  isPresent,
   onPick,
   onClose,
 }: {
   names: readonly ModuleName[]
   /** Those that are there already. */
-  has: (name: ModuleName) => boolean
+  isPresent: (name: ModuleName) => boolean
   onPick: (name: ModuleName) => void
   onClose: () => void
 }) {
-  const signIn = SIGN_INS.find(has)
-  const left = names.filter((name) => !has(name))
+  const signIn = SIGN_IN_MODULES.find(isPresent)
+  const available = names.filter((name) => !isPresent(name))
   return (
     <Dialog title="Add a module" onClose={onClose}>
       <p className="quiet">
         A request passes them in this order, whatever the order in which they were added.
       </p>
       <div className="kinds">
-        {left.map((name) => {
-          const excluded = signIn !== undefined && SIGN_INS.includes(name)
+        {available.map((name) => {
+          const excluded = signIn !== undefined && SIGN_IN_MODULES.includes(name)
           return (
             <button
               type="button"
@@ -187,12 +187,14 @@ export function AddModuleDialog({
               <Icon name={name} />
               <span>
                 <b>{MODULES[name].title}</b>
-                <small>{excluded ? `Not together with: ${MODULES[signIn].title}` : MODULES[name].does}</small>
+                <small>
+                  {excluded ? `Not together with: ${MODULES[signIn].title}` : MODULES[name].action}
+                </small>
               </span>
             </button>
           )
         })}
-        {left.length === 0 && <p>All modules that fit here are there already.</p>}
+        {available.length === 0 && <p>All modules that fit here are there already.</p>}
       </div>
     </Dialog>
   )

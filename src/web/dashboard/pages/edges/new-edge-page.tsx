@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../../api.ts'
+import { ApiError, api, errorMessage } from '../../api.ts'
 import type { ApiCall } from '../../equivalent.ts'
-import { Button, Card, Equivalents, Page, Switch, say } from '../../kit/index.ts'
+import { Button, Card, Equivalents, notify, Page, Switch } from '../../kit/index.ts'
 import type { PageProps } from '../../pages.ts'
 import { go } from '../../route.ts'
 import type { Edge, EdgeKind } from '../resources.ts'
@@ -10,7 +10,7 @@ import { EDGE_KINDS } from './edges.ts'
 import '../domains/domains.css'
 import './edges.css'
 
-const WORDS: Readonly<Record<EdgeKind, { title: string; hint: string }>> = {
+const KIND_TEXTS: Readonly<Record<EdgeKind, { title: string; hint: string }>> = {
   https: {
     title: 'Web (HTTPS)',
     hint: 'Web pages and APIs, with routes by path, sign-in, headers and everything else.',
@@ -43,10 +43,10 @@ export default function NewEdgePage({ query }: PageProps) {
     try {
       const { id } = await api.post<Edge>(path, body)
       if (kind === 'https' && withRoute) await api.post(`${path}/${id}/routes`, FIRST_ROUTE)
-      say('The edge is there. Now choose who answers.')
+      notify('The edge is there. Now choose who answers.')
       go(`/edges/${id}`, { replace: true })
     } catch (caught) {
-      setError(caught instanceof ApiError ? caught : new ApiError(0, '', sentenceOf(caught)))
+      setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
       setBusy(false)
     }
   }
@@ -58,10 +58,10 @@ export default function NewEdgePage({ query }: PageProps) {
     >
       <Card>
         <form className="form" noValidate onSubmit={(event) => void send(event)}>
-          <fieldset className="ways">
+          <fieldset className="choices">
             <legend>What does it serve?</legend>
             {EDGE_KINDS.map((each) => (
-              <label key={each} className="way-choice">
+              <label key={each} className="choice">
                 <input
                   type="radio"
                   name="kind"
@@ -72,8 +72,8 @@ export default function NewEdgePage({ query }: PageProps) {
                   }}
                 />
                 <span>
-                  <b>{WORDS[each].title}</b>
-                  <small>{WORDS[each].hint}</small>
+                  <b>{KIND_TEXTS[each].title}</b>
+                  <small>{KIND_TEXTS[each].hint}</small>
                 </span>
               </label>
             ))}

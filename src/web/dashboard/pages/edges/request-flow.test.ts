@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modules, requestOrder } from '../../../../edge/modules/index.ts'
 import type { Backend, Edge, Tunnel } from '../resources.ts'
-import { type Sentence, wordsOf } from './flow-labels.ts'
+import { describeFlow, type Sentence } from './flow-labels.ts'
 import { EDGE_MODULES, MODULES, ROUTE_MODULES } from './modules.ts'
-import { type Answerer, wayOf } from './request-flow.ts'
+import { type BackendNode, buildRequestFlow } from './request-flow.ts'
 
 const common = { description: '', metadata: '', created_at: '2026-01-01T00:00:00Z' }
 const ref = (id: string) => ({ id, uri: `http://x/${id}` })
@@ -21,7 +21,7 @@ const backends = new Map<string, Backend>(
     { ...common, id: 'bkdfo_2', backends: ['bkdfo_2'] },
   ].map((backend) => [backend.id, backend]),
 )
-const around = { backends, tunnels: new Map([['tn_1', tunnel('tn_1', 'http://localhost:3000')]]) }
+const context = { backends, tunnels: new Map([['tn_1', tunnel('tn_1', 'http://localhost:3000')]]) }
 
 const edge: Edge = {
   ...common,
@@ -62,27 +62,27 @@ const edge: Edge = {
 }
 
 const flat = (sentences: readonly Sentence[]): string[] =>
-  sentences.flatMap(({ text, below }) => [text, ...flat(below)])
+  sentences.flatMap(({ text, details }) => [text, ...flat(details)])
 
 test('modules stand in the picture in the order in which the edge runs them', () => {
-  const inPicture = ROUTE_MODULES.filter((name) => (requestOrder as readonly string[]).includes(name))
+  const displayed = ROUTE_MODULES.filter((name) => (requestOrder as readonly string[]).includes(name))
 
-  assert.deepEqual(inPicture, requestOrder)
+  assert.deepEqual(displayed, requestOrder)
   assert.equal(ROUTE_MODULES[0], 'ip_restriction')
   assert.equal(ROUTE_MODULES.at(-1), 'websocket_tcp_converter')
   assert.deepEqual(Object.keys(MODULES).sort(), Object.keys(modules).sort())
-  const places = new Set([...ROUTE_MODULES, ...Object.values(EDGE_MODULES).flat()])
-  assert.deepEqual([...places].sort(), Object.keys(modules).sort())
+  const placed = new Set([...ROUTE_MODULES, ...Object.values(EDGE_MODULES).flat()])
+  assert.deepEqual([...placed].sort(), Object.keys(modules).sort())
 })
 
 test('routes come in the order in which they are tried, each with its modules', () => {
-  const way = wayOf('https', edge, around)
+  const flow = buildRequestFlow('https', edge, context)
 
   assert.deepEqual(
-    way.lanes.map(({ match, stops }) => [
+    flow.branches.map(({ match, steps }) => [
       match?.text,
       match?.exact,
-      ...stops.map(({ module, state }) => `${module} ${state}`),
+      ...steps.map(({ module, state }) => `${module} ${state}`),
     ]),
     [
       ['/health', true],
@@ -91,20 +91,20 @@ test('routes come in the order in which they are tried, each with its modules', 
     ],
   )
   assert.deepEqual(
-    way.stops.map(({ title, brief }) => `${title}: ${brief}`),
+    flow.steps.map(({ title, summary }) => `${title}: ${summary}`),
     ['TLS settings: ends here, 1.3 only'],
   )
 })
 
 test('backends are followed to those who answer, with shares, order and tunnels online', () => {
-  const tree = wayOf('https', edge, around).lanes[2]!.answerer!
-  const drawn = ({ title, brief, ready, tunnels, branches }: Answerer): unknown => [
-    `${title} (${brief})${ready ? '' : ' nobody'}`,
+  const tree = buildRequestFlow('https', edge, context).branches[2]!.backend!
+  const render = ({ title, summary, ready, tunnels, children }: BackendNode): unknown => [
+    `${title} (${summary})${ready ? '' : ' nobody'}`,
     ...tunnels.map(({ forwards_to }) => forwards_to),
-    ...branches.map(({ label, answerer }) => [label, drawn(answerer)]),
+    ...children.map(({ label, node }) => [label, render(node)]),
   ]
 
-  assert.deepEqual(drawn(tree), [
+  assert.deepEqual(render(tree), [
     'Shop (the first that can be reached)',
     [
       '1st',
@@ -122,31 +122,31 @@ test('backends are followed to those who answer, with shares, order and tunnels 
 
 test('a backend that contains itself is drawn as far as the edge follows it, and no further', () => {
   const looping = { ...edge, backend: { enabled: true, backend: ref('bkdfo_2') } }
-  let [depth, at] = [0, wayOf('tcp', looping, around).lanes[0]!.answerer]
+  let [depth, node] = [0, buildRequestFlow('tcp', looping, context).branches[0]!.backend]
 
-  while (at?.branches[0]) {
-    at = at.branches[0].answerer
+  while (node?.children[0]) {
+    node = node.children[0].node
     depth++
   }
 
   assert.equal(depth, 9)
-  assert.equal(at?.title, 'Missing backend')
+  assert.equal(node?.title, 'Missing backend')
 })
 
 test('what lets nobody in says so, with the reason the edge gave', () => {
   const broken = [{ id: 'edghtsrt_api', module: 'ip_restriction', reason: 'the IP policy ipp_1 is missing' }]
 
-  const way = wayOf('https', edge, { ...around, broken })
+  const flow = buildRequestFlow('https', edge, { ...context, broken })
 
-  assert.equal(way.lanes[1]!.stops[0]!.state, 'broken')
+  assert.equal(flow.branches[1]!.steps[0]!.state, 'broken')
   assert.match(
-    flat(wordsOf(way)).join('\n'),
+    flat(describeFlow(flow)).join('\n'),
     /IP restriction cannot do its work.*the IP policy ipp_1 is missing/,
   )
 })
 
 test('the picture in words says all that it shows', () => {
-  const words = flat(wordsOf(wayOf('https', edge, around)))
+  const words = flat(describeFlow(buildRequestFlow('https', edge, context)))
 
   assert.deepEqual(words, [
     'A visitor comes with https to shop.adit.localhost:443 or shop.example:443.',
@@ -173,7 +173,7 @@ test('the picture in words says all that it shows', () => {
 test('an empty edge says what is missing', () => {
   const empty = { ...edge, hostports: [], tls_termination: null, routes: [] }
 
-  const words = flat(wordsOf(wayOf('https', empty, around)))
+  const words = flat(describeFlow(buildRequestFlow('https', empty, context)))
 
   assert.match(words.join('\n'), /no host name or address/)
   assert.match(words.join('\n'), /There is no route yet/)

@@ -1,7 +1,7 @@
 import { ResourceForm } from '../../form/resource-form.tsx'
-import { Dialog, Notice, say } from '../../kit/index.ts'
-import { AskButton } from '../ask-button.tsx'
-import type { Route } from '../resources.ts'
+import { Dialog, Notice, notify } from '../../kit/index.ts'
+import { ConfirmButton } from '../ask-button.tsx'
+import type { PageRoute } from '../resources.ts'
 
 const FIELDS = ['match', 'match_type', 'description', 'metadata']
 
@@ -14,13 +14,13 @@ export function RouteDialog({
   onDone,
 }: {
   edgePath: string
-  route: Route | undefined
+  route: PageRoute | undefined
   mayChange: boolean
   onClose: () => void
   onDone: () => void
 }) {
-  const finish = (said: string) => {
-    say(said)
+  const finish = (message: string) => {
+    notify(message)
     onDone()
   }
   return (
@@ -39,7 +39,7 @@ export function RouteDialog({
       )}
       {mayChange && route && (
         <div className="module-foot">
-          <AskButton
+          <ConfirmButton
             label="Delete route"
             kind="danger"
             title={`Delete the route ${route.match}?`}
@@ -47,7 +47,7 @@ export function RouteDialog({
             onDone={() => finish('The route is gone.')}
           >
             Its modules go with it; the backend stays. Requests for its path take the next route that fits.
-          </AskButton>
+          </ConfirmButton>
         </div>
       )}
     </Dialog>

@@ -4,8 +4,8 @@ import {
   ButtonLink,
   type Column,
   CopyButton,
-  Empty,
-  Failed,
+  EmptyState,
+  LoadError,
   Loading,
   Page,
   Search,
@@ -14,7 +14,7 @@ import {
 } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { CommandLine } from '../command-line.tsx'
-import { useLoaded } from '../list-all.ts'
+import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
 import { listEndpoints } from './list-endpoints.ts'
@@ -25,11 +25,11 @@ type Kind = (typeof KINDS)[number]
 
 /** Every public address that answers now, of agents and of edges. */
 export default function EndpointsPage() {
-  const now = useLive().samples.at(-1)
-  const [wanted, setWanted] = useState('')
+  const latest = useLive().samples.at(-1)
+  const [search, setSearch] = useState('')
   const [kind, setKind] = useState<Kind>('All')
-  const { value, error, loading, reload } = useLoaded((signal) => listEndpoints(signal), {
-    key: versionOf(now),
+  const { value, error, loading, reload } = useLoad((signal) => listEndpoints(signal), {
+    key: versionOf(latest),
   })
   const rows = value?.filter(
     (endpoint) =>
@@ -37,7 +37,7 @@ export default function EndpointsPage() {
       [endpoint.public_url, endpoint.name, endpoint.description, endpoint.upstream_url]
         .join(' ')
         .toLowerCase()
-        .includes(wanted.toLowerCase()),
+        .includes(search.toLowerCase()),
   )
   return (
     <Page
@@ -45,18 +45,18 @@ export default function EndpointsPage() {
       lead="Public addresses that answer now. Those of agents come and go with them; those of edges stay."
       actions={<ButtonLink to="/edges/new">New edge</ButtonLink>}
     >
-      {error && <Failed error={error} retry={reload} />}
+      {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
       {value?.length === 0 && (
-        <Empty title="Nothing answers yet">
+        <EmptyState title="Nothing answers yet">
           <p>An agent makes an endpoint the moment it starts:</p>
           <CommandLine text="adit http 3000" />
-        </Empty>
+        </EmptyState>
       )}
       {rows && value && value.length > 0 && (
         <>
           <div className="tools">
-            <Search label="Search endpoints" value={wanted} onValue={setWanted} />
+            <Search label="Search endpoints" value={search} onValue={setSearch} />
             {KINDS.map((each) => (
               <button type="button" key={each} aria-pressed={kind === each} onClick={() => setKind(each)}>
                 {each}
@@ -74,7 +74,7 @@ export default function EndpointsPage() {
 const COLUMNS: readonly Column<Endpoint>[] = [
   {
     title: 'Address',
-    of: ({ public_url }) =>
+    render: ({ public_url }) =>
       /^https?:/.test(public_url) ? (
         <a href={public_url} target="_blank" rel="noreferrer">
           {public_url}
@@ -85,7 +85,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   },
   {
     title: 'Answered by',
-    of: ({ edge, tunnel_session, upstream_url, name, description }) =>
+    render: ({ edge, tunnel_session, upstream_url, name, description }) =>
       edge !== null ? (
         <a href={hrefTo(`/edges/${edge.id}`)}>{description || 'Edge'}</a>
       ) : (
@@ -95,7 +95,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
         </>
       ),
   },
-  { title: 'Kind', kind: 'fit', of: ({ proto }) => <Badge tone="info">{proto}</Badge> },
-  { title: 'Since', kind: 'fit', of: ({ created_at }) => <Time at={created_at} /> },
-  { title: '', kind: 'fit', of: ({ public_url }) => <CopyButton text={public_url} /> },
+  { title: 'Kind', kind: 'fit', render: ({ proto }) => <Badge tone="info">{proto}</Badge> },
+  { title: 'Since', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
+  { title: '', kind: 'fit', render: ({ public_url }) => <CopyButton text={public_url} /> },
 ]

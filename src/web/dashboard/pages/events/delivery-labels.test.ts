@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { deliveryWords } from './delivery-labels.ts'
+import { describeDelivery } from './delivery-labels.ts'
 
 const fresh = {
   last_success_at: null,
@@ -29,7 +29,7 @@ const cases = [
 
 for (const [state, tone, text] of cases)
   test(`a destination is spoken of plainly: ${text.source}`, () => {
-    const words = deliveryWords({ ...fresh, ...state })
+    const words = describeDelivery({ ...fresh, ...state })
 
     assert.equal(words.tone, tone)
     assert.match(words.text, text)

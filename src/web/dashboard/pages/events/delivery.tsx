@@ -1,9 +1,9 @@
 import { useState } from 'react'
-import { api, sentenceOf } from '../../api.ts'
+import { api, errorMessage } from '../../api.ts'
 import { Badge, Button, Card, Equivalent, Facts, Notice, Time, useApi } from '../../kit/index.ts'
 import type { ExtraProps } from '../../resources.ts'
-import { useMayChangeAt } from '../../session.ts'
-import { type DeliveryStatus, deliveryWords } from './delivery-labels.ts'
+import { useCanChangeAt } from '../../session.ts'
+import { type DeliveryStatus, describeDelivery } from './delivery-labels.ts'
 
 /** How deliveries to a destination stand, looked at every few seconds, and a button that tries it out. */
 export default function Delivery({ item }: ExtraProps) {
@@ -11,47 +11,47 @@ export default function Delivery({ item }: ExtraProps) {
   const { value, reload } = useApi<{ status: DeliveryStatus | null }>(path, { everyMs: 3000 })
   const status = value?.status ?? (item.status as DeliveryStatus | null)
   const [busy, setBusy] = useState(false)
-  const [tried, setTried] = useState<{ kind: 'good' | 'bad'; text: string }>()
-  const mayChange = useMayChangeAt('/event_destinations')
-  const test = `${path}/send_test_event`
-  const tryOut = async () => {
+  const [testResult, setTestResult] = useState<{ kind: 'good' | 'bad'; text: string }>()
+  const mayChange = useCanChangeAt('/event_destinations')
+  const testPath = `${path}/send_test_event`
+  const sendTestEvent = async () => {
     setBusy(true)
-    setTried(undefined)
+    setTestResult(undefined)
     try {
-      const { event_id } = await api.post<{ event_id: string }>(test, {})
-      setTried({ kind: 'good', text: `The destination took the test event ${event_id}.` })
+      const { event_id } = await api.post<{ event_id: string }>(testPath, {})
+      setTestResult({ kind: 'good', text: `The destination took the test event ${event_id}.` })
     } catch (error) {
-      setTried({ kind: 'bad', text: sentenceOf(error) })
+      setTestResult({ kind: 'bad', text: errorMessage(error) })
     }
     setBusy(false)
     reload()
   }
-  const words = status && deliveryWords(status)
+  const text = status && describeDelivery(status)
   return (
     <Card
       title="Deliveries"
       actions={
         mayChange && (
-          <Button busy={busy} onClick={() => void tryOut()}>
+          <Button busy={busy} onClick={() => void sendTestEvent()}>
             Send a test event
           </Button>
         )
       }
     >
-      {words && (
+      {text && (
         <p>
-          <Badge tone={words.tone}>{words.short}</Badge> {words.text}
+          <Badge tone={text.tone}>{text.short}</Badge> {text.text}
         </p>
       )}
-      {tried && <Notice kind={tried.kind}>{tried.text}</Notice>}
+      {testResult && <Notice kind={testResult.kind}>{testResult.text}</Notice>}
       {status && (
         <Facts
           entries={[
             [
               'Last success',
-              status.last_success_at ? <Time key="s" at={status.last_success_at} exact /> : 'never',
+              status.last_success_at ? <Time key="s" value={status.last_success_at} exact /> : 'never',
             ],
-            ['Last error', status.last_error_at && <Time key="e" at={status.last_error_at} exact />],
+            ['Last error', status.last_error_at && <Time key="e" value={status.last_error_at} exact />],
             ['It said', status.last_error],
             ['Waiting', count(status.backlog)],
             [
@@ -62,7 +62,7 @@ export default function Delivery({ item }: ExtraProps) {
           ]}
         />
       )}
-      <Equivalent method="POST" path={test} body={{}} />
+      <Equivalent method="POST" path={testPath} body={{}} />
     </Card>
   )
 }

@@ -1,5 +1,5 @@
 import { type FormEvent, useState } from 'react'
-import { ApiError, api, sentenceOf } from '../../api.ts'
+import { ApiError, api, errorMessage } from '../../api.ts'
 import { Badge, Button, Card, TextField } from '../../kit/index.ts'
 import type { ExtraProps } from '../../resources.ts'
 import './ip-tester.css'
@@ -9,7 +9,7 @@ interface Verdict {
   readonly because: string
 }
 
-interface Checked extends Verdict {
+interface AddressCheck extends Verdict {
   readonly address: string
   readonly restrictions: readonly (Verdict & { id: string; type: string; enforced: boolean })[]
 }
@@ -17,19 +17,19 @@ interface Checked extends Verdict {
 /** Asks whether an address would pass this policy, and what the account's own restrictions say of it. */
 export default function IpTester({ item }: ExtraProps) {
   const [address, setAddress] = useState('')
-  const [checked, setChecked] = useState<Checked>()
-  const [refusal, setRefusal] = useState<string>()
+  const [result, setResult] = useState<AddressCheck>()
+  const [errorText, setErrorText] = useState<string>()
   const [busy, setBusy] = useState(false)
   const check = async (event: FormEvent) => {
     event.preventDefault()
     setBusy(true)
-    setRefusal(undefined)
+    setErrorText(undefined)
     try {
       const query = new URLSearchParams({ policies: item.id, address: address.trim() })
-      setChecked(await api.get<Checked>(`/dashboard/api/ip_policies/check?${query}`))
+      setResult(await api.get<AddressCheck>(`/dashboard/api/ip_policies/check?${query}`))
     } catch (error) {
-      setChecked(undefined)
-      setRefusal(error instanceof ApiError ? error.message.replace(/^address: /, '') : sentenceOf(error))
+      setResult(undefined)
+      setErrorText(error instanceof ApiError ? error.message.replace(/^address: /, '') : errorMessage(error))
     }
     setBusy(false)
   }
@@ -42,23 +42,23 @@ export default function IpTester({ item }: ExtraProps) {
           placeholder="203.0.113.7"
           value={address}
           onValue={setAddress}
-          error={refusal}
+          error={errorText}
         />
         <Button type="submit" busy={busy}>
           Try it
         </Button>
       </form>
       <div role="status" className="ip-verdict">
-        {checked && (
+        {result && (
           <>
             <p>
-              <Badge tone={checked.allowed ? 'good' : 'bad'}>
-                {checked.allowed ? 'would pass' : 'kept out'}
+              <Badge tone={result.allowed ? 'good' : 'bad'}>
+                {result.allowed ? 'would pass' : 'kept out'}
               </Badge>{' '}
-              <code>{checked.address}</code>
+              <code>{result.address}</code>
             </p>
-            <p>{checked.because}</p>
-            {checked.restrictions.length > 0 && <Restrictions restrictions={checked.restrictions} />}
+            <p>{result.because}</p>
+            {result.restrictions.length > 0 && <Restrictions restrictions={result.restrictions} />}
           </>
         )}
       </div>
@@ -66,14 +66,14 @@ export default function IpTester({ item }: ExtraProps) {
   )
 }
 
-const GUARDED: Readonly<Record<string, string>> = {
+const RESTRICTED_ACTIONS: Readonly<Record<string, string>> = {
   dashboard: 'sign in to the dashboard',
   api: 'call the API',
   agent: 'connect an agent',
   endpoints: 'visit any endpoint or edge',
 }
 
-function Restrictions({ restrictions }: { restrictions: Checked['restrictions'] }) {
+function Restrictions({ restrictions }: { restrictions: AddressCheck['restrictions'] }) {
   return (
     <>
       <h3>Restrictions of the whole account</h3>
@@ -81,7 +81,7 @@ function Restrictions({ restrictions }: { restrictions: Checked['restrictions'] 
         {restrictions.map(({ id, type, enforced, allowed, because }) => (
           <li key={id}>
             It {allowed ? 'may' : enforced ? 'may not' : 'could not, once this is enforced,'}{' '}
-            {GUARDED[type] ?? type}. {because}
+            {RESTRICTED_ACTIONS[type] ?? type}. {because}
           </li>
         ))}
       </ul>

@@ -11,7 +11,7 @@ const VERBS: Readonly<Record<string, string>> = {
   get: 'Looked at',
 }
 
-const OWN: Readonly<Record<string, string>> = {
+const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   sign_in: 'Signed in to the dashboard',
   sign_out: 'Signed out of the dashboard',
   make_password: 'Made a password',
@@ -21,13 +21,13 @@ const OWN: Readonly<Record<string, string>> = {
 const ACRONYMS = /\b(ip|tls|ssh|https?|tcp|api|oidc|saml|dns)\b/gi
 
 /** `Created reserved domain` of `create` and `reserved_domains`; what is not known stays as it is written. */
-export function actionWords(kind: string, action: string): string {
+export function describeAction(kind: string, action: string): string {
   const steps = action.split('.')
   const verb = VERBS[steps.at(-1)!]
-  if (verb === undefined) return OWN[action] ?? sentence(action)
-  const inside = steps.slice(0, -1).map((step) => ` (${step})`)
-  const what = `${singular(kind)}${inside.join('')}`.replaceAll('_', ' ')
-  return `${verb} ${what.replace(ACRONYMS, (word) => word.toUpperCase())}`
+  if (verb === undefined) return DASHBOARD_ACTIONS[action] ?? toSentence(action)
+  const modules = steps.slice(0, -1).map((step) => ` (${step})`)
+  const object = `${singular(kind)}${modules.join('')}`.replaceAll('_', ' ')
+  return `${verb} ${object.replace(ACRONYMS, (word) => word.toUpperCase())}`
 }
 
 function singular(kind: string): string {
@@ -40,7 +40,7 @@ function singular(kind: string): string {
   return kind.replace(/ies$/, 'y').replace(/([^s])s$/, '$1')
 }
 
-function sentence(action: string): string {
+function toSentence(action: string): string {
   const words = action.replaceAll(/[_.]/g, ' ')
   return words.charAt(0).toUpperCase() + words.slice(1)
 }

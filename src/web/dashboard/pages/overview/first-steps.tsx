@@ -14,7 +14,7 @@ export function FirstSteps() {
             On the machine the server runs on nothing has to be configured. For a web service on port 3000:
           </p>
           <CommandLine text="adit http 3000" />
-          <Elsewhere platform={platform} />
+          <RemoteMachineSteps platform={platform} />
         </li>
         <li>
           <h3>Keep a name</h3>
@@ -36,7 +36,7 @@ export function FirstSteps() {
 }
 
 /** Lines for other machines, which have to be told where the server is. */
-function Elsewhere({ platform }: { platform: Platform | undefined }) {
+function RemoteMachineSteps({ platform }: { platform: Platform | undefined }) {
   if (!platform?.agent_addr) return null
   const download = `data:application/x-pem-file,${encodeURIComponent(platform.ca_pem)}`
   return (

@@ -1,15 +1,15 @@
 import { bytes } from '../../../shared/units.ts'
-import { Badge, Card, Failed, Notice, Page, Time, useApi } from '../../kit/index.ts'
+import { Badge, Card, LoadError, Notice, Page, Time, useApi } from '../../kit/index.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useSession } from '../../session.ts'
-import { certificateWords } from '../domains/certificate-labels.ts'
+import { describeCertificate } from '../domains/certificate-labels.ts'
 import { listEndpoints } from '../endpoints/list-endpoints.ts'
-import { listAll, useLoaded } from '../list-all.ts'
+import { listAll, useLoad } from '../list-all.ts'
 import { type Live, ratesOf, type Sample, useLive, versionOf } from '../live.ts'
 import { usePlatform } from '../platform.ts'
 import type { Domain, Endpoint } from '../resources.ts'
-import { actionWords } from './audit-labels.ts'
+import { describeAction } from './audit-labels.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Tile } from './tiles.tsx'
 import { type Series, TrafficPlot } from './traffic-plot.tsx'
@@ -19,7 +19,7 @@ import '../pages.css'
 const perSecond = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)}/s`
 const bytesPerSecond = (value: number) => `${bytes(Math.round(value))}/s`
 
-const STATES = {
+const STATE_BADGES = {
   connecting: <Badge>Connecting</Badge>,
   live: <Badge tone="good">Live</Badge>,
   lost: <Badge tone="bad">No connection, trying again</Badge>,
@@ -28,24 +28,24 @@ const STATES = {
 /** What happens in the account right now, and what needs somebody's attention. */
 export default function OverviewPage() {
   const live = useLive()
-  const now = live.samples.at(-1)
-  const endpoints = useLoaded((signal) => listEndpoints(signal), {
-    key: versionOf(now),
+  const latest = live.samples.at(-1)
+  const endpoints = useLoad((signal) => listEndpoints(signal), {
+    key: versionOf(latest),
   })
-  const quiet = endpoints.value?.length === 0 && now !== undefined && now.sessions === 0
+  const idle = endpoints.value?.length === 0 && latest !== undefined && latest.sessions === 0
   return (
-    <Page title="Overview" actions={STATES[live.state]}>
-      <Tiles now={now} live={live} endpoints={endpoints.value?.length} />
-      {quiet && <FirstSteps />}
+    <Page title="Overview" actions={STATE_BADGES[live.state]}>
+      <Tiles latest={latest} live={live} endpoints={endpoints.value?.length} />
+      {idle && <FirstSteps />}
       <Attention />
-      <Elsewhere />
+      <EdgelessNotice />
       <div className="plots">
         <Card>
           <TrafficPlot
             title="Requests per second"
             series={statusSeries(live.samples)}
             stacked
-            scale={perSecond}
+            format={perSecond}
           />
         </Card>
         <Card>
@@ -55,20 +55,20 @@ export default function OverviewPage() {
               { name: 'In', tone: 'blue', values: ratesOf(live.samples, (sample) => sample.bytes_in) },
               { name: 'Out', tone: 'accent', values: ratesOf(live.samples, (sample) => sample.bytes_out) },
             ]}
-            least={1000}
-            scale={bytesPerSecond}
+            minScale={1000}
+            format={bytesPerSecond}
           />
         </Card>
       </div>
       <div className="two-columns">
         <Endpoints endpoints={endpoints.value} error={endpoints.error} />
-        <Recent />
+        <RecentChanges />
       </div>
     </Page>
   )
 }
 
-const CLASSES: readonly (readonly [string, Series['tone']])[] = [
+const STATUS_CLASSES: readonly (readonly [string, Series['tone']])[] = [
   ['Success', 'green'],
   ['Redirect', 'blue'],
   ['Client error', 'amber'],
@@ -77,33 +77,39 @@ const CLASSES: readonly (readonly [string, Series['tone']])[] = [
 
 /** Statuses by class; the few 1xx go with what succeeded. */
 function statusSeries(samples: readonly Sample[]): Series[] {
-  const of = (index: number) => (sample: Sample) =>
+  const totalOf = (index: number) => (sample: Sample) =>
     (sample.statuses[index + 1] ?? 0) + (index === 0 ? (sample.statuses[0] ?? 0) : 0)
-  return CLASSES.map(([name, tone], index) => ({ name, tone, values: ratesOf(samples, of(index)) }))
+  return STATUS_CLASSES.map(([name, tone], index) => ({
+    name,
+    tone,
+    values: ratesOf(samples, totalOf(index)),
+  }))
 }
 
 function Tiles({
-  now,
+  latest,
   live,
   endpoints,
 }: {
-  now: Sample | undefined
+  latest: Sample | undefined
   live: Live
   endpoints: number | undefined
 }) {
   const requests = ratesOf(live.samples, (sample) => sample.requests)
   const connections = ratesOf(live.samples, (sample) => sample.connections)
-  const open = (now?.open_requests ?? 0) + (now?.open_connections ?? 0)
+  const open = (latest?.open_requests ?? 0) + (latest?.open_connections ?? 0)
   return (
     <div className="tiles">
       <Tile name="Requests" value={perSecond(average(requests))}>
-        {now === undefined ? 'waiting for the server' : `${count(now.requests)} since the server started`}
+        {latest === undefined
+          ? 'waiting for the server'
+          : `${count(latest.requests)} since the server started`}
       </Tile>
       <Tile name="Under way" value={open}>
-        {now?.open_connections ?? 0} raw connections, {perSecond(average(connections))} new
+        {latest?.open_connections ?? 0} raw connections, {perSecond(average(connections))} new
       </Tile>
-      <Tile name="Agents online" value={now?.sessions ?? '–'} to="/agents">
-        {now?.tunnels ?? 0} tunnels
+      <Tile name="Agents online" value={latest?.sessions ?? '–'} to="/agents">
+        {latest?.tunnels ?? 0} tunnels
       </Tile>
       <Tile name="Endpoints" value={endpoints ?? '–'} to="/endpoints">
         public addresses that answer
@@ -123,7 +129,7 @@ const count = (value: number) => value.toLocaleString('en')
 /** Certificates that wait for somebody, or for something to be mended. */
 function Attention() {
   const platform = usePlatform()
-  const waiting = useLoaded(
+  const problems = useLoad(
     async (signal) => {
       const [domains, ingresses] = await Promise.all([
         listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
@@ -139,18 +145,18 @@ function Attention() {
     },
     { everyMs: 15_000 },
   )
-    .value?.map(({ domain, to }) => ({ domain, to, words: certificateWords(domain, platform) }))
-    .filter(({ words }) => words.attention)
-  if (!waiting || waiting.length === 0) return null
+    .value?.map(({ domain, to }) => ({ domain, to, text: describeCertificate(domain, platform) }))
+    .filter(({ text }) => text.attention)
+  if (!problems || problems.length === 0) return null
   return (
     <Card title="Needs attention">
       <ul className="plain-list">
-        {waiting.map(({ domain: { id, domain }, to, words }) => (
+        {problems.map(({ domain: { id, domain }, to, text }) => (
           <li key={id}>
             <p>
-              <a href={hrefTo(to)}>{domain}</a> <Badge tone={words.tone}>{words.short}</Badge>
+              <a href={hrefTo(to)}>{domain}</a> <Badge tone={text.tone}>{text.short}</Badge>
             </p>
-            <p className="quiet">{words.text}</p>
+            <p className="quiet">{text.text}</p>
           </li>
         ))}
       </ul>
@@ -159,7 +165,7 @@ function Attention() {
 }
 
 /** A node without an edge has no visitors of its own to count. */
-function Elsewhere() {
+function EdgelessNotice() {
   const platform = usePlatform()
   if (!platform || platform.http_url !== null || platform.https_url !== null) return null
   return (
@@ -169,7 +175,7 @@ function Elsewhere() {
   )
 }
 
-const SHOWN = 6
+const MAX_ENDPOINTS = 6
 
 function Endpoints({
   endpoints,
@@ -180,10 +186,10 @@ function Endpoints({
 }) {
   return (
     <Card title="Endpoints" actions={<a href={hrefTo('/endpoints')}>All endpoints</a>}>
-      {error && endpoints === undefined && <Failed error={error} />}
+      {error && endpoints === undefined && <LoadError error={error} />}
       {endpoints?.length === 0 && <p className="quiet">No agent or edge answers at a public address now.</p>}
       <ul className="plain-list">
-        {endpoints?.slice(0, SHOWN).map(({ id, public_url, edge, upstream_url, description }) => (
+        {endpoints?.slice(0, MAX_ENDPOINTS).map(({ id, public_url, edge, upstream_url, description }) => (
           <li key={id}>
             <a href={/^https?:/.test(public_url) ? public_url : hrefTo('/endpoints')} rel="noreferrer">
               {public_url}
@@ -194,7 +200,9 @@ function Endpoints({
           </li>
         ))}
       </ul>
-      {endpoints && endpoints.length > SHOWN && <p className="quiet">and {endpoints.length - SHOWN} more</p>}
+      {endpoints && endpoints.length > MAX_ENDPOINTS && (
+        <p className="quiet">and {endpoints.length - MAX_ENDPOINTS} more</p>
+      )}
     </Card>
   )
 }
@@ -209,7 +217,7 @@ interface AuditEvent {
   readonly principal: string | null
 }
 
-function Recent() {
+function RecentChanges() {
   const admin = useSession().session.user?.role === 'admin'
   const recent = useApi<{ audit_events: AuditEvent[] }>(admin ? '/audit_events?limit=7' : undefined, {
     everyMs: 5000,
@@ -217,19 +225,19 @@ function Recent() {
   if (!admin) return null
   return (
     <Card title="Recent changes" actions={<a href={hrefTo('/audit-log')}>Audit log</a>}>
-      {recent.error && recent.value === undefined && <Failed error={recent.error} retry={recent.reload} />}
+      {recent.error && recent.value === undefined && <LoadError error={recent.error} retry={recent.reload} />}
       {recent.value?.audit_events.length === 0 && <p className="quiet">Nothing has been changed yet.</p>}
       <ul className="plain-list">
         {recent.value?.audit_events.map(({ id, at, action, kind, object, outcome }) => (
           <li key={id}>
-            {actionWords(kind, action)} {outcome === 'refused' && <Badge tone="warn">refused</Badge>}
+            {describeAction(kind, action)} {outcome === 'refused' && <Badge tone="warn">refused</Badge>}
             <p className="quiet">
               {object !== null && (
                 <>
                   <IdLink id={object} />{' '}
                 </>
               )}
-              <Time at={at} />
+              <Time value={at} />
             </p>
           </li>
         ))}

@@ -1,4 +1,4 @@
-import { KEPT } from '../live.ts'
+import { MAX_SAMPLES } from '../live.ts'
 
 /** One line or layer of a plot. */
 export interface Series {
@@ -10,7 +10,7 @@ export interface Series {
 
 const HEIGHT = 100
 // A plot that has just begun is not lost in an empty two minutes.
-const SHORTEST = 30
+const MIN_SPAN = 30
 
 /**
  * The last seconds up to two minutes, the newest at the right. Layers stand on each other when `stacked`; a scale that fits what is
@@ -20,23 +20,23 @@ export function TrafficPlot({
   title,
   series,
   stacked = false,
-  least = 1,
-  scale,
+  minScale = 1,
+  format,
 }: {
   title: string
   series: readonly Series[]
   stacked?: boolean
   /** What the scale shows at least. */
-  least?: number
+  minScale?: number
   /** A value in words. */
-  scale: (value: number) => string
+  format: (value: number) => string
 }) {
   const layers = stacked
     ? stack(series)
-    : series.map(({ values }) => ({ low: values.map(() => 0), high: values }))
-  const most = niceCeiling(Math.max(least, ...layers.flatMap(({ high }) => high)))
-  const length = Math.max(SHORTEST, ...series.map(({ values }) => values.length))
-  const now = series.map(({ name, values }) => `${name} ${scale(values.at(-1) ?? 0)}`).join(', ')
+    : series.map(({ values }) => ({ bottom: values.map(() => 0), top: values }))
+  const max = niceCeiling(Math.max(minScale, ...layers.flatMap(({ top }) => top)))
+  const length = Math.max(MIN_SPAN, ...series.map(({ values }) => values.length))
+  const latest = series.map(({ name, values }) => `${name} ${format(values.at(-1) ?? 0)}`).join(', ')
   return (
     <figure className="traffic">
       <figcaption>
@@ -44,27 +44,27 @@ export function TrafficPlot({
         <ul className="traffic-legend">
           {series.map(({ name, tone, values }) => (
             <li key={name} className={tone}>
-              {name} <b>{scale(values.at(-1) ?? 0)}</b>
+              {name} <b>{format(values.at(-1) ?? 0)}</b>
             </li>
           ))}
         </ul>
       </figcaption>
       <div className="traffic-plot">
         <svg
-          viewBox={`${KEPT - length + 1} 0 ${length - 1} ${HEIGHT}`}
+          viewBox={`${MAX_SAMPLES - length + 1} 0 ${length - 1} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title} in the last ${spanOf(length)}; now: ${now}`}
+          aria-label={`${title} in the last ${spanOf(length)}; now: ${latest}`}
         >
-          <path className="grid" d={`M0 ${HEIGHT / 2}H${KEPT}M0 .5H${KEPT}`} />
+          <path className="grid" d={`M0 ${HEIGHT / 2}H${MAX_SAMPLES}M0 .5H${MAX_SAMPLES}`} />
           {layers.map((layer, index) => (
             <g key={series[index]!.name} className={series[index]!.tone}>
-              <path className="area" d={area(layer, most)} />
-              {!stacked && <path className="edge" d={line(layer.high, most)} />}
+              <path className="area" d={area(layer, max)} />
+              {!stacked && <path className="edge" d={line(layer.top, max)} />}
             </g>
           ))}
         </svg>
-        <span className="traffic-top">{scale(most)}</span>
+        <span className="traffic-top">{format(max)}</span>
         <span className="traffic-from">{spanOf(length)} ago</span>
         <span className="traffic-to">now</span>
       </div>
@@ -77,36 +77,36 @@ function spanOf(seconds: number): string {
 }
 
 interface Layer {
-  readonly low: readonly number[]
-  readonly high: readonly number[]
+  readonly bottom: readonly number[]
+  readonly top: readonly number[]
 }
 
 function stack(series: readonly Series[]): Layer[] {
   const length = Math.max(0, ...series.map(({ values }) => values.length))
-  let low: readonly number[] = new Array<number>(length).fill(0)
+  let bottom: readonly number[] = new Array<number>(length).fill(0)
   return series.map(({ values }) => {
-    const layer = { low, high: low.map((base, index) => base + (values[index] ?? 0)) }
-    low = layer.high
+    const layer = { bottom, top: bottom.map((base, index) => base + (values[index] ?? 0)) }
+    bottom = layer.top
     return layer
   })
 }
 
-const x = (index: number, length: number) => KEPT - (length - 1 - index)
-const y = (value: number, most: number) => (HEIGHT - (value / most) * (HEIGHT - 2)).toFixed(2)
+const x = (index: number, length: number) => MAX_SAMPLES - (length - 1 - index)
+const y = (value: number, max: number) => (HEIGHT - (value / max) * (HEIGHT - 2)).toFixed(2)
 
-function line(values: readonly number[], most: number): string {
+function line(values: readonly number[], max: number): string {
   return values
-    .map((value, index) => `${index === 0 ? 'M' : 'L'}${x(index, values.length)} ${y(value, most)}`)
+    .map((value, index) => `${index === 0 ? 'M' : 'L'}${x(index, values.length)} ${y(value, max)}`)
     .join('')
 }
 
-function area({ low, high }: Layer, most: number): string {
-  if (high.length === 0) return ''
-  const back = low
-    .map((value, index) => `L${x(index, low.length)} ${y(value, most)}`)
+function area({ bottom, top }: Layer, max: number): string {
+  if (top.length === 0) return ''
+  const baseline = bottom
+    .map((value, index) => `L${x(index, bottom.length)} ${y(value, max)}`)
     .reverse()
     .join('')
-  return `${line(high, most)}${back}Z`
+  return `${line(top, max)}${baseline}Z`
 }
 
 /** The next of 1, 2 and 5 times a power of ten, so that the scale seldom changes. */

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EventLines } from '../event-lines.ts'
-import { actionWords } from './audit-labels.ts'
+import { EventStreamParser } from '../event-lines.ts'
+import { describeAction } from './audit-labels.ts'
 
 const cases = [
   ['reserved_domains', 'create', 'Created reserved domain'],
@@ -18,14 +18,14 @@ const cases = [
 
 for (const [kind, action, words] of cases)
   test(`the audit log says "${words}" of ${kind} ${action}`, () => {
-    assert.equal(actionWords(kind, action), words)
+    assert.equal(describeAction(kind, action), words)
   })
 
 test('events are put together however they were cut, and what is not data is passed over', () => {
   const whole = 'data: {"a":1}\n\n: comment\n\nevent: x\ndata: one\ndata: two\n\n'
   for (const size of [1, 2, 3, 7, whole.length]) {
     const seen: string[] = []
-    const lines = new EventLines((data) => seen.push(data))
+    const lines = new EventStreamParser((data) => seen.push(data))
 
     for (let at = 0; at < whole.length; at += size) lines.push(whole.slice(at, at + size))
 
