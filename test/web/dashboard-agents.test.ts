@@ -28,7 +28,7 @@ test('agents come and go in the list while it is open, with what they serve', as
   assert.match(table, new RegExp(`${url}[\\s\\S]*http://localhost`))
   await agent.close()
   await page.getByText('This session has ended').waitFor()
-  await page.getByRole('link', { name: 'Who is online now' }).click()
+  await page.getByRole('link', { name: 'Online agents' }).click()
   await page.getByText('No agent is online').waitFor()
   assert.deepEqual(
     wrong.filter((text) => !/404/.test(text)),
@@ -42,7 +42,7 @@ test('an agent is restarted and comes back as a new session, then stopped', asyn
   const first = (await page.locator('tbody th a').first().getAttribute('href')) ?? ''
 
   await page.getByRole('button', { name: /^Restart/ }).click()
-  await page.getByText('comes back as a new session').waitFor()
+  await page.getByText('reconnects as a new session').waitFor()
   await page.getByText('Do the same from a shell').click()
   const lines = await shown(page.locator('.equivalent pre'))
   await page.getByRole('button', { name: 'Restart', exact: true }).click()
@@ -90,7 +90,7 @@ test('endpoints of agents and edges stand together and can be told apart', async
   const agents = await shown(rows)
   await page.keyboard.press('/')
   await page.keyboard.type('nothing like it')
-  await page.getByText('None of them fits.').waitFor()
+  await page.getByText('No matches.').waitFor()
   await page.getByRole('searchbox').fill('')
   await page.getByRole('button', { name: 'All' }).click()
   await rows.getByRole('link', { name: 'Both', exact: true }).click()
@@ -98,7 +98,7 @@ test('endpoints of agents and edges stand together and can be told apart', async
   assert.match(edges, /both\.adit\.localhost/)
   assert.doesNotMatch(edges, new RegExp(url))
   assert.doesNotMatch(agents, /both\.adit\.localhost/)
-  await page.getByRole('heading', { name: 'The way of a request' }).waitFor()
+  await page.getByRole('heading', { name: 'Request path' }).waitFor()
   assert.deepEqual(wrong, [])
 })
 

@@ -25,10 +25,10 @@ test('backends of every kind are made', async (t) => {
   const one = async (kind: string) => (await call('GET', `/backends/${kind}`)).body.backends[0]
 
   await page.getByRole('link', { name: 'New backend' }).waitFor()
-  await begin('Fixed answer')
+  await begin('Fixed response')
   await page.getByLabel('Body').fill('sorry')
   await page.getByLabel('Status code').fill('503')
-  await finish('Fixed answer')
+  await finish('Fixed response')
   await begin('Fixed address')
   await page.getByLabel('Address').fill('nonsense')
   await page.getByRole('button', { name: 'Create fixed address' }).click()
@@ -38,8 +38,8 @@ test('backends of every kind are made', async (t) => {
   await begin('Failover')
   const choose = page.locator('.child-add select')
   await choose.selectOption({ label: 'A fixed address (shop.example.com:443)' })
-  await choose.selectOption({ label: 'A fixed answer (answers 503 with 5 bytes)' })
-  await page.getByRole('button', { name: /^Ask A fixed answer .* earlier/ }).click()
+  await choose.selectOption({ label: 'A fixed response (returns 503 with 5 bytes)' })
+  await page.getByRole('button', { name: /^Move A fixed response .* up/ }).click()
   await finish('Failover')
 
   const [fixed, address, failover] = [await one('http_response'), await one('static'), await one('failover')]
@@ -48,7 +48,7 @@ test('backends of every kind are made', async (t) => {
   assert.deepEqual(failover.backends, [fixed.id, address.id])
   assert.match(
     await shown(page.locator('.flow-children')),
-    /1st[\s\S]*A fixed answer[\s\S]*2nd[\s\S]*A fixed address/,
+    /1st[\s\S]*A fixed response[\s\S]*2nd[\s\S]*A fixed address/,
   )
   assert.deepEqual(
     wrong.filter((text) => !/status of 400/.test(text)),
@@ -100,7 +100,7 @@ test('a backend that is used says by whom, and is not deleted before', async (t)
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'the backend User' }).click()
   await page.getByRole('button', { name: 'Edit' }).click()
-  await dialog.getByLabel('Weight of Used (answers 200 with one byte)').fill('7')
+  await dialog.getByLabel('Weight of Used (returns 200 with one byte)').fill('7')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
   await page.getByRole('button', { name: 'Delete' }).click()

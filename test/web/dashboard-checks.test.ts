@@ -19,7 +19,7 @@ test('an IP policy tells whether an address would pass, by the rule that decides
   await rule('deny', '198.51.100.7/32')
   await call.create('/ip_restrictions', { type: 'api', enforced: false, ip_policy_ids: [policy.id] })
   const { page, wrong } = await dashboard.open(t, `/ip-policies/${policy.id}`)
-  const field = page.getByLabel('Address of a visitor')
+  const field = page.getByLabel('IP address')
   const verdict = page.locator('.ip-verdict')
   const ask = async (address: string) => {
     await field.fill(address)
@@ -27,10 +27,10 @@ test('an IP policy tells whether an address would pass, by the rule that decides
   }
 
   await ask('198.51.100.9')
-  await verdict.getByText('would pass').waitFor()
+  await verdict.getByText('allowed', { exact: true }).waitFor()
   const passed = await shown(verdict)
   await ask('198.51.100.7')
-  await verdict.getByText('kept out').waitFor()
+  await verdict.getByText('denied', { exact: true }).waitFor()
   const denied = await shown(verdict)
   await ask('2001:db8::1')
   await verdict.getByText('2001:db8::1').waitFor()
@@ -39,7 +39,7 @@ test('an IP policy tells whether an address would pass, by the rule that decides
   const complaint = await shown(page.locator('.ip-tester .field-error'))
 
   assert.match(passed, /The rule for 198\.51\.100\.0\/24 allows it/)
-  assert.match(passed, /It may call the API/)
+  assert.match(passed, /It can call the API/)
   assert.match(denied, /The rule for 198\.51\.100\.7\/32 denies it, and a deny always wins/)
   assert.match(denied, /could not, once this is enforced, call the API/)
   assert.match(unknown, /No rule allows it/)
@@ -72,20 +72,20 @@ test('a destination takes a test event, and its deliveries are seen as they go',
   const { page } = await dashboard.open(t, `/event-destinations/${destination.id}`)
   await page.getByText('Nothing has been sent yet').waitFor()
 
-  await page.getByRole('button', { name: 'Send a test event' }).click()
-  await page.getByText(/The destination took the test event/).waitFor()
-  await page.getByText('The last delivery went well').waitFor()
+  await page.getByRole('button', { name: 'Send test event' }).click()
+  await page.getByText(/The destination accepted the test event/).waitFor()
+  await page.getByText('The last delivery succeeded').waitFor()
   await page.getByText('Do the same from a shell').click()
   const lines = await shown(page.locator('.equivalent pre'))
   broken = true
-  await page.getByRole('button', { name: 'Send a test event' }).click()
+  await page.getByRole('button', { name: 'Send test event' }).click()
   const refusal = await shown(page.getByRole('alert'))
-  await page.locator('.facts', { hasText: 'It said' }).waitFor()
+  await page.locator('.facts', { hasText: 'Error message' }).waitFor()
 
   assert.ok(got.length >= 2)
   assert.match(lines, new RegExp(`adit api event-destinations send-test-event ${destination.id}`))
   assert.match(refusal, /500/)
-  assert.match(await shown(page.locator('.facts').last()), /It said[\s\S]*500/)
+  assert.match(await shown(page.locator('.facts').last()), /Error message[\s\S]*500/)
 })
 
 test('events that wait for a destination are counted while one looks', async (t) => {
@@ -103,7 +103,7 @@ test('events that wait for a destination are counted while one looks', async (t)
 
   await call.create('/ip_policies', { description: 'told to nobody' })
 
-  await page.getByText(/One event waits/).waitFor({ timeout: 20_000 })
+  await page.getByText(/One event is queued/).waitFor({ timeout: 20_000 })
   assert.match(await shown(page.locator('.badge.warn')), /failing/)
 })
 
@@ -119,7 +119,7 @@ for (const [name, options] of Object.entries({
       target: { webhook: { url: 'https://hooks.example.com/a/rather/long/path/of/it', secret: 'x' } },
     })
     const { page } = await dashboard.open(t, `/ip-policies/${policy.id}`, { ...options, bypassCSP: true })
-    await page.getByLabel('Address of a visitor').fill('192.0.2.1')
+    await page.getByLabel('IP address').fill('192.0.2.1')
     await page.keyboard.press('Enter')
     await page.getByText('There are no rules yet').waitFor()
 

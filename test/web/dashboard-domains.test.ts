@@ -18,13 +18,13 @@ test('a name below the platform is reserved, and needs nothing more', async (t) 
   await page.getByRole('textbox', { name: /^Name/ }).fill('Till')
   await page.getByText('Do the same from a shell').click()
   const lines = await shown(page.locator('.equivalent pre'))
-  await page.getByRole('button', { name: 'Reserve it' }).click()
+  await page.getByRole('button', { name: 'Reserve domain' }).click()
   await page.getByRole('heading', { name: 'till.adit.localhost', exact: true }).waitFor()
   const line = await shown(page.locator('.command-line code'))
 
   assert.match(lines, /adit api reserved-domains create --domain till\.adit\.localhost/)
-  assert.match(await shown(page.locator('main')), /There is nothing to do/)
-  assert.equal(await page.getByRole('heading', { name: 'DNS records to set' }).count(), 0)
+  assert.match(await shown(page.locator('main')), /No action is needed/)
+  assert.equal(await page.getByRole('heading', { name: 'DNS records to create' }).count(), 0)
   // The line that is shown really works.
   const agent = await startAgent(t, platform)
   const url = /--url (\S+)/.exec(line)?.[1] ?? ''
@@ -51,10 +51,10 @@ test('a domain of one’s own says which records to set, each ready to be copied
   const { page, wrong } = await dashboard.open(t, '/domains/new')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
 
-  await page.getByRole('radio', { name: /^A domain of my own/ }).check()
+  await page.getByRole('radio', { name: /^Custom domain/ }).check()
   await page.getByRole('textbox', { name: /^Domain/ }).fill('*.apps.example.net')
-  await page.getByRole('button', { name: 'Reserve it' }).click()
-  const table = page.getByRole('table', { name: 'DNS records to set' })
+  await page.getByRole('button', { name: 'Reserve domain' }).click()
+  const table = page.getByRole('table', { name: 'DNS records to create' })
   await table.waitFor()
   const rows = await table.locator('tbody tr').allTextContents()
   const proof = table.locator('tbody tr').filter({ hasText: '_acme-challenge.apps.example.net' })
@@ -87,13 +87,13 @@ test('obtaining certificates is stopped and begun again, and the domain changed 
   const dialog = page.getByRole('dialog')
   const read = async () => (await call('GET', `/reserved_domains/${id}`)).body
 
-  await page.getByRole('button', { name: 'Stop obtaining it automatically' }).click()
+  await page.getByRole('button', { name: 'Stop automatic renewal' }).click()
   await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
   await page.getByText('private authority of this platform').waitFor()
   const without = (await read()).certificate_management_policy
-  await page.getByRole('button', { name: 'Obtain one automatically' }).click()
-  await dialog.getByRole('button', { name: 'Obtain it' }).click()
-  await page.getByRole('button', { name: 'Stop obtaining it automatically' }).waitFor()
+  await page.getByRole('button', { name: 'Obtain automatically' }).click()
+  await dialog.getByRole('button', { name: 'Obtain', exact: true }).click()
+  await page.getByRole('button', { name: 'Stop automatic renewal' }).waitFor()
   const again = (await read()).certificate_management_policy
   await page.getByRole('button', { name: 'Edit' }).click()
   await dialog.getByLabel('Description').fill('Our own')
@@ -119,13 +119,13 @@ test('the list says how certificates stand, and which edge answers', async (t) =
   const { page } = await dashboard.open(t, '/domains')
   const row = page.getByRole('row', { name: /listed\.adit\.localhost/ })
 
-  assert.match(await shown(row), /In the list[\s\S]*Of the platform[\s\S]*Listed edge/)
+  assert.match(await shown(row), /In the list[\s\S]*Platform[\s\S]*Listed edge/)
   await page.keyboard.press('/')
   await page.keyboard.type('in the list')
   await row.waitFor()
   assert.equal(await page.locator('tbody tr').count(), 1)
   await row.getByRole('link', { name: 'listed.adit.localhost' }).click()
-  await page.getByText('answers.').waitFor()
+  await page.getByText('Edge Listed edge').waitFor()
 })
 
 for (const [name, options] of Object.entries({

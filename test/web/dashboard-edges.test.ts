@@ -41,7 +41,7 @@ async function makeEdge(more: Record<string, unknown> = {}) {
 async function openEdge(t: TestContext, id: string, options = {}) {
   const opened = await dashboard.open(t, `/edges/${id}`, options)
   const { page } = opened
-  await page.getByRole('heading', { name: 'The way of a request' }).waitFor()
+  await page.getByRole('heading', { name: 'Request path' }).waitFor()
   const button = (name: string | RegExp) => page.getByRole('button', { name })
   const dialog = page.getByRole('dialog').first()
   /** Presses a button, and once more in the question that follows. */
@@ -129,17 +129,17 @@ test('every module of a route can be added through its form, and they stand in t
   }
 
   await add('WebSocket to TCP')
-  await add('Circuit breaker', () => dialog.getByLabel('Part of errors').fill('0.25'))
+  await add('Circuit breaker', () => dialog.getByLabel('Error ratio').fill('0.25'))
   await add('Request headers', () => dialog.getByLabel('Headers to remove').fill('x-forwarded-for'))
   await add('Compression')
   await add('Sign-in with SAML', () =>
-    dialog.getByLabel('Address of its metadata').fill('https://idp.example.com/metadata'),
+    dialog.getByLabel('Provider metadata URL').fill('https://idp.example.com/metadata'),
   )
   await add('Webhook verification', async () => {
     await dialog.getByLabel('Provider').fill('github')
     await dialog.getByLabel('Secret').fill('hush')
   })
-  await add('User-Agent filter', () => dialog.getByLabel('Keep out').fill('(?i)bot'))
+  await add('User-Agent filter', () => dialog.getByLabel('Deny').fill('(?i)bot'))
   await add('IP restriction', () => dialog.locator('select').first().selectOption(String(policy.id)))
   await button('Add a module to the route /').click()
   const excluded = dialog.getByRole('button', { name: /^Sign-in with OpenID/ })
@@ -196,11 +196,11 @@ test('routes are added, changed and deleted, and answer by the longest path', as
   await dialog.getByLabel('Path', { exact: true }).fill('/api/')
   await dialog.getByRole('button', { name: 'Add route' }).click()
   await page.getByRole('list', { name: 'Route /api/' }).waitFor()
-  await page.getByRole('button', { name: /^Choose who answers/ }).click()
-  await dialog.getByRole('button', { name: /^Somebody new/ }).click()
-  await dialog.getByRole('button', { name: /^Fixed answer/ }).click()
+  await page.getByRole('button', { name: /^Choose backend/ }).click()
+  await dialog.getByRole('button', { name: /^New backend/ }).click()
+  await dialog.getByRole('button', { name: /^Fixed response/ }).click()
   await dialog.getByLabel('Body').fill('the api')
-  await dialog.getByRole('button', { name: 'Create fixed answer' }).click()
+  await dialog.getByRole('button', { name: 'Create fixed response' }).click()
   await serves(`${url}/api/x`, (_, text) => text === 'the api')
   const order = await page.locator('.flow-branch .flow-node b.mono').allTextContents()
   await station(page, '/api/').click()
@@ -221,20 +221,20 @@ test('who answers is chosen among those that are there, switched off, and change
   const second = await call.create('/backends/http_response', { body: 'second', description: 'Second' })
   const { page, button, dialog, sure } = await openEdge(t, id)
 
-  await button('Change who answers').click()
+  await button('Change backend').click()
   await dialog.getByRole('button', { name: /^Second/ }).click()
   await serves(url, (_, text) => text === 'second')
   await station(page, 'Second').click()
   await dialog.getByLabel('Body').fill('third')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await serves(url, (_, text) => text === 'third')
-  await button('Change who answers').click()
+  await button('Change backend').click()
   await sure('Switch off')
   await page.locator('.flow-node.off', { hasText: 'Second' }).waitFor()
   await serves(url, ({ status }) => status === 503)
-  await button('Change who answers').click()
-  await sure('Nobody')
-  await button(/^Choose who answers/).waitFor()
+  await button('Change backend').click()
+  await sure('Remove backend')
+  await button(/^Choose backend/).waitFor()
 
   assert.equal((await read()).routes[0]!.backend, null)
   assert.equal((await call('GET', `/backends/http_response/${second.id}`)).status, 200)
@@ -252,9 +252,9 @@ test('a TCP edge is made with an address reserved on the spot, and carries bytes
   const address = await shown(page.locator('.hostport-options b', { hasText: /^localhost:\d+$/ }))
   assert.ok(await page.getByRole('checkbox', { name: new RegExp(address) }).isChecked())
   await page.getByRole('button', { name: 'Create edge' }).click()
-  await page.getByRole('button', { name: /^Choose who answers/ }).click()
-  await dialog.getByRole('button', { name: /^Somebody new/ }).click()
-  assert.equal(await dialog.getByRole('button', { name: /^Fixed answer/ }).count(), 0)
+  await page.getByRole('button', { name: /^Choose backend/ }).click()
+  await dialog.getByRole('button', { name: /^New backend/ }).click()
+  assert.equal(await dialog.getByRole('button', { name: /^Fixed response/ }).count(), 0)
   await dialog.getByRole('button', { name: /^Tunnel group/ }).click()
   await dialog.getByRole('button', { name: 'Add: Labels' }).click()
   await dialog.getByLabel('Labels: name 1').fill('role')
@@ -276,7 +276,7 @@ test('a TCP edge is made with an address reserved on the spot, and carries bytes
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   })
   assert.match(answer, /over tcp/)
-  await page.getByText('1 since the start').waitFor()
+  await page.getByText('1 since server start').waitFor()
   assert.deepEqual(wrong, [])
 })
 
@@ -291,10 +291,10 @@ test('a TLS edge is made for a new name; its TLS ends where its module says', as
   await page.getByRole('button', { name: 'Create edge' }).click()
   await page.getByRole('button', { name: 'Add a module to the edge' }).click()
   await dialog.getByRole('button', { name: /^TLS settings/ }).click()
-  await dialog.getByLabel('TLS ends at').selectOption('edge')
+  await dialog.getByLabel('Terminate TLS at').selectOption('edge')
   await dialog.getByRole('button', { name: 'Add TLS settings' }).click()
 
-  await station(page, 'TLS settings').getByText('ends here').waitFor()
+  await station(page, 'TLS settings').getByText('terminates at the edge').waitFor()
   assert.deepEqual(wrong, [])
 })
 
@@ -334,7 +334,7 @@ test('the picture shows traffic as it comes, and only to those who look', async 
   const { page } = await openEdge(t, id)
   await serves(url, (_, text) => text === 'first')
 
-  await page.getByText(/\d+ since the start/).waitFor()
+  await page.getByText(/\d+ since server start/).waitFor()
 
   await page.locator('.flowing').first().waitFor()
 })
@@ -437,7 +437,7 @@ for (const [name, options] of Object.entries({
     })
     const { page, dialog } = await openEdge(t, id, { ...options, bypassCSP: true })
     await station(page, 'Sign-in with OpenID').waitFor()
-    await page.getByText('The same in words').click()
+    await page.getByText('Text description').click()
 
     await checked(page, `dashboard-edge-${name}`)
     await station(page, 'Sign-in with OpenID').click()

@@ -14,14 +14,16 @@ test('an empty account is told its first steps, with lines that can be copied', 
   const { page, wrong, asked } = await dashboard.open(t, '/overview')
   const { agent_addr } = dashboard.platform.credentials
 
-  await page.getByRole('heading', { name: 'First steps' }).waitFor()
+  await page.getByRole('heading', { name: 'Get started' }).waitFor()
   await page.getByText('On another machine').click()
 
   const lines = await shown(page.locator('.command-line code'))
   assert.match(lines, /^adit http 3000$/m)
   assert.match(lines, /^adit tunnel --label app=shop 3000$/m)
   assert.match(lines, new RegExp(`^adit config add-connect-url ${agent_addr}$`, 'm'))
-  const download = await page.getByRole('link', { name: 'downloaded here' }).getAttribute('href')
+  const download = await page
+    .getByRole('link', { name: 'download the CA certificate of the server' })
+    .getAttribute('href')
   assert.match(decodeURIComponent(download ?? ''), /BEGIN CERTIFICATE/)
   assert.deepEqual(wrong, [])
   assert.deepEqual([...asked], [new URL(dashboard.url).origin])
@@ -48,7 +50,7 @@ test('traffic, agents, endpoints and changes appear while they happen', async (t
   await page.locator('.plain-list').getByText(url).waitFor()
   await page.getByText('Created IP policy').waitFor()
   assert.equal(await shown(tile('Endpoints')), '1')
-  assert.equal(await page.getByRole('heading', { name: 'First steps' }).count(), 0)
+  assert.equal(await page.getByRole('heading', { name: 'Get started' }).count(), 0)
   const drawn = await page.locator('.traffic-plot .red .area').first().getAttribute('d')
   assert.match(drawn ?? '', /^M/)
   const { height = 0 } = (await page.locator('.traffic-plot svg').first().boundingBox()) ?? {}
@@ -69,7 +71,7 @@ test('certificates that wait for somebody are named, and lead to their domain', 
   await page.getByRole('link', { name: 'agents.example.com' }).waitFor()
   await page.getByRole('link', { name: 'shop.example.com' }).click()
 
-  await page.getByRole('heading', { name: 'DNS records to set' }).waitFor()
+  await page.getByRole('heading', { name: 'DNS records to create' }).waitFor()
 })
 
 test('somebody who may not read the audit log gets the rest of the overview', async (t) => {
@@ -92,7 +94,7 @@ test('the overview says when it hears nothing, and goes on by itself', async (t)
   await page.route('**/dashboard/api/live', (route) => route.abort())
 
   await goTo(page, '/overview')
-  await page.getByText('No connection, trying again').waitFor()
+  await page.getByText('Disconnected, retrying').waitFor()
   await page.unroute('**/dashboard/api/live')
 
   await page.getByText('Live', { exact: true }).waitFor()

@@ -330,7 +330,7 @@ test('lists page through and search everything', async (t) => {
   await main(page).getByText('policy number 11', { exact: true }).waitFor()
   assert.match(await shown(page.locator('.counts')), /^11 of 1\d\d$/)
   await page.keyboard.type('zzz')
-  await page.getByText('Nothing fits').waitFor()
+  await page.getByText('No matches').waitFor()
 })
 
 test('copying works where the browser has no clipboard for the page', async (t) => {
@@ -340,7 +340,7 @@ test('copying works where the browser has no clipboard for the page', async (t) 
   const { id } = await dashboard.platform.call.create('/bot_users', { name: 'copied' })
   await goTo(page, `/bot-users/${id}`)
 
-  await page.getByRole('button', { name: 'Copy id' }).click()
+  await page.getByRole('button', { name: 'Copy ID' }).click()
 
   await page.getByRole('button', { name: 'Copied' }).waitFor()
   await goTo(page, '/bot-users')
@@ -353,9 +353,9 @@ test('an administrator makes a password for a user, and the audit log tells', as
   const { id } = await dashboard.platform.call.create('/users', { email: 'frank@example.com' })
   const { page } = await dashboard.open(t, `/users/${id}`)
 
-  await page.getByRole('button', { name: 'Make a password' }).click()
+  await page.getByRole('button', { name: 'Generate password' }).click()
 
-  await page.getByText('This is the new password of frank@example.com.').waitFor()
+  await page.getByText('This is the new password for frank@example.com.').waitFor()
   await goTo(page, '/audit-log')
   await page.getByRole('searchbox').fill(`make_password ${id}`)
   await main(page).getByText('1 of').waitFor()
@@ -368,7 +368,7 @@ test('the keyboard alone is enough', async (t) => {
   const { page } = await dashboard.open(t, '/account')
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
   await page.keyboard.press('?')
-  await page.getByRole('dialog').getByText('Go to a page').waitFor()
+  await page.getByRole('dialog').getByText('Go to page').waitFor()
   await page.keyboard.press('Escape')
   await page.keyboard.press('g')
   await page.keyboard.press('u')

@@ -21,19 +21,19 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await page.getByRole('link', { name: 'Reserve a domain' }).click()
   await page.getByRole('textbox', { name: /^Name/ }).fill('shop')
   await page.getByText('Visitors will open shop.adit.localhost').waitFor()
-  await button('Reserve it').click()
+  await button('Reserve domain').click()
   await page.getByRole('heading', { name: 'shop.adit.localhost', exact: true }).waitFor()
   await page.getByText('The platform serves its own certificate').waitFor()
 
   // An edge for it.
-  await page.getByRole('link', { name: 'Create an edge for it' }).click()
+  await page.getByRole('link', { name: 'Create edge' }).click()
   await page.getByLabel('Description').fill('My shop')
   assert.ok(await page.getByRole('checkbox', { name: /shop\.adit\.localhost/ }).isChecked())
   await button('Create edge').click()
   await page.getByRole('heading', { name: 'My shop' }).waitFor()
 
   // Who answers: a weighted backend of two that are made on the way.
-  await button(/^Choose who answers/, false).click()
+  await button(/^Choose backend/, false).click()
   await dialog.getByRole('button', { name: /^Weighted/ }).click()
   await dialog.getByLabel('Description').fill('Two shops')
   await dialog.locator('.child-add select').selectOption('new')
@@ -45,7 +45,7 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await dialog.getByRole('button', { name: 'Create tunnel group' }).click()
   await dialog.getByLabel('Weight of Agents (app=shop)').fill('3')
   await dialog.locator('.child-add select').selectOption('new')
-  await dialog.getByRole('button', { name: /^Fixed answer/ }).click()
+  await dialog.getByRole('button', { name: /^Fixed response/ }).click()
   await dialog.getByLabel('Description').fill('Sign')
   await dialog.getByLabel('Body').fill('gone fishing')
   // What was just made has its name also while the lists are still read.
@@ -57,7 +57,7 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
       await route.continue()
     },
   )
-  await dialog.getByRole('button', { name: 'Create fixed answer' }).click()
+  await dialog.getByRole('button', { name: 'Create fixed response' }).click()
   assert.match(await shown(dialog.locator('.children')), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
   read.resolve()
   await page.unrouteAll({ behavior: 'wait' })
@@ -113,12 +113,12 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
 
   assert.equal(answers.filter((text) => text === 'Hello ada').length, 6)
   assert.equal(answers.filter((text) => text === 'gone fishing').length, 2)
-  await page.getByText(/\d+ since the start/).waitFor()
-  await page.getByText('The same in words').click()
+  await page.getByText(/\d+ since server start/).waitFor()
+  await page.getByText('Text description').click()
   const words = await shown(page.locator('.flow-description > ol'))
-  assert.match(words, /A visitor comes with https to shop\.adit\.localhost:443\./)
-  assert.match(words, /Sign-in with OpenID .* asks visitors to sign in at your OpenID provider/)
-  assert.match(words, /75 %: Agents \(app=shop\) answers; 1 online/)
+  assert.match(words, /A visitor connects over HTTPS to shop\.adit\.localhost:443\./)
+  assert.match(words, /Sign-in with OpenID .* requires visitors to sign in with your OpenID provider/)
+  assert.match(words, /75 %: Agents \(app=shop\); 1 online/)
   assert.deepEqual(
     wrong.filter((text) => !/status of 400/.test(text)),
     [],

@@ -4,18 +4,18 @@ import { choiceLabel } from './form/labels.ts'
 import { Card, Facts, Notice, Page, Time } from './kit/index.ts'
 import { useSession } from './session.ts'
 
-/** Who is signed in, and how they prove it. */
+/** The signed-in user, password and second factor. */
 export default function AccountPage() {
   const { session } = useSession()
   const { user } = session
   return (
-    <Page title="Your account" lead="Who you are here, and how you prove it.">
+    <Page title="Your account" lead="Your profile, password and second factor.">
       <Card title="Signed in">
         <Facts
           entries={[
             ['Email', user?.email],
             ['Name', user?.name],
-            ['Role', user ? choiceLabel(user.role) : 'That of the API key'],
+            ['Role', user ? choiceLabel(user.role) : 'Role of the API key'],
             ['Signed in with', session.api_key_sign_in ? 'an API key' : 'a password'],
             ['Account', <code key="id">{session.account_id}</code>],
             ['Session ends', <Time key="end" value={session.expires_at} exact />],
@@ -24,7 +24,7 @@ export default function AccountPage() {
       </Card>
       {user === null ? (
         <Notice>
-          You signed in with the API key of a bot, which has neither password nor second factor.
+          You are signed in with the API key of a bot user, which has neither a password nor a second factor.
         </Notice>
       ) : (
         <>

@@ -1,4 +1,4 @@
-/** Who is signed in, and the token that proves a request comes from this page. */
+/** The signed-in user, and the CSRF token for requests of this page. */
 export interface Session {
   readonly user: { id: string; email: string; name: string; role: Role } | null
   readonly account_id: string
@@ -10,7 +10,7 @@ export interface Session {
 
 export type Role = 'admin' | 'developer' | 'read_only'
 
-/** A refusal in the words of the server; `field` is the dotted path of the field at fault, where there is one. */
+/** An error response of the API; `field` is the dotted path of the invalid field, if any. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -32,7 +32,7 @@ let csrf = ''
 let onSessionEnded: () => void = () => {}
 let sessionRenewal = Promise.withResolvers<void>()
 
-/** Remembers the session whose token every call carries. */
+/** Sets the session whose CSRF token every call carries. */
 export function setApiSession(session: Session | undefined, onEnded: () => void): void {
   csrf = session?.csrf ?? ''
   onSessionEnded = onEnded
@@ -54,12 +54,16 @@ async function call<T>(method: Method, path: string, body?: unknown, signal?: Ab
     })
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new ApiError(0, '', 'The server does not answer. Is it still running, and are you online?')
+    throw new ApiError(
+      0,
+      '',
+      'The server is not responding. Check that it is running and that you are online.',
+    )
   }
   if (response.ok) return (response.status === 204 ? undefined : await readJson(response)) as T
   const apiError = await parseError(response)
   if (response.status !== 401 || csrf === '' || path === '/dashboard/api/session') throw apiError
-  // What was only read is read again once somebody has signed in; what would change something is theirs to repeat.
+  // Reads are retried after the user has signed in again; writes are left to the user to repeat.
   const renewal = headers['adit-csrf'] === csrf ? sessionRenewal.promise : undefined
   if (renewal) onSessionEnded()
   if (method !== 'GET') throw apiError
@@ -81,12 +85,12 @@ async function parseError(response: Response): Promise<ApiError> {
   return new ApiError(
     response.status,
     body.error_code ?? '',
-    body.msg ?? `The server answered ${response.status} ${response.statusText}.`,
+    body.msg ?? `The server returned ${response.status} ${response.statusText}.`,
     body.details,
   )
 }
 
-/** The management API and the dashboard's own routes, with the session of this page. */
+/** Client of the management API and of the dashboard's own routes, with the session of this page. */
 export const api = {
   get: <T>(path: string, signal?: AbortSignal) => call<T>('GET', path, undefined, signal),
   post: <T>(path: string, body?: unknown) => call<T>('POST', path, body),
@@ -95,7 +99,7 @@ export const api = {
   delete: <T>(path: string, body?: unknown) => call<T>('DELETE', path, body),
 }
 
-/** The text of an answer as it comes, with the session of this page: what a browser's own event source cannot send. */
+/** Streams the text of a response. EventSource cannot send the CSRF header, so this uses fetch. */
 export async function* openStream(path: string, signal: AbortSignal): AsyncGenerator<string> {
   const response = await fetch(path, { headers: { 'adit-csrf': csrf }, credentials: 'same-origin', signal })
   if (!response.ok) {
@@ -110,7 +114,7 @@ export async function* openStream(path: string, signal: AbortSignal): AsyncGener
   }
 }
 
-/** What to tell people of anything that was thrown. */
+/** The message of anything thrown. */
 export function errorMessage(error: unknown): string {
   return error instanceof Error ? error.message : String(error)
 }

@@ -7,9 +7,9 @@ import { SessionExpiredDialog, SignInPage } from './sign-in-page.tsx'
 
 const SESSION_PATH = '/dashboard/api/session'
 
-/** The pages for those who are signed in, the sign-in page for everybody else. */
+/** Shows the dashboard to a signed-in user, and the sign-in page otherwise. */
 export function App() {
-  // `undefined` until the server has been asked, `null` for nobody.
+  // `undefined` until the session is loaded, `null` when nobody is signed in.
   const [session, setSession] = useState<Session | null>()
   const [loadError, setLoadError] = useState<Error>()
   const [ended, setEnded] = useState(false)
@@ -62,7 +62,7 @@ export function App() {
   }
   return (
     <SessionContext value={state}>
-      {/* For somebody else everything begins anew. */}
+      {/* The key resets all page state when another user signs in. */}
       <Shell key={session.user?.id ?? session.account_id} />
       {ended && <SessionExpiredDialog email={session.user?.email ?? ''} onSignedIn={onSignedIn} />}
     </SessionContext>

@@ -41,13 +41,13 @@ const COLUMNS: readonly Column<AuditEntry>[] = [
   },
 ]
 
-/** Who changed what, from where, and whether it was allowed. */
+/** The audit log: who changed what, from where, and the outcome. */
 export default function AuditPage() {
   const list = useSearchedList<AuditEntry>('/audit_events', 'audit_events')
   return (
     <Page
       title="Audit log"
-      lead="Every change to this account: who made it, from where, and how it ended. The records are chained, so that nobody can take one out unseen."
+      lead="Every change to this account: who made it, from where, and the outcome. Records are hash-chained, so that removing one is detectable."
     >
       <ListBody
         list={list}
@@ -55,8 +55,8 @@ export default function AuditPage() {
         subject="the audit log"
         columns={COLUMNS}
         empty={
-          <EmptyState title="Nothing has been changed yet">
-            Whatever is created, changed or deleted is written down here.
+          <EmptyState title="No changes yet">
+            Everything that is created, changed or deleted is recorded here.
           </EmptyState>
         }
       />

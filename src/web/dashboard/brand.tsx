@@ -1,6 +1,6 @@
 import { hrefTo } from './route.ts'
 
-/** The mark of the product, which leads to the first page. */
+/** The logo, which links to the start page. */
 export function Brand() {
   return (
     <a className="brand" href={hrefTo('/')}>

@@ -1,4 +1,4 @@
-/** What the lines are made from: the operations of the OpenAPI document. */
+/** The operations of the OpenAPI document. */
 export interface Operations {
   readonly paths: Readonly<
     Record<string, Readonly<Record<string, { operationId: string; tags: readonly string[] }>>>
@@ -12,15 +12,15 @@ export interface ApiCall {
   readonly body?: Readonly<Record<string, unknown>> | undefined
 }
 
-/** A word for a shell: quoted unless nothing in it could mean something else, and without control characters. */
+/** Quotes a shell argument where needed, and strips control characters. */
 export function quoteShellArgument(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text
-  // A terminal acts on control characters even when they are pasted inside quotes; line ends are part of keys.
+  // Terminals interpret control characters even inside quotes. Newlines and tabs stay: PEM keys need them.
   const clean = text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '')
   return `'${clean.replaceAll("'", "'\\''")}'`
 }
 
-/** The call as a line with curl; the key is taken from the environment. */
+/** The call as a curl command; the API key comes from the environment. */
 export function formatCurl({ method, path, body }: ApiCall, origin: string): string {
   const parts = [
     `curl -X ${method} ${quoteShellArgument(origin + path)}`,
@@ -31,17 +31,17 @@ export function formatCurl({ method, path, body }: ApiCall, origin: string): str
   return parts.join(' \\\n  ')
 }
 
-/** The call as a line with `adit api`, if it has a command for it. */
+/** The call as an `adit api` command, if there is one. */
 export function formatAditCommand(call: ApiCall, operations: Operations): string | undefined {
   const command = toAditCommand(call, operations)
   if (!command) return undefined
   const flags = command.flags.map(([name, value]) => `${name} ${quoteShellArgument(value)}`)
   const first = ['adit api', ...command.words.map(quoteShellArgument)].join(' ')
-  // A flag a line: they are read before they are run.
+  // One flag per line, for readability.
   return flags.length > 1 ? [first, ...flags].join(' \\\n  ') : [first, ...flags].join(' ')
 }
 
-/** What follows `adit api`: resource, verb and ids, and a flag for each field of the body. */
+/** The arguments of `adit api`: resource, verb and ids, and a flag for each field of the body. */
 export function toAditCommand(
   { method, path, body = {} }: ApiCall,
   { paths }: Operations,
@@ -76,13 +76,13 @@ function flagsOf(body: Readonly<Record<string, unknown>>): [string, string][] {
   const flags = entries
     .filter(([, value]) => value !== null)
     .map(([name, value]): [string, string] => [`--${kebab(name)}`, formatFlagValue(value)])
-  // A flag has no way to say null, which clears a field.
+  // A flag cannot express null, which clears a field.
   if (nulls.length > 0) flags.push(['--json', JSON.stringify(Object.fromEntries(nulls))])
   return flags
 }
 
 function formatFlagValue(value: unknown): string {
   if (typeof value !== 'string') return JSON.stringify(value)
-  // A text that begins with @ would be read from a file.
+  // The CLI reads a value that starts with @ from a file; @@ escapes it.
   return value.startsWith('@') ? `@${value}` : value
 }

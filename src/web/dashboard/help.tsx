@@ -4,17 +4,17 @@ import { pages } from './pages.ts'
 const KEYS = [
   ['/', 'search on this page'],
   ['j / k', 'next, previous row; Enter opens it'],
-  ['n', 'new, on a list'],
-  ['e', 'edit, on the page of one thing'],
+  ['n', 'create, on a list'],
+  ['e', 'edit, on a detail page'],
   ['Esc', 'close a dialog, leave a field'],
   ['?', 'this help'],
 ] as const
 
-/** The keys of the dashboard. */
+/** Lists the keyboard shortcuts. */
 export function Help({ onClose }: { onClose: () => void }) {
   const reachable = pages.filter(({ key }) => key !== undefined)
   return (
-    <Dialog title="Keys" onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
+    <Dialog title="Keyboard shortcuts" onClose={onClose} actions={<Button onClick={onClose}>Close</Button>}>
       <dl className="keys">
         {KEYS.map(([key, meaning]) => (
           <div key={key}>
@@ -25,7 +25,7 @@ export function Help({ onClose }: { onClose: () => void }) {
           </div>
         ))}
       </dl>
-      <h3>Go to a page</h3>
+      <h3>Go to page</h3>
       <dl className="keys pages">
         {reachable.map(({ key, title }) => (
           <div key={key}>

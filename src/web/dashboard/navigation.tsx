@@ -10,11 +10,11 @@ const THEMES: readonly (readonly [Theme, string])[] = [
   ['dark', 'Dark'],
 ]
 
-/** The pages by section. */
+/** The navigation: pages by section, and the theme switch. */
 export function Navigation({ current, path }: { current: PageEntry | undefined; path: string }) {
   const { session } = useSession()
   const nav = useRef<HTMLElement>(null)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another page is marked when the path changes.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: the path decides which link is marked.
   useEffect(() => {
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
   }, [path])

@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { api, type Role } from './api.ts'
 
-/** A JSON Schema as far as forms and views need to know it. */
+/** The subset of JSON Schema that forms and views use. */
 export interface Schema {
   readonly $ref?: string
   readonly type?: string | readonly string[]
@@ -22,7 +22,7 @@ export interface Schema {
   readonly minItems?: number
   readonly maxItems?: number
   readonly format?: string
-  /** The id prefixes of the resources that can be named here. */
+  /** The id prefixes of the resources this field can refer to. */
   readonly 'x-refers-to'?: readonly string[]
 }
 
@@ -31,12 +31,12 @@ interface Operation {
   readonly summary: string
   readonly tags: readonly string[]
   readonly 'x-required-role'?: Role
-  /** A higher role that some objects of the operation need. */
+  /** A higher role required for some objects of the operation. */
   readonly 'x-required-role-when'?: { readonly role: Role }
   readonly requestBody?: { content: { 'application/json': { schema: Schema } } }
 }
 
-/** The part of an OpenAPI document that is used here. */
+/** The subset of an OpenAPI document that the dashboard uses. */
 export interface OpenApi {
   readonly servers: readonly { url: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
@@ -46,7 +46,7 @@ export interface OpenApi {
 let pending: Promise<OpenApi> | undefined
 let cached: OpenApi | undefined
 
-/** The document of this server, asked for once. */
+/** Loads this server's OpenAPI document once. */
 export function loadOpenApi(): Promise<OpenApi> {
   pending ??= api.get<OpenApi>('/openapi.json').then(
     (document) => {
@@ -61,7 +61,7 @@ export function loadOpenApi(): Promise<OpenApi> {
   return pending
 }
 
-/** The document once it is there. */
+/** The OpenAPI document, once loaded. */
 export function useOpenApi(): { document: OpenApi | undefined; error: Error | undefined } {
   const [state, setState] = useState<{ document: OpenApi | undefined; error: Error | undefined }>({
     document: cached,
@@ -81,7 +81,7 @@ export function useOpenApi(): { document: OpenApi | undefined; error: Error | un
   return state
 }
 
-/** What the schema says once names are looked up and `or null` is left aside. */
+/** Resolves references, and unwraps `anyOf` with `null`. */
 export function resolveSchema(schema: Schema, document: OpenApi): Schema {
   if (schema.$ref !== undefined) {
     const target = document.components.schemas[schema.$ref.split('/').at(-1)!]
@@ -91,7 +91,7 @@ export function resolveSchema(schema: Schema, document: OpenApi): Schema {
   return member ? { ...schema, ...resolveSchema(member, document) } : schema
 }
 
-/** The body an operation takes, with `path` as the document writes it: `/ip_policies/{id}`. */
+/** The request body schema of an operation; `path` is a template such as `/ip_policies/{id}`. */
 export function bodySchema(document: OpenApi, method: string, path: string): Schema | undefined {
   const operation = document.paths[path]?.[method.toLowerCase()]
   const schema = operation?.requestBody?.content['application/json'].schema
@@ -100,7 +100,7 @@ export function bodySchema(document: OpenApi, method: string, path: string): Sch
 
 const ROLES: readonly Role[] = ['read_only', 'developer', 'admin']
 
-/** Whether a role may make or change what `path` lists; `others` when it is about something that belongs to another user. */
+/** Whether a role may create or change what `path` lists; `ownedByOther` for an object of another user. */
 export function canChange(document: OpenApi, path: string, role: Role, ownedByOther = false): boolean {
   const { 'x-required-role': baseRole = 'developer', 'x-required-role-when': conditional } =
     document.paths[path]?.post ?? {}
@@ -108,7 +108,7 @@ export function canChange(document: OpenApi, path: string, role: Role, ownedByOt
   return ROLES.indexOf(role) >= ROLES.indexOf(required)
 }
 
-/** The path as the document writes it, of one that is called: `/ip_policies/{id}` of `/ip_policies/ipp_1`. */
+/** The path template that a concrete path matches: `/ip_policies/{id}` for `/ip_policies/ipp_1`. */
 export function templateOf({ paths }: OpenApi, path: string): string | undefined {
   const steps = path.split('/')
   const matches = (template: string) => {
@@ -118,6 +118,6 @@ export function templateOf({ paths }: OpenApi, path: string): string | undefined
       templateSteps.every((step, index) => step.startsWith('{') || step === steps[index])
     )
   }
-  // One that is written out goes before one with a place for any id.
+  // A literal path wins over a template.
   return path in paths ? path : Object.keys(paths).find(matches)
 }

@@ -1,28 +1,28 @@
 import type { ComponentType } from 'react'
 import { type ResourcePages, resourcePages } from './resources.ts'
 
-/** What a page is given: the `:names` of its path, and the query behind it. */
+/** The parameters of a page: the `:names` of its path, and its query string. */
 export interface PageProps {
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
 }
 
-/** The parts of the navigation, in their order. */
+/** The sections of the navigation, in order. */
 export const SECTIONS = ['', 'Traffic', 'Access', 'Certificates', 'Events', 'Account'] as const
 export type Section = (typeof SECTIONS)[number]
 
-/** One page. Those with a section are in the navigation; those with a key open with `g` and that key. */
+/** One page. A page with a section appears in the navigation; a page with a key opens with `g` and that key. */
 export interface PageEntry {
   readonly path: string
   readonly title: string
   readonly section?: Section
   readonly key?: string
-  /** Left out of the navigation for those who are not administrators. */
+  /** Hidden from the navigation unless the user is an administrator. */
   readonly adminOnly?: boolean
   readonly load: () => Promise<{ default: ComponentType<PageProps> }>
 }
 
-/** The list, the form and the page of one of a resource. */
+/** The list, create, detail and edit pages of a resource. */
 function entriesOf(resource: ResourcePages): PageEntry[] {
   const { route, title, singular, section, key, adminOnly = false } = resource
   const load = (page: 'list' | 'create' | 'detail' | 'edit') => async () => {
@@ -37,7 +37,7 @@ function entriesOf(resource: ResourcePages): PageEntry[] {
   ]
 }
 
-/** Every page of the dashboard. The first is where one lands. */
+/** Every page of the dashboard. The first is the start page. */
 export const pages: readonly PageEntry[] = [
   {
     path: '/overview',

@@ -1,17 +1,17 @@
 import type { ComponentType } from 'react'
 import type { Section } from './pages.ts'
 
-/** A resource as the API shows it. */
+/** A resource as the API returns it. */
 export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
 
-/** A column of a list: a field of the resource and how it is shown, by default as what it is. */
+/** A column of a list: a field of the resource and its format, plain text by default. */
 export interface FieldColumn {
   readonly title: string
   readonly field: string
   readonly format?: 'time' | 'code' | 'badge' | 'active' | 'count' | 'kind' | 'link'
 }
 
-/** A further part of the page of one thing. */
+/** The props of an extra section on a detail page. */
 export interface ExtraProps {
   readonly item: Item
   readonly reload: () => void
@@ -20,35 +20,35 @@ export interface ExtraProps {
 /** One kind of resource with pages to list, show, create, edit and delete it. */
 export interface ResourcePages {
   readonly prefix: string
-  /** Where the management API has it, and under which key its list is. */
+  /** The path in the management API, and the key of its list. */
   readonly path: string
   readonly listKey: string
-  /** Where the dashboard has it. */
+  /** The path in the dashboard. */
   readonly route: string
   readonly title: string
   readonly singular: string
   readonly section: Section
   readonly key?: string
   readonly adminOnly?: boolean
-  /** What it is, for somebody who sees it for the first time. */
+  /** One sentence on what it is, below the title of the list. */
   readonly lead: string
-  /** Why one would want the first of them. */
+  /** What to do next, shown while the list is empty. */
   readonly emptyText: string
-  /** The first column names the thing and leads to its page. */
+  /** The first column names the resource and links to its page. */
   readonly columns: readonly FieldColumn[]
-  /** The field that is shown once, after creation, and what it is called. */
+  /** The field that is shown once, after creation, and its label. */
   readonly shownOnce?: { readonly field: string; readonly label: string }
-  /** Said before it is deleted. */
+  /** The warning in the delete dialog. */
   readonly deleteWarning: string
   readonly extras?: readonly (() => Promise<{ default: ComponentType<ExtraProps> }>)[]
-  /** Fields that the further parts show. */
+  /** Fields that the extra sections show. */
   readonly extraFields?: readonly string[]
 }
 
 const createdColumn: FieldColumn = { title: 'Created', field: 'created_at', format: 'time' }
 const descriptionColumn: FieldColumn = { title: 'Description', field: 'description' }
 
-/** Every resource that has generic pages. */
+/** Every resource with generated pages. */
 export const resourcePages: readonly ResourcePages[] = [
   {
     prefix: 'ra',
@@ -59,7 +59,7 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'reserved address',
     section: 'Traffic',
     key: 'r',
-    lead: 'TCP addresses that stay yours, so that what connects to them need not learn a new port each time.',
+    lead: 'TCP addresses that stay yours, so that clients can always use the same port.',
     emptyText: 'Reserve one, then start a tunnel on it or put a TCP edge behind it.',
     columns: [
       { title: 'Address', field: 'addr', format: 'code' },
@@ -67,7 +67,7 @@ export const resourcePages: readonly ResourcePages[] = [
       { title: 'Region', field: 'region' },
       createdColumn,
     ],
-    deleteWarning: 'Somebody else may get this address afterwards.',
+    deleteWarning: 'Another account may reserve this address afterwards.',
   },
   {
     prefix: 'agin',
@@ -77,10 +77,10 @@ export const resourcePages: readonly ResourcePages[] = [
     title: 'Agent ingresses',
     singular: 'agent ingress',
     section: 'Traffic',
-    lead: 'Names of your own under which agents reach the platform.',
-    emptyText: 'With one, agents connect to a name of your domain instead of the platform’s.',
+    lead: 'Custom host names at which agents connect to the platform.',
+    emptyText: 'Create one to let agents connect to a name of your own domain.',
     columns: [{ title: 'Domain', field: 'domain' }, descriptionColumn, createdColumn],
-    deleteWarning: 'Agents that connect through this name will no longer find the platform.',
+    deleteWarning: 'Agents that connect through this name can no longer reach the platform.',
   },
   {
     prefix: 'ak',
@@ -91,11 +91,11 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'API key',
     section: 'Access',
     key: 'k',
-    lead: 'Keys with which programs call the management API.',
-    emptyText: 'Create one for each program, so that each can be taken away alone.',
+    lead: 'Keys that programs use to call the management API.',
+    emptyText: 'Create one per program, so that each can be revoked separately.',
     columns: [descriptionColumn, { title: 'Owner', field: 'owner_id', format: 'link' }, createdColumn],
     shownOnce: { field: 'token', label: 'This is the new API key.' },
-    deleteWarning: 'Programs that use this key are refused from now on.',
+    deleteWarning: 'Programs that use this key lose access immediately.',
   },
   {
     prefix: 'cr',
@@ -106,9 +106,9 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'tunnel credential',
     section: 'Access',
     key: 't',
-    lead: 'Authtokens with which agents start tunnels, and what each of them may bind.',
+    lead: 'Authtokens that agents use to start tunnels, and what each of them may bind.',
     emptyText:
-      'Create one for each machine, and give its token to the agent there with “adit config add-authtoken”.',
+      'Create one per machine, and add its token to the agent there with “adit config add-authtoken”.',
     columns: [
       descriptionColumn,
       { title: 'Rules', field: 'acl', format: 'count' },
@@ -116,7 +116,7 @@ export const resourcePages: readonly ResourcePages[] = [
       createdColumn,
     ],
     shownOnce: { field: 'token', label: 'This is the new authtoken.' },
-    deleteWarning: 'Agents that use this token are disconnected and refused from now on.',
+    deleteWarning: 'Agents that use this token are disconnected and can no longer connect.',
   },
   {
     prefix: 'sshcr',
@@ -126,7 +126,7 @@ export const resourcePages: readonly ResourcePages[] = [
     title: 'SSH keys',
     singular: 'SSH credential',
     section: 'Access',
-    lead: 'Public keys with which a plain SSH client starts tunnels, without an agent.',
+    lead: 'Public keys that let an SSH client start tunnels without an agent.',
     emptyText: 'Add a public key, then run ssh -R on the machine that has the private one.',
     columns: [
       descriptionColumn,
@@ -134,7 +134,7 @@ export const resourcePages: readonly ResourcePages[] = [
       { title: 'Owner', field: 'owner_id', format: 'link' },
       createdColumn,
     ],
-    deleteWarning: 'SSH clients with this key are disconnected and refused from now on.',
+    deleteWarning: 'SSH clients with this key are disconnected and can no longer connect.',
   },
   {
     prefix: 'ipp',
@@ -145,7 +145,7 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'IP policy',
     section: 'Access',
     key: 'i',
-    lead: 'Named sets of address ranges that are let in or kept out, used by edges and restrictions.',
+    lead: 'Named sets of address ranges to allow or deny, used by edges and restrictions.',
     emptyText: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
     columns: [descriptionColumn, { title: 'Metadata', field: 'metadata' }, createdColumn],
     deleteWarning: 'Its rules are deleted with it.',
@@ -159,15 +159,15 @@ export const resourcePages: readonly ResourcePages[] = [
     title: 'IP restrictions',
     singular: 'IP restriction',
     section: 'Access',
-    lead: 'From which addresses this account may be used: the dashboard, the API, agents and endpoints.',
-    emptyText: 'Create an IP policy first, then say here what it guards.',
+    lead: 'The addresses from which the dashboard, the API, agents and endpoints of this account can be used.',
+    emptyText: 'Create an IP policy first, then choose here what it protects.',
     columns: [
-      { title: 'Guards', field: 'type' },
+      { title: 'Protects', field: 'type' },
       descriptionColumn,
-      { title: 'State', field: 'enforced', format: 'active' },
+      { title: 'Status', field: 'enforced', format: 'active' },
       createdColumn,
     ],
-    deleteWarning: 'What it guarded can be used from any address afterwards.',
+    deleteWarning: 'What it protected can then be used from any address.',
   },
   {
     prefix: 'usr',
@@ -179,16 +179,16 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Access',
     key: 'u',
     adminOnly: true,
-    lead: 'People with access to this account, and what they may do.',
-    emptyText: 'Add a person, then make a first password for them on their page.',
+    lead: 'People with access to this account, and their roles.',
+    emptyText: 'Add a person, then generate their first password on their page.',
     columns: [
       { title: 'Email', field: 'email' },
       { title: 'Name', field: 'name' },
       { title: 'Role', field: 'role', format: 'badge' },
-      { title: 'State', field: 'active', format: 'active' },
+      { title: 'Status', field: 'active', format: 'active' },
       createdColumn,
     ],
-    deleteWarning: 'They are signed out, and can no longer sign in.',
+    deleteWarning: 'The user is signed out and can no longer sign in.',
     extras: [() => import('./resource/user-password.tsx')],
   },
   {
@@ -200,14 +200,14 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'bot user',
     section: 'Access',
     adminOnly: true,
-    lead: 'Programs that own keys and credentials, so that these outlive the people who made them.',
-    emptyText: 'Create one for a service, then name it as the owner of an API key.',
+    lead: 'Users for programs: their keys and credentials do not depend on a person.',
+    emptyText: 'Create one for a service, then set it as the owner of an API key.',
     columns: [
       { title: 'Name', field: 'name' },
-      { title: 'State', field: 'active', format: 'active' },
+      { title: 'Status', field: 'active', format: 'active' },
       createdColumn,
     ],
-    deleteWarning: 'What it owns has to be deleted first.',
+    deleteWarning: 'Delete what it owns first.',
   },
   {
     prefix: 'cert',
@@ -218,15 +218,15 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'TLS certificate',
     section: 'Certificates',
     key: 'l',
-    lead: 'Certificates you bring along for your own domains. For most domains the platform gets one by itself.',
+    lead: 'Certificates you upload for your own domains. For most domains the platform obtains one automatically.',
     emptyText: 'Upload one only if a domain must not use an automatic certificate.',
     columns: [
       { title: 'Subject', field: 'subject_common_name' },
       descriptionColumn,
-      { title: 'Ends', field: 'not_after', format: 'time' },
+      { title: 'Expires', field: 'not_after', format: 'time' },
       createdColumn,
     ],
-    deleteWarning: 'Domains that use it must get another one first.',
+    deleteWarning: 'Assign another certificate to the domains that use it first.',
   },
   {
     prefix: 'ca',
@@ -241,10 +241,10 @@ export const resourcePages: readonly ResourcePages[] = [
     columns: [
       { title: 'Subject', field: 'subject_common_name' },
       descriptionColumn,
-      { title: 'Ends', field: 'not_after', format: 'time' },
+      { title: 'Expires', field: 'not_after', format: 'time' },
       createdColumn,
     ],
-    deleteWarning: 'Edges that ask for its certificates must be changed first.',
+    deleteWarning: 'Change the edges that use it first.',
   },
   {
     prefix: 'sshca',
@@ -267,15 +267,15 @@ export const resourcePages: readonly ResourcePages[] = [
     title: 'SSH user certificates',
     singular: 'SSH user certificate',
     section: 'Certificates',
-    lead: 'Certificates with which people sign in to SSH servers that trust one of your authorities.',
-    emptyText: 'Create an SSH authority first, then sign somebody’s public key here.',
+    lead: 'Certificates that let people sign in to SSH servers that trust one of your authorities.',
+    emptyText: 'Create an SSH authority first, then sign a user’s public key here.',
     columns: [
       descriptionColumn,
       { title: 'Authority', field: 'ssh_certificate_authority_id', format: 'link' },
-      { title: 'Ends', field: 'valid_until', format: 'time' },
+      { title: 'Expires', field: 'valid_until', format: 'time' },
       createdColumn,
     ],
-    deleteWarning: 'The certificate itself stays valid until it ends.',
+    deleteWarning: 'The certificate itself stays valid until it expires.',
   },
   {
     prefix: 'shcrt',
@@ -285,15 +285,15 @@ export const resourcePages: readonly ResourcePages[] = [
     title: 'SSH host certificates',
     singular: 'SSH host certificate',
     section: 'Certificates',
-    lead: 'Certificates with which SSH servers show who they are, so that nobody has to confirm a fingerprint.',
+    lead: 'Certificates that identify SSH servers, so that users need not confirm a fingerprint.',
     emptyText: 'Create an SSH authority first, then sign the public key of a host here.',
     columns: [
       descriptionColumn,
       { title: 'Authority', field: 'ssh_certificate_authority_id', format: 'link' },
-      { title: 'Ends', field: 'valid_until', format: 'time' },
+      { title: 'Expires', field: 'valid_until', format: 'time' },
       createdColumn,
     ],
-    deleteWarning: 'The certificate itself stays valid until it ends.',
+    deleteWarning: 'The certificate itself stays valid until it expires.',
   },
   {
     prefix: 'ed',
@@ -305,9 +305,9 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Events',
     key: 'v',
     lead: 'Where events are sent: webhooks, queues, logs and storage.',
-    emptyText: 'Create one, then subscribe it to the events it should get.',
+    emptyText: 'Create one, then subscribe it to the events it should receive.',
     columns: [descriptionColumn, { title: 'Kind', field: 'target', format: 'kind' }, createdColumn],
-    deleteWarning: 'Events that wait for it are lost.',
+    deleteWarning: 'Events queued for it are lost.',
     extras: [() => import('./pages/events/delivery.tsx')],
     extraFields: ['status'],
   },
@@ -321,13 +321,13 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Events',
     key: 's',
     lead: 'Which events go to which destinations.',
-    emptyText: 'Create an event destination first, then choose here what it gets.',
+    emptyText: 'Create an event destination first, then choose here what it receives.',
     columns: [
       descriptionColumn,
       { title: 'Events', field: 'sources', format: 'count' },
       { title: 'Destinations', field: 'destinations', format: 'count' },
       createdColumn,
     ],
-    deleteWarning: 'Its destinations no longer get these events.',
+    deleteWarning: 'Its destinations no longer receive these events.',
   },
 ]

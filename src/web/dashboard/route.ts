@@ -1,6 +1,6 @@
 import { useSyncExternalStore } from 'react'
 
-/** Where the page is: the path of the hash, and what follows its question mark. */
+/** The location of the page: the path and query string of the URL fragment. */
 export interface PageLocation {
   readonly path: string
   readonly query: URLSearchParams
@@ -22,23 +22,23 @@ function subscribe(onChange: () => void): () => void {
   return () => removeEventListener('hashchange', onChange)
 }
 
-/** Follows the address of the page. */
+/** The current location; re-renders when it changes. */
 export function usePageLocation(): PageLocation {
   return useSyncExternalStore(subscribe, currentLocation)
 }
 
-/** The address of a page, for links. */
+/** The `href` of a page. */
 export function hrefTo(path: string): string {
   return `#${path}`
 }
 
-/** Goes to a page; `replace` leaves no step to go back to. */
+/** Navigates to a page; `replace` adds no history entry. */
 export function go(path: string, options: { replace?: boolean } = {}): void {
   if (options.replace) location.replace(hrefTo(path))
   else location.hash = path
 }
 
-/** The parameters of `path` if it fits the pattern, in which `:name` stands for one step. */
+/** The parameters of `path` if it matches the pattern, in which `:name` matches one segment. */
 export function matchPath(pattern: string, path: string): Record<string, string> | undefined {
   const patternSteps = pattern.split('/')
   const pathSteps = path.split('/')

@@ -2,34 +2,34 @@ import { createContext, useContext } from 'react'
 import type { Session } from './api.ts'
 import { canChange, useOpenApi } from './openapi.ts'
 
-/** The session of the page and what can be done to it. */
+/** The current session and its operations. */
 export interface SessionState {
   readonly session: Session
-  /** Reads the session again, after something about it changed. */
+  /** Reloads the session after it has changed. */
   refresh(): Promise<void>
   signOut(): Promise<void>
 }
 
 export const SessionContext = createContext<SessionState | undefined>(undefined)
 
-/** The session; pages are shown only while there is one. */
+/** The current session; pages render only while there is one. */
 export function useSession(): SessionState {
   const state = useContext(SessionContext)
-  if (!state) throw new Error('There is no session around this component.')
+  if (!state) throw new Error('useSession needs a SessionContext.')
   return state
 }
 
-/** Whether the one signed in may change things at all; the server has the last word. */
+/** Whether the user may change anything; the server enforces it. */
 export function useCanChange(): boolean {
   return useSession().session.user?.role !== 'read_only'
 }
 
-/** The same for what `path` of the API lists, and for one of them. */
+/** Whether the user may change the resources that `path` of the API lists, or one of them. */
 export function useCanChangeAt(path: string, item?: Readonly<Record<string, unknown>>): boolean {
   const { user } = useSession().session
   const { document } = useOpenApi()
   const canChangeAny = useCanChange()
-  // Whoever signed in with an API key has the role of its owner, which the page does not know.
+  // A session that began with an API key has the role of the key's owner, which the page does not know.
   if (user === null || document === undefined) return canChangeAny
   const ownedByOther = typeof item?.owner_id === 'string' && item.owner_id !== user.id
   return canChange(document, path, user.role, ownedByOther)

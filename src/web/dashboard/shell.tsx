@@ -19,7 +19,7 @@ import { useSession } from './session.ts'
 
 const GO_TIMEOUT_MS = 1500
 
-/** Loaded when they are first opened, so that the first page does not wait for all. */
+/** Page components, loaded on first use to keep the initial bundle small. */
 const components = new Map<PageEntry, ComponentType<PageProps>>()
 
 function componentOf(page: PageEntry): ComponentType<PageProps> {
@@ -37,7 +37,7 @@ function findPage({ path }: PageLocation): { page: PageEntry; params: Record<str
   return undefined
 }
 
-/** Navigation, keys, and the page that the address names. */
+/** The frame of the dashboard: navigation, keyboard shortcuts, and the current page. */
 export function Shell() {
   const location = usePageLocation()
   const { session, signOut } = useSession()
@@ -48,11 +48,11 @@ export function Shell() {
   const goShortcut = useGoShortcut()
 
   const first = useRef(true)
-  // biome-ignore lint/correctness/useExhaustiveDependencies: it is the change of place that matters.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: only a change of path matters.
   useEffect(() => {
     setOpen(false)
     scrollTo(0, 0)
-    // The keyboard goes on in the new page, unless a field of it has the focus already.
+    // Moves the focus to the new page, unless one of its fields already has it.
     if (!first.current && !main.current?.contains(document.activeElement))
       main.current?.focus({ preventScroll: true })
     first.current = false
@@ -78,7 +78,7 @@ export function Shell() {
   return (
     <div className="shell">
       <button type="button" className="skip" onClick={() => main.current?.focus()}>
-        Skip to the content
+        Skip to content
       </button>
       <header className="bar-top">
         <Brand />
@@ -118,7 +118,7 @@ export function Shell() {
   )
 }
 
-/** `g` and then the letter of a page, within a moment. */
+/** Opens a page on `g` followed by its letter within `GO_TIMEOUT_MS`. */
 function useGoShortcut(): { begin(): void } {
   const timer = useRef<ReturnType<typeof setTimeout>>(undefined)
   const onSecondKey = useRef<(event: KeyboardEvent) => void>(undefined)
@@ -145,32 +145,32 @@ function useGoShortcut(): { begin(): void } {
 
 function NotFound({ path }: { path: string }) {
   return (
-    <Page title="Nothing here">
-      <EmptyState title="There is no such page" action={<ButtonLink to="/">To the first page</ButtonLink>}>
-        The address {path} leads nowhere. Perhaps it is from another version of the dashboard.
+    <Page title="Not found">
+      <EmptyState title="Page not found" action={<ButtonLink to="/">Go to the start page</ButtonLink>}>
+        There is no page at {path}. The link may be from another version of the dashboard.
       </EmptyState>
     </Page>
   )
 }
 
-/** Keeps a fault of one page from taking the navigation with it. */
-class ErrorBoundary extends Component<{ children: ReactNode }, { fault: Error | undefined }> {
-  override state = { fault: undefined as Error | undefined }
+/** Keeps the navigation usable when a page throws. */
+class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | undefined }> {
+  override state = { error: undefined as Error | undefined }
 
-  static getDerivedStateFromError(fault: Error) {
-    return { fault }
+  static getDerivedStateFromError(error: Error) {
+    return { error }
   }
 
   override render() {
-    const { fault } = this.state
-    if (!fault) return this.props.children
+    const { error } = this.state
+    if (!error) return this.props.children
     return (
       <Page title="This page failed">
         <EmptyState
-          title="Something went wrong here"
-          action={<Button onClick={() => location.reload()}>Load the page again</Button>}
+          title="Something went wrong"
+          action={<Button onClick={() => location.reload()}>Reload page</Button>}
         >
-          {fault.message} If the server was updated meanwhile, loading the page again helps.
+          {error.message} If the server was updated in the meantime, reload the page.
         </EmptyState>
       </Page>
     )

@@ -3,7 +3,7 @@ import { ApiError, api, errorMessage, type Session } from './api.ts'
 import { Brand } from './brand.tsx'
 import { Button, Notice, TextField } from './kit/index.ts'
 
-/** The page for those who are not signed in. */
+/** The page shown while nobody is signed in. */
 export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => void }) {
   useEffect(() => {
     document.title = 'Sign in · Adit'
@@ -15,7 +15,7 @@ export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => v
   )
 }
 
-/** Lies over a page whose session has ended, so that what was begun there can be gone on with. */
+/** Covers a page whose session has ended, so that its state survives signing in again. */
 export function SessionExpiredDialog({
   email,
   onSignedIn,
@@ -42,15 +42,15 @@ export function SessionExpiredDialog({
   )
 }
 
-/** Sign-in with a password, with a code when the server asks for one, or with an API key. */
+/** Signs in with a password, with a code if the server requires one, or with an API key. */
 function SignInForm({
   sessionEnded,
   initialEmail,
   onSignedIn,
 }: {
-  /** The session came to its end while the page was open. */
+  /** The session ended while the page was open. */
   sessionEnded: boolean
-  /** The email address of whoever it was. */
+  /** The email address of the previous session. */
   initialEmail: string
   onSignedIn: (session: Session) => void
 }) {
@@ -90,7 +90,7 @@ function SignInForm({
       onSignedIn(await api.post<Session>('/dashboard/api/session', credentials))
     } catch (error) {
       const codeRequested = error instanceof ApiError && Boolean(error.details.code_needed)
-      // The first time the code is simply the next step, not a mistake.
+      // The first request for a code is the next step, not an error.
       if (!(codeRequested && !codeRequired)) setErrorText(errorMessage(error))
       setCodeRequired(codeRequested)
       setCode('')
@@ -103,7 +103,7 @@ function SignInForm({
         <Brand />
         <h1>Sign in</h1>
         {sessionEnded && !errorText && (
-          <Notice kind="warn">Your session has ended. Sign in again to go on.</Notice>
+          <Notice kind="warn">Your session has ended. Sign in again to continue.</Notice>
         )}
         {errorText && <Notice kind="bad">{errorText}</Notice>}
         {method === 'key' ? (
@@ -113,7 +113,7 @@ function SignInForm({
             required
             value={apiKey}
             onValue={setApiKey}
-            hint="The key of the first start is in credentials.json in the server's data folder."
+            hint="The key created at first start is in credentials.json in the server's data directory."
           />
         ) : (
           <>
@@ -155,7 +155,7 @@ function SignInForm({
         </Button>
       </form>
       <p className="sign-in-help">
-        The first start of the server prints an address and a password. Lost yours? Ask an administrator, or
+        The server prints an email address and a password at first start. Lost yours? Ask an administrator, or
         run <code>adit server user password EMAIL</code> on the server.
       </p>
     </>

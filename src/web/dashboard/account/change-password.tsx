@@ -3,7 +3,7 @@ import { ApiError, api, errorMessage } from '../api.ts'
 import { Button, Card, Notice, notify, TextField } from '../kit/index.ts'
 import { useSession } from '../session.ts'
 
-/** Changes the password of the one signed in. */
+/** Changes the password of the signed-in user. */
 export function ChangePassword() {
   const { session, refresh } = useSession()
   const [current, setCurrent] = useState('')
@@ -14,8 +14,7 @@ export function ChangePassword() {
 
   const change = async (event: FormEvent) => {
     event.preventDefault()
-    if (next !== confirmation)
-      return setError({ field: 'again', message: 'The two new passwords are not the same.' })
+    if (next !== confirmation) return setError({ field: 'again', message: 'The new passwords do not match.' })
     setBusy(true)
     setError(undefined)
     try {
@@ -23,7 +22,7 @@ export function ChangePassword() {
       setCurrent('')
       setNext('')
       setConfirmation('')
-      notify('Your password was changed.')
+      notify('Password changed.')
       await refresh()
     } catch (caught) {
       const field = caught instanceof ApiError ? caught.field : undefined
@@ -54,10 +53,10 @@ export function ChangePassword() {
           value={next}
           onValue={setNext}
           error={errorAt('new')}
-          hint="Long is better than complicated: a few words that do not belong together are fine."
+          hint="Long is better than complex: a few unrelated words are fine."
         />
         <TextField
-          label="New password again"
+          label="Confirm new password"
           type="password"
           autoComplete="new-password"
           required

@@ -3,7 +3,7 @@ import { api, errorMessage } from '../api.ts'
 import { Badge, Button, Card, CopyButton, Facts, notify, TextField } from '../kit/index.ts'
 import { useSession } from '../session.ts'
 
-/** Codes of an authenticator app beside the password: on, off, or being set up. */
+/** Sets up, switches on and switches off the second factor (TOTP). */
 export function SecondFactor() {
   const { session, refresh } = useSession()
   const enabled = session.second_factor
@@ -47,8 +47,8 @@ export function SecondFactor() {
     >
       <p>
         {enabled
-          ? 'Signing in asks for a code from your authenticator app after the password.'
-          : 'With a second factor a stolen password alone is worth nothing: signing in also asks for a code from an authenticator app.'}
+          ? 'Signing in requires a code from your authenticator app after the password.'
+          : 'With a second factor, a stolen password alone is not enough: signing in also requires a code from an authenticator app.'}
       </p>
       {!enabled && !enrollment && (
         <div className="form-actions">
@@ -60,13 +60,13 @@ export function SecondFactor() {
       {!enabled && enrollment && (
         <>
           <p>
-            Add an account in your authenticator app with this secret, or open the address on the device that
-            has it.
+            Add an account to your authenticator app with this secret, or open the URL on the device that has
+            the app.
           </p>
           <Facts
             entries={[
               ['Secret', <CopyableText key="secret" text={enrollment.secret} />],
-              ['Address', <CopyableText key="uri" text={enrollment.uri} />],
+              ['URL', <CopyableText key="uri" text={enrollment.uri} />],
             ]}
           />
         </>
@@ -82,7 +82,7 @@ export function SecondFactor() {
               value={input}
               onValue={setInput}
               error={errorText}
-              hint="To switch it off, show that it is you."
+              hint="Confirm your password to switch it off."
             />
           ) : (
             <TextField
@@ -93,7 +93,7 @@ export function SecondFactor() {
               value={input}
               onValue={setInput}
               error={errorText}
-              hint="The six digits the app shows now."
+              hint="The six digits the app currently shows."
             />
           )}
           <div className="form-actions">

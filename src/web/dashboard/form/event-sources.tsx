@@ -8,15 +8,15 @@ const CHANGE_EVENT = /^(.+)_(created|updated|deleted)\.v0$/
 const CHANGES = ['created', 'updated', 'deleted'] as const
 const LIVE_EVENT = /_(start|stop)\.v0$/
 
-/** Whether a list of objects is one of event types, which are better ticked than typed. */
+/** Whether a list of objects is a list of event sources, which gets checkboxes. */
 export function isEventSourceList(name: string, items: Schema): boolean {
   return name === 'sources' && items.properties?.type?.examples !== undefined
 }
 
-/** `agent session start` of `agent_session_start.v0`. */
+/** `Agent session start` for `agent_session_start.v0`. */
 const eventLabel = (type: string) => labelOf(type.replace(/\.v0$/, ''))
 
-/** The events of a subscription: traffic, what is online, and changes of resources, each to be ticked. */
+/** Checkboxes for the events of a subscription: traffic, sessions and tunnels, and resource changes. */
 export function EventSources({
   path,
   items,
@@ -82,7 +82,7 @@ export function EventSources({
         {live.map((type) => renderCheckbox(type, eventLabel(type)))}
       </div>
       <table className="tick-table">
-        <caption>Changes of resources</caption>
+        <caption>Resource changes</caption>
         <thead>
           <tr>
             <td />
@@ -117,7 +117,7 @@ function EventCheckbox({
   onTick,
 }: {
   label: string
-  /** What stands around it says the same to those who see it. */
+  /** Visually hidden where the table headers say the same. */
   hidden: boolean
   on: boolean
   onTick: (on: boolean) => void

@@ -8,15 +8,15 @@ import { belongsTo, kindOf, type Values } from './model.ts'
 import { MultiPicker, Picker, Weights } from './pickers.tsx'
 import { LinesInput, PairsInput, SuggestInput } from './texts.tsx'
 
-/** What all fields of one form share. */
+/** Shared by all fields of a form. */
 export interface FormContext {
   readonly document: OpenApi
-  /** The resource, for words that are its own. */
+  /** The resource, for its own hints. */
   readonly tag: string
   readonly error: ApiError | undefined
-  /** The thing is there already; its secrets are, but are not shown. */
+  /** The resource exists; its secrets are set but not shown. */
   readonly editing: boolean
-  /** Whether a field that is set can be taken away again. */
+  /** Whether a set field can be cleared. */
   readonly clearable: (path: string) => boolean
 }
 
@@ -30,7 +30,7 @@ interface FieldProps {
   readonly context: FormContext
 }
 
-/** The field that a schema asks for. */
+/** The form field of a schema. */
 export function SchemaField(props: FieldProps) {
   const { name, path, value, onValue, context, required } = props
   const schema = resolveSchema(props.schema, context.document)
@@ -100,7 +100,7 @@ export function SchemaField(props: FieldProps) {
       )
     case 'list':
       return (
-        <Field {...common} hint={hint ?? 'One a line.'}>
+        <Field {...common} hint={hint ?? 'One per line.'}>
           {(control) => (
             <LinesInput value={(value as string[] | undefined) ?? []} onValue={onValue} control={control} />
           )}
@@ -160,7 +160,7 @@ export function SchemaField(props: FieldProps) {
           hint={
             hint ??
             (context.editing && text === ''
-              ? 'Not shown again. Give it anew if you change anything beside it.'
+              ? 'Not shown again. Enter it again if you change anything in this group.'
               : undefined)
           }
         >
@@ -215,7 +215,7 @@ function ChoiceField({
 }) {
   const choices = (schema.enum ?? []).filter((choice) => choice !== null)
   const placeholder = schema.default === undefined ? 'Choose…' : `${choiceLabel(schema.default)} (default)`
-  // The default is offered once, as what holds when nothing is chosen.
+  // The default appears once, as the unset option.
   const options = value === undefined ? choices.filter((choice) => choice !== schema.default) : choices
   return (
     <Field {...common}>
@@ -237,7 +237,7 @@ function ChoiceField({
   )
 }
 
-/** The fields of an object, one below the other. */
+/** The fields of an object. */
 export function SchemaFields({
   schema,
   path,
@@ -367,7 +367,7 @@ function ObjectsField({ name, path, schema, value, onValue, context }: FieldProp
   )
 }
 
-/** An error about the object as a whole, or about a field of it that the form does not have. */
+/** An error about the object itself, or about a field that the form does not have. */
 function groupErrorOf({ error }: FormContext, path: string, schema: Schema): string | undefined {
   if (error === undefined || !belongsTo(error.field, path)) return undefined
   const fieldName = error.field!.slice(path.length + 1).split(/[.[]/)[0]!

@@ -4,35 +4,35 @@ const ACRONYMS = new Set(
   ),
 )
 
-/** Names that read badly when they are only taken apart. */
+/** Labels for fields whose name does not convert well. */
 const LABELS: Readonly<Record<string, string>> = {
   acl: 'Allowed binds',
   addr: 'Address',
-  auth: 'Credentials of the cloud account',
+  auth: 'Cloud credentials',
   ca_pem: 'Certificate (PEM)',
   certificate_pem: 'Certificate chain (PEM)',
   private_key_pem: 'Private key (PEM)',
   cidr: 'Address range',
   add: 'Headers to add',
   remove: 'Headers to remove',
-  allow_idp_initiated: 'Allow sign-ins that begin at the provider',
-  allow: 'Let in',
-  deny: 'Keep out',
+  allow_idp_initiated: 'Allow IdP-initiated sign-in',
+  allow: 'Allow',
+  deny: 'Deny',
   client_id: 'Client ID',
-  error_threshold_percentage: 'Part of errors',
-  force_authn: 'Ask for the password at every sign-in',
-  idp_metadata: 'Metadata of the provider (XML)',
-  idp_metadata_url: 'Address of its metadata',
+  error_threshold_percentage: 'Error ratio',
+  force_authn: 'Require a password at every sign-in',
+  idp_metadata: 'Provider metadata (XML)',
+  idp_metadata_url: 'Provider metadata URL',
   match: 'Path',
-  match_type: 'What it covers',
-  min_version: 'Oldest version of TLS',
-  nameid_format: 'Format of name IDs',
-  num_buckets: 'Parts of the window',
-  options_passthrough: 'Let OPTIONS requests pass',
+  match_type: 'Match type',
+  min_version: 'Minimum TLS version',
+  nameid_format: 'Name ID format',
+  num_buckets: 'Buckets',
+  options_passthrough: 'Pass OPTIONS requests',
   rolling_window: 'Window (seconds)',
-  terminate_at: 'TLS ends at',
-  tripped_duration: 'Pause (seconds)',
-  volume_threshold: 'Least requests',
+  terminate_at: 'Terminate TLS at',
+  tripped_duration: 'Open duration (seconds)',
+  volume_threshold: 'Minimum requests',
   creds: 'Access key',
   ddsite: 'Site',
   ddtags: 'Tags',
@@ -51,87 +51,87 @@ const LABELS: Readonly<Record<string, string>> = {
   sources: 'Events',
 }
 
-/** Helps for one field; those of a resource go before those of all. */
+/** Hints by field; `tag.field` wins over `field`. */
 const HINTS: Readonly<Record<string, string>> = {
-  description: 'What people see in lists. At most 255 bytes.',
-  metadata: 'Any text for your own programs, often JSON. At most 4096 bytes.',
-  acl: 'One rule a line, such as bind:app.example.com or bind:*.example.com. Without rules everything may be bound.',
-  owner_id: 'Whose it is; without a choice, yours.',
+  description: 'Shown in lists. At most 255 bytes.',
+  metadata: 'Free text for your own programs, often JSON. At most 4096 bytes.',
+  acl: 'One rule per line, such as bind:app.example.com or bind:*.example.com. Without rules, any address may be bound.',
+  owner_id: 'The user who owns it; you by default.',
   public_key: 'One line as in an authorized_keys file: ssh-ed25519 AAAA…',
-  principals: 'One name a line. Without names the certificate is good for any.',
+  principals: 'One name per line. Without names the certificate is valid for any.',
   critical_options: 'For example force-command or source-address.',
-  extensions: 'Without any: permit-pty and permit-user-rc. Most have no value; leave it empty.',
-  valid_after: 'A time such as 2027-01-31T12:00:00Z; without one, from now on.',
-  'ssh_user_certificates.valid_until': 'A time such as 2027-01-31T12:00:00Z; without one, 24 hours later.',
-  'ssh_host_certificates.valid_until': 'A time such as 2027-01-31T12:00:00Z; without one, a year later.',
+  extensions: 'Default: permit-pty and permit-user-rc. Most have no value; leave it empty.',
+  valid_after: 'A time such as 2027-01-31T12:00:00Z; now by default.',
+  'ssh_user_certificates.valid_until': 'A time such as 2027-01-31T12:00:00Z; 24 hours later by default.',
+  'ssh_host_certificates.valid_until': 'A time such as 2027-01-31T12:00:00Z; one year later by default.',
   cidr: 'Such as 203.0.113.0/24 or 2001:db8::/32; a single address works too.',
-  ca_pem: 'Begins with -----BEGIN CERTIFICATE-----.',
-  certificate_pem: 'The certificate first, then those that signed it.',
-  private_key_pem: 'Kept encrypted and never shown again.',
+  ca_pem: 'Starts with -----BEGIN CERTIFICATE-----.',
+  certificate_pem: 'The certificate first, then its issuers.',
+  private_key_pem: 'Stored encrypted and never shown again.',
   filter: 'For traffic events alone: an expression that says which of them to send.',
   fields: 'For traffic events alone: the fields to send, one a line.',
   domain: 'Such as connect.example.com.',
   email: 'Also the name to sign in with.',
   elliptic_curve: 'For ecdsa keys.',
   key_size: 'For rsa keys.',
-  match: 'A path such as / or /api/. It is compared letter by letter, so /api also covers /apix.',
+  match: 'A path such as / or /api/. Prefixes match character by character, so /api also matches /apix.',
   labels: 'Agents join with the same labels, such as app=shop.',
-  body: 'The text of the answer.',
+  body: 'The response body.',
   status_code: 'Such as 200 or 503.',
-  address: 'host:port that the server itself can reach, such as 192.0.2.10:8080.',
-  issuer: 'The address of the provider, such as https://login.example.com.',
-  client_id: 'What the provider calls this application.',
-  client_secret: 'Its password at the provider.',
-  scopes: 'One a line. openid is always asked for.',
-  options_passthrough: 'Lets OPTIONS requests of browsers (CORS) pass without signing in.',
-  cookie_prefix: 'What the names of its cookies begin with.',
-  inactivity_timeout: 'Seconds without a request after which visitors sign in again; 0 for never.',
-  maximum_duration: 'Seconds after which visitors sign in again in any case; 0 for never.',
-  auth_check_interval: 'Seconds after which the provider is asked again; 0 for never.',
-  idp_metadata: 'The XML of the identity provider, if it has no address for it.',
+  address: 'host:port that the server can reach, such as 192.0.2.10:8080.',
+  issuer: 'The URL of the provider, such as https://login.example.com.',
+  client_id: 'The ID of this application at the provider.',
+  client_secret: 'The secret of this application at the provider.',
+  scopes: 'One per line. openid is always requested.',
+  options_passthrough: 'Lets CORS preflight requests pass without signing in.',
+  cookie_prefix: 'The prefix of its cookie names.',
+  inactivity_timeout: 'Seconds of inactivity after which visitors must sign in again; 0 for never.',
+  maximum_duration: 'Seconds after which visitors must sign in again; 0 for never.',
+  auth_check_interval: 'Seconds after which the session is checked with the provider again; 0 for never.',
+  idp_metadata: 'The metadata XML of the identity provider, if it does not publish it at a URL.',
   idp_metadata_url: 'Where the identity provider publishes its metadata.',
-  authorized_groups: 'One a line. Without groups everybody who can sign in is let in.',
-  terminate_at: 'Where TLS ends: at this edge, or at the service behind it.',
-  min_version: 'Older versions are refused. Nothing older than 1.2 is ever spoken.',
-  tripped_duration: 'Seconds for which nothing is sent to the backend once it has failed too often.',
-  rolling_window: 'Seconds that are looked at.',
-  num_buckets: 'Into how many parts the window is divided.',
-  volume_threshold: 'Requests within the window before anything is decided.',
-  error_threshold_percentage: 'From 0 to 1: the part of server errors at which it opens.',
-  add: 'Names and values. Variables such as conn.client_ip stand in braces after a dollar sign.',
-  remove: 'One name a line; removed before others are added.',
-  allow: 'Patterns, one a line. With any, whoever fits none of them is kept out.',
-  deny: 'Patterns, one a line. Whoever fits one of them is kept out.',
+  authorized_groups: 'One per line. Without groups, everyone who can sign in is admitted.',
+  terminate_at: 'Where TLS terminates: at this edge, or at the upstream service.',
+  min_version: 'Older versions are rejected. Versions before 1.2 are never accepted.',
+  tripped_duration: 'Seconds for which the breaker stays open and sends nothing to the backend.',
+  rolling_window: 'Length of the rolling window in seconds.',
+  num_buckets: 'The number of buckets the window is divided into.',
+  volume_threshold: 'Requests within the window before the breaker can open.',
+  error_threshold_percentage: 'From 0 to 1: the ratio of server errors at which it opens.',
+  add: 'Names and values. Write variables such as conn.client_ip in braces after a dollar sign.',
+  remove: 'One name per line; removed before others are added.',
+  allow: 'Patterns, one per line. If there are any, clients that match none of them are rejected.',
+  deny: 'Patterns, one per line. Clients that match one of them are rejected.',
   'edges_https_routes_webhook_verification.provider': 'The service that signs, such as github or stripe.',
   'edges_https_routes_oauth.provider': 'Where visitors sign in.',
-  'event_destinations.format': 'The only format so far is json.',
-  'users.active': 'Those who are switched off can neither sign in nor use their keys.',
-  'bot_users.active': 'A bot that is switched off cannot use its keys.',
-  'bot_users.name': 'The program or service that it stands for.',
+  'event_destinations.format': 'The only supported format is json.',
+  'users.active': 'Inactive users can neither sign in nor use their keys.',
+  'bot_users.active': 'An inactive bot user cannot use its keys.',
+  'bot_users.name': 'The program or service it represents.',
   'ip_restrictions.enforced':
-    'Nothing is restricted until it is enforced. Make sure your own address passes: you can lock yourself out.',
+    'A restriction has no effect until it is enforced. Make sure your own address is allowed: you can lock yourself out.',
 }
 
-/** The words of choices that do not speak for themselves. */
+/** Labels of choices that need one. */
 const CHOICES: Readonly<Record<string, string>> = {
   read_only: 'Read only',
   admin: 'Administrator',
   developer: 'Developer',
-  exact_path: 'Exactly this path',
-  path_prefix: 'This path and all that begin with it',
+  exact_path: 'Exact path',
+  path_prefix: 'Path prefix',
   edge: 'This edge',
-  upstream: 'The service behind it',
+  upstream: 'The upstream service',
   letsencrypt: "Let's Encrypt",
   rsa: 'RSA',
   ecdsa: 'ECDSA',
   ed25519: 'Ed25519',
 }
 
-/** `IP policy IDs` of `ip_policy_ids`. */
+/** The label of a field name: `IP policies` for `ip_policy_ids`. */
 export function labelOf(name: string): string {
   const override = LABELS[name]
   if (override !== undefined) return override
-  // A reference is chosen by its description, so its label does not speak of ids.
+  // References are chosen by description, so their labels omit "id".
   const words = name
     .replace(/_id$/, '')
     .replace(/y_ids$/, 'ies')
@@ -148,12 +148,12 @@ export function labelOf(name: string): string {
     .join(' ')
 }
 
-/** What helps to fill in a field, if anything needs to be said. */
+/** The hint of a field, if any. */
 export function hintOf(tag: string, name: string): string | undefined {
   return HINTS[`${tag}.${name}`] ?? HINTS[name]
 }
 
-/** How a choice is offered. */
+/** The label of a choice. */
 export function choiceLabel(choice: unknown): string {
   return CHOICES[String(choice)] ?? String(choice).replaceAll('_', ' ')
 }

@@ -1,9 +1,9 @@
 import { type OpenApi, resolveSchema, type Schema } from '../openapi.ts'
 
-/** What a form holds: the body it would send, with `undefined` for what was not filled in. */
+/** The values of a form: the body it would send, with `undefined` for empty fields. */
 export type Values = Record<string, unknown>
 
-/** How a field is filled in. */
+/** The control that a field uses. */
 export type FieldKind =
   | 'text'
   | 'long'
@@ -25,7 +25,7 @@ const MIN_LONG_TEXT_LENGTH = 2048
 
 const hasType = ({ type }: Schema, name: string) => [type ?? []].flat().includes(name)
 
-/** Decides by the schema alone, and for secrets by the name. */
+/** Chooses the control by schema, and for secrets by name. */
 export function kindOf(name: string, fieldSchema: Schema, document: OpenApi): FieldKind {
   const schema = resolveSchema(fieldSchema, document)
   if (schema['x-refers-to'] !== undefined) return 'reference'
@@ -47,7 +47,7 @@ function isLong(name: string, { maxLength = 0 }: Schema): boolean {
   return maxLength >= MIN_LONG_TEXT_LENGTH
 }
 
-/** An object whose fields are all optional objects says one thing in one of several ways. */
+/** An object whose fields are all optional objects is a choice of one of them. */
 function objectKind(schema: Schema, document: OpenApi): FieldKind {
   const fields = Object.values(schema.properties ?? {})
   if (fields.length === 0) return schema.propertyNames?.['x-refers-to'] ? 'weights' : 'map'
@@ -56,7 +56,7 @@ function objectKind(schema: Schema, document: OpenApi): FieldKind {
   return isChoice && fields.length > 1 ? 'one-of' : 'object'
 }
 
-/** The values of a resource as a request would write them: a Ref becomes its id. */
+/** Converts a resource to request values: a Ref becomes its id. */
 export function valuesOf(
   schema: Schema,
   record: Readonly<Record<string, unknown>>,
@@ -86,7 +86,7 @@ function toRequestValue(
   return value
 }
 
-/** Ids are written as `ip_policy_ids` and read as `ip_policies` with addresses. */
+/** Requests write `ip_policy_ids`; responses have `ip_policies` as Refs. */
 function readReference(name: string, record: Readonly<Record<string, unknown>>): unknown {
   if (name.endsWith('_id')) return (record[name.slice(0, -3)] as { id?: string } | null | undefined)?.id
   if (!name.endsWith('_ids')) return undefined
@@ -95,12 +95,12 @@ function readReference(name: string, record: Readonly<Record<string, unknown>>):
   return refs?.map(({ id }) => id)
 }
 
-/** The name under which answers show what requests write as an id. */
+/** The response name of a field that requests write as an id. */
 export function responseName(name: string): string {
   return name.replace(/_id$/, '')
 }
 
-/** What was filled in, without the holes. */
+/** The values without empty entries, recursively. */
 export function dropEmptyValues(values: Values): Values {
   const entries = Object.entries(values).flatMap(([name, value]): [string, unknown][] => {
     const cleaned = dropEmptyValue(value)
@@ -115,7 +115,7 @@ function dropEmptyValue(value: unknown): unknown {
   return dropEmptyValues(value as Values)
 }
 
-/** What differs from before, and which fields were taken away altogether. */
+/** The changed values, and the names of cleared fields. */
 export function diffValues(previous: Values, next: Values): { changed: Values; cleared: string[] } {
   const changed: Values = {}
   const cleared: string[] = []
@@ -136,7 +136,7 @@ function isSameValue(one: unknown, other: unknown): boolean {
   return JSON.stringify(one ?? '') === JSON.stringify(other ?? '')
 }
 
-/** Whether an error at `field` belongs to the control at `path`, or to something inside it. */
+/** Whether an error at `field` belongs to the control at `path`, or to a nested one. */
 export function belongsTo(field: string | undefined, path: string): boolean {
   if (field === undefined) return false
   return field === path || field.startsWith(`${path}.`) || field.startsWith(`${path}[`)

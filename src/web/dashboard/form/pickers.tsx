@@ -3,7 +3,7 @@ import { Button, type ControlProps } from '../kit/index.ts'
 import { hrefTo } from '../route.ts'
 import { type ReferenceOption, useReferenceOptions } from './references.ts'
 
-/** Chooses one resource by its description; what is not in the list is typed. */
+/** Selects one resource by its description; an id that is not in the list can be typed. */
 export function Picker({
   prefixes,
   value,
@@ -45,7 +45,7 @@ export function Picker({
             {label}
           </option>
         ))}
-        <option value="other">Another, by its id…</option>
+        <option value="other">Other, by ID…</option>
       </select>
       {options?.length === 0 && <NoOptions one={one} create={create} />}
     </>
@@ -65,7 +65,7 @@ function NoOptions({ one, create }: { one: string; create: string | undefined })
   )
 }
 
-/** Chooses several, in the order in which they were chosen. */
+/** Selects several resources, in order. */
 export function MultiPicker({
   prefixes,
   value,

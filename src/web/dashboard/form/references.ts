@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { api } from '../api.ts'
 import { type Item, resourcePages } from '../resources.ts'
 
-/** Where the resources with an id prefix are listed, what one is called, and where it is made. */
+/** Where resources with an id prefix are listed and created. */
 interface ReferenceSource {
   readonly path: string
   readonly key: string
@@ -10,7 +10,7 @@ interface ReferenceSource {
   readonly createPath?: string
 }
 
-/** Those whose pages are made elsewhere. */
+/** Resources without generated pages. */
 const OTHER_SOURCES: Readonly<Record<string, ReferenceSource>> = {
   ec: {
     path: '/endpoint_configurations',
@@ -44,17 +44,17 @@ function sourceOf(prefix: string): ReferenceSource | undefined {
   return { path: pages.path, key: pages.listKey, singular: pages.singular, createPath: `${pages.route}/new` }
 }
 
-// Whoever has more than this types the id; a longer list helps nobody to choose.
+// A longer list is not usable as a select; the id can be typed instead.
 const MAX_OPTIONS = 500
 
-/** One resource that can be chosen. */
+/** A resource to choose from. */
 export interface ReferenceOption {
   readonly id: string
   readonly name: string
   readonly label: string
 }
 
-/** The words by which people know a resource, or its id where there are none. */
+/** The display name of a resource, or its id if it has none. */
 export function displayName(item: Item): string {
   const candidates = [
     'email',
@@ -91,21 +91,21 @@ async function listAll({ path, key }: ReferenceSource): Promise<ReferenceOption[
   return options
 }
 
-/** The names of all resources with an id prefix, by id; of those that may not be read, none. */
+/** The names of all resources with an id prefix, by id; empty if the list is not readable. */
 export async function namesByPrefix(prefix: string): Promise<ReadonlyMap<string, string>> {
   const source = sourceOf(prefix)
   const options = source ? await listAll(source).catch(() => []) : []
   return new Map(options.filter(({ id, name }) => name !== id).map(({ id, name }) => [id, name]))
 }
 
-/** The path of the next page on this origin, whatever address the server knows itself by. */
+/** The path of the next page on this origin; the server's public URL may differ. */
 export function nextPath(uri: unknown): string | null {
   if (typeof uri !== 'string') return null
   const { pathname, search } = new URL(uri, location.origin)
   return pathname + search
 }
 
-/** What can be chosen where ids of these prefixes fit. Lists that may not be read are simply empty. */
+/** The options for ids with these prefixes. Lists that are not readable are empty. */
 export function useReferenceOptions(prefixes: readonly string[]): {
   options: readonly ReferenceOption[] | undefined
   one: string
@@ -122,7 +122,7 @@ export function useReferenceOptions(prefixes: readonly string[]): {
       if (!cancelled) setOptions(results.flat())
     }
     void read()
-    // Whoever comes back from another tab may have made there what was missing.
+    // The user may have created the missing resource in another tab.
     document.addEventListener('visibilitychange', read)
     return () => {
       cancelled = true
@@ -133,7 +133,7 @@ export function useReferenceOptions(prefixes: readonly string[]): {
   return { options, one: first?.singular ?? 'resource', create: first?.createPath }
 }
 
-/** The page of the dashboard that shows what an id names, if there is one. */
+/** The dashboard page of an id, if there is one. */
 export function pagePathOf(id: string): string | undefined {
   const createPath = sourceOf(id.slice(0, id.indexOf('_')))?.createPath
   return createPath && `${createPath.slice(0, -'/new'.length)}/${id}`

@@ -9,33 +9,33 @@ import { labelOf } from './labels.ts'
 import { belongsTo, diffValues, dropEmptyValues, responseName, type Values, valuesOf } from './model.ts'
 import './form.css'
 
-/** Fields that few people fill in; they stand behind a line that opens them. */
+/** Rarely used fields, collapsed by default. */
 const ADVANCED_FIELDS = ['metadata', 'owner_id', 'endpoint_configuration_id']
 
 export interface ResourceFormProps<T> {
-  /** POST sends what was filled in, PATCH what was changed, PUT everything. */
+  /** POST sends the non-empty values, PATCH the changed ones, PUT all of them. */
   readonly method: 'POST' | 'PATCH' | 'PUT'
-  /** Where it is sent, such as `/ip_policies` or `/ip_policies/ipp_1`. */
+  /** The API path, such as `/ip_policies` or `/ip_policies/ipp_1`. */
   readonly path: string
-  /** The thing as the API shows it, to start from. */
+  /** The resource to edit, as the API returns it. */
   readonly item?: Readonly<Record<string, unknown>> | undefined
-  /** Sent along and not shown, such as the policy a rule belongs to. */
+  /** Values sent but not shown, such as the policy of a rule. */
   readonly fixedValues?: Values
-  /** The fields to show, in this order; all of them when left out. */
+  /** The fields to show, in this order; all by default. */
   readonly only?: readonly string[] | undefined
-  /** Further fields that few people fill in. */
+  /** Further fields to collapse. */
   readonly advanced?: readonly string[] | undefined
-  /** What the button says. */
+  /** The label of the submit button. */
   readonly verb: string
   readonly onDone: (answer: T) => void
   readonly onCancel?: () => void
-  /** The first field takes the focus. */
+  /** Focuses the first field. */
   readonly focusFirst?: boolean
-  /** Further fields or words above the buttons. */
+  /** Content above the buttons. */
   readonly children?: ReactNode
 }
 
-/** A form made from the declaration of what an operation takes. */
+/** A form generated from the request schema of an operation. */
 export function ResourceForm<T>(props: ResourceFormProps<T>) {
   const { document, error } = useOpenApi()
   if (error) return <LoadError error={error} />
@@ -47,7 +47,7 @@ export function ResourceForm<T>(props: ResourceFormProps<T>) {
   return <LoadedForm {...props} document={document} template={template} schema={schema} />
 }
 
-/** The field that an error stands beside. */
+/** The control that has an error. */
 const INVALID_CONTROL = '[aria-invalid=true], .wrong input, .wrong select'
 
 function LoadedForm<T>({
@@ -93,7 +93,7 @@ function LoadedForm<T>({
   }
   const calls = callsOf()
 
-  /** The calls that bring about what the form shows. */
+  /** The API calls that submit the form. */
   function callsOf(): ApiCall[] {
     if (method !== 'PATCH') return [{ method, path, body: { ...dropEmptyValues(values), ...fixedValues } }]
     const { changed, cleared } = diffValues(initial, values)
@@ -125,7 +125,7 @@ function LoadedForm<T>({
   }
 
   const { user } = useSession().session
-  // Only administrators may name an owner other than themselves.
+  // Only administrators may set another owner.
   const canSetOwner = user === null || user.role === 'admin'
   const names = (only ?? fieldOrder(schema)).filter(
     (name) => !(name in fixedValues) && (canSetOwner || name !== 'owner_id'),
@@ -171,7 +171,7 @@ function LoadedForm<T>({
   )
 }
 
-/** What has to be said first, then what people will know it by, then the rest. */
+/** Required fields first, then the description, then the rest. */
 function fieldOrder({ properties = {}, required = [] }: Schema): string[] {
   const rank = (name: string) => (required.includes(name) ? 0 : name === 'description' ? 1 : 2)
   return Object.keys(properties).sort((one, other) => rank(one) - rank(other))

@@ -1,7 +1,7 @@
 import { useId, useState } from 'react'
 import { Button, type ControlProps } from '../kit/index.ts'
 
-/** A list of texts, one a line. */
+/** A list of strings, one per line. */
 export function LinesInput({
   value,
   onValue,
@@ -11,7 +11,7 @@ export function LinesInput({
   onValue: (value: string[]) => void
   control: ControlProps
 }) {
-  // What is typed keeps its empty lines; what is sent does not.
+  // The text keeps empty lines while typing; the value does not.
   const [text, setText] = useState(value.join('\n'))
   return (
     <textarea
@@ -32,7 +32,7 @@ export function LinesInput({
   )
 }
 
-/** Names and values, a row for each. */
+/** Name and value pairs, one row each. */
 export function PairsInput({
   label,
   value,
@@ -47,7 +47,7 @@ export function PairsInput({
   onValue: (value: Record<string, unknown> | undefined) => void
   control: ControlProps
 }) {
-  // Rows and not a map: while somebody types, two names may be alike for a moment.
+  // Rows, not a map: while typing, two names may be equal for a moment.
   const [rows, setRows] = useState<readonly (readonly [string, string])[]>(() =>
     Object.entries(value).map(([key, each]) => [key, String(each)]),
   )
@@ -65,7 +65,7 @@ export function PairsInput({
   return (
     <div className="pairs">
       {rows.map(([key, each], index) => (
-        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity while they are typed.
+        // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity while typing.
         <div key={index} className="pair">
           <input
             className="code"
@@ -102,7 +102,7 @@ export function PairsInput({
   )
 }
 
-/** One line of text that offers the words known to fit. */
+/** A text input with suggestions. */
 export function SuggestInput({
   words,
   value,

@@ -8,7 +8,7 @@ const UNITS = [
 
 const relative = new Intl.RelativeTimeFormat('en', { numeric: 'auto' })
 
-/** `3 hours ago`, `in 2 days`. */
+/** Formats a time relative to now: `3 hours ago`, `in 2 days`. */
 export function formatAgo(timestamp: string, now = Date.now()): string {
   const seconds = (Date.parse(timestamp) - now) / 1000
   if (Number.isNaN(seconds)) return timestamp

@@ -10,7 +10,7 @@ const CLASSES: Record<Kind, string> = {
   quiet: 'button bare',
 }
 
-/** A button; while it is `busy` it cannot be pressed a second time. */
+/** A button, disabled while `busy`. */
 export function Button({
   kind = 'plain',
   busy = false,
@@ -32,7 +32,7 @@ export function ButtonLink({
 }: {
   to: string
   kind?: Kind
-  /** A key of the shell that follows this link, such as `n` for new. */
+  /** The shell shortcut that follows this link, such as `n` for new. */
   shortcut?: 'n' | 'e'
   children: ReactNode
 }) {

@@ -3,7 +3,7 @@ import { errorMessage } from '../api.ts'
 import { Button } from './button.tsx'
 import { Notice } from './notice.tsx'
 
-/** A dialog over the page: the focus stays in it, and Escape closes it. */
+/** A modal dialog: it traps the focus, and Escape closes it. */
 export function Dialog({
   title,
   onClose,
@@ -17,7 +17,7 @@ export function Dialog({
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   const id = useId()
-  // Closed while it still stands in the page: only then does the browser give the focus back to where it was.
+  // Closes before removal from the DOM: only then does the browser restore the focus.
   useLayoutEffect(() => {
     const element = dialog.current!
     if (!element.open) element.showModal()
@@ -28,7 +28,7 @@ export function Dialog({
       ref={dialog}
       className="dialog"
       aria-labelledby={id}
-      // Not `close`, which also comes when the dialog is taken away.
+      // Not `close`, which also fires when the dialog is removed.
       onCancel={(event) => {
         event.preventDefault()
         onClose()
@@ -41,7 +41,7 @@ export function Dialog({
   )
 }
 
-/** Asks before something that cannot be undone, and stays open with the reason when it is refused. */
+/** Asks for confirmation, and stays open with the error when the action fails. */
 export function Confirm({
   title,
   verb,
@@ -50,7 +50,7 @@ export function Confirm({
   children,
 }: {
   title: string
-  /** What the button that goes ahead says. */
+  /** The label of the confirming button. */
   verb: string
   onConfirm: () => Promise<void>
   onClose: () => void

@@ -3,12 +3,12 @@ import { type ApiCall, formatAditCommand, formatCurl } from '../equivalent.ts'
 import { useOpenApi } from '../openapi.ts'
 import { CopyButton } from './copy-button.tsx'
 
-/** The same action as a line for a shell, with curl and with `adit api`. */
+/** The shell commands for an action, with curl and with `adit api`. */
 export function Equivalent({ method, path, body }: ApiCall) {
   return <Equivalents calls={[{ method, path, body }]} />
 }
 
-/** The same for an action that takes several calls. */
+/** The shell commands for an action of several calls. */
 export function Equivalents({ calls }: { calls: readonly ApiCall[] }) {
   const { document } = useOpenApi()
   const origin = document?.servers[0]?.url ?? location.origin

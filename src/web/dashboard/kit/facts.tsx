@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { formatAgo } from './ago.ts'
 
-/** Names and values of one thing; values that are missing are left out. */
+/** A list of names and values; empty values are omitted. */
 export function Facts({ entries }: { entries: readonly (readonly [name: string, value: ReactNode])[] }) {
   const present = entries.filter(([, value]) => value !== undefined && value !== null && value !== '')
   if (present.length === 0) return null
@@ -17,7 +17,7 @@ export function Facts({ entries }: { entries: readonly (readonly [name: string, 
   )
 }
 
-/** A moment as people say it, with the exact one when pointed at. */
+/** A relative time, with the absolute time as a tooltip. */
 export function Time({ value, exact = false }: { value: string; exact?: boolean }) {
   const absolute = value.replace('T', ' ').replace(/(\.\d+)?Z$/, ' UTC')
   return (

@@ -1,6 +1,6 @@
 import { type ComponentProps, type ReactNode, useId } from 'react'
 
-/** What the control inside a field has to carry, so that its label, hint and error belong to it. */
+/** The props that connect a control with its label, hint and error. */
 export interface ControlProps {
   readonly id: string
   readonly 'aria-describedby': string | undefined
@@ -8,7 +8,7 @@ export interface ControlProps {
   readonly required: boolean
 }
 
-/** A label, the control, a hint below it, and what is wrong with it. */
+/** A form field: label, control, error and hint. */
 export function Field({
   label,
   hint,
@@ -49,7 +49,7 @@ export function Field({
   )
 }
 
-/** One line of text with its label. */
+/** A labelled single-line text input. */
 export function TextField({
   label,
   hint,
@@ -81,7 +81,7 @@ export function TextField({
   )
 }
 
-/** On or off, with its label beside it. */
+/** A labelled switch. */
 export function Switch({
   label,
   hint,
@@ -121,7 +121,7 @@ export function Switch({
   )
 }
 
-/** The search field of a page; the key `/` goes to it. */
+/** The search field of a page; the key `/` focuses it. */
 export function Search({
   label,
   value,

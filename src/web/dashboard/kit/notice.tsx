@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { type ApiError, errorMessage } from '../api.ts'
 import { Button } from './button.tsx'
 
-/** A sentence that should not be overlooked. */
+/** A highlighted message. */
 export function Notice({
   kind = 'info',
   children,
@@ -17,7 +17,7 @@ export function Notice({
   )
 }
 
-/** A state in a word. */
+/** A short status label. */
 export function Badge({
   tone = 'plain',
   children,
@@ -28,7 +28,7 @@ export function Badge({
   return <span className={`badge ${tone}`}>{children}</span>
 }
 
-/** What stands where there is nothing yet: why, and the next step. */
+/** The placeholder of an empty list, with the next step. */
 export function EmptyState({
   title,
   action,
@@ -47,7 +47,7 @@ export function EmptyState({
   )
 }
 
-/** Shown only when loading takes long enough to notice. */
+/** A loading indicator; CSS delays it, so that short loads do not flicker. */
 export function Loading({ label = 'Loading' }: { label?: string }) {
   return (
     <p className="loading" role="status">
@@ -56,7 +56,7 @@ export function Loading({ label = 'Loading' }: { label?: string }) {
   )
 }
 
-/** Why something could not be loaded, with a way to try again. */
+/** A load error, with a retry button. */
 export function LoadError({ error, retry }: { error: ApiError | Error; retry?: () => void }) {
   return (
     <Notice kind="bad">

@@ -1,7 +1,7 @@
 import { type ReactNode, useEffect } from 'react'
 import { hrefTo } from '../route.ts'
 
-/** The frame of a page: its heading, one sentence about it, and what can be done on it. */
+/** The frame of a page: heading, lead and actions. */
 export function Page({
   title,
   lead,
@@ -12,7 +12,7 @@ export function Page({
   title: string
   lead?: ReactNode
   actions?: ReactNode
-  /** The page above this one. */
+  /** The parent page. */
   back?: { path: string; title: string }
   children: ReactNode
 }) {
@@ -36,7 +36,7 @@ export function Page({
   )
 }
 
-/** A part of a page on a raised ground, with a heading of its own. */
+/** A raised section of a page with its own heading. */
 export function Card({
   title,
   actions,

@@ -11,7 +11,7 @@ function setMessage(text: string): void {
   for (const listener of listeners) listener()
 }
 
-/** Says in passing that something was done. */
+/** Shows a toast message for a few seconds. */
 export function notify(text: string): void {
   clearTimeout(timer)
   setMessage(text)
@@ -23,7 +23,7 @@ function subscribe(listener: () => void): () => void {
   return () => listeners.delete(listener)
 }
 
-/** Where it is said; the shell has one. */
+/** The toast region; the shell renders one. */
 export function Toast() {
   const text = useSyncExternalStore(subscribe, () => message)
   return (

@@ -4,11 +4,11 @@ import type { ReactNode } from 'react'
 export interface Column<T> {
   readonly title: string
   readonly render: (row: T) => ReactNode
-  /** Numbers stand at the right, `mono` is for ids and addresses, `fit` takes no more room than it needs. */
+  /** `number` is right-aligned, `mono` is for ids and addresses, `fit` shrinks to its content. */
   readonly kind?: 'text' | 'mono' | 'number' | 'fit'
 }
 
-/** A table that becomes a list of cards where there is little room. The first column names the row. */
+/** A table that becomes a list of cards on narrow screens. The first column is the row header. */
 export function Table<T>({
   label,
   columns,

@@ -1,7 +1,7 @@
 import { useCallback, useEffect, useState } from 'react'
 import { ApiError, api, errorMessage } from '../api.ts'
 
-/** What a path answered, and how to ask again. The former value stays while it is read again. */
+/** The state of a load, and how to repeat it. The previous value stays while it reloads. */
 export interface LoadState<T> {
   readonly value: T | undefined
   readonly error: ApiError | undefined
@@ -9,14 +9,14 @@ export interface LoadState<T> {
   reload(): void
 }
 
-/** Reads a path of the API; `undefined` reads nothing yet. `everyMs` reads it again and again while it is in view. */
+/** Loads a path of the API; `undefined` loads nothing. `everyMs` polls it while the page is visible. */
 export function useApi<T>(path: string | undefined, options: { everyMs?: number } = {}): LoadState<T> {
   const { everyMs } = options
   const [state, setState] = useState<{ path: string | undefined; value?: T; error?: ApiError }>({ path })
   const [reloadCount, setReloadCount] = useState(0)
   const reload = useCallback(() => setReloadCount((reloadCount) => reloadCount + 1), [])
 
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another turn reads the same path again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reloadCount repeats the request.
   useEffect(() => {
     if (path === undefined) return
     const abort = new AbortController()
@@ -25,7 +25,7 @@ export function useApi<T>(path: string | undefined, options: { everyMs?: number 
       (error: unknown) => {
         if (abort.signal.aborted) return
         const apiError = error instanceof ApiError ? error : new ApiError(0, '', errorMessage(error))
-        // What is known stays in view: a server that is away for a moment should not empty the page.
+        // Keeps the previous value: a short outage should not empty the page.
         setState((previous) => ({ ...(previous.path === path ? previous : { path }), error: apiError }))
       },
     )

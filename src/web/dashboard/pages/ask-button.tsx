@@ -3,7 +3,7 @@ import { api } from '../api.ts'
 import type { ApiCall } from '../equivalent.ts'
 import { Button, Confirm, Equivalent } from '../kit/index.ts'
 
-/** Makes a call that changes something. */
+/** Sends a call that changes something. */
 export function sendCall({ method, path, body }: ApiCall): Promise<unknown> {
   switch (method) {
     case 'POST':
@@ -17,7 +17,7 @@ export function sendCall({ method, path, body }: ApiCall): Promise<unknown> {
   }
 }
 
-/** A button for one call that asks first, shows the call as lines for a shell, and stays with the reason when refused. */
+/** A button for one call: asks for confirmation, shows the equivalent shell commands, and reports an error in place. */
 export function ConfirmButton({
   label,
   kind = 'plain',
@@ -34,7 +34,7 @@ export function ConfirmButton({
   call: ApiCall
   onDone: () => void
   disabled?: boolean
-  /** What will happen. */
+  /** The consequences. */
   children: ReactNode
 }) {
   const [confirming, setConfirming] = useState(false)

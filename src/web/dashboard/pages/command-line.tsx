@@ -1,7 +1,7 @@
 import { CopyButton } from '../kit/index.ts'
 import './command-line.css'
 
-/** A line to type into a terminal, ready to be copied. */
+/** A shell command with a copy button. */
 export function CommandLine({ text, label }: { text: string; label?: string }) {
   return (
     <div className="command-line">

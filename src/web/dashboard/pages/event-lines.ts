@@ -1,4 +1,4 @@
-/** Puts the data of server-sent events together from pieces of text. */
+/** Parses server-sent events from text chunks. */
 export class EventStreamParser {
   readonly #onData: (data: string) => void
   #buffer = ''

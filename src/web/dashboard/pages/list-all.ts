@@ -7,19 +7,19 @@ interface ListPage {
   readonly [key: string]: unknown
 }
 
-/** Far more than a page can show; whoever has more needs the API. */
+/** Far more than a page can show; larger accounts need the API. */
 const MAX_ITEMS = 5000
-/** How many times as long as a reading takes it is left alone afterwards. */
+/** The pause between automatic reloads, as a multiple of the load time. */
 const IDLE_FACTOR = 4
 
-/** Everything in a list of the API, newest first, page after page. */
+/** Reads all pages of an API list, newest first. */
 export async function listAll<T>(path: string, key: string, signal?: AbortSignal): Promise<T[]> {
   const items: T[] = []
   let next: string | null = path
   while (next !== null && items.length < MAX_ITEMS) {
     const page: ListPage = await api.get(next, signal)
     items.push(...(page[key] as T[]))
-    // The address the server knows itself by may not be the one this page was opened at.
+    // The server's public URL may differ from the origin of this page.
     const url: URL | null = page.next_page_uri === null ? null : new URL(page.next_page_uri, location.origin)
     next = url && url.pathname + url.search
   }
@@ -27,8 +27,8 @@ export async function listAll<T>(path: string, key: string, signal?: AbortSignal
 }
 
 /**
- * What several calls brought together, and how to make them again: with `reload`, and whenever `key` changes. The former
- * value stays meanwhile. Nothing is read while `skip` holds.
+ * Loads a value that takes several calls; reloads on `reload` and whenever `key` changes. The previous value stays
+ * meanwhile. `skip` suspends loading.
  */
 export function useLoad<T>(
   load: (signal: AbortSignal) => Promise<T>,
@@ -44,7 +44,7 @@ export function useLoad<T>(
   const reload = useCallback(() => setReloadCount((reloadCount) => reloadCount + 1), [])
 
   const lastRun = useRef({ reloadCount: -1, began: 0, ended: 0 })
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another turn or key loads again.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reloadCount and key repeat the load.
   useEffect(() => {
     if (skip) return
     const abort = new AbortController()
@@ -64,7 +64,7 @@ export function useLoad<T>(
         },
       )
     }
-    // What changes all the time is read less often the longer it takes; what somebody asks for is read at once.
+    // Reloads after a key change back off with the load time; explicit reloads run at once.
     const { began, ended } = lastRun.current
     const delayMs =
       reloadCount === lastRun.current.reloadCount

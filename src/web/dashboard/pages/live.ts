@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { openStream } from '../api.ts'
 import { EventStreamParser } from './event-lines.ts'
 
-/** What the server tells each second: totals since its start, and what is open now. */
+/** What the server sends each second: totals since its start, and current gauges. */
 export interface LiveTotals {
   readonly requests: number
   readonly connections: number
@@ -13,38 +13,38 @@ export interface LiveTotals {
   readonly open_connections: number
   readonly sessions: number
   readonly tunnels: number
-  /** Another one when other tunnels are online. */
+  /** Changes when the set of online tunnels changes. */
   readonly online: string
-  /** Grows when edges, backends, domains or addresses of the account are made or changed. */
+  /** Grows when edges, backends, domains or addresses of the account are created or changed. */
   readonly revision: number
-  /** Grows when such a thing is deleted, in any account. */
+  /** Grows when such a resource is deleted, in any account. */
   readonly deletions: number
-  /** Only when an edge was asked for. */
+  /** Only when an edge was requested. */
   readonly places?: readonly { id: string; requests: number; connections: number; refusals: number }[]
   readonly broken?: readonly { id: string; module: string; reason: string }[]
 }
 
-/** The same with when it came, in milliseconds of this page. */
+/** Totals with their time of receipt (`performance.now()`). */
 export interface Sample extends LiveTotals {
   readonly receivedAt: number
 }
 
-/** How long a plot reaches back, in samples of a second. */
+/** The history of a plot, in samples of one second. */
 export const MAX_SAMPLES = 120
 const RETRY_DELAY_MS = 2000
-// One is due each second.
+// The server sends one sample per second.
 const SILENCE_TIMEOUT_MS = 6000
 
-/** What is known of the last two minutes; samples come once a second while the page is in view. */
+/** The samples of the last two minutes, and the state of the stream. */
 export interface Live {
   readonly samples: readonly Sample[]
   readonly state: 'connecting' | 'live' | 'lost'
 }
 
-// The overview goes on where it was left when somebody comes back to it.
+// Lets the overview continue its plots after navigating back to it.
 let cachedSamples: readonly Sample[] = []
 
-/** Follows the traffic of the account; with an edge, that of its places as well. */
+/** Follows the traffic of the account; with an edge, also that of its routes. */
 export function useLive(edgeId?: string): Live {
   const [live, setLive] = useState<Live>(() => ({
     samples: edgeId === undefined ? dropStale(cachedSamples) : [],
@@ -67,7 +67,7 @@ export function useLive(edgeId?: string): Live {
   return live
 }
 
-/** Totals are of no use across a restart of the server or a long gap. */
+/** Drops samples after a long gap: rates across it would be wrong. */
 function dropStale(samples: readonly Sample[]): readonly Sample[] {
   const last = samples.at(-1)
   return last && performance.now() - last.receivedAt < 10_000 ? samples : []
@@ -101,26 +101,26 @@ async function followStream(
     } finally {
       clearTimeout(timer)
     }
-    // The server ends each stream after a while; one that has told something is simply opened again.
+    // The server ends each stream after a minute; a stream that has delivered data is reopened at once.
     if (received && !timedOut) continue
     onLost()
     await new Promise((resolve) => setTimeout(resolve, RETRY_DELAY_MS))
   }
 }
 
-/** What changes whenever lists of edges, backends, domains or tunnels have to be read again. */
+/** A key that changes whenever lists of edges, backends, domains or tunnels need a reload. */
 export function versionOf(sample: Sample | undefined): string {
   return sample === undefined
     ? ''
     : `${sample.revision} ${sample.deletions} ${sample.online} ${sample.sessions}`
 }
 
-/** What was added from each sample to the next, per second. */
+/** The rate per second between consecutive samples. */
 export function ratesOf(samples: readonly Sample[], totalOf: (totals: Sample) => number): number[] {
   return samples.slice(1).map((sample, index) => {
     const previous = samples[index]!
     const seconds = Math.max(0.2, (sample.receivedAt - previous.receivedAt) / 1000)
-    // The server began anew: what it has counted since is all there is.
+    // A decrease means the server restarted: its counters began at zero.
     const delta = totalOf(sample) - totalOf(previous)
     return (delta < 0 ? totalOf(sample) : delta) / seconds
   })

@@ -1,6 +1,6 @@
 import { useApi } from '../kit/index.ts'
 
-/** What the server says of itself. */
+/** Addresses and settings of the platform. */
 export interface Platform {
   readonly domain: string
   readonly http_url: string | null
@@ -12,12 +12,12 @@ export interface Platform {
   readonly ca_pem: string
 }
 
-/** The addresses and settings of the server this page comes from. */
+/** The platform that serves this page. */
 export function usePlatform(): Platform | undefined {
   return useApi<Platform>('/dashboard/api/platform').value
 }
 
-/** The address at which visitors reach a host name over https, with the port they need. */
+/** The https URL of a host name, with the port if it is not the default. */
 export function httpsUrlOf(host: string, platform: Platform | undefined): string {
   const port = platform?.https_url ? new URL(platform.https_url).port : ''
   return `https://${host}${port === '' ? '' : `:${port}`}`

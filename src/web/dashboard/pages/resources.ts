@@ -1,4 +1,4 @@
-/** Resources as the management API shows them, as far as pages look into them. */
+/** Resources of the management API, with the fields that pages use. */
 
 export interface Ref {
   readonly id: string
@@ -12,12 +12,13 @@ interface RecordFields {
   readonly created_at: string
 }
 
-/** Settings of a module; what else it holds depends on its kind. */
+/** Settings of a module; further fields depend on its kind. */
 export interface ModuleSettings {
   readonly enabled: boolean
   readonly [name: string]: unknown
 }
 
+/** A route of an HTTPS edge. */
 export interface PageRoute extends RecordFields {
   readonly edge_id: string
   readonly match_type: 'exact_path' | 'path_prefix'
@@ -47,7 +48,7 @@ export interface Backend extends RecordFields {
   readonly status_code?: number
   readonly labels?: Readonly<Record<string, string>>
   readonly tunnels?: readonly Ref[]
-  /** Weights by id, or ids in their order. */
+  /** Weights by id, or ids in order. */
   readonly backends?: Readonly<Record<string, number>> | readonly string[]
   readonly address?: string
   readonly tls?: { readonly enabled: boolean }

@@ -4,7 +4,7 @@ import { ButtonLink, Card, notify, OneTimeSecret, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../resources.ts'
 import { go } from '../route.ts'
 
-/** Makes a new one; a secret of it is shown here and nowhere else. */
+/** Creates a resource; a secret is displayed here once. */
 export function CreatePage({ resource }: { resource: ResourcePages }) {
   const { title, singular, route, path, shownOnce } = resource
   const [created, setCreated] = useState<Item>()

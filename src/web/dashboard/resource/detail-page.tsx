@@ -28,7 +28,7 @@ function extrasOf(resource: ResourcePages): readonly ComponentType<ExtraProps>[]
   return components
 }
 
-/** Everything about one, and what can be done with it. */
+/** The fields and actions of one resource. */
 export function DetailPage({ resource, id }: { resource: ResourcePages; id: string }) {
   const { singular, route, title, deleteWarning } = resource
   const path = `${resource.path}/${encodeURIComponent(id)}`
@@ -64,7 +64,7 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
           <Card>
             <p className="identity">
               <code>{item.id}</code>
-              <CopyButton text={item.id} label="Copy id" />
+              <CopyButton text={item.id} label="Copy ID" />
               {typeof item.created_at === 'string' && (
                 <span>
                   created <Time value={item.created_at} />
@@ -93,7 +93,7 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
           }}
         >
           <p>
-            <strong>{name}</strong> will be gone for good. {deleteWarning}
+            <strong>{name}</strong> will be permanently deleted. {deleteWarning}
           </p>
           <Equivalent method="DELETE" path={path} />
         </Confirm>

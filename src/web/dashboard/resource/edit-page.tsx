@@ -4,7 +4,7 @@ import { Card, LoadError, Loading, notify, Page, useApi } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../resources.ts'
 import { go } from '../route.ts'
 
-/** Changes one. */
+/** Edits one resource. */
 export function EditPage({ resource, id }: { resource: ResourcePages; id: string }) {
   const { singular, route } = resource
   const path = `${resource.path}/${encodeURIComponent(id)}`

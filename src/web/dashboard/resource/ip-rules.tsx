@@ -30,7 +30,7 @@ type Rule = Item & {
 
 /** The rules of an IP policy. */
 export default function IpRules({ item }: ExtraProps) {
-  // The API lists the rules of all policies together, so all of them are read, as for a search.
+  // The API lists the rules of all policies together, so this reads all of them.
   const list = useList<Rule>('/ip_policy_rules', 'ip_policy_rules', true)
   const [form, setForm] = useState<Rule | 'new'>()
   const [ruleToDelete, setRuleToDelete] = useState<Rule>()
@@ -47,7 +47,7 @@ export default function IpRules({ item }: ExtraProps) {
   ]
   if (mayChange)
     columns.push({
-      title: 'Change',
+      title: 'Actions',
       kind: 'fit',
       render: (rule) => (
         <span className="row-actions">
@@ -74,7 +74,7 @@ export default function IpRules({ item }: ExtraProps) {
       {rules.length > 0 && <Table label="Rules" columns={columns} rows={rules} keyOf={({ id }) => id} />}
       {rules.length === 0 && !list.loading && !list.error && (
         <EmptyState title="No rules yet" action={add}>
-          A policy without rules lets nobody in. Deny rules win over allow rules.
+          A policy without rules rejects every address. Deny rules take precedence over allow rules.
         </EmptyState>
       )}
       {form !== undefined && (
@@ -111,7 +111,7 @@ export default function IpRules({ item }: ExtraProps) {
           }}
         >
           <p>
-            The rule for <code>{ruleToDelete.cidr}</code> will be gone for good.
+            The rule for <code>{ruleToDelete.cidr}</code> will be permanently deleted.
           </p>
           <Equivalent method="DELETE" path={`/ip_policy_rules/${ruleToDelete.id}`} />
         </Confirm>

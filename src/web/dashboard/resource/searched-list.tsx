@@ -2,14 +2,14 @@ import { type ReactNode, useState } from 'react'
 import { Button, type Column, EmptyState, LoadError, Loading, Search, Table } from '../kit/index.ts'
 import { type PagedList, useList } from './use-list.ts'
 
-// More rows than this help nobody to find something.
+// A longer result is not usable; refine the search instead.
 const MAX_ROWS = 200
 
-/** A list with what is searched for in it. */
+/** A list with a search. */
 export interface SearchedList<T> extends PagedList<T> {
   readonly search: string
   readonly setSearch: (search: string) => void
-  /** There is nothing at all. */
+  /** The list has no items. */
   readonly empty: boolean
 }
 
@@ -20,7 +20,7 @@ export function useSearchedList<T>(path: string, key: string): SearchedList<T> {
   return { ...list, search, setSearch, empty: list.items.length === 0 && !list.loading && !list.error }
 }
 
-/** The search field, the table, and how to see more. */
+/** The search field, the table and the paging controls. */
 export function ListBody<T extends { readonly id: string }>({
   list,
   title,
@@ -30,10 +30,10 @@ export function ListBody<T extends { readonly id: string }>({
 }: {
   list: SearchedList<T>
   title: string
-  /** What the search field says it searches. */
+  /** What is searched, for the label of the search field. */
   subject?: string
   columns: readonly Column<T>[]
-  /** Shown when there is nothing at all. */
+  /** Shown when the list has no items. */
   empty: ReactNode
 }) {
   const { search, setSearch, items, loading } = list
@@ -53,12 +53,14 @@ export function ListBody<T extends { readonly id: string }>({
       {visible.length > 0 && <Table label={title} columns={columns} rows={visible} keyOf={({ id }) => id} />}
       {loading && <Loading />}
       {query !== '' && !loading && matches.length === 0 && (
-        <EmptyState title="Nothing fits" action={<Button onClick={() => setSearch('')}>Show all</Button>}>
+        <EmptyState title="No matches" action={<Button onClick={() => setSearch('')}>Clear search</Button>}>
           Nothing here contains “{query}”.
         </EmptyState>
       )}
       <footer className="table-foot">
-        {matches.length > visible.length && <p>The first {MAX_ROWS} are shown; search for more words.</p>}
+        {matches.length > visible.length && (
+          <p>Only the first {MAX_ROWS} matches are shown. Refine your search.</p>
+        )}
         {list.incomplete && <p>Only the newest {items.length} were searched.</p>}
         {list.more && !loading && <Button onClick={list.loadMore}>Show older</Button>}
       </footer>
@@ -66,7 +68,7 @@ export function ListBody<T extends { readonly id: string }>({
   )
 }
 
-/** `tunnel credentials` of `Tunnel credentials`, but `API keys` as they are. */
+/** `tunnel credentials` for `Tunnel credentials`, but `API keys` unchanged. */
 function lowerFirst(title: string): string {
   return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
 }
@@ -74,7 +76,7 @@ function lowerFirst(title: string): string {
 const ID = /^[a-z]+_[0-9A-Za-z]{10,}$/
 const UNSEARCHED_FIELDS = new Set(['uri', 'created_at', 'at', 'hash'])
 
-/** Whether every word is somewhere in what the thing shows. */
+/** Whether every word occurs in some field of the item. */
 function matchesSearch(item: unknown, search: string): boolean {
   const texts = textsIn(item)
   return search

@@ -3,7 +3,7 @@ import { ApiError, api, errorMessage } from '../api.ts'
 import { nextPath } from '../form/references.ts'
 
 const PAGE_SIZE = 50
-// A search looks through this many; more would keep the browser and the server busy for too long.
+// The maximum a search reads; more would take too long in the browser and on the server.
 const MAX_SEARCHED_ITEMS = 5000
 
 /** A list that grows page by page. */
@@ -13,13 +13,13 @@ export interface PagedList<T> {
   readonly error: ApiError | undefined
   /** More can be loaded. */
   readonly more: boolean
-  /** The search looked at as many as it may, and there are more. */
+  /** The search reached its limit, and there are more items. */
   readonly incomplete: boolean
   loadMore(): void
   reload(): void
 }
 
-/** Reads a list newest first; while something is searched for, all of it. */
+/** Reads a list page by page, newest first; while searching, all pages up to the limit. */
 export function useList<T>(path: string, key: string, searching: boolean): PagedList<T> {
   const [items, setItems] = useState<readonly T[]>([])
   const [next, setNext] = useState<string | null>(`${path}?limit=${PAGE_SIZE}`)
@@ -29,7 +29,7 @@ export function useList<T>(path: string, key: string, searching: boolean): Paged
   const pagesRead = useRef(0)
 
   const targetPages = searching ? Math.ceil(MAX_SEARCHED_ITEMS / PAGE_SIZE) : requestedPages
-  // biome-ignore lint/correctness/useExhaustiveDependencies: another turn reads the same page again after an error.
+  // biome-ignore lint/correctness/useExhaustiveDependencies: reloadCount repeats the request after an error.
   useEffect(() => {
     if (next === null || pagesRead.current >= targetPages) return
     const abort = new AbortController()

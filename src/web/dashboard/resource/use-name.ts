@@ -15,12 +15,12 @@ function namesOf(prefix: string): Promise<ReadonlyMap<string, string>> {
   return names
 }
 
-/** The words by which people know what an id names, and whether they may read it. One list is read for all of a kind. */
+/** The display name of an id, and whether the user may read it. One list is read per resource kind. */
 export function useName(id: string): { name: string | undefined; readable: boolean } {
   const { user } = useSession().session
   const ownEmail = user?.id === id ? user.email : undefined
   const prefix = id.slice(0, id.indexOf('_'))
-  // Asking for a list that may not be read would only be refused.
+  // The API would reject the request for this list.
   const readable = user === null || user.role === 'admin' || !ADMINS_ONLY.has(prefix)
   const [name, setName] = useState<string>()
   useEffect(() => {

@@ -3,7 +3,7 @@ import { api, errorMessage } from '../api.ts'
 import { Button, Card, Equivalent, Notice, OneTimeSecret } from '../kit/index.ts'
 import type { ExtraProps } from '../resources.ts'
 
-/** Makes a password for a person, who should change it after signing in. */
+/** Generates a password for a user, who should change it after signing in. */
 export default function UserPassword({ item }: ExtraProps) {
   const [password, setPassword] = useState<string>()
   const [errorText, setErrorText] = useState<string>()
@@ -24,18 +24,18 @@ export default function UserPassword({ item }: ExtraProps) {
       {password === undefined ? (
         <>
           <p>
-            Makes a new password for {String(item.email)} and ends their sessions. Hand it over on a safe way;
-            they can change it on their account page.
+            Generates a new password for {String(item.email)} and ends their sessions. Share it securely; they
+            can change it on their account page.
           </p>
           <div className="form-actions">
             <Button busy={busy} onClick={() => void generate()}>
-              Make a password
+              Generate password
             </Button>
           </div>
           <Equivalent method="PUT" path={path} />
         </>
       ) : (
-        <OneTimeSecret label={`This is the new password of ${String(item.email)}.`} value={password} />
+        <OneTimeSecret label={`This is the new password for ${String(item.email)}.`} value={password} />
       )}
       {errorText && <Notice kind="bad">{errorText}</Notice>}
     </Card>

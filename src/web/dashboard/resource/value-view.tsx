@@ -9,12 +9,12 @@ import { useName } from './use-name.ts'
 const ID = /^[a-z]{2,8}_[0-9A-Za-z]{10,}$/
 const TIMESTAMP = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d/
 const MAX_INLINE_LENGTH = 200
-/** What is taken elsewhere: into files, and into settings of other programs. */
+/** Fields with a copy button: keys and certificates for files and other programs. */
 const COPYABLE_FIELD = /_pem$|^public_key$|^certificate$/
-/** Of every resource, and shown elsewhere on its page. */
+/** Fields of every resource that the page shows in its heading. */
 const HEADING_FIELDS = new Set(['id', 'uri', 'description', 'created_at'])
 
-/** Any value of a resource, as people would write it; nothing for what is not set. */
+/** Displays any value of a resource; nothing if it is not set. */
 export function ValueView({ value, name = '' }: { value: unknown; name?: string }): ReactNode {
   if (value === null || value === undefined || value === '') return null
   if (typeof value === 'boolean') return value ? 'Yes' : 'No'
@@ -52,7 +52,7 @@ function Items({ values }: { values: readonly unknown[] }) {
 function ObjectView({ value }: { value: Record<string, unknown> }) {
   if (typeof value.id === 'string' && typeof value.uri === 'string') return <NamedLink id={value.id} />
   const entries = Object.entries(value).filter(([name, each]) => name !== 'uri' && !isUnset(each))
-  // An event is known by its type, unless there is more to say of it.
+  // An event source with only a type is displayed as its type.
   if (entries.length === 1 && entries[0]![0] === 'type') return <ValueView value={entries[0]![1]} />
   return (
     <Facts
@@ -64,13 +64,13 @@ function ObjectView({ value }: { value: Record<string, unknown> }) {
   )
 }
 
-/** `usr_3M89…koVy`: enough to tell ids apart, and no longer than a word. */
+/** `usr_3M89…koVy`: short, but enough to tell ids apart. */
 function shortenId(id: string): string {
   const start = id.indexOf('_') + 1
   return id.length - start > 12 ? `${id.slice(0, start + 4)}…${id.slice(-4)}` : id
 }
 
-/** An id that leads to the page of what it names. */
+/** An id that links to its page. */
 export function IdLink({ id, name }: { id: string; name?: string | undefined }) {
   const page = pagePathOf(id)
   const text = name ?? <code>{shortenId(id)}</code>
@@ -83,7 +83,7 @@ export function IdLink({ id, name }: { id: string; name?: string | undefined }) 
   )
 }
 
-/** The same with the words by which people know it, once they are found. */
+/** An id link with its display name, once loaded. */
 export function NamedLink({ id }: { id: string }) {
   const { name, readable } = useName(id)
   return readable ? (
@@ -93,7 +93,7 @@ export function NamedLink({ id }: { id: string }) {
   )
 }
 
-/** Everything of a resource that has a value and is not in the heading. */
+/** All set fields of a resource that are not in the heading. */
 export function ItemFacts({ item, without = [] }: { item: Item; without?: readonly string[] | undefined }) {
   const entries = Object.entries(item).filter(
     ([name, value]) => !HEADING_FIELDS.has(name) && !without.includes(name) && !isUnset(value),
@@ -141,7 +141,7 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
   }
 }
 
-/** Which of several ways is set. */
+/** The label of the one field that is set. */
 function kindLabelOf(value: unknown): string {
   const entry = Object.entries((value ?? {}) as object).find(([, each]) => each !== null)
   return entry ? labelOf(entry[0]) : ''

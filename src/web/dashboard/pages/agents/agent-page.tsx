@@ -25,7 +25,7 @@ import '../pages.css'
 
 const BACK = { path: '/agents', title: 'Agents' }
 
-/** One session: where it is, what it carries, and what it can be told. */
+/** One agent session: its details, tunnels and commands. */
 export default function AgentPage({ params: { id = '' } }: PageProps) {
   const latest = useLive().samples.at(-1)
   const [notice, setNotice] = useState<string>()
@@ -40,9 +40,9 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
         {notice && <Notice kind="good">{notice}</Notice>}
         <EmptyState
           title="This session has ended"
-          action={<ButtonLink to="/agents">Who is online now</ButtonLink>}
+          action={<ButtonLink to="/agents">Online agents</ButtonLink>}
         >
-          An agent that connects again has a new session with a new id.
+          An agent that reconnects gets a new session with a new ID.
         </EmptyState>
       </Page>
     )
@@ -71,14 +71,14 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
       {notice && <Notice kind="good">{notice}</Notice>}
       {!acceptsCommands(value) && (
         <Notice>
-          This is an SSH client. It has no agent that could be told anything; it ends when its user ends it.
+          This is an SSH client. It does not accept commands; its session ends when the client disconnects.
         </Notice>
       )}
       <Card title="Session">
         <Facts
           entries={[
             [
-              'State',
+              'Status',
               <Badge key="state" tone="good">
                 online
               </Badge>,
@@ -91,12 +91,12 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
             ['Region', value.region],
             ['Metadata', value.metadata],
             ['Credential', <CredentialLink key="credential" id={value.credential.id} />],
-            ['Id', <code key="id">{value.id}</code>],
+            ['ID', <code key="id">{value.id}</code>],
           ]}
         />
       </Card>
       <Card title="Tunnels">
-        {sessionTunnels?.length === 0 && <p className="quiet">It has no tunnel now.</p>}
+        {sessionTunnels?.length === 0 && <p className="quiet">This agent has no tunnels.</p>}
         {sessionTunnels && sessionTunnels.length > 0 && (
           <Table
             label="Tunnels of this agent"

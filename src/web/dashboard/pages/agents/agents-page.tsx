@@ -20,7 +20,7 @@ import { agentName, Commands } from './commands.tsx'
 import './agents.css'
 import '../pages.css'
 
-/** Who is connected now. */
+/** The list of connected agents. */
 export default function AgentsPage() {
   const latest = useLive().samples.at(-1)
   const [search, setSearch] = useState('')
@@ -86,7 +86,7 @@ export default function AgentsPage() {
   return (
     <Page
       title="Agents"
-      lead="Programs that are connected now and carry traffic to services behind them: agents, programs with an SDK, and SSH clients."
+      lead="Connected clients that forward traffic to local services: agents, programs with an SDK, and SSH clients."
       actions={
         value && (
           <Badge tone={value.sessions.length > 0 ? 'good' : 'plain'}>{value.sessions.length} online</Badge>
@@ -98,7 +98,7 @@ export default function AgentsPage() {
       {loaded.loading && <Loading />}
       {value?.sessions.length === 0 && (
         <EmptyState title="No agent is online">
-          <p>Start one beside a service, for example one that listens on port 3000:</p>
+          <p>Start one next to a service, for example one that listens on port 3000:</p>
           <CommandLine text="adit http 3000" />
         </EmptyState>
       )}
@@ -108,7 +108,7 @@ export default function AgentsPage() {
             <Search label="Search agents" value={search} onValue={setSearch} />
           </div>
           <Table label="Agents online" columns={columns} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">None of them fits “{search}”.</p>}
+          {rows.length === 0 && <p className="quiet">No matches for “{search}”.</p>}
         </>
       )}
     </Page>

@@ -18,37 +18,36 @@ const COMMAND_TEXTS: Readonly<Record<Command, CommandText>> = {
     verb: 'Restart',
     question: (name) => `Restart the agent ${name}?`,
     warning:
-      'The agent ends its connection and starts again with the same configuration. Its endpoints are away for a moment, and it comes back as a new session.',
-    done: (name) => `The agent ${name} restarts. It comes back as a new session.`,
+      'The agent disconnects and restarts with the same configuration. Its endpoints are briefly offline, and it reconnects as a new session.',
+    done: (name) => `The agent ${name} restarts. It reconnects as a new session.`,
   },
   stop: {
     verb: 'Stop',
     question: (name) => `Stop the agent ${name}?`,
-    warning:
-      'The agent ends, with all its tunnels. It has to be started again on its own machine: nobody can do that from here.',
+    warning: 'The agent exits and closes all its tunnels. It can only be started again on its own machine.',
     done: (name) => `The agent ${name} has stopped.`,
   },
   update: {
     verb: 'Update',
     question: (name) => `Update the agent ${name}?`,
     warning:
-      'The agent installs the newest version of its update channel, never a new major version, and starts again. Its endpoints are away for a moment.',
-    done: (name) => `The agent ${name} has been told to update and accepted.`,
+      'The agent installs the newest version of its update channel, never a new major version, and restarts. Its endpoints are briefly offline.',
+    done: (name) => `The agent ${name} accepted the update command.`,
   },
 }
 
-/** An agent as people know it: what it says of itself, or where it is. */
+/** The display name of an agent: its metadata if short, otherwise its address and system. */
 export function agentName({ ip, metadata, os }: TunnelSession): string {
   const label = metadata !== '' && metadata.length <= 40 && !/[{[]/.test(metadata) ? metadata : ''
   return label || [ip, os].filter(Boolean).join(' · ')
 }
 
-/** SSH clients have nobody who would carry out commands. */
+/** SSH clients do not accept commands. */
 export function acceptsCommands({ transport }: TunnelSession): boolean {
   return transport !== 'ssh'
 }
 
-/** Buttons for what an agent can be told, each with a question first. */
+/** Buttons for the commands of an agent, each with a confirmation. */
 export function Commands({ session, onDone }: { session: TunnelSession; onDone: (message: string) => void }) {
   const [pending, setPending] = useState<Command>()
   const mayChange = useCanChange()

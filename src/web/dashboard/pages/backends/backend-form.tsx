@@ -14,7 +14,7 @@ interface FormProps {
   readonly onCancel: () => void
 }
 
-/** Makes a backend: first its kind, then its settings. Backends inside it can be made on the way. */
+/** Creates a backend: first its kind, then its settings. Child backends can be created in the same dialog. */
 export function NewBackend({
   onDone,
   onCancel,
@@ -54,7 +54,7 @@ export function NewBackend({
   )
 }
 
-/** Changes a backend that is there. */
+/** Edits a backend. */
 export function EditBackend({ backend, onDone, onCancel }: FormProps & { backend: Backend }) {
   const kind = backendKindOf(backend.id)!
   if (kind === 'weighted' || kind === 'failover')
@@ -83,7 +83,7 @@ function childrenOf(backend: Backend | undefined): Child[] {
     : Object.entries(backends as Record<string, number>).map(([id, weight]) => ({ id, weight }))
 }
 
-/** A weighted or failover backend: other backends with their weights, or in their order. */
+/** The form of a weighted or failover backend: child backends with weights, or in order. */
 function GroupForm({
   kind,
   backend,
@@ -107,7 +107,7 @@ function GroupForm({
 
   const send = async (event: FormEvent) => {
     event.preventDefault()
-    // A form inside another one in the tree of components passes its events on.
+    // React bubbles the submit event to an outer form in the component tree.
     event.stopPropagation()
     setBusy(true)
     setError(undefined)
@@ -120,14 +120,14 @@ function GroupForm({
   }
 
   if (loaded.value === undefined) return <Loading />
-  // What was made in this form is known at once; what was read is newer where it has the same.
+  // Backends created in this form are shown at once; loaded records are newer and win.
   const context: FlowContext = {
     ...loaded.value,
     backends: new Map([...created.map((child) => [child.id, child] as const), ...loaded.value.backends]),
   }
   if (creating)
     return (
-      <section className="inner-form" aria-label="New backend inside">
+      <section className="inner-form" aria-label="New child backend">
         <h3>
           New backend for the {BACKEND_KIND_TEXTS[kind].title.toLowerCase()}{' '}
           {description && `“${description}”`}
@@ -150,17 +150,17 @@ function GroupForm({
         label="Description"
         value={description}
         onValue={setDescription}
-        hint="What people see in lists."
+        hint="Shown in lists."
         error={error?.field === 'description' ? error.message : undefined}
       />
       <Field
-        label={kind === 'weighted' ? 'Backends and their weights' : 'Backends in their order'}
+        label={kind === 'weighted' ? 'Backends and weights' : 'Backends in order'}
         required
         error={backendsError}
         hint={
           kind === 'weighted'
-            ? 'Each gets its weight divided by the sum of all; 0 gets nothing.'
-            : 'The next is asked when those before it have nobody online or cannot be reached.'
+            ? 'Each backend gets its weight divided by the sum of all weights; 0 gets no traffic.'
+            : 'A backend is tried when the ones before it have no tunnel online or cannot be reached.'
         }
       >
         {(control) => (
@@ -205,7 +205,7 @@ function GroupForm({
   )
 }
 
-/** A backend as it is named among others. */
+/** The display name of a backend in lists. */
 export function nameOf(id: string, context: FlowContext): string {
   const { title, summary, kind } = resolveBackend(id, context, 0)
   const group = kind === 'weighted' || kind === 'failover'
@@ -260,7 +260,7 @@ function Children({
             ) : (
               <Button
                 kind="quiet"
-                aria-label={`Ask ${name} earlier`}
+                aria-label={`Move ${name} up`}
                 disabled={index === 0}
                 onClick={() => moveUp(index)}
               >
@@ -269,7 +269,7 @@ function Children({
             )}
             <Button
               kind="quiet"
-              aria-label={`Take ${name} out`}
+              aria-label={`Remove ${name}`}
               onClick={() => onValue(value.filter((child) => child.id !== id))}
             >
               ✕

@@ -33,7 +33,7 @@ import '../pages.css'
 
 const BACK = { path: '/backends', title: 'Backends' }
 
-/** One backend with all it passes requests on to, who uses it, and its tunnels as they come and go. */
+/** One backend: what it forwards requests to, what uses it, and its live tunnels. */
 export default function BackendPage({ params: { id = '' } }: PageProps) {
   const latest = useLive().samples.at(-1)
   const loaded = useFlowContext(versionOf(latest))
@@ -46,7 +46,7 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
       <Page title="Backend" back={BACK}>
         {loaded.error && <LoadError error={loaded.error} retry={loaded.reload} />}
         {loaded.loading && <Loading />}
-        {loaded.value && <EmptyState title="There is no such backend">It may have been deleted.</EmptyState>}
+        {loaded.value && <EmptyState title="Backend not found">It may have been deleted.</EmptyState>}
       </Page>
     )
   const node = resolveBackend(id, loaded.value, 0)
@@ -74,7 +74,7 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
         <TunnelList node={node} />
       ) : (
         (kind === 'weighted' || kind === 'failover') && (
-          <Card title="Where requests go">
+          <Card title="Request distribution">
             <div className="flow">
               <BackendTree
                 node={node}
@@ -128,7 +128,7 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
             go('/backends', { replace: true })
           }}
         >
-          <p>Routes and backends that use it have to be changed first.</p>
+          <p>Change the routes and backends that use it first.</p>
           <Equivalent method="DELETE" path={path} />
         </Confirm>
       )}
@@ -178,7 +178,7 @@ interface Referrer {
   readonly label: string
 }
 
-/** Edges and backends that name it. */
+/** The edges and backends that refer to it. */
 function UsedBy({ id, context }: { id: string; context: FlowContext }) {
   const edges = useLoad((signal) => listEdges(signal))
   const referrers: Referrer[] = [
@@ -206,7 +206,7 @@ function UsedBy({ id, context }: { id: string; context: FlowContext }) {
   return (
     <Card title="Used by">
       {referrers.length === 0 ? (
-        <p className="quiet">Nobody yet. Choose it on a route of an edge.</p>
+        <p className="quiet">Not used yet. Choose it on a route of an edge.</p>
       ) : (
         <ul className="plain-list">
           {referrers.map(({ key, to, label }) => (

@@ -20,7 +20,7 @@ import { useFlowContext } from './flow-context.ts'
 import { BACKEND_KIND_TEXTS } from './kinds.ts'
 import '../pages.css'
 
-/** Everybody who can answer, whatever kind. */
+/** The list of all backends. */
 export default function BackendsPage() {
   const latest = useLive().samples.at(-1)
   const mayChange = useCanChange()
@@ -40,14 +40,14 @@ export default function BackendsPage() {
   return (
     <Page
       title="Backends"
-      lead="Who answers behind edges: agents found by their labels, fixed answers and addresses, and groups of those."
+      lead="What serves the traffic of edges: agents selected by labels, fixed responses and addresses, and groups of those."
       actions={backends && backends.length > 0 && create}
     >
       {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
       {backends?.length === 0 && (
         <EmptyState title="No backend yet" action={create}>
-          An edge needs one to pass requests to. The usual first one is a tunnel group.
+          An edge forwards requests to a backend. Most people start with a tunnel group.
         </EmptyState>
       )}
       {rows && backends && backends.length > 0 && (
@@ -56,7 +56,7 @@ export default function BackendsPage() {
             <Search label="Search backends" value={search} onValue={setSearch} />
           </div>
           <Table label="Backends" columns={columnsFor(value!)} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">None of them fits.</p>}
+          {rows.length === 0 && <p className="quiet">No matches.</p>}
         </>
       )}
     </Page>
@@ -71,13 +71,13 @@ function columnsFor(context: FlowContext): readonly Column<Backend>[] {
       render: (backend) => <a href={hrefTo(`/backends/${backend.id}`)}>{nodeOf(backend).title}</a>,
     },
     { title: 'Kind', render: (backend) => BACKEND_KIND_TEXTS[nodeOf(backend).kind!].title },
-    { title: 'What it does', render: (backend) => nodeOf(backend).summary },
-    { title: 'Now', kind: 'fit', render: (backend) => <StatusBadge node={nodeOf(backend)} /> },
+    { title: 'Summary', render: (backend) => nodeOf(backend).summary },
+    { title: 'Status', kind: 'fit', render: (backend) => <StatusBadge node={nodeOf(backend)} /> },
     { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
   ]
 }
 
 function StatusBadge({ node: { kind, ready, tunnels } }: { node: BackendNode }) {
-  if (!ready) return <Badge tone="warn">nobody online</Badge>
+  if (!ready) return <Badge tone="warn">unavailable</Badge>
   return <Badge tone="good">{kind === 'tunnel_group' ? `${tunnels.length} online` : 'ready'}</Badge>
 }

@@ -3,7 +3,7 @@ import type { FlowContext } from '../edges/request-flow.ts'
 import { listAll, useLoad } from '../list-all.ts'
 import { BACKEND_KINDS, type Backend, type Tunnel } from '../resources.ts'
 
-/** All backends of the account, by id. */
+/** All backends of the account. */
 export async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
   const lists = await Promise.all(
     BACKEND_KINDS.map((kind) => listAll<Backend>(`/backends/${kind}`, 'backends', signal)),
@@ -11,7 +11,7 @@ export async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
   return lists.flat()
 }
 
-/** Backends and the tunnels online, read again whenever `key` changes. */
+/** Backends and online tunnels, reloaded whenever `key` changes. */
 export function useFlowContext(key: string): LoadState<FlowContext> {
   return useLoad(
     async (signal) => {

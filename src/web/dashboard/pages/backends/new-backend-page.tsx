@@ -2,10 +2,14 @@ import { Card, notify, Page } from '../../kit/index.ts'
 import { go } from '../../route.ts'
 import { NewBackend } from './backend-form.tsx'
 
-/** Makes a backend outside of any edge. */
+/** Creates a backend without assigning it to an edge. */
 export default function NewBackendPage() {
   return (
-    <Page title="New backend" back={{ path: '/backends', title: 'Backends' }} lead="Who should answer?">
+    <Page
+      title="New backend"
+      back={{ path: '/backends', title: 'Backends' }}
+      lead="Choose what serves the requests."
+    >
       <Card>
         <NewBackend
           onCancel={() => go('/backends')}

@@ -1,13 +1,13 @@
 import { formatAgo } from '../../kit/ago.ts'
 import type { Domain } from '../resources.ts'
 
-/** How a certificate stands, for people. */
+/** The certificate status of a domain, described. */
 export interface CertificateText {
   readonly tone: 'good' | 'info' | 'warn' | 'bad'
-  /** A word or two. */
+  /** A short label. */
   readonly short: string
   readonly text: string
-  /** Whether somebody has to do something. */
+  /** Whether the owner or operator has to act. */
   readonly attention: boolean
 }
 
@@ -16,7 +16,7 @@ type CertificateState = Pick<
   'certificate' | 'certificate_management_policy' | 'certificate_management_status' | 'cname_target'
 >
 
-/** What visitors of a domain are shown, what the platform is doing about it, and what its owner has to do. */
+/** Describes which certificate a domain serves, its renewal, and what its owner has to do. */
 export function describeCertificate(
   domain: CertificateState,
   platform?: { readonly acme: boolean },
@@ -29,40 +29,40 @@ export function describeCertificate(
   if (renewsAt !== null && job === null)
     return {
       tone: 'good',
-      short: 'Served',
-      text: `Visitors get a valid certificate. It is renewed by itself ${formatAgo(renewsAt, now)}.`,
+      short: 'Valid',
+      text: `Visitors get a valid certificate. It renews automatically ${formatAgo(renewsAt, now)}.`,
       attention: false,
     }
   if (renewsAt === null && platform?.acme === false)
     return {
       tone: 'warn',
-      short: 'Waits for the operator',
-      text: 'This server does not obtain certificates: its operator has to start it with --acme-directory. Until then visitors get a certificate of the private authority of this platform, which browsers do not trust by themselves.',
+      short: 'Waiting for operator',
+      text: 'This server does not obtain certificates: its operator has to start it with --acme-directory. Until then visitors get a certificate from the private authority of this platform, which browsers do not trust by default.',
       attention: true,
     }
   if (job === null || job.error_code === null)
     return renewsAt === null
       ? {
           tone: 'info',
-          short: 'Being ordered',
+          short: 'Ordering',
           text: 'The first certificate is being ordered. This usually takes less than a minute.',
           attention: false,
         }
       : {
           tone: 'good',
-          short: 'Being renewed',
-          text: 'A new certificate is being ordered; until it is there the present one is served.',
+          short: 'Renewing',
+          text: 'A new certificate is being ordered; the current one is served until it arrives.',
           attention: false,
         }
   const retryText =
     job.retries_at === null
-      ? 'It is not tried any more: save the domain again to have it tried anew.'
-      : `It is tried again ${formatAgo(job.retries_at, now)}.`
-  const servedText = renewsAt === null ? '' : ' The present certificate is served until it ends.'
+      ? 'There are no more retries: save the domain again to retry.'
+      : `The next retry is ${formatAgo(job.retries_at, now)}.`
+  const servedText = renewsAt === null ? '' : ' The current certificate is served until it expires.'
   const dnsProblem = job.error_code === 'DNS_ERROR'
   return {
     tone: renewsAt === null ? 'bad' : 'warn',
-    short: dnsProblem ? 'Waits for your DNS records' : 'Did not work yet',
+    short: dnsProblem ? 'Waiting for DNS records' : 'Failed',
     text: `${job.msg} ${retryText}${servedText}`,
     attention: true,
   }
@@ -72,21 +72,21 @@ function describeWithoutPolicy(uploaded: boolean, platformName: boolean): Certif
   if (uploaded)
     return {
       tone: 'good',
-      short: 'Your own',
-      text: 'Visitors get the certificate you attached. It is not renewed by itself.',
+      short: 'Custom',
+      text: 'Visitors get the certificate you attached. It does not renew automatically.',
       attention: false,
     }
   if (platformName)
     return {
       tone: 'good',
-      short: 'Of the platform',
-      text: 'The platform serves its own certificate for this name. There is nothing to do.',
+      short: 'Platform',
+      text: 'The platform serves its own certificate for this name. No action is needed.',
       attention: false,
     }
   return {
     tone: 'warn',
     short: 'Private',
-    text: 'Visitors get a certificate of the private authority of this platform, which browsers do not trust by themselves. Attach one, or have one obtained automatically.',
+    text: 'Visitors get a certificate from the private authority of this platform, which browsers do not trust by default. Attach one, or obtain one automatically.',
     attention: true,
   }
 }

@@ -36,7 +36,7 @@ import '../pages.css'
 
 const BACK = { path: '/domains', title: 'Domains' }
 
-/** A name: what its owner has to set, how its certificate stands, and who answers. */
+/** One domain: its DNS records, its certificate, and what serves it. */
 export default function DomainPage({ params: { id = '' } }: PageProps) {
   const path = `/reserved_domains/${encodeURIComponent(id)}`
   const { value, error, reload } = useApi<Domain>(path, { everyMs: 3000 })
@@ -87,8 +87,8 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
             ],
             ['Region', value.region],
             ['Metadata', value.metadata],
-            ['Reserved', <Time key="at" value={value.created_at} exact />],
-            ['Id', <code key="id">{value.id}</code>],
+            ['Created', <Time key="at" value={value.created_at} exact />],
+            ['ID', <code key="id">{value.id}</code>],
           ]}
         />
       </Card>
@@ -119,7 +119,7 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
             go('/domains', { replace: true })
           }}
         >
-          <p>Somebody else may reserve this name afterwards. Its automatic certificate is deleted with it.</p>
+          <p>Another account may reserve this name afterwards. Its automatic certificate is deleted too.</p>
           <Equivalent method="DELETE" path={path} />
         </Confirm>
       )}
@@ -131,27 +131,27 @@ function DnsRecordsCard({ domain }: { domain: Domain }) {
   const records = dnsRecords(domain)
   if (records.length === 0) return null
   return (
-    <Card title="DNS records to set">
+    <Card title="DNS records to create">
       <p>
         Create {records.length === 1 ? 'this record' : 'these records'} where{' '}
-        {domain.domain.replace(/^\*\./, '')} is managed. It can take a few minutes until everybody sees a
-        change.
+        {domain.domain.replace(/^\*\./, '')} is managed. A change can take a few minutes to propagate.
       </p>
       <Table
-        label="DNS records to set"
+        label="DNS records to create"
         rows={records}
         keyOf={({ name }) => name}
         columns={[
           { title: 'Name', kind: 'mono', render: ({ name }) => <CopyableCode text={name} /> },
           { title: 'Type', kind: 'fit', render: ({ type }) => type },
           { title: 'Value', kind: 'mono', render: ({ value }) => <CopyableCode text={value} /> },
-          { title: 'For what', render: ({ purpose }) => purpose },
+          { title: 'Purpose', render: ({ purpose }) => purpose },
         ]}
       />
       {isApexDomain(domain.domain) && (
         <Notice kind="warn">
-          {domain.domain} itself usually cannot have a CNAME beside its other records. Use an ALIAS record if
-          your DNS has them, or A and AAAA records with the addresses that {domain.cname_target} resolves to.
+          {domain.domain} is an apex domain and usually cannot have a CNAME record. Use an ALIAS record if
+          your DNS provider supports it, or A and AAAA records with the addresses that {domain.cname_target}{' '}
+          resolves to.
         </Notice>
       )}
     </Card>
@@ -189,7 +189,7 @@ function CertificateCard({ domain, reload }: { domain: Domain; reload: () => voi
         mayChange &&
         domain.cname_target !== null && (
           <Button onClick={() => setConfirming(policy === null ? 'on' : 'off')}>
-            {policy === null ? 'Obtain one automatically' : 'Stop obtaining it automatically'}
+            {policy === null ? 'Obtain automatically' : 'Stop automatic renewal'}
           </Button>
         )
       }
@@ -201,14 +201,14 @@ function CertificateCard({ domain, reload }: { domain: Domain; reload: () => voi
         entries={[
           ['Attached', domain.certificate && <IdLink key="c" id={domain.certificate.id} />],
           ['Obtained from', policy && `${policy.authority} (${policy.private_key_type})`],
-          ['Job began', job && <Time key="j" value={job.started_at} exact />],
-          ['Tried again', job?.retries_at && <Time key="r" value={job.retries_at} exact />],
+          ['Job started', job && <Time key="j" value={job.started_at} exact />],
+          ['Next retry', job?.retries_at && <Time key="r" value={job.retries_at} exact />],
         ]}
       />
       {confirming === 'on' && (
         <Confirm
           title="Obtain a certificate automatically?"
-          verb="Obtain it"
+          verb="Obtain"
           onClose={() => setConfirming(undefined)}
           onConfirm={async () => {
             await api.patch(path, body)
@@ -217,22 +217,22 @@ function CertificateCard({ domain, reload }: { domain: Domain; reload: () => voi
         >
           <p>
             The platform proves to the certificate authority that the name points here, and renews the
-            certificate by itself. A certificate you attached is detached.
+            certificate automatically. A certificate you attached is detached.
           </p>
           <Equivalent method="PATCH" path={path} body={body} />
         </Confirm>
       )}
       {confirming === 'off' && (
         <Confirm
-          title="Stop obtaining it automatically?"
+          title="Stop automatic renewal?"
           verb="Stop"
           onClose={() => setConfirming(undefined)}
           onConfirm={async () => {
             await api.delete(policyPath)
-            done('It is not renewed any more.')
+            done('Automatic renewal stopped.')
           }}
         >
-          <p>The last certificate stays and is yours from then on, but is not renewed.</p>
+          <p>The last certificate stays attached, but is no longer renewed.</p>
           <Equivalent method="DELETE" path={policyPath} />
         </Confirm>
       )}
@@ -240,7 +240,7 @@ function CertificateCard({ domain, reload }: { domain: Domain; reload: () => voi
   )
 }
 
-/** Who answers under the name, or how somebody could. */
+/** The edges that serve the domain, or how to serve it. */
 function ServedByCard({ domain }: { domain: Domain }) {
   const platform = usePlatform()
   const mayChange = useCanChange()
@@ -248,7 +248,7 @@ function ServedByCard({ domain }: { domain: Domain }) {
   const servingEdges = edgesServing(edges.value ?? [], domain.domain)
   const url = httpsUrlOf(domain.domain, platform)
   return (
-    <Card title="Who answers">
+    <Card title="Served by">
       {!domain.domain.startsWith('*.') && (
         <p>
           Visitors open{' '}
@@ -259,19 +259,19 @@ function ServedByCard({ domain }: { domain: Domain }) {
       )}
       {servingEdges.map(({ id, description }) => (
         <p key={id}>
-          The edge <a href={hrefTo(`/edges/${id}`)}>{description || id}</a> answers.
+          Edge <a href={hrefTo(`/edges/${id}`)}>{description || id}</a>
         </p>
       ))}
       {edges.value && servingEdges.length === 0 && (
         <>
-          <p>An agent can answer under this name:</p>
+          <p>Serve this domain from an agent:</p>
           <CommandLine text={`adit http 3000 --url https://${domain.domain.replace('*.', 'NAME.')}`} />
           {mayChange && (
             <>
-              <p>Or put an edge in front, with sign-in, IP policies and several backends:</p>
+              <p>Or create an edge, with sign-in, IP policies and several backends:</p>
               <div className="form-actions">
                 <ButtonLink to={`/edges/new?host=${encodeURIComponent(domain.domain)}`}>
-                  Create an edge for it
+                  Create edge
                 </ButtonLink>
               </div>
             </>

@@ -21,7 +21,7 @@ import type { Domain } from '../resources.ts'
 import { describeCertificate } from './certificate-labels.ts'
 import '../pages.css'
 
-/** Names that stay the account's own. */
+/** The list of reserved domains. */
 export default function DomainsPage() {
   const mayChange = useCanChange()
   const platform = usePlatform()
@@ -48,14 +48,14 @@ export default function DomainsPage() {
   return (
     <Page
       title="Domains"
-      lead="Host names that stay yours, each with its certificate. Agents and edges answer under them."
+      lead="Reserved host names with their certificates. Agents and edges serve them."
       actions={value && value.domains.length > 0 && create}
     >
       {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
       {value?.domains.length === 0 && (
         <EmptyState title="No domain yet" action={create}>
-          Reserve a name below the platform's own domain, which works at once, or bring one of yours.
+          Reserve a subdomain of the platform, which works immediately, or use your own domain.
         </EmptyState>
       )}
       {rows && value && value.domains.length > 0 && (
@@ -69,7 +69,7 @@ export default function DomainsPage() {
             rows={rows}
             keyOf={({ id }) => id}
           />
-          {rows.length === 0 && <p className="quiet">None of them fits.</p>}
+          {rows.length === 0 && <p className="quiet">No matches.</p>}
         </>
       )}
     </Page>
@@ -90,7 +90,7 @@ function columnsFor(
         return <Badge tone={tone}>{short}</Badge>
       },
     },
-    { title: 'Answered by', render: ({ domain }) => <EdgeLinks edges={edgesServing(edges, domain)} /> },
+    { title: 'Served by', render: ({ domain }) => <EdgeLinks edges={edgesServing(edges, domain)} /> },
     { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
   ]
 }
@@ -99,7 +99,7 @@ function EdgeLinks({ edges }: { edges: readonly EdgeListing[] }) {
   if (edges.length === 0) return 'agents'
   return edges.map(({ id, description }) => (
     <a key={id} href={hrefTo(`/edges/${id}`)}>
-      {description || 'an edge'}
+      {description || 'edge'}
     </a>
   ))
 }

@@ -8,7 +8,7 @@ import './domains.css'
 
 type NameKind = 'platform' | 'own'
 
-/** Reserves a name: a word in front of the platform's domain, or a domain of one's own. */
+/** Reserves a domain: a subdomain of the platform, or a custom domain. */
 export default function NewDomainPage() {
   const platform = usePlatform()
   const [kind, setKind] = useState<NameKind>('platform')
@@ -26,7 +26,7 @@ export default function NewDomainPage() {
     setError(undefined)
     try {
       const reserved = await api.post<Domain>('/reserved_domains', body)
-      notify(`${reserved.domain} is yours.`)
+      notify(`Reserved ${reserved.domain}.`)
       go(`/domains/${reserved.id}`, { replace: true })
     } catch (caught) {
       setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
@@ -34,23 +34,23 @@ export default function NewDomainPage() {
     }
   }
   const isCustom = kind === 'own'
-  // A name that somebody has already is a conflict, and no fault of any field.
+  // A taken name is a conflict, which the API does not attribute to a field.
   const domainInvalid = error?.field === 'domain' || error?.status === 409
   return (
     <Page title="New domain" back={{ path: '/domains', title: 'Domains' }}>
       <Card>
         <form className="form" noValidate onSubmit={(event) => void send(event)}>
           <fieldset className="choices">
-            <legend>Which kind of name?</legend>
+            <legend>Kind of domain</legend>
             <NameKindOption
-              label={`A name below ${parentDomain}`}
-              hint="Works at once, with a certificate of the platform."
+              label={`Subdomain of ${parentDomain}`}
+              hint="Works immediately, with a certificate of the platform."
               checked={!isCustom}
               onPick={() => setKind('platform')}
             />
             <NameKindOption
-              label="A domain of my own"
-              hint="You set a DNS record; the certificate then comes by itself."
+              label="Custom domain"
+              hint="You create a DNS record; the certificate is then obtained automatically."
               checked={isCustom}
               onPick={() => setKind('own')}
             />
@@ -62,7 +62,7 @@ export default function NewDomainPage() {
             placeholder={isCustom ? 'shop.example.com' : 'shop'}
             hint={
               isCustom ? (
-                'A wildcard such as *.apps.example.com covers all names below.'
+                'A wildcard such as *.apps.example.com covers all subdomains.'
               ) : (
                 <>
                   Visitors will open <b>{domain || `shop.${parentDomain}`}</b>
@@ -75,7 +75,7 @@ export default function NewDomainPage() {
           />
           <TextField
             label="Description"
-            hint="For you and your colleagues."
+            hint="Shown in lists."
             value={description}
             onValue={setDescription}
             error={error?.field === 'description' ? error.message : undefined}
@@ -85,7 +85,7 @@ export default function NewDomainPage() {
           )}
           <div className="form-actions">
             <Button kind="main" type="submit" busy={busy} disabled={!isCustom && platform === undefined}>
-              Reserve it
+              Reserve domain
             </Button>
             <Button kind="quiet" onClick={() => go('/domains')}>
               Cancel

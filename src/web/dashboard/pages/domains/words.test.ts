@@ -25,37 +25,42 @@ const cases = [
     { ...custom, ...own, certificate: null, cname_target: null, ...status(null, null) },
     'good',
     false,
-    /nothing to do/,
+    /No action is needed/,
   ],
   [{ ...custom, certificate_management_status: null }, 'info', false, /being ordered/],
   [{ ...custom, ...status(null, job) }, 'info', false, /first certificate is being ordered/],
-  [{ ...custom, ...status(null, failed) }, 'bad', true, /CNAME is missing\. It is tried again in 16 minutes/],
-  [{ ...custom, ...status(null, { ...failed, retries_at: null }) }, 'bad', true, /not tried any more/],
-  [{ ...custom, ...status('2026-08-01T00:00:00Z', null) }, 'good', false, /renewed by itself in 2 months/],
-  [{ ...custom, ...status('2026-06-02T00:00:00Z', job) }, 'good', false, /until it is there the present one/],
-  [{ ...custom, ...status('2026-06-02T00:00:00Z', failed) }, 'warn', true, /present certificate is served/],
+  [{ ...custom, ...status(null, failed) }, 'bad', true, /CNAME is missing\. The next retry is in 16 minutes/],
+  [{ ...custom, ...status(null, { ...failed, retries_at: null }) }, 'bad', true, /no more retries/],
+  [{ ...custom, ...status('2026-08-01T00:00:00Z', null) }, 'good', false, /renews automatically in 2 months/],
+  [
+    { ...custom, ...status('2026-06-02T00:00:00Z', job) },
+    'good',
+    false,
+    /the current one is served until it arrives/,
+  ],
+  [{ ...custom, ...status('2026-06-02T00:00:00Z', failed) }, 'warn', true, /current certificate is served/],
 ] as const
 
 for (const [domain, tone, attention, text] of cases)
-  test(`a certificate is spoken of plainly: ${text.source}`, () => {
-    const words = describeCertificate(
+  test(`the status of a certificate is described: ${text.source}`, () => {
+    const certificate = describeCertificate(
       domain as Parameters<typeof describeCertificate>[0],
       { acme: true },
       NOW,
     )
 
-    assert.deepEqual([words.tone, words.attention], [tone, attention])
-    assert.match(words.text, text)
+    assert.deepEqual([certificate.tone, certificate.attention], [tone, attention])
+    assert.match(certificate.text, text)
   })
 
-test('a server that obtains no certificates says so instead of ordering one for ever', () => {
-  const words = describeCertificate({ ...custom, ...status(null, job) }, { acme: false }, NOW)
+test('a server without ACME says so instead of reporting an order in progress', () => {
+  const certificate = describeCertificate({ ...custom, ...status(null, job) }, { acme: false }, NOW)
 
-  assert.equal(words.attention, true)
-  assert.match(words.text, /--acme-directory/)
+  assert.equal(certificate.attention, true)
+  assert.match(certificate.text, /--acme-directory/)
 })
 
-test('a wildcard needs a second record that proves whose it is', () => {
+test('a wildcard domain needs a second record that proves ownership', () => {
   const records = dnsRecords({
     domain: '*.apps.example.net',
     cname_target: 'a.cname.adit.example',
@@ -71,14 +76,14 @@ test('a wildcard needs a second record that proves whose it is', () => {
   )
 })
 
-test('a name of the platform needs no records', () => {
+test('a subdomain of the platform needs no records', () => {
   assert.deepEqual(
     dnsRecords({ domain: 'shop.adit.localhost', cname_target: null, acme_challenge_cname_target: null }),
     [],
   )
 })
 
-test('a domain itself is known as one that may not have a CNAME', () => {
+test('an apex domain is recognized', () => {
   assert.equal(isApexDomain('example.net'), true)
   assert.equal(isApexDomain('shop.example.net'), false)
 })

@@ -9,7 +9,7 @@ import { backendKindOf } from '../resources.ts'
 import { Icon } from './icons.tsx'
 import { type FlowContext, resolveBackend } from './request-flow.ts'
 
-/** Chooses who answers on a place: somebody who is there already, or somebody new. */
+/** Selects the backend of an edge or route: an existing one or a new one. */
 export function ChooseBackendDialog({
   scopePath,
   current,
@@ -21,7 +21,7 @@ export function ChooseBackendDialog({
   scopePath: string
   current: BackendModule | null | undefined
   context: FlowContext
-  /** Those that can answer here. */
+  /** The kinds that can serve this edge or route. */
   kinds: readonly BackendKind[]
   onClose: () => void
   onDone: () => void
@@ -39,7 +39,7 @@ export function ChooseBackendDialog({
     setErrorText(undefined)
     try {
       await api.put(path, { enabled: true, backend_id: id })
-      finish('Chosen.')
+      finish('Backend changed.')
     } catch (error) {
       setErrorText(errorMessage(error))
       setBusy(false)
@@ -47,7 +47,10 @@ export function ChooseBackendDialog({
   }
   const candidates = [...context.backends.values()].filter(({ id }) => kinds.includes(backendKindOf(id)!))
   return (
-    <Dialog title={creating ? 'New backend' : 'Who answers?'} onClose={onClose}>
+    <Dialog
+      title={creating ? 'New backend' : current ? 'Change backend' : 'Choose backend'}
+      onClose={onClose}
+    >
       {errorText && <Notice kind="bad">{errorText}</Notice>}
       {creating ? (
         <NewBackend
@@ -61,8 +64,8 @@ export function ChooseBackendDialog({
             <button type="button" className="kind" onClick={() => setCreating(true)}>
               <Icon name="add" />
               <span>
-                <b>Somebody new</b>
-                <small>A tunnel group, a weighted backend and so on</small>
+                <b>New backend</b>
+                <small>A tunnel group, a weighted backend or another kind</small>
               </span>
             </button>
             {candidates.map(({ id }) => {
@@ -80,7 +83,7 @@ export function ChooseBackendDialog({
                   <Icon name={kind ?? 'static'} />
                   <span>
                     <b>{title}</b>
-                    <small>{selected ? `answers now · ${summary}` : summary}</small>
+                    <small>{selected ? `current · ${summary}` : summary}</small>
                   </span>
                 </button>
               )
@@ -90,26 +93,26 @@ export function ChooseBackendDialog({
             <div className="module-foot">
               <ConfirmButton
                 label={current.enabled ? 'Switch off' : 'Switch on'}
-                title={current.enabled ? 'Should nobody answer for now?' : 'Should it answer again?'}
+                title={current.enabled ? 'Switch the backend off?' : 'Switch the backend on?'}
                 call={{
                   method: 'PUT',
                   path,
                   body: { enabled: !current.enabled, backend_id: current.backend.id },
                 }}
-                onDone={() => finish(current.enabled ? 'Nobody answers now.' : 'It answers again.')}
+                onDone={() => finish(current.enabled ? 'Backend switched off.' : 'Backend switched on.')}
               >
                 {current.enabled
-                  ? 'Visitors are told that nobody is there. What was chosen is kept.'
-                  : 'Visitors reach it again.'}
+                  ? 'Visitors get an error. The selection is kept.'
+                  : 'Visitors reach the backend again.'}
               </ConfirmButton>
               <ConfirmButton
-                label="Nobody"
+                label="Remove backend"
                 kind="danger"
-                title="Take the choice back?"
+                title="Remove the backend?"
                 call={{ method: 'DELETE', path }}
-                onDone={() => finish('Nobody is chosen.')}
+                onDone={() => finish('Backend removed.')}
               >
-                Visitors are told that nobody is there. The backend itself stays.
+                Visitors get an error until another backend is chosen. The backend itself is not deleted.
               </ConfirmButton>
             </div>
           )}
@@ -120,7 +123,7 @@ export function ChooseBackendDialog({
   )
 }
 
-/** Changes a backend from the picture it stands in. */
+/** Edits a backend from the diagram of an edge. */
 export function EditBackendDialog({
   backend,
   context,
@@ -150,12 +153,12 @@ export function EditBackendDialog({
           backend={backend}
           onCancel={onClose}
           onDone={() => {
-            notify(`${title} is saved.`)
+            notify(`Saved ${title}.`)
             onDone()
           }}
         />
       ) : (
-        <Notice>You may look at this, but your role does not let you change it.</Notice>
+        <Notice>You can view this, but your role does not let you change it.</Notice>
       )}
     </Dialog>
   )

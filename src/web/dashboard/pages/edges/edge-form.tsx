@@ -4,7 +4,7 @@ import { Button, Equivalent, Notice, TextField } from '../../kit/index.ts'
 import type { Edge, EdgeKind } from '../resources.ts'
 import { HostportsField } from './hostports-field.tsx'
 
-/** The description and the names of an edge that is there. */
+/** Edits the description and host names of an edge. */
 export function EdgeForm({
   kind,
   edge,
@@ -58,7 +58,7 @@ export function EdgeForm({
   )
 }
 
-/** The fields that a new edge and one that is there have in common. */
+/** The fields shared by the create and edit forms. */
 export function EdgeFields({
   kind,
   edgeId,
@@ -82,13 +82,13 @@ export function EdgeFields({
     <>
       <TextField
         label="Description"
-        hint="What people see in lists."
+        hint="Shown in lists."
         value={description}
         onValue={onDescription}
         error={descriptionInvalid ? error.message : undefined}
       />
       <HostportsField
-        // Names for another kind of edge are none of this one's.
+        // The options depend on the kind of edge.
         key={kind}
         kind={kind}
         edgeId={edgeId}

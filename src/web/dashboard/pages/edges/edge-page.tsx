@@ -45,13 +45,13 @@ type OpenDialog =
   | { readonly kind: 'new_route' }
   | { readonly kind: 'delete' }
 
-/** One edge as a picture of the way requests take, every part of which opens the form that changes it. */
+/** One edge, drawn as the path of its requests; each node opens the form that edits it. */
 export default function EdgePage({ params: { id = '' } }: PageProps) {
   const kind = edgeKindOf(id)
   if (kind === undefined)
     return (
       <Page title="Edge" back={BACK}>
-        <EmptyState title="There is no such edge">It may have been deleted.</EmptyState>
+        <EmptyState title="Edge not found">It may have been deleted.</EmptyState>
       </Page>
     )
   return <EdgeView kind={kind} id={id} />
@@ -61,7 +61,7 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
   const path = `/edges/${kind}/${encodeURIComponent(id)}`
   const live = useLive(id)
   const latest = live.samples.at(-1)
-  // Each look at an edge with secrets is recorded, so it is read when it has changed and not all the time.
+  // The audit log records each read of an edge with secrets, so the page reads it only when it has changed.
   const ready = latest !== undefined || live.state === 'lost'
   const edge = useLoad((signal) => api.get<Edge>(path, signal), {
     key: `${latest?.revision} ${latest?.places?.map(({ id }) => id)}`,
@@ -108,11 +108,11 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
     >
       {latest?.broken?.map((entry) => (
         <Notice key={entry.id + entry.module} kind="bad">
-          Nobody is let in {entry.id === id ? 'at this edge' : `on the route ${matchOf(value, entry.id)}`}:{' '}
-          {entry.reason} ({entry.module}).
+          All traffic {entry.id === id ? 'to this edge' : `on the route ${matchOf(value, entry.id)}`} is
+          rejected: {entry.reason} ({entry.module}).
         </Notice>
       ))}
-      <Card title="The way of a request">
+      <Card title="Request path">
         <FlowDiagram
           flow={flow}
           rateOf={(routeId) => scopeRate(live, routeId ?? id)}
@@ -128,7 +128,7 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
           entries={[
             ['Metadata', value.metadata],
             ['Created', <Time key="at" value={value.created_at} exact />],
-            ['Id', <code key="id">{value.id}</code>],
+            ['ID', <code key="id">{value.id}</code>],
           ]}
         />
       </Card>
@@ -151,7 +151,7 @@ function matchOf({ routes = [] }: Edge, routeId: string): string {
   return routes.find(({ id }) => id === routeId)?.match ?? routeId
 }
 
-/** What a place has counted, and how much a second of late. */
+/** The request count of an edge or route, and its recent rate. */
 function scopeRate({ samples }: Live, scopeId: string): ScopeRate | undefined {
   const total = (sample: Live['samples'][number]) => {
     const counters = sample.places?.find(({ id }) => id === scopeId)
@@ -180,7 +180,7 @@ function Addresses({ kind, edge }: { kind: EdgeKind; edge: Edge }) {
   })
 }
 
-/** The form that belongs to what was opened. */
+/** The dialog for the current edit target. */
 function EdgeDialogs({
   open,
   setOpen,
@@ -213,7 +213,7 @@ function EdgeDialogs({
           {mayChange ? (
             <EdgeForm kind={kind} edge={edge} onDone={done} onCancel={onClose} />
           ) : (
-            <Notice>You may look at this, but your role does not let you change it.</Notice>
+            <Notice>You can view this, but your role does not let you change it.</Notice>
           )}
         </Dialog>
       )
@@ -270,7 +270,10 @@ function EdgeDialogs({
             go('/edges', { replace: true })
           }}
         >
-          <p>Its names answer no more, with all its routes and modules. Domains and backends stay.</p>
+          <p>
+            Its host names stop responding, and its routes and modules are deleted. Domains and backends are
+            kept.
+          </p>
           <Equivalent method="DELETE" path={path} />
         </Confirm>
       )

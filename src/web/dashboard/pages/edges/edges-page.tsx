@@ -19,7 +19,7 @@ import { type EdgeListing, hostOf, listEdges } from './edges.ts'
 import { MODULES, type ModuleName } from './modules.ts'
 import '../pages.css'
 
-/** All edges, whatever they serve. */
+/** The list of all edges. */
 export default function EdgesPage() {
   const mayChange = useCanChange()
   const [search, setSearch] = useState('')
@@ -36,14 +36,14 @@ export default function EdgesPage() {
   return (
     <Page
       title="Edges"
-      lead="Public entrances that stay, with what happens to visitors on the way in and who answers them."
+      lead="Persistent public endpoints, with the modules that process their traffic and the backends that serve it."
       actions={value && value.length > 0 && create}
     >
       {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
       {value?.length === 0 && (
         <EmptyState title="No edge yet" action={create}>
-          With an edge a name has sign-in, IP policies, several backends and more, and it stays when agents
+          An edge adds sign-in, IP policies, several backends and more to a host name, and stays when agents
           come and go.
         </EmptyState>
       )}
@@ -53,7 +53,7 @@ export default function EdgesPage() {
             <Search label="Search edges" value={search} onValue={setSearch} />
           </div>
           <Table label="Edges" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">None of them fits.</p>}
+          {rows.length === 0 && <p className="quiet">No matches.</p>}
         </>
       )}
     </Page>
@@ -67,7 +67,7 @@ const COLUMNS: readonly Column<EdgeListing>[] = [
   },
   { title: 'Kind', kind: 'fit', render: ({ kind }) => <Badge tone="info">{kind.toUpperCase()}</Badge> },
   {
-    title: 'Answers at',
+    title: 'Host names',
     kind: 'mono',
     render: ({ hostports, kind }) =>
       hostports.length === 0 ? (
@@ -76,11 +76,11 @@ const COLUMNS: readonly Column<EdgeListing>[] = [
         hostports.map((hostport) => (kind === 'tcp' ? hostport : hostOf(hostport))).join(', ')
       ),
   },
-  { title: 'On the way', render: (edge) => modulesOf(edge).join(', ') || 'nothing' },
+  { title: 'Modules', render: (edge) => modulesOf(edge).join(', ') || 'none' },
   { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
 ]
 
-/** An edge as people know it. */
+/** The display name of an edge. */
 export function nameOf({
   description,
   hostports,

@@ -4,12 +4,12 @@ import type { ModuleName } from './modules.ts'
 
 interface ListedScope {
   readonly id: string
-  /** Those that are on. */
+  /** The enabled modules. */
   readonly modules: readonly ModuleName[]
   readonly backend_id: string | null
 }
 
-/** An edge in a few words, without settings of its modules. */
+/** An entry of the edge list; it has no module settings, so reading it reveals no secrets. */
 export interface EdgeListing extends ListedScope {
   readonly kind: EdgeKind
   readonly description: string
@@ -32,7 +32,7 @@ export async function listEdges(signal?: AbortSignal): Promise<readonly EdgeList
   return (await api.get<{ edges: EdgeListing[] }>('/dashboard/api/edges', signal)).edges
 }
 
-/** The edges that answer at this host name. */
+/** The edges that serve a host name. */
 export function edgesServing(edges: readonly EdgeListing[], host: string): EdgeListing[] {
   return edges.filter(({ hostports }) => hostports.some((hostport) => hostOf(hostport) === host))
 }

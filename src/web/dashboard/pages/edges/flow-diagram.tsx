@@ -13,21 +13,21 @@ import type {
 } from './request-flow.ts'
 import './flow.css'
 
-/** What a place does right now. */
+/** The traffic of an edge or route. */
 export interface ScopeRate {
   readonly perSecond: number
   readonly total: number
 }
 
 interface Handlers {
-  /** Opens the form of what was pressed. */
+  /** Opens the form for the clicked node. */
   readonly onOpen: (target: EditTarget) => void
-  /** Adds a module to a route, or to the edge itself; left out for those who may only look. */
+  /** Adds a module to a route, or to the edge when undefined; omitted for read-only users. */
   readonly onAdd?: ((routeId: string | undefined) => void) | undefined
   readonly onAddRoute?: (() => void) | undefined
 }
 
-/** The way a request takes through an edge. Every station opens the form that edits it. */
+/** Draws the path of a request through an edge. Each node opens the form that edits it. */
 export function FlowDiagram({
   flow,
   rateOf,
@@ -36,7 +36,7 @@ export function FlowDiagram({
   const { onOpen, onAdd, onAddRoute } = handlers
   const single = flow.branches[0]
   return (
-    <section className="flow" aria-label="The way of a request">
+    <section className="flow" aria-label="Request path">
       <ol className="flow-line">
         <li className="flow-step">
           <span className="flow-node visitor">
@@ -89,7 +89,7 @@ export function FlowDiagram({
         </ol>
       )}
       <details className="flow-description">
-        <summary>The same in words</summary>
+        <summary>Text description</summary>
         <SentenceList sentences={describeFlow(flow)} />
       </details>
     </section>
@@ -97,7 +97,7 @@ export function FlowDiagram({
 }
 
 function summarizeHostports({ kind, hostports }: RequestFlow): string {
-  if (hostports.length === 0) return 'nobody can come in'
+  if (hostports.length === 0) return 'not reachable'
   const more = hostports.length > 1 ? ` and ${hostports.length - 1} more` : ''
   return `${{ https: 'HTTPS', tls: 'TLS by server name', tcp: 'TCP' }[kind]}${more}`
 }
@@ -109,7 +109,7 @@ function RouteBranch({
   onAdd,
 }: Handlers & { branch: FlowBranch; rate: ScopeRate | undefined }) {
   const { match, routeId, description } = branch
-  const coverage = match?.exact ? 'exactly this path' : 'and everything below'
+  const coverage = match?.exact ? 'exact path' : 'path prefix'
   return (
     <ol className={`flow-line ${flowClass(rate)}`} aria-label={`Route ${match?.text}`}>
       <li className="flow-step">
@@ -156,7 +156,7 @@ function StepNode({ step, onOpen }: { step: FlowStep; onOpen: Handlers['onOpen']
   )
 }
 
-/** Who answers at the end of a branch, or the button to choose somebody. */
+/** The backend of a branch, or the button to choose one. */
 function BranchBackend({
   branch,
   rate,
@@ -173,8 +173,8 @@ function BranchBackend({
       <button type="button" className="flow-node choose" onClick={choose}>
         <Icon name="add" />
         <span className="flow-text">
-          <b>Choose who answers</b>
-          <small>nobody does yet</small>
+          <b>Choose backend</b>
+          <small>none selected</small>
         </span>
       </button>
     )
@@ -183,12 +183,12 @@ function BranchBackend({
       <BackendTree node={backend} enabled={backendEnabled} onOpen={onOpen} />
       <div className="flow-end-foot">
         <Button kind="quiet" onClick={choose}>
-          Change who answers
+          Change backend
         </Button>
         {rate && rate.total > 0 && (
           <span className="flow-rate">
             {rate.perSecond > 0 ? `${rate.perSecond.toFixed(rate.perSecond < 10 ? 1 : 0)}/s · ` : ''}
-            {rate.total} since the start
+            {rate.total} since server start
           </span>
         )}
       </div>
@@ -196,12 +196,12 @@ function BranchBackend({
   )
 }
 
-/** Trees that would not fit beside each other stand below each other. */
+/** The depth of a backend tree; deep trees are laid out vertically. */
 function depthOf({ children }: BackendNode): number {
   return 1 + Math.max(0, ...children.map(({ node }) => depthOf(node)))
 }
 
-/** A backend with all it passes requests on to. */
+/** A backend and everything it forwards requests to. */
 export function BackendTree({
   node,
   enabled = true,
@@ -268,8 +268,8 @@ type NodeState = 'on' | 'off' | 'broken' | 'idle'
 const STATE_BADGES: Readonly<Record<NodeState, ReactNode>> = {
   on: undefined,
   off: <Badge>off</Badge>,
-  broken: <Badge tone="bad">lets nobody in</Badge>,
-  idle: <Badge tone="warn">nobody online</Badge>,
+  broken: <Badge tone="bad">rejects all traffic</Badge>,
+  idle: <Badge tone="warn">unavailable</Badge>,
 }
 
 function Node({

@@ -1,21 +1,21 @@
 import type { BackendNode, FlowBranch, FlowStep, RequestFlow } from './request-flow.ts'
 
-/** A sentence with those that belong under it. */
+/** A sentence and the sentences nested under it. */
 export interface Sentence {
   readonly text: string
   readonly details: readonly Sentence[]
 }
 
-const PROTOCOLS = { https: 'https', tls: 'TLS', tcp: 'TCP' } as const
+const PROTOCOLS = { https: 'HTTPS', tls: 'TLS', tcp: 'TCP' } as const
 
-/** The picture in words, for whoever cannot see it or would rather read. */
+/** The text alternative of the flow diagram. */
 export function describeFlow(flow: RequestFlow): Sentence[] {
   const entry =
     flow.hostports.length === 0
-      ? 'Nobody can come in yet: the edge has no host name or address.'
-      : `A visitor comes with ${PROTOCOLS[flow.kind]} to ${orList(flow.hostports)}.`
+      ? 'The edge is not reachable: it has no host name or address.'
+      : `A visitor connects over ${PROTOCOLS[flow.kind]} to ${orList(flow.hostports)}.`
   const branches = flow.branches.map((branch) => describeBranch(branch, flow))
-  const noRoute = { text: 'There is no route yet, so every request is answered with 404.', details: [] }
+  const noRoute = { text: 'There is no route yet, so every request gets a 404 response.', details: [] }
   return [
     { text: entry, details: [] },
     ...flow.steps.map(describeStep),
@@ -28,7 +28,7 @@ function describeBranch(branch: FlowBranch, flow: RequestFlow): Sentence[] {
   if (branch.match === undefined) return [backend]
   const paths = branch.match.exact
     ? `the path ${branch.match.text}`
-    : `paths that begin with ${branch.match.text}`
+    : `paths that start with ${branch.match.text}`
   const only = flow.branches.length === 1 && branch.match.text === '/' && !branch.match.exact
   return [
     {
@@ -44,16 +44,15 @@ function describeStep({ title, summary, action, state, reason }: FlowStep): Sent
     state === 'off'
       ? `${title} is switched off.`
       : state === 'broken'
-        ? `${title} cannot do its work, so nobody gets past it: ${reason}.`
+        ? `${title} cannot run and rejects all traffic: ${reason}.`
         : `${title}${settings} ${action}.`
   return { text, details: [] }
 }
 
 function describeBackend({ backend, backendEnabled }: FlowBranch): Sentence {
-  if (backend === undefined) return { text: 'Nobody answers: no backend is chosen.', details: [] }
-  if (!backendEnabled)
-    return { text: `Nobody answers: the backend ${backend.title} is switched off.`, details: [] }
-  return describeBackendNode(backend, '')
+  if (backend === undefined) return { text: 'No backend is selected.', details: [] }
+  if (!backendEnabled) return { text: `The backend ${backend.title} is switched off.`, details: [] }
+  return describeBackendNode(backend, 'Backend: ')
 }
 
 function describeBackendNode(node: BackendNode, prefix: string): Sentence {
@@ -63,9 +62,9 @@ function describeBackendNode(node: BackendNode, prefix: string): Sentence {
       ? `; ${tunnels.length === 0 ? 'no tunnel is online' : `${tunnels.length} online: ${tunnels.map(({ forwards_to }) => forwards_to).join(', ')}`}`
       : ready
         ? ''
-        : '; nobody would answer now'
+        : '; unavailable'
   return {
-    text: `${prefix}${title} (${summary}) answers${online}.`,
+    text: `${prefix}${title} (${summary})${online}.`,
     details: children.map((child) => describeBackendNode(child.node, `${child.label}: `)),
   }
 }

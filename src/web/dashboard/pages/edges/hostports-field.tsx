@@ -10,11 +10,11 @@ import { type EdgeListing, edgesServing, hostOf, listEdges } from './edges.ts'
 interface HostportOption {
   readonly hostport: string
   readonly description: string
-  /** The edge that serves it now. */
+  /** The edge that already serves it. */
   readonly usedBy: EdgeListing | undefined
 }
 
-/** Chooses the names or addresses of an edge among those that are reserved; new ones can be reserved on the spot. */
+/** Selects the host names or addresses of an edge among the reserved ones, and reserves new ones in place. */
 export function HostportsField({
   kind,
   edgeId,
@@ -23,7 +23,7 @@ export function HostportsField({
   error,
 }: {
   kind: EdgeKind
-  /** The edge itself, whose names are not taken by somebody else. */
+  /** The edge being edited; its own names stay selectable. */
   edgeId: string | undefined
   value: readonly string[]
   onValue: (value: string[]) => void
@@ -33,14 +33,14 @@ export function HostportsField({
   const toggle = (hostport: string) =>
     onValue(value.includes(hostport) ? value.filter((each) => each !== hostport) : [...value, hostport])
   const others = value.filter((hostport) => !options.value?.some((option) => option.hostport === hostport))
-  const noun = kind === 'tcp' ? 'addresses' : 'names'
+  const noun = kind === 'tcp' ? 'addresses' : 'host names'
   return (
     <fieldset className={error ? 'group wrong' : 'group'}>
-      <legend>At which {noun} does it answer?</legend>
+      <legend>Which {noun} does it serve?</legend>
       {error && <p className="field-error">{error}</p>}
       {options.error && <Notice kind="bad">{options.error.message}</Notice>}
       {options.loading && <Loading />}
-      {options.value?.length === 0 && <p className="field-hint">You have reserved none yet.</p>}
+      {options.value?.length === 0 && <p className="field-hint">None reserved yet.</p>}
       <ul className="hostport-options">
         {options.value?.map(({ hostport, description, usedBy }) => (
           <li key={hostport}>
@@ -53,7 +53,7 @@ export function HostportsField({
               />
               <span>
                 <b>{kind === 'tcp' ? hostport : hostOf(hostport)}</b>
-                <small>{usedBy ? `serves ${usedBy.description || usedBy.id} already` : description}</small>
+                <small>{usedBy ? `already used by ${usedBy.description || usedBy.id}` : description}</small>
               </span>
             </label>
           </li>
@@ -97,12 +97,12 @@ function useHostportOptions(kind: EdgeKind, edgeId: string | undefined) {
           : others.find(({ hostports }) => hostports.includes(hostport))
       return { hostport, description: name.description, usedBy }
     })
-    // Those that can be chosen first.
+    // Selectable options first.
     return options.sort((one, other) => Number(one.usedBy !== undefined) - Number(other.usedBy !== undefined))
   })
 }
 
-/** Reserves one more name or address without leaving the form. */
+/** Reserves a host name or address without leaving the form. */
 function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (hostport: string) => void }) {
   const platform = usePlatform()
   const [name, setName] = useState('')
@@ -116,11 +116,11 @@ function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (ho
     try {
       if (kind === 'tcp') {
         const { addr } = await api.post<Address>('/reserved_addrs', {})
-        notify(`${addr} is yours.`)
+        notify(`Reserved ${addr}.`)
         onReserved(addr)
       } else {
         await api.post<Domain>('/reserved_domains', { domain })
-        notify(`${domain} is yours.`)
+        notify(`Reserved ${domain}.`)
         setName('')
         onReserved(`${domain}:443`)
       }
@@ -146,7 +146,7 @@ function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (ho
       <div className="reserve">
         <input
           aria-label="New name"
-          placeholder={`a new name, such as shop or shop.example.com`}
+          placeholder={`new name, such as shop or shop.example.com`}
           value={name}
           onChange={(event) => setName(event.target.value)}
           onKeyDown={(event) => {

@@ -3,7 +3,7 @@ import type { ModuleName } from './modules.ts'
 
 type Name = ModuleName | BackendKind | 'visitor' | 'entrance' | 'route' | 'tunnel' | 'add'
 
-/** Strokes on a square of 16; drawn for this picture. */
+/** SVG paths on a 16 by 16 grid. */
 const STROKES: Readonly<Record<Name, string>> = {
   visitor: 'M8 8a3 3 0 1 0 0-6 3 3 0 0 0 0 6ZM2.5 14c.6-3 2.8-4.5 5.500-4.500S12.900 11 13.500 14',
   entrance: 'M2.500 14V8a5.500 5.500 0 0 1 11 0v6M5.500 14V8.500a2.500 2.500 0 0 1 5 0V14',
@@ -31,7 +31,7 @@ const STROKES: Readonly<Record<Name, string>> = {
   add: 'M8 3v10M3 8h10',
 }
 
-/** A small drawing beside a name; it says nothing that the name does not. */
+/** A decorative icon, hidden from assistive technology. */
 export function Icon({ name }: { name: Name }) {
   return (
     <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">

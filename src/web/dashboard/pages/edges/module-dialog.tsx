@@ -8,7 +8,7 @@ import type { ModuleSettings } from '../resources.ts'
 import { Icon } from './icons.tsx'
 import { MODULES, type ModuleName, SIGN_IN_MODULES } from './modules.ts'
 
-// Settings that few people change stand behind a line.
+// Rarely changed settings, collapsed by default.
 const ADVANCED_FIELDS = [
   'enabled',
   'options_passthrough',
@@ -21,7 +21,7 @@ const ADVANCED_FIELDS = [
   'nameid_format',
 ]
 
-/** Adds a module to a place, or changes, switches off or removes the one that is there. */
+/** Adds a module to an edge or route, or edits, switches off or removes the existing one. */
 export function ModuleDialog({
   scopePath,
   module,
@@ -30,10 +30,10 @@ export function ModuleDialog({
   onClose,
   onDone,
 }: {
-  /** The edge or route in the API. */
+  /** The API path of the edge or route. */
   scopePath: string
   module: ModuleName
-  /** Undefined to add it. */
+  /** Undefined when the module is added. */
   settings: ModuleSettings | undefined
   mayChange: boolean
   onClose: () => void
@@ -59,12 +59,12 @@ export function ModuleDialog({
             advanced={ADVANCED_FIELDS}
             verb={settings ? 'Save' : `Add ${title.toLowerCase().replace('tls', 'TLS')}`}
             onCancel={onClose}
-            onDone={() => finish(settings ? 'Saved.' : `${title} is on the way now.`)}
+            onDone={() => finish(settings ? 'Saved.' : `${title} added.`)}
           />
           {settings && <ModuleActions path={path} title={title} settings={settings} onDone={finish} />}
         </>
       ) : (
-        <Notice>You may look at this, but your role does not let you change it.</Notice>
+        <Notice>You can view this, but your role does not let you change it.</Notice>
       )}
     </Dialog>
   )
@@ -93,26 +93,26 @@ function ModuleActions({
         title={`Switch ${title} ${enabled ? 'off' : 'on'}?`}
         disabled={schema === undefined}
         call={{ method: 'PUT', path, body: { ...values, enabled: !enabled } }}
-        onDone={() => onDone(enabled ? `${title} is switched off.` : `${title} is on again.`)}
+        onDone={() => onDone(enabled ? `${title} is switched off.` : `${title} is switched on.`)}
       >
         {enabled
-          ? 'It keeps its settings, and requests pass as if it were not there.'
-          : 'It acts again, with the settings it has.'}
+          ? 'The module keeps its settings, and requests skip it.'
+          : 'The module runs again with its current settings.'}
       </ConfirmButton>
       <ConfirmButton
         label="Remove"
         kind="danger"
         title={`Remove ${title}?`}
         call={{ method: 'DELETE', path }}
-        onDone={() => onDone(`${title} is removed.`)}
+        onDone={() => onDone(`${title} removed.`)}
       >
-        Its settings are gone for good, and requests pass as if it had never been there.
+        Its settings are permanently deleted, and requests skip it.
       </ConfirmButton>
     </div>
   )
 }
 
-/** What has to be told to the identity provider before anybody can sign in. */
+/** The redirect URL to register with the identity provider. */
 function CallbackAddress({ module }: { module: 'oidc' | 'oauth' }) {
   const platform = usePlatform()
   if (!platform) return null
@@ -120,7 +120,7 @@ function CallbackAddress({ module }: { module: 'oidc' | 'oauth' }) {
   const address = `${base}/oauth2/callback`
   return (
     <Notice>
-      Register this address at the provider as the redirect (callback) address of the application:
+      Register this redirect (callback) URL with the provider:
       <span className="copy-line">
         <code>{address}</code> <CopyButton text={address} />
       </span>
@@ -145,15 +145,15 @@ function SamlAddresses({ settings }: { settings: ModuleSettings }) {
     <Facts
       entries={[
         ['Metadata for the provider', text('metadata_url')],
-        ['Entity id', text('entity_id')],
-        ['Assertions go to', text('assertion_consumer_service_url')],
-        ['Signing out', text('single_logout_url')],
+        ['Entity ID', text('entity_id')],
+        ['Assertion consumer service', text('assertion_consumer_service_url')],
+        ['Single logout', text('single_logout_url')],
       ]}
     />
   )
 }
 
-/** Chooses which module to add to a place. */
+/** Selects the module to add to an edge or route. */
 export function AddModuleDialog({
   names,
   isPresent,
@@ -161,7 +161,7 @@ export function AddModuleDialog({
   onClose,
 }: {
   names: readonly ModuleName[]
-  /** Those that are there already. */
+  /** Whether the edge or route already has the module. */
   isPresent: (name: ModuleName) => boolean
   onPick: (name: ModuleName) => void
   onClose: () => void
@@ -170,9 +170,7 @@ export function AddModuleDialog({
   const available = names.filter((name) => !isPresent(name))
   return (
     <Dialog title="Add a module" onClose={onClose}>
-      <p className="quiet">
-        A request passes them in this order, whatever the order in which they were added.
-      </p>
+      <p className="quiet">Modules run in this order, regardless of the order they were added in.</p>
       <div className="kinds">
         {available.map((name) => {
           const excluded = signIn !== undefined && SIGN_IN_MODULES.includes(name)
@@ -188,13 +186,13 @@ export function AddModuleDialog({
               <span>
                 <b>{MODULES[name].title}</b>
                 <small>
-                  {excluded ? `Not together with: ${MODULES[signIn].title}` : MODULES[name].action}
+                  {excluded ? `Cannot be combined with: ${MODULES[signIn].title}` : MODULES[name].action}
                 </small>
               </span>
             </button>
           )
         })}
-        {available.length === 0 && <p>All modules that fit here are there already.</p>}
+        {available.length === 0 && <p>All available modules are already added.</p>}
       </div>
     </Dialog>
   )

@@ -1,11 +1,11 @@
 import type { EdgeKind, ModuleSettings, Ref } from '../resources.ts'
 
-/** How a module is spoken of to people. */
+/** The texts of a module. */
 export interface ModuleText {
   readonly title: string
-  /** What it does, as the end of the sentence "This module …". */
+  /** Completes the sentence "This module …". */
   readonly action: string
-  /** Its settings in a few words. */
+  /** A short summary of its settings. */
   readonly summary: (settings: ModuleSettings) => string
 }
 
@@ -27,93 +27,93 @@ function summarizeHeaders({ add, remove }: ModuleSettings): string {
 export const MODULES = {
   ip_restriction: {
     title: 'IP restriction',
-    action: 'lets in only addresses that IP policies allow',
+    action: 'admits only addresses that its IP policies allow',
     summary: ({ ip_policies }) => plural(refs(ip_policies).length, 'policy', 'policies'),
   },
   mutual_tls: {
     title: 'Client certificates',
-    action: 'lets in only visitors that show a certificate of an authority you chose',
+    action: 'admits only visitors with a client certificate from an authority you choose',
     summary: ({ certificate_authorities }) =>
       plural(refs(certificate_authorities).length, 'authority', 'authorities'),
   },
   tls_termination: {
     title: 'TLS settings',
-    action: 'says where TLS ends and from which version on it is spoken',
+    action: 'sets where TLS terminates and the minimum version',
     summary: ({ terminate_at, min_version }) =>
       terminate_at === 'upstream'
-        ? 'ends at the upstream'
-        : `ends here, ${min_version === '1.3' ? '1.3 only' : '1.2 or newer'}`,
+        ? 'terminates upstream'
+        : `terminates at the edge, ${min_version === '1.3' ? 'TLS 1.3' : 'TLS 1.2 or later'}`,
   },
   user_agent_filter: {
     title: 'User-Agent filter',
-    action: 'lets in or keeps out programs by their User-Agent',
+    action: 'allows or denies clients by their User-Agent',
     summary: ({ allow, deny }) => `${list(allow).length} allowed, ${list(deny).length} denied`,
   },
   webhook_verification: {
     title: 'Webhook verification',
-    action: 'lets in only webhooks that are signed by the service they claim to come from',
+    action: 'admits only webhooks signed by the service they claim to come from',
     summary: ({ provider }) => String(provider ?? ''),
   },
   oauth: {
     title: 'Sign-in with OAuth',
-    action: 'asks visitors to sign in with an account of Google, GitHub and others',
+    action: 'requires visitors to sign in with Google, GitHub or another provider',
     summary: ({ provider }) =>
       Object.entries((provider as object | null) ?? {}).find(([, value]) => value !== null)?.[0] ?? '',
   },
   oidc: {
     title: 'Sign-in with OpenID',
-    action: 'asks visitors to sign in at your OpenID provider',
+    action: 'requires visitors to sign in with your OpenID provider',
     summary: ({ issuer }) => hostOf(issuer),
   },
   saml: {
     title: 'Sign-in with SAML',
-    action: 'asks visitors to sign in at your SAML identity provider',
-    summary: ({ idp_metadata_url }) => hostOf(idp_metadata_url) || 'with metadata you gave',
+    action: 'requires visitors to sign in with your SAML identity provider',
+    summary: ({ idp_metadata_url }) => hostOf(idp_metadata_url) || 'inline metadata',
   },
   compression: {
     title: 'Compression',
-    action: 'compresses answers for visitors that accept it',
+    action: 'compresses responses for clients that accept it',
     summary: () => 'Brotli, gzip, deflate',
   },
   response_headers: {
     title: 'Response headers',
-    action: 'adds and removes headers of the answer',
+    action: 'adds and removes response headers',
     summary: summarizeHeaders,
   },
   request_headers: {
     title: 'Request headers',
-    action: 'adds and removes headers of the request before the backend sees it',
+    action: 'adds and removes request headers before the backend sees them',
     summary: summarizeHeaders,
   },
   circuit_breaker: {
     title: 'Circuit breaker',
-    action: 'stops asking a backend that keeps failing, for a while',
+    action: 'stops sending requests to a failing backend for a while',
     summary: ({ error_threshold_percentage }) =>
       `opens at ${Math.round(Number(error_threshold_percentage) * 100)} % errors`,
   },
   websocket_tcp_converter: {
     title: 'WebSocket to TCP',
-    action: 'turns WebSocket connections into plain TCP towards the backend',
-    summary: () => 'binary frames become bytes',
+    action: 'converts WebSocket connections to plain TCP towards the backend',
+    summary: () => 'binary frames to bytes',
   },
 } as const satisfies Record<string, ModuleText>
 
 export type ModuleName = keyof typeof MODULES
 
-/** What a module says of itself in a few words. */
+/** Summarizes the settings of a module. */
 export function summarizeModule(name: ModuleName, settings: ModuleSettings): string {
   const text: ModuleText = MODULES[name]
   return text.summary(settings)
 }
 
-/** Modules of the edge itself, in the order in which they act. */
+/** Edge modules, in the order in which they run. */
 export const EDGE_MODULES: Readonly<Record<EdgeKind, readonly ModuleName[]>> = {
   https: ['tls_termination', 'mutual_tls'],
   tls: ['ip_restriction', 'tls_termination', 'mutual_tls'],
   tcp: ['ip_restriction'],
 }
 
-/** Modules of a route of an HTTPS edge, in the order in which a request passes them. */
+/** Route modules of an HTTPS edge, in the order in which they run. */
 export const ROUTE_MODULES: readonly ModuleName[] = [
   'ip_restriction',
   'user_agent_filter',
@@ -128,5 +128,5 @@ export const ROUTE_MODULES: readonly ModuleName[] = [
   'websocket_tcp_converter',
 ]
 
-/** Only one of these can be on at a time. */
+/** Sign-in modules; a route has at most one. */
 export const SIGN_IN_MODULES: readonly ModuleName[] = ['oauth', 'oidc', 'saml']

@@ -13,15 +13,15 @@ import './edges.css'
 const KIND_TEXTS: Readonly<Record<EdgeKind, { title: string; hint: string }>> = {
   https: {
     title: 'Web (HTTPS)',
-    hint: 'Web pages and APIs, with routes by path, sign-in, headers and everything else.',
+    hint: 'Websites and APIs, with routing by path, sign-in, headers and all other modules.',
   },
-  tls: { title: 'TLS', hint: 'Any protocol over TLS, found by the name the client asks for.' },
-  tcp: { title: 'TCP', hint: 'Any protocol, at a port of its own.' },
+  tls: { title: 'TLS', hint: 'Any protocol over TLS, routed by server name (SNI).' },
+  tcp: { title: 'TCP', hint: 'Any protocol, on a dedicated port.' },
 }
 
 const FIRST_ROUTE = { match_type: 'path_prefix', match: '/' }
 
-/** Makes an edge; one for the web gets its first route at once. */
+/** Creates an edge; an HTTPS edge gets its first route with it. */
 export default function NewEdgePage({ query }: PageProps) {
   const host = query.get('host')
   const [kind, setKind] = useState<EdgeKind>('https')
@@ -43,7 +43,7 @@ export default function NewEdgePage({ query }: PageProps) {
     try {
       const { id } = await api.post<Edge>(path, body)
       if (kind === 'https' && withRoute) await api.post(`${path}/${id}/routes`, FIRST_ROUTE)
-      notify('The edge is there. Now choose who answers.')
+      notify('Edge created. Now choose a backend.')
       go(`/edges/${id}`, { replace: true })
     } catch (caught) {
       setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
@@ -53,7 +53,7 @@ export default function NewEdgePage({ query }: PageProps) {
   return (
     <Page
       title="New edge"
-      lead="An edge is a public entrance that stays, with all that happens to visitors on their way in."
+      lead="An edge is a persistent public endpoint, with the modules that process its traffic and the backends that serve it."
       back={{ path: '/edges', title: 'Edges' }}
     >
       <Card>
@@ -89,8 +89,8 @@ export default function NewEdgePage({ query }: PageProps) {
           />
           {kind === 'https' && (
             <Switch
-              label="Begin with a route for every path"
-              hint="More routes can be added for paths that should be treated differently."
+              label="Start with a route for every path"
+              hint="You can add more routes for paths that need different modules or backends."
               checked={withRoute}
               onChecked={setWithRoute}
             />

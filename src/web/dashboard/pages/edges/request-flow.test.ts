@@ -64,7 +64,7 @@ const edge: Edge = {
 const flat = (sentences: readonly Sentence[]): string[] =>
   sentences.flatMap(({ text, details }) => [text, ...flat(details)])
 
-test('modules stand in the picture in the order in which the edge runs them', () => {
+test('the diagram shows modules in the order in which the edge runs them', () => {
   const displayed = ROUTE_MODULES.filter((name) => (requestOrder as readonly string[]).includes(name))
 
   assert.deepEqual(displayed, requestOrder)
@@ -75,7 +75,7 @@ test('modules stand in the picture in the order in which the edge runs them', ()
   assert.deepEqual([...placed].sort(), Object.keys(modules).sort())
 })
 
-test('routes come in the order in which they are tried, each with its modules', () => {
+test('routes are listed in routing order, each with its modules', () => {
   const flow = buildRequestFlow('https', edge, context)
 
   assert.deepEqual(
@@ -92,35 +92,35 @@ test('routes come in the order in which they are tried, each with its modules', 
   )
   assert.deepEqual(
     flow.steps.map(({ title, summary }) => `${title}: ${summary}`),
-    ['TLS settings: ends here, 1.3 only'],
+    ['TLS settings: terminates at the edge, TLS 1.3'],
   )
 })
 
-test('backends are followed to those who answer, with shares, order and tunnels online', () => {
+test('backends are resolved to a tree with shares, order and online tunnels', () => {
   const tree = buildRequestFlow('https', edge, context).branches[2]!.backend!
   const render = ({ title, summary, ready, tunnels, children }: BackendNode): unknown => [
-    `${title} (${summary})${ready ? '' : ' nobody'}`,
+    `${title} (${summary})${ready ? '' : ' unavailable'}`,
     ...tunnels.map(({ forwards_to }) => forwards_to),
     ...children.map(({ label, node }) => [label, render(node)]),
   ]
 
   assert.deepEqual(render(tree), [
-    'Shop (the first that can be reached)',
+    'Shop (first reachable)',
     [
       '1st',
       [
-        'Weighted (shared by weight)',
+        'Weighted (split by weight)',
         ['75 %', ['Tunnel group (app=shop, stage=live)', 'http://localhost:3000']],
-        ['25 %', ['Tunnel group (app=new) nobody']],
-        ['0 %', ['Fixed answer (answers 503 with 6 bytes)']],
+        ['25 %', ['Tunnel group (app=new) unavailable']],
+        ['0 %', ['Fixed response (returns 503 with 6 bytes)']],
       ],
     ],
     ['2nd', ['Fixed address (shop.example:443 over TLS)']],
-    ['3rd', ['Missing backend (bkdhr_9) nobody']],
+    ['3rd', ['Missing backend (bkdhr_9) unavailable']],
   ])
 })
 
-test('a backend that contains itself is drawn as far as the edge follows it, and no further', () => {
+test('a backend that contains itself is resolved to the depth the edge follows', () => {
   const looping = { ...edge, backend: { enabled: true, backend: ref('bkdfo_2') } }
   let [depth, node] = [0, buildRequestFlow('tcp', looping, context).branches[0]!.backend]
 
@@ -133,7 +133,7 @@ test('a backend that contains itself is drawn as far as the edge follows it, and
   assert.equal(node?.title, 'Missing backend')
 })
 
-test('what lets nobody in says so, with the reason the edge gave', () => {
+test('a broken module is shown with the reason the edge reports', () => {
   const broken = [{ id: 'edghtsrt_api', module: 'ip_restriction', reason: 'the IP policy ipp_1 is missing' }]
 
   const flow = buildRequestFlow('https', edge, { ...context, broken })
@@ -141,36 +141,36 @@ test('what lets nobody in says so, with the reason the edge gave', () => {
   assert.equal(flow.branches[1]!.steps[0]!.state, 'broken')
   assert.match(
     flat(describeFlow(flow)).join('\n'),
-    /IP restriction cannot do its work.*the IP policy ipp_1 is missing/,
+    /IP restriction cannot run and rejects all traffic.*the IP policy ipp_1 is missing/,
   )
 })
 
-test('the picture in words says all that it shows', () => {
+test('the text description covers everything the diagram shows', () => {
   const words = flat(describeFlow(buildRequestFlow('https', edge, context)))
 
   assert.deepEqual(words, [
-    'A visitor comes with https to shop.adit.localhost:443 or shop.example:443.',
-    'TLS settings (ends here, 1.3 only) says where TLS ends and from which version on it is spoken.',
+    'A visitor connects over HTTPS to shop.adit.localhost:443 or shop.example:443.',
+    'TLS settings (terminates at the edge, TLS 1.3) sets where TLS terminates and the minimum version.',
     'For the path /health:',
-    'Nobody answers: the backend Fixed answer is switched off.',
-    'For paths that begin with /api/:',
-    'IP restriction (1 policy) lets in only addresses that IP policies allow.',
-    'Nobody answers: no backend is chosen.',
-    'For paths that begin with /:',
-    'Sign-in with OpenID (id.example) asks visitors to sign in at your OpenID provider.',
+    'The backend Fixed response is switched off.',
+    'For paths that start with /api/:',
+    'IP restriction (1 policy) admits only addresses that its IP policies allow.',
+    'No backend is selected.',
+    'For paths that start with /:',
+    'Sign-in with OpenID (id.example) requires visitors to sign in with your OpenID provider.',
     'Compression is switched off.',
-    'Circuit breaker (opens at 50 % errors) stops asking a backend that keeps failing, for a while.',
-    'Shop (the first that can be reached) answers.',
-    '1st: Weighted (shared by weight) answers.',
-    '75 %: Tunnel group (app=shop, stage=live) answers; 1 online: http://localhost:3000.',
-    '25 %: Tunnel group (app=new) answers; no tunnel is online.',
-    '0 %: Fixed answer (answers 503 with 6 bytes) answers.',
-    '2nd: Fixed address (shop.example:443 over TLS) answers.',
-    '3rd: Missing backend (bkdhr_9) answers; nobody would answer now.',
+    'Circuit breaker (opens at 50 % errors) stops sending requests to a failing backend for a while.',
+    'Backend: Shop (first reachable).',
+    '1st: Weighted (split by weight).',
+    '75 %: Tunnel group (app=shop, stage=live); 1 online: http://localhost:3000.',
+    '25 %: Tunnel group (app=new); no tunnel is online.',
+    '0 %: Fixed response (returns 503 with 6 bytes).',
+    '2nd: Fixed address (shop.example:443 over TLS).',
+    '3rd: Missing backend (bkdhr_9); unavailable.',
   ])
 })
 
-test('an empty edge says what is missing', () => {
+test('an empty edge names what is missing', () => {
   const empty = { ...edge, hostports: [], tls_termination: null, routes: [] }
 
   const words = flat(describeFlow(buildRequestFlow('https', empty, context)))

@@ -11,7 +11,7 @@ import {
 } from '../resources.ts'
 import { EDGE_MODULES, MODULES, type ModuleName, ROUTE_MODULES, summarizeModule } from './modules.ts'
 
-/** What can be opened for editing in the picture. */
+/** What a click in the diagram opens for editing. */
 export type EditTarget =
   | { readonly kind: 'edge' }
   | { readonly kind: 'route'; readonly routeId: string }
@@ -21,80 +21,81 @@ export type EditTarget =
 
 export type StepState = 'on' | 'off' | 'broken'
 
-/** One station on the way of a request. */
+/** One module in the path of a request. */
 export interface FlowStep {
   readonly module: ModuleName
   readonly title: string
   readonly summary: string
   readonly action: string
   readonly state: StepState
-  /** Why nobody gets past it. */
+  /** Why the module rejects all traffic; set when `state` is `broken`. */
   readonly reason: string | undefined
   readonly target: EditTarget
 }
 
-/** Who answers, with those it passes requests on to. */
+/** A backend and the backends it forwards requests to. */
 export interface BackendNode {
   readonly id: string
   readonly kind: BackendKind | undefined
   readonly title: string
   readonly summary: string
-  /** Whether anybody would answer now. */
+  /** Whether a request would be served now. */
   readonly ready: boolean
   readonly children: readonly BackendChild[]
-  /** The tunnels online of a tunnel group. */
+  /** The online tunnels of a tunnel group. */
   readonly tunnels: readonly Tunnel[]
-  /** What an agent has to be started with to join a tunnel group. */
+  /** The command that joins an agent to a tunnel group. */
   readonly joinCommand: string | undefined
 }
 
+/** An edge of the backend tree: a child with its weight or position. */
 export interface BackendChild {
   /** `75 %` or `1st`. */
   readonly label: string
-  /** The part of all requests, from 0 to 1; only for shares. */
+  /** The share of requests, from 0 to 1; undefined for a failover position. */
   readonly share: number | undefined
   readonly node: BackendNode
 }
 
-/** One path through the edge, from the route on. */
+/** The part of the flow behind one route; TLS and TCP edges have a single branch. */
 export interface FlowBranch {
   readonly routeId: string | undefined
-  /** The paths that come this way; undefined where an edge has no routes. */
+  /** The paths the route matches; undefined for edges without routes. */
   readonly match: { readonly text: string; readonly exact: boolean } | undefined
   readonly description: string
   readonly steps: readonly FlowStep[]
   readonly backend: BackendNode | undefined
-  /** False when the backend is chosen but switched off. */
+  /** False when a backend is selected but switched off. */
   readonly backendEnabled: boolean
 }
 
-/** The way of a request through an edge. */
+/** The path of a request through an edge. */
 export interface RequestFlow {
   readonly kind: EdgeKind
   readonly hostports: readonly string[]
-  /** What happens before a path is looked at. */
+  /** Edge modules, which run before routing. */
   readonly steps: readonly FlowStep[]
   readonly branches: readonly FlowBranch[]
 }
 
-/** A place on the edge where nobody is let in. */
+/** A module that cannot run, so its edge or route rejects all traffic. */
 export interface BrokenModule {
   readonly id: string
   readonly module: string
   readonly reason: string
 }
 
-/** What the edge points at. */
+/** The records an edge refers to. */
 export interface FlowContext {
   readonly backends: ReadonlyMap<string, Backend>
   readonly tunnels: ReadonlyMap<string, Tunnel>
   readonly broken?: readonly BrokenModule[]
 }
 
-// As deep as the edge itself follows backends.
+// The nesting depth up to which the edge itself follows backends.
 const MAX_DEPTH = 8
 
-/** Works out the way from the edge and what it points at. */
+/** Builds the flow of an edge from its configuration and the records it refers to. */
 export function buildRequestFlow(kind: EdgeKind, edge: Edge, context: FlowContext): RequestFlow {
   const stepsOf = (
     scope: Edge | PageRoute,
@@ -136,7 +137,7 @@ export function buildRequestFlow(kind: EdgeKind, edge: Edge, context: FlowContex
   return { kind, hostports, steps: edgeSteps, branches }
 }
 
-/** In the order in which routes are tried: exact ones, then longer prefixes before shorter ones. */
+/** Routing order: exact matches first, then the longest prefix. */
 function byPrecedence(one: PageRoute, other: PageRoute): number {
   const exact = (route: PageRoute) => (route.match_type === 'exact_path' ? 0 : 1)
   return (
@@ -144,7 +145,7 @@ function byPrecedence(one: PageRoute, other: PageRoute): number {
   )
 }
 
-/** The tree below a backend. */
+/** Resolves a backend and everything below it to a tree. */
 export function resolveBackend(id: string, context: FlowContext, depth: number): BackendNode {
   const backend = context.backends.get(id)
   const kind = backendKindOf(id)
@@ -156,8 +157,8 @@ export function resolveBackend(id: string, context: FlowContext, depth: number):
     case 'http_response':
       return {
         ...base,
-        title: titleOr('Fixed answer'),
-        summary: `answers ${backend.status_code} with ${sizeOf(backend.body ?? '')}`,
+        title: titleOr('Fixed response'),
+        summary: `returns ${backend.status_code} with ${sizeOf(backend.body ?? '')}`,
         ready: true,
       }
     case 'static':
@@ -192,7 +193,7 @@ export function resolveBackend(id: string, context: FlowContext, depth: number):
       return {
         ...base,
         title: titleOr('Weighted'),
-        summary: 'shared by weight',
+        summary: 'split by weight',
         children,
         ready: children.some(({ share, node }) => share > 0 && node.ready),
       }
@@ -206,7 +207,7 @@ export function resolveBackend(id: string, context: FlowContext, depth: number):
       return {
         ...base,
         title: titleOr('Failover'),
-        summary: 'the first that can be reached',
+        summary: 'first reachable',
         children,
         ready: children.some(({ node }) => node.ready),
       }

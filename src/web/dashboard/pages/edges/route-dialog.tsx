@@ -25,7 +25,7 @@ export function RouteDialog({
   }
   return (
     <Dialog title={route ? `Route ${route.match}` : 'New route'} onClose={onClose}>
-      {!mayChange && <Notice>You may look at this, but your role does not let you change it.</Notice>}
+      {!mayChange && <Notice>You can view this, but your role does not let you change it.</Notice>}
       {mayChange && (
         <ResourceForm
           method={route ? 'PATCH' : 'POST'}
@@ -34,7 +34,7 @@ export function RouteDialog({
           only={FIELDS}
           verb={route ? 'Save' : 'Add route'}
           onCancel={onClose}
-          onDone={() => finish(route ? 'Saved.' : 'The route is there. Now choose who answers.')}
+          onDone={() => finish(route ? 'Saved.' : 'Route added. Now choose a backend.')}
         />
       )}
       {mayChange && route && (
@@ -44,9 +44,10 @@ export function RouteDialog({
             kind="danger"
             title={`Delete the route ${route.match}?`}
             call={{ method: 'DELETE', path: `${edgePath}/routes/${route.id}` }}
-            onDone={() => finish('The route is gone.')}
+            onDone={() => finish('Route deleted.')}
           >
-            Its modules go with it; the backend stays. Requests for its path take the next route that fits.
+            Its modules are deleted too; the backend is kept. Requests for its path fall through to the next
+            matching route.
           </ConfirmButton>
         </div>
       )}

@@ -23,7 +23,7 @@ import '../pages.css'
 const KINDS = ['All', 'Agents', 'Edges'] as const
 type Kind = (typeof KINDS)[number]
 
-/** Every public address that answers now, of agents and of edges. */
+/** The list of all online endpoints, of agents and edges. */
 export default function EndpointsPage() {
   const latest = useLive().samples.at(-1)
   const [search, setSearch] = useState('')
@@ -42,14 +42,14 @@ export default function EndpointsPage() {
   return (
     <Page
       title="Endpoints"
-      lead="Public addresses that answer now. Those of agents come and go with them; those of edges stay."
+      lead="Public addresses that are online now. Agent endpoints come and go with their agent; edge endpoints are persistent."
       actions={<ButtonLink to="/edges/new">New edge</ButtonLink>}
     >
       {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}
       {value?.length === 0 && (
-        <EmptyState title="Nothing answers yet">
-          <p>An agent makes an endpoint the moment it starts:</p>
+        <EmptyState title="No endpoints yet">
+          <p>An agent creates an endpoint when it starts:</p>
           <CommandLine text="adit http 3000" />
         </EmptyState>
       )}
@@ -64,7 +64,7 @@ export default function EndpointsPage() {
             ))}
           </div>
           <Table label="Endpoints" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">None of them fits.</p>}
+          {rows.length === 0 && <p className="quiet">No matches.</p>}
         </>
       )}
     </Page>
@@ -84,7 +84,7 @@ const COLUMNS: readonly Column<Endpoint>[] = [
       ),
   },
   {
-    title: 'Answered by',
+    title: 'Served by',
     render: ({ edge, tunnel_session, upstream_url, name, description }) =>
       edge !== null ? (
         <a href={hrefTo(`/edges/${edge.id}`)}>{description || 'Edge'}</a>

@@ -16,21 +16,21 @@ const later = '2026-06-01T11:00:00Z'
 
 const cases = [
   [{}, 'info', /Nothing has been sent yet/],
-  [{ last_success_at: later, last_error_at: earlier }, 'good', /went well\. Nothing waits/],
+  [{ last_success_at: later, last_error_at: earlier }, 'good', /succeeded\. No events are queued/],
   [
     { last_success_at: earlier, last_error_at: later, backlog: 1200 },
     'warn',
-    /tried again\. 1,200 events wait/,
+    /will be retried\. 1,200 events are queued/,
   ],
   [{ last_error_at: later }, 'warn', /last delivery failed/],
-  [{ last_success_at: later, dead: 3 }, 'warn', /3 earlier events were given up/],
-  [{ disabled: true, backlog: 7 }, 'bad', /gets nothing more until it is changed.*7 events wait/],
+  [{ last_success_at: later, dead: 3 }, 'warn', /3 earlier events were not delivered/],
+  [{ disabled: true, backlog: 7 }, 'bad', /receives no more events until it is changed.*7 events are queued/],
 ] as const
 
 for (const [state, tone, text] of cases)
-  test(`a destination is spoken of plainly: ${text.source}`, () => {
-    const words = describeDelivery({ ...fresh, ...state })
+  test(`the status of a destination is described: ${text.source}`, () => {
+    const status = describeDelivery({ ...fresh, ...state })
 
-    assert.equal(words.tone, tone)
-    assert.match(words.text, text)
+    assert.equal(status.tone, tone)
+    assert.match(status.text, text)
   })

@@ -1,4 +1,4 @@
-/** How deliveries to a destination stand, as the API shows it. */
+/** The delivery status of a destination, as the API returns it. */
 export interface DeliveryStatus {
   readonly last_success_at: string | null
   readonly last_error_at: string | null
@@ -9,7 +9,7 @@ export interface DeliveryStatus {
   readonly disabled: boolean
 }
 
-/** The same in a word and a sentence. */
+/** Describes the delivery status in a label and a sentence. */
 export function describeDelivery({
   last_success_at,
   last_error_at,
@@ -24,32 +24,32 @@ export function describeDelivery({
   const failing = last_error_at !== null && (last_success_at === null || last_error_at > last_success_at)
   const backlogText =
     backlog === 0
-      ? 'Nothing waits.'
+      ? 'No events are queued.'
       : backlog === 1
-        ? 'One event waits.'
-        : `${backlog.toLocaleString('en')} events wait.`
+        ? 'One event is queued.'
+        : `${backlog.toLocaleString('en')} events are queued.`
   if (disabled)
     return {
       tone: 'bad',
       short: 'stopped',
-      text: `It answered that it is gone for good, so it gets nothing more until it is changed or takes a test event. ${backlogText}`,
+      text: `The destination reported that it is permanently gone. It receives no more events until it is changed or accepts a test event. ${backlogText}`,
     }
   if (failing)
     return {
       tone: 'warn',
       short: 'failing',
-      text: `The last delivery failed and is tried again. ${backlogText}`,
+      text: `The last delivery failed and will be retried. ${backlogText}`,
     }
   if (last_success_at === null)
     return {
       tone: 'info',
-      short: 'not used yet',
+      short: 'unused',
       text: `Nothing has been sent yet. Send a test event, or subscribe it to events. ${backlogText}`,
     }
-  const deadLetterText = dead > 0 ? ` ${dead.toLocaleString('en')} earlier events were given up.` : ''
+  const deadLetterText = dead > 0 ? ` ${dead.toLocaleString('en')} earlier events were not delivered.` : ''
   return {
     tone: dead > 0 ? 'warn' : 'good',
     short: 'delivering',
-    text: `The last delivery went well. ${backlogText}${deadLetterText}`,
+    text: `The last delivery succeeded. ${backlogText}${deadLetterText}`,
   }
 }

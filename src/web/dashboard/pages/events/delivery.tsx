@@ -5,7 +5,7 @@ import type { ExtraProps } from '../../resources.ts'
 import { useCanChangeAt } from '../../session.ts'
 import { type DeliveryStatus, describeDelivery } from './delivery-labels.ts'
 
-/** How deliveries to a destination stand, looked at every few seconds, and a button that tries it out. */
+/** The live delivery status of a destination, and a button to send a test event. */
 export default function Delivery({ item }: ExtraProps) {
   const path = `/event_destinations/${item.id}`
   const { value, reload } = useApi<{ status: DeliveryStatus | null }>(path, { everyMs: 3000 })
@@ -19,7 +19,7 @@ export default function Delivery({ item }: ExtraProps) {
     setTestResult(undefined)
     try {
       const { event_id } = await api.post<{ event_id: string }>(testPath, {})
-      setTestResult({ kind: 'good', text: `The destination took the test event ${event_id}.` })
+      setTestResult({ kind: 'good', text: `The destination accepted the test event ${event_id}.` })
     } catch (error) {
       setTestResult({ kind: 'bad', text: errorMessage(error) })
     }
@@ -33,7 +33,7 @@ export default function Delivery({ item }: ExtraProps) {
       actions={
         mayChange && (
           <Button busy={busy} onClick={() => void sendTestEvent()}>
-            Send a test event
+            Send test event
           </Button>
         )
       }
@@ -52,12 +52,9 @@ export default function Delivery({ item }: ExtraProps) {
               status.last_success_at ? <Time key="s" value={status.last_success_at} exact /> : 'never',
             ],
             ['Last error', status.last_error_at && <Time key="e" value={status.last_error_at} exact />],
-            ['It said', status.last_error],
-            ['Waiting', count(status.backlog)],
-            [
-              'Given up',
-              status.dead > 0 ? `${count(status.dead)}; they can be replayed by the operator` : '0',
-            ],
+            ['Error message', status.last_error],
+            ['Queued', count(status.backlog)],
+            ['Dead letters', status.dead > 0 ? `${count(status.dead)}; the operator can replay them` : '0'],
             ['Dropped', count(status.dropped)],
           ]}
         />

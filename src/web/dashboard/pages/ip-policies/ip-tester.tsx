@@ -14,7 +14,7 @@ interface AddressCheck extends Verdict {
   readonly restrictions: readonly (Verdict & { id: string; type: string; enforced: boolean })[]
 }
 
-/** Asks whether an address would pass this policy, and what the account's own restrictions say of it. */
+/** Checks whether this policy allows an address, and what the account's IP restrictions mean for it. */
 export default function IpTester({ item }: ExtraProps) {
   const [address, setAddress] = useState('')
   const [result, setResult] = useState<AddressCheck>()
@@ -34,10 +34,10 @@ export default function IpTester({ item }: ExtraProps) {
     setBusy(false)
   }
   return (
-    <Card title="Would this address pass?">
+    <Card title="Test an address">
       <form className="ip-tester" noValidate onSubmit={(event) => void check(event)}>
         <TextField
-          label="Address of a visitor"
+          label="IP address"
           required
           placeholder="203.0.113.7"
           value={address}
@@ -45,16 +45,14 @@ export default function IpTester({ item }: ExtraProps) {
           error={errorText}
         />
         <Button type="submit" busy={busy}>
-          Try it
+          Test
         </Button>
       </form>
       <div role="status" className="ip-verdict">
         {result && (
           <>
             <p>
-              <Badge tone={result.allowed ? 'good' : 'bad'}>
-                {result.allowed ? 'would pass' : 'kept out'}
-              </Badge>{' '}
+              <Badge tone={result.allowed ? 'good' : 'bad'}>{result.allowed ? 'allowed' : 'denied'}</Badge>{' '}
               <code>{result.address}</code>
             </p>
             <p>{result.because}</p>
@@ -76,11 +74,11 @@ const RESTRICTED_ACTIONS: Readonly<Record<string, string>> = {
 function Restrictions({ restrictions }: { restrictions: AddressCheck['restrictions'] }) {
   return (
     <>
-      <h3>Restrictions of the whole account</h3>
+      <h3>Account-wide restrictions</h3>
       <ul>
         {restrictions.map(({ id, type, enforced, allowed, because }) => (
           <li key={id}>
-            It {allowed ? 'may' : enforced ? 'may not' : 'could not, once this is enforced,'}{' '}
+            It {allowed ? 'can' : enforced ? 'cannot' : 'could not, once this is enforced,'}{' '}
             {RESTRICTED_ACTIONS[type] ?? type}. {because}
           </li>
         ))}

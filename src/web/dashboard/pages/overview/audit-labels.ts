@@ -6,21 +6,21 @@ const VERBS: Readonly<Record<string, string>> = {
   detach: 'Detached',
   restart: 'Restarted',
   stop: 'Stopped',
-  send_test_event: 'Tried out',
-  list: 'Looked at',
-  get: 'Looked at',
+  send_test_event: 'Tested',
+  list: 'Viewed',
+  get: 'Viewed',
 }
 
 const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   sign_in: 'Signed in to the dashboard',
   sign_out: 'Signed out of the dashboard',
-  make_password: 'Made a password',
+  make_password: 'Generated a password',
   change_password: 'Changed a password',
 }
 
 const ACRONYMS = /\b(ip|tls|ssh|https?|tcp|api|oidc|saml|dns)\b/gi
 
-/** `Created reserved domain` of `create` and `reserved_domains`; what is not known stays as it is written. */
+/** `Created reserved domain` for `create` and `reserved_domains`; an unknown action is only humanized. */
 export function describeAction(kind: string, action: string): string {
   const steps = action.split('.')
   const verb = VERBS[steps.at(-1)!]

@@ -2,30 +2,30 @@ import { ButtonLink, Card } from '../../kit/index.ts'
 import { CommandLine } from '../command-line.tsx'
 import { type Platform, usePlatform } from '../platform.ts'
 
-/** What to do in an account in which nothing has happened yet, with the very lines to type. */
+/** Getting-started instructions for an empty account, with the commands to run. */
 export function FirstSteps() {
   const platform = usePlatform()
   return (
-    <Card title="First steps">
+    <Card title="Get started">
       <ol className="steps">
         <li>
           <h3>Give a local service a public address</h3>
           <p>
-            On the machine the server runs on nothing has to be configured. For a web service on port 3000:
+            On the machine that runs the server, no configuration is needed. For a web service on port 3000:
           </p>
           <CommandLine text="adit http 3000" />
           <RemoteMachineSteps platform={platform} />
         </li>
         <li>
-          <h3>Keep a name</h3>
-          <p>A reserved domain stays yours, so that an agent or an edge finds it again.</p>
+          <h3>Reserve a domain</h3>
+          <p>A reserved domain stays yours, for an agent or an edge.</p>
           <ButtonLink to="/domains/new">Reserve a domain</ButtonLink>
         </li>
         <li>
-          <h3>Put an edge in front</h3>
+          <h3>Create an edge</h3>
           <p>
-            An edge has sign-in, IP policies and several backends, and stays when agents come and go. Agents
-            join it by their labels:
+            An edge adds sign-in, IP policies and several backends, and stays when agents come and go. Agents
+            join it by label:
           </p>
           <CommandLine text="adit tunnel --label app=shop 3000" />
           <ButtonLink to="/edges/new">Create an edge</ButtonLink>
@@ -35,7 +35,7 @@ export function FirstSteps() {
   )
 }
 
-/** Lines for other machines, which have to be told where the server is. */
+/** Commands for other machines, which need the address of the server. */
 function RemoteMachineSteps({ platform }: { platform: Platform | undefined }) {
   if (!platform?.agent_addr) return null
   const download = `data:application/x-pem-file,${encodeURIComponent(platform.ca_pem)}`
@@ -43,10 +43,10 @@ function RemoteMachineSteps({ platform }: { platform: Platform | undefined }) {
     <details className="elsewhere">
       <summary>On another machine</summary>
       <p>
-        Tell the agent once where the server is and who it is. An authtoken is shown when you{' '}
-        <a href="#/tunnel-credentials/new">create a credential</a>; the server's own authority can be{' '}
+        Configure the address of the server and an authtoken once. The authtoken is shown when you{' '}
+        <a href="#/tunnel-credentials/new">create a credential</a>. Also{' '}
         <a href={download} download="adit-ca.pem">
-          downloaded here
+          download the CA certificate of the server
         </a>
         .
       </p>

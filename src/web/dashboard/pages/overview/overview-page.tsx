@@ -22,10 +22,10 @@ const bytesPerSecond = (value: number) => `${bytes(Math.round(value))}/s`
 const STATE_BADGES = {
   connecting: <Badge>Connecting</Badge>,
   live: <Badge tone="good">Live</Badge>,
-  lost: <Badge tone="bad">No connection, trying again</Badge>,
+  lost: <Badge tone="bad">Disconnected, retrying</Badge>,
 }
 
-/** What happens in the account right now, and what needs somebody's attention. */
+/** Live traffic of the account, and what needs attention. */
 export default function OverviewPage() {
   const live = useLive()
   const latest = live.samples.at(-1)
@@ -75,7 +75,7 @@ const STATUS_CLASSES: readonly (readonly [string, Series['tone']])[] = [
   ['Server error', 'red'],
 ]
 
-/** Statuses by class; the few 1xx go with what succeeded. */
+/** Responses by status class; 1xx counts as success. */
 function statusSeries(samples: readonly Sample[]): Series[] {
   const totalOf = (index: number) => (sample: Sample) =>
     (sample.statuses[index + 1] ?? 0) + (index === 0 ? (sample.statuses[0] ?? 0) : 0)
@@ -101,24 +101,22 @@ function Tiles({
   return (
     <div className="tiles">
       <Tile name="Requests" value={perSecond(average(requests))}>
-        {latest === undefined
-          ? 'waiting for the server'
-          : `${count(latest.requests)} since the server started`}
+        {latest === undefined ? 'waiting for data' : `${count(latest.requests)} since the server started`}
       </Tile>
-      <Tile name="Under way" value={open}>
+      <Tile name="In flight" value={open}>
         {latest?.open_connections ?? 0} raw connections, {perSecond(average(connections))} new
       </Tile>
       <Tile name="Agents online" value={latest?.sessions ?? '–'} to="/agents">
         {latest?.tunnels ?? 0} tunnels
       </Tile>
       <Tile name="Endpoints" value={endpoints ?? '–'} to="/endpoints">
-        public addresses that answer
+        public addresses online
       </Tile>
     </div>
   )
 }
 
-/** Over the last few seconds: a single second jumps about too much to be read. */
+/** The average of the last five samples; single samples fluctuate too much to be read. */
 function average(values: readonly number[]): number {
   const last = values.slice(-5)
   return last.length === 0 ? 0 : last.reduce((sum, value) => sum + value, 0) / last.length
@@ -126,7 +124,7 @@ function average(values: readonly number[]): number {
 
 const count = (value: number) => value.toLocaleString('en')
 
-/** Certificates that wait for somebody, or for something to be mended. */
+/** Certificates that need action. */
 function Attention() {
   const platform = usePlatform()
   const problems = useLoad(
@@ -137,7 +135,7 @@ function Attention() {
       ])
       return [
         ...domains.map((domain) => ({ domain, to: `/domains/${domain.id}` })),
-        // Without a policy the private authority serves agents, which trust it.
+        // Without a policy the private authority issues the certificate, which agents trust.
         ...ingresses
           .filter(({ certificate_management_policy }) => certificate_management_policy !== null)
           .map((domain) => ({ domain, to: `/agent-ingresses/${domain.id}` })),
@@ -164,13 +162,14 @@ function Attention() {
   )
 }
 
-/** A node without an edge has no visitors of its own to count. */
+/** A node without an edge serves no visitors, so its plots stay empty. */
 function EdgelessNotice() {
   const platform = usePlatform()
   if (!platform || platform.http_url !== null || platform.https_url !== null) return null
   return (
     <Notice>
-      Visitors come to other nodes of this platform, and each node counts its own: the plots here stay empty.
+      Other nodes of this platform serve the visitors, and each node counts only its own traffic: the plots
+      here stay empty.
     </Notice>
   )
 }
@@ -187,7 +186,9 @@ function Endpoints({
   return (
     <Card title="Endpoints" actions={<a href={hrefTo('/endpoints')}>All endpoints</a>}>
       {error && endpoints === undefined && <LoadError error={error} />}
-      {endpoints?.length === 0 && <p className="quiet">No agent or edge answers at a public address now.</p>}
+      {endpoints?.length === 0 && (
+        <p className="quiet">No agent or edge serves a public address right now.</p>
+      )}
       <ul className="plain-list">
         {endpoints?.slice(0, MAX_ENDPOINTS).map(({ id, public_url, edge, upstream_url, description }) => (
           <li key={id}>
@@ -226,7 +227,7 @@ function RecentChanges() {
   return (
     <Card title="Recent changes" actions={<a href={hrefTo('/audit-log')}>Audit log</a>}>
       {recent.error && recent.value === undefined && <LoadError error={recent.error} retry={recent.reload} />}
-      {recent.value?.audit_events.length === 0 && <p className="quiet">Nothing has been changed yet.</p>}
+      {recent.value?.audit_events.length === 0 && <p className="quiet">No changes yet.</p>}
       <ul className="plain-list">
         {recent.value?.audit_events.map(({ id, at, action, kind, object, outcome }) => (
           <li key={id}>

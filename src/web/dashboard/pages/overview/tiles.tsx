@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { hrefTo } from '../../route.ts'
 
-/** A number people look for first, with a word about it. */
+/** A key figure with a caption. */
 export function Tile({
   name,
   value,

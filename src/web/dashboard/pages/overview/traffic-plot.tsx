@@ -9,12 +9,12 @@ export interface Series {
 }
 
 const HEIGHT = 100
-// A plot that has just begun is not lost in an empty two minutes.
+// A new plot starts with a short time axis, not with two empty minutes.
 const MIN_SPAN = 30
 
 /**
- * The last seconds up to two minutes, the newest at the right. Layers stand on each other when `stacked`; a scale that fits what is
- * seen is written at its top.
+ * Plots up to the last two minutes, the newest sample at the right. `stacked` draws layers on top of each other. The scale
+ * fits the visible values, and its maximum is labelled.
  */
 export function TrafficPlot({
   title,
@@ -26,9 +26,9 @@ export function TrafficPlot({
   title: string
   series: readonly Series[]
   stacked?: boolean
-  /** What the scale shows at least. */
+  /** The minimum of the upper end of the scale. */
   minScale?: number
-  /** A value in words. */
+  /** Formats a value. */
   format: (value: number) => string
 }) {
   const layers = stacked
@@ -109,7 +109,7 @@ function area({ bottom, top }: Layer, max: number): string {
   return `${line(top, max)}${baseline}Z`
 }
 
-/** The next of 1, 2 and 5 times a power of ten, so that the scale seldom changes. */
+/** Rounds up to 1, 2 or 5 times a power of ten, so that the scale seldom changes. */
 export function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   const step = [1, 2, 5, 10].find((step) => step * power >= value) ?? 10

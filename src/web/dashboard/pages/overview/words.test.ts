@@ -16,19 +16,20 @@ const cases = [
   ['dashboard', 'something_odd', 'Something odd'],
 ] as const
 
-for (const [kind, action, words] of cases)
-  test(`the audit log says "${words}" of ${kind} ${action}`, () => {
-    assert.equal(describeAction(kind, action), words)
+for (const [kind, action, text] of cases)
+  test(`the audit log describes ${kind} ${action} as "${text}"`, () => {
+    assert.equal(describeAction(kind, action), text)
   })
 
-test('events are put together however they were cut, and what is not data is passed over', () => {
-  const whole = 'data: {"a":1}\n\n: comment\n\nevent: x\ndata: one\ndata: two\n\n'
-  for (const size of [1, 2, 3, 7, whole.length]) {
-    const seen: string[] = []
-    const lines = new EventStreamParser((data) => seen.push(data))
+test('the event stream parser handles any chunking and ignores lines that are not data', () => {
+  const stream = 'data: {"a":1}\n\n: comment\n\nevent: x\ndata: one\ndata: two\n\n'
+  for (const size of [1, 2, 3, 7, stream.length]) {
+    const received: string[] = []
+    const parser = new EventStreamParser((data) => received.push(data))
 
-    for (let at = 0; at < whole.length; at += size) lines.push(whole.slice(at, at + size))
+    for (let offset = 0; offset < stream.length; offset += size)
+      parser.push(stream.slice(offset, offset + size))
 
-    assert.deepEqual(seen, ['{"a":1}', 'one\ntwo'])
+    assert.deepEqual(received, ['{"a":1}', 'one\ntwo'])
   }
 })
