@@ -7,10 +7,10 @@ import { type Browser, type BrowserContextOptions, chromium, type Page } from 'p
 
 const root = join(import.meta.dirname, '..', '..')
 
-/** Where screenshots go; git ignores it. */
+/** The directory for screenshots; git ignores it. */
 export const ARTEFACTS = join(root, 'test-artefacts')
 
-/** Debian's Chromium, talking to nobody by itself. A page is built first, should it be older than its sources. */
+/** Starts Debian's Chromium without background traffic. Rebuilds the page first if it is older than its sources. */
 export async function startBrowser(page: 'inspector' | 'dashboard'): Promise<Browser> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts', 'build-pages.ts'), page])
   await mkdir(ARTEFACTS, { recursive: true })
@@ -28,7 +28,7 @@ export async function startBrowser(page: 'inspector' | 'dashboard'): Promise<Bro
   })
 }
 
-/** A page of its own, with everything that went wrong on it, and every address it asked. */
+/** Opens a page in its own context, and records its errors and the origins it requests. */
 export async function openPage(
   t: TestContext,
   browser: Browser,
@@ -46,7 +46,7 @@ export async function openPage(
     if (message.type() === 'error' || message.type() === 'warning') wrong.push(message.text())
   })
   page.on('dialog', (dialog) => {
-    wrong.push(`a dialog said: ${dialog.message()}`)
+    wrong.push(`unexpected dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
   page.on('request', (request) => asked.add(new URL(request.url()).origin))

@@ -12,7 +12,7 @@ after(() => dashboard.stop())
 
 const hello = (_request: unknown, response: { end(text: string): void }) => response.end('hello')
 
-test('agents come and go in the list while it is open, with what they serve', async (t) => {
+test('the list of agents updates live, with their tunnels', async (t) => {
   const { page, wrong } = await dashboard.open(t, '/agents')
   await page.getByText('No agent is online').waitFor()
 
@@ -36,7 +36,7 @@ test('agents come and go in the list while it is open, with what they serve', as
   )
 })
 
-test('an agent is restarted and comes back as a new session, then stopped', async (t) => {
+test('an agent restarts as a new session and is then stopped', async (t) => {
   const program = await startAgentProgram(t, dashboard.platform, await startService(t, hello))
   const { page } = await dashboard.open(t, '/agents')
   const first = (await page.locator('tbody th a').first().getAttribute('href')) ?? ''
@@ -58,7 +58,7 @@ test('an agent is restarted and comes back as a new session, then stopped', asyn
   assert.notEqual(await program.ended(), 'unknown')
 })
 
-test('what an agent cannot do is said in plain words, and nothing else happens', async (t) => {
+test('a command the agent does not support shows the reason and has no effect', async (t) => {
   const agent = await startAgent(t, dashboard.platform, 'embedded')
   await agent.forward(await startService(t, hello))
   const { page } = await dashboard.open(t, '/agents')
@@ -66,14 +66,14 @@ test('what an agent cannot do is said in plain words, and nothing else happens',
   await page.getByRole('button', { name: 'Update embedded' }).click()
   await page.getByRole('button', { name: 'Update', exact: true }).click()
 
-  const refusal = await shown(page.getByRole('alert'))
-  assert.match(refusal, /runs inside another program, which does not allow it/)
+  const error = await shown(page.getByRole('alert'))
+  assert.match(error, /runs inside another program, which does not allow it/)
   await page.keyboard.press('Escape')
   await page.getByRole('row', { name: /embedded/ }).waitFor()
   assert.equal(agent.status, 'online')
 })
 
-test('endpoints of agents and edges stand together and can be told apart', async (t) => {
+test('endpoints of agents and edges are listed together and can be filtered', async (t) => {
   const { platform } = dashboard
   const agent = await startAgent(t, platform)
   const { url } = await agent.forward(await startService(t, hello))
@@ -102,10 +102,10 @@ test('endpoints of agents and edges stand together and can be told apart', async
   assert.deepEqual(wrong, [])
 })
 
-test('somebody who may only look sees no commands', async (t) => {
-  const agent = await startAgent(t, dashboard.platform, 'looked at')
+test('a read-only user sees no commands', async (t) => {
+  const agent = await startAgent(t, dashboard.platform, 'viewed')
   await agent.forward(await startService(t, hello))
-  const { email, password } = await dashboard.makeUser('read_only')
+  const { email, password } = await dashboard.createUser('read_only')
   const context = await dashboard.browser.newContext()
   t.after(() => context.close())
   const page = await context.newPage()
@@ -114,7 +114,7 @@ test('somebody who may only look sees no commands', async (t) => {
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 
-  await page.getByRole('row', { name: /looked at/ }).waitFor()
+  await page.getByRole('row', { name: /viewed/ }).waitFor()
 
   assert.equal(await page.getByRole('button', { name: /^(Restart|Stop|Update)/ }).count(), 0)
 })
@@ -124,7 +124,7 @@ for (const [name, options] of Object.entries({
   dark: { colorScheme: 'dark' },
   narrow: { viewport: { width: 360, height: 740 } },
 } as const))
-  test(`agents and endpoints are accessible and fit their window: ${name}`, async (t) => {
+  test(`agents and endpoints are accessible and fit the viewport: ${name}`, async (t) => {
     const agent = await startAgent(t, dashboard.platform, 'seen')
     await agent.forward(await startService(t, hello))
     for (const path of ['agents', 'endpoints']) {

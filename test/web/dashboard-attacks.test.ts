@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
 import { openPage } from './browser.ts'
-import { givePassword, startDashboard, type TestDashboard } from './dashboard.ts'
+import { startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-/** Serves one page to everybody who asks; answers with its port. */
+/** Serves one page and returns the port. */
 async function serve(t: TestContext, html: string): Promise<number> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html')
@@ -23,7 +23,7 @@ async function serve(t: TestContext, html: string): Promise<number> {
   return (server.address() as AddressInfo).port
 }
 
-/** Tries everything a page can make a browser send elsewhere, and says what came of it. */
+/** A page that tries every cross-origin request a browser allows, and reports the outcomes. */
 function hostilePage(api: string, attacker: { email: string; password: string }): string {
   const proof = JSON.stringify(JSON.stringify(attacker))
   return `<!doctype html>
@@ -32,13 +32,13 @@ function hostilePage(api: string, attacker: { email: string; password: string })
 <input name='{"description":"forged","metadata":"' value='"}'></form>
 <script>
 const api = ${JSON.stringify(api)}
-const own = { credentials: 'include' }
+const session = { credentials: 'include' }
 const body = JSON.stringify({ description: 'forged' })
 const json = { 'content-type': 'application/json' }
 const read = async (path, init) => {
   try {
-    const answer = await fetch(api + path, { ...own, ...init })
-    return answer.type === 'opaque' ? 'opaque' : 'read ' + await answer.text()
+    const response = await fetch(api + path, { ...session, ...init })
+    return response.type === 'opaque' ? 'opaque' : 'read ' + await response.text()
   } catch { return 'blocked' }
 }
 async function attack() {
@@ -64,14 +64,14 @@ async function attack() {
 </script>`
 }
 
-// A port is no part of a site: to the browser the first is the same site as the dashboard, the second is another.
+// A site does not include the port: the first host is same-site with the dashboard, the second is cross-site.
 for (const host of ['127.0.0.1', 'localhost']) {
-  test(`a page on ${host} can neither act nor read as whoever is signed in`, async (t) => {
-    const victim = await dashboard.makeUser('admin')
-    const attacker = await dashboard.makeUser('developer')
+  test(`a page on ${host} can neither act nor read as the signed-in user`, async (t) => {
+    const victim = await dashboard.createUser('admin')
+    const attacker = await dashboard.createUser('developer')
     const api = dashboard.platform.credentials.api_url
     const { page } = await openPage(t, dashboard.browser, dashboard.url)
-    await givePassword(page, victim.email, victim.password)
+    await submitPassword(page, victim.email, victim.password)
     await page.locator('.shell').waitFor()
     const [before] = await page.context().cookies(api)
     const port = await serve(t, hostilePage(api, { email: attacker.email, password: attacker.password }))
@@ -80,12 +80,12 @@ for (const host of ['127.0.0.1', 'localhost']) {
 
     const outcomes = (await hostile.evaluate('attack()')) as string[]
 
-    // Opaque is what was sent and could not be read: whether it did something shows below.
+    // An opaque response was sent but could not be read; the assertions below check that it had no effect.
     const [blocked, opaque] = ['blocked', 'opaque']
     const session = [blocked, opaque, blocked]
-    const writing = [opaque, blocked, blocked, blocked]
-    const signingIn = [opaque, blocked]
-    assert.deepEqual(outcomes, [...session, ...writing, ...signingIn, blocked])
+    const writes = [opaque, blocked, blocked, blocked]
+    const signIns = [opaque, blocked]
+    assert.deepEqual(outcomes, [...session, ...writes, ...signIns, blocked])
     const framed = hostile.frames().find((frame) => frame.url().includes('/dashboard/'))
     assert.equal((await framed?.locator('.shell, form').count()) ?? 0, 0, 'the dashboard was framed')
     const policies = await dashboard.platform.call('GET', '/ip_policies')
@@ -95,29 +95,29 @@ for (const host of ['127.0.0.1', 'localhost']) {
       ),
       [],
     )
-    const [still] = await page.context().cookies(api)
-    assert.equal(still?.value, before?.value, 'the session is another')
+    const [current] = await page.context().cookies(api)
+    assert.equal(current?.value, before?.value, 'the session has changed')
     await page.reload()
     await page.getByText(victim.email).waitFor()
   })
 }
 
-test('a session that was planted before signing in is not the one after it', async (t) => {
+test('signing in replaces a planted session cookie (session fixation)', async (t) => {
   const api = dashboard.platform.credentials.api_url
-  const attacker = await dashboard.makeUser('read_only')
-  const victim = await dashboard.makeUser('admin')
-  const { page: theirs } = await openPage(t, dashboard.browser, dashboard.url)
-  await givePassword(theirs, attacker.email, attacker.password)
-  await theirs.locator('.shell').waitFor()
-  const [planted] = await theirs.context().cookies(api)
+  const attacker = await dashboard.createUser('read_only')
+  const victim = await dashboard.createUser('admin')
+  const { page: attackerPage } = await openPage(t, dashboard.browser, dashboard.url)
+  await submitPassword(attackerPage, attacker.email, attacker.password)
+  await attackerPage.locator('.shell').waitFor()
+  const [planted] = await attackerPage.context().cookies(api)
   const { page } = await openPage(t, dashboard.browser, dashboard.url)
   await page.context().addCookies([
-    // What a page on another port of the host could have set.
+    // A page on another port of the host could have set this.
     { name: planted!.name, value: planted!.value.replace(/.{43}$/, 'a'.repeat(43)), url: api },
   ])
   await page.reload()
 
-  await givePassword(page, victim.email, victim.password)
+  await submitPassword(page, victim.email, victim.password)
   await page.getByText(victim.email).waitFor()
 
   const [cookie] = await page.context().cookies(api)
@@ -127,22 +127,22 @@ test('a session that was planted before signing in is not the one after it', asy
   assert.equal(await page.evaluate('document.cookie'), '')
 })
 
-test('after ten wrong passwords the page says to wait, for the right one too', async (t) => {
-  const { email, password } = await dashboard.makeUser('developer')
+test('after ten wrong passwords sign-in is throttled, also for the right one', async (t) => {
+  const { email, password } = await dashboard.createUser('developer')
   const { page } = await openPage(t, dashboard.browser, dashboard.url)
   for (let attempt = 0; attempt < 10; attempt += 1) {
-    const answered = page.waitForResponse((response) => response.url().endsWith('/dashboard/api/session'))
-    await givePassword(page, email, `guess ${attempt} of many`)
-    assert.equal((await answered).status(), 401)
+    const responded = page.waitForResponse((response) => response.url().endsWith('/dashboard/api/session'))
+    await submitPassword(page, email, `guess ${attempt} of many`)
+    assert.equal((await responded).status(), 401)
   }
 
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
 
   await page.getByText(/Too many requests\. Try again in \d+ seconds/).waitFor()
   assert.equal(await page.locator('.shell').count(), 0)
 })
 
-test('scripts that get into the page do not run', async (t) => {
+test('injected scripts do not run', async (t) => {
   const { page } = await dashboard.open(t, '/')
 
   const outcome = await page.evaluate(`(() => {

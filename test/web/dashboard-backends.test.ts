@@ -10,7 +10,7 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-test('backends of every kind are made', async (t) => {
+test('backends of every kind are created', async (t) => {
   const { call } = dashboard.platform
   const { page, wrong } = await dashboard.open(t, '/backends')
   const begin = async (kind: string) => {
@@ -22,7 +22,7 @@ test('backends of every kind are made', async (t) => {
     await page.getByRole('button', { name: `Create ${kind.toLowerCase()}` }).click()
     await page.getByRole('heading', { name: `A ${kind.toLowerCase()}` }).waitFor()
   }
-  const one = async (kind: string) => (await call('GET', `/backends/${kind}`)).body.backends[0]
+  const newest = async (kind: string) => (await call('GET', `/backends/${kind}`)).body.backends[0]
 
   await page.getByRole('link', { name: 'New backend' }).waitFor()
   await begin('Fixed response')
@@ -42,7 +42,11 @@ test('backends of every kind are made', async (t) => {
   await page.getByRole('button', { name: /^Move A fixed response .* up/ }).click()
   await finish('Failover')
 
-  const [fixed, address, failover] = [await one('http_response'), await one('static'), await one('failover')]
+  const [fixed, address, failover] = [
+    await newest('http_response'),
+    await newest('static'),
+    await newest('failover'),
+  ]
   assert.deepEqual([fixed.status_code, fixed.body], [503, 'sorry'])
   assert.equal(address.address, 'shop.example.com:443')
   assert.deepEqual(failover.backends, [fixed.id, address.id])
@@ -56,7 +60,7 @@ test('backends of every kind are made', async (t) => {
   )
 })
 
-test('the tunnels of a group come and go while one looks, and the line to join it is there', async (t) => {
+test('the tunnels of a group update live, and the join command is shown', async (t) => {
   const { platform } = dashboard
   const { id } = await platform.call.create('/backends/tunnel_group', { labels: { app: 'till', floor: '2' } })
   const { page, wrong } = await dashboard.open(t, `/backends/${id}`)
@@ -76,7 +80,7 @@ test('the tunnels of a group come and go while one looks, and the line to join i
   assert.deepEqual(wrong, [])
 })
 
-test('a backend that is used says by whom, and is not deleted before', async (t) => {
+test('a backend in use lists its referrers and cannot be deleted', async (t) => {
   const { call } = dashboard.platform
   const fixed = await call.create('/backends/http_response', { body: 'x', description: 'Used' })
   const weighted = await call.create('/backends/weighted', {
@@ -96,7 +100,7 @@ test('a backend that is used says by whom, and is not deleted before', async (t)
   await page.getByRole('link', { name: 'the route /used of Edge of it' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
-  const refusal = await shown(dialog.getByRole('alert'))
+  const error = await shown(dialog.getByRole('alert'))
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'the backend User' }).click()
   await page.getByRole('button', { name: 'Edit' }).click()
@@ -107,7 +111,7 @@ test('a backend that is used says by whom, and is not deleted before', async (t)
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('heading', { name: 'Backends' }).waitFor()
 
-  assert.match(refusal, /used by|still/i)
+  assert.match(error, /used by|still/i)
   assert.equal((await call('GET', `/backends/weighted/${weighted.id}`)).status, 404)
   assert.equal((await call('GET', `/backends/http_response/${fixed.id}`)).status, 200)
 })
@@ -117,7 +121,7 @@ for (const [name, options] of Object.entries({
   dark: { colorScheme: 'dark' },
   narrow: { viewport: { width: 360, height: 740 } },
 } as const))
-  test(`backends are accessible and fit their window: ${name}`, async (t) => {
+  test(`backends are accessible and fit the viewport: ${name}`, async (t) => {
     const { call } = dashboard.platform
     const group = await call.create('/backends/tunnel_group', { labels: { app: `shop-${name}` } })
     const inner = await call.create('/backends/weighted', { backends: { [group.id]: 1 } })

@@ -10,7 +10,7 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-test('an IP policy tells whether an address would pass, by the rule that decides', async (t) => {
+test('an IP policy reports whether it allows an address, and which rule decides', async (t) => {
   const { call } = dashboard.platform
   const policy = await call.create('/ip_policies', { description: 'Office' })
   const rule = (action: string, cidr: string) =>
@@ -21,46 +21,46 @@ test('an IP policy tells whether an address would pass, by the rule that decides
   const { page, wrong } = await dashboard.open(t, `/ip-policies/${policy.id}`)
   const field = page.getByLabel('IP address')
   const verdict = page.locator('.ip-verdict')
-  const ask = async (address: string) => {
+  const check = async (address: string) => {
     await field.fill(address)
     await page.keyboard.press('Enter')
   }
 
-  await ask('198.51.100.9')
+  await check('198.51.100.9')
   await verdict.getByText('allowed', { exact: true }).waitFor()
-  const passed = await shown(verdict)
-  await ask('198.51.100.7')
+  const allowed = await shown(verdict)
+  await check('198.51.100.7')
   await verdict.getByText('denied', { exact: true }).waitFor()
   const denied = await shown(verdict)
-  await ask('2001:db8::1')
+  await check('2001:db8::1')
   await verdict.getByText('2001:db8::1').waitFor()
-  const unknown = await shown(verdict)
-  await ask('somewhere')
-  const complaint = await shown(page.locator('.ip-tester .field-error'))
+  const unmatched = await shown(verdict)
+  await check('somewhere')
+  const fieldError = await shown(page.locator('.ip-tester .field-error'))
 
-  assert.match(passed, /The rule for 198\.51\.100\.0\/24 allows it/)
-  assert.match(passed, /It can call the API/)
+  assert.match(allowed, /The rule for 198\.51\.100\.0\/24 allows it/)
+  assert.match(allowed, /It can call the API/)
   assert.match(denied, /The rule for 198\.51\.100\.7\/32 denies it, and a deny always wins/)
   assert.match(denied, /could not, once this is enforced, call the API/)
-  assert.match(unknown, /No rule allows it/)
-  assert.match(complaint, /"somewhere" is not an IPv4 or IPv6 address/)
+  assert.match(unmatched, /No rule allows it/)
+  assert.match(fieldError, /"somewhere" is not an IPv4 or IPv6 address/)
   assert.deepEqual(
     wrong.filter((text) => !/status of 400/.test(text)),
     [],
   )
 })
 
-test('a destination takes a test event, and its deliveries are seen as they go', async (t) => {
+test('a destination accepts a test event, and its delivery status updates live', async (t) => {
   const { call } = dashboard.platform
-  const got: string[] = []
+  const received: string[] = []
   let broken = false
   const port = await startService(t, (request, response) => {
     let body = ''
-    request.on('data', (piece) => {
-      body += piece
+    request.on('data', (chunk) => {
+      body += chunk
     })
     request.on('end', () => {
-      got.push(body)
+      received.push(body)
       response.statusCode = broken ? 500 : 200
       response.end()
     })
@@ -79,16 +79,16 @@ test('a destination takes a test event, and its deliveries are seen as they go',
   const lines = await shown(page.locator('.equivalent pre'))
   broken = true
   await page.getByRole('button', { name: 'Send test event' }).click()
-  const refusal = await shown(page.getByRole('alert'))
+  const error = await shown(page.getByRole('alert'))
   await page.locator('.facts', { hasText: 'Error message' }).waitFor()
 
-  assert.ok(got.length >= 2)
+  assert.ok(received.length >= 2)
   assert.match(lines, new RegExp(`adit api event-destinations send-test-event ${destination.id}`))
-  assert.match(refusal, /500/)
+  assert.match(error, /500/)
   assert.match(await shown(page.locator('.facts').last()), /Error message[\s\S]*500/)
 })
 
-test('events that wait for a destination are counted while one looks', async (t) => {
+test('the queue length of a destination updates live', async (t) => {
   const { call } = dashboard.platform
   const destination = await call.create('/event_destinations', {
     description: 'Away',
@@ -101,7 +101,7 @@ test('events that wait for a destination are counted while one looks', async (t)
   const { page } = await dashboard.open(t, `/event-destinations/${destination.id}`)
   await page.getByText('Nothing has been sent yet').waitFor()
 
-  await call.create('/ip_policies', { description: 'told to nobody' })
+  await call.create('/ip_policies', { description: 'undelivered' })
 
   await page.getByText(/One event is queued/).waitFor({ timeout: 20_000 })
   assert.match(await shown(page.locator('.badge.warn')), /failing/)
@@ -112,7 +112,7 @@ for (const [name, options] of Object.entries({
   dark: { colorScheme: 'dark' },
   narrow: { viewport: { width: 360, height: 740 } },
 } as const))
-  test(`the tester and the deliveries are accessible and fit their window: ${name}`, async (t) => {
+  test(`the tester and the deliveries are accessible and fit the viewport: ${name}`, async (t) => {
     const { call } = dashboard.platform
     const policy = await call.create('/ip_policies', { description: 'Seen' })
     const destination = await call.create('/event_destinations', {

@@ -10,7 +10,7 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-test('a name below the platform is reserved, and needs nothing more', async (t) => {
+test('a subdomain of the platform is reserved and needs no further action', async (t) => {
   const { platform } = dashboard
   const { page, wrong } = await dashboard.open(t, '/domains')
 
@@ -25,7 +25,7 @@ test('a name below the platform is reserved, and needs nothing more', async (t) 
   assert.match(lines, /adit api reserved-domains create --domain till\.adit\.localhost/)
   assert.match(await shown(page.locator('main')), /No action is needed/)
   assert.equal(await page.getByRole('heading', { name: 'DNS records to create' }).count(), 0)
-  // The line that is shown really works.
+  // The displayed command works.
   const agent = await startAgent(t, platform)
   const url = /--url (\S+)/.exec(line)?.[1] ?? ''
   const visited = await page.getByText('Visitors open').getByRole('link').getAttribute('href')
@@ -35,7 +35,7 @@ test('a name below the platform is reserved, and needs nothing more', async (t) 
   assert.deepEqual(wrong, [])
 })
 
-test('a name that is taken is refused beside the field', async (t) => {
+test('a taken name shows an error at the field', async (t) => {
   await dashboard.platform.call.create('/reserved_domains', { domain: 'taken.adit.localhost' })
   const { page } = await dashboard.open(t, '/domains/new')
 
@@ -47,7 +47,7 @@ test('a name that is taken is refused beside the field', async (t) => {
   assert.match(await shown(field.locator('.field-error')), /reserved already/)
 })
 
-test('a domain of one’s own says which records to set, each ready to be copied', async (t) => {
+test('a custom domain lists the DNS records to create, each with a copy button', async (t) => {
   const { page, wrong } = await dashboard.open(t, '/domains/new')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
 
@@ -68,7 +68,7 @@ test('a domain of one’s own says which records to set, each ready to be copied
   assert.deepEqual(wrong, [])
 })
 
-test('a domain without a CNAME of its own is told what to do instead', async (t) => {
+test('an apex domain shows the alternatives to a CNAME', async (t) => {
   const { id } = await dashboard.platform.call.create('/reserved_domains', { domain: 'example.org' })
 
   const { page } = await dashboard.open(t, `/domains/${id}`)
@@ -76,7 +76,7 @@ test('a domain without a CNAME of its own is told what to do instead', async (t)
   await page.getByText('usually cannot have a CNAME').waitFor()
 })
 
-test('obtaining certificates is stopped and begun again, and the domain changed and deleted', async (t) => {
+test('automatic certificates are switched off and on, and the domain is edited and deleted', async (t) => {
   const { call } = dashboard.platform
   const { id } = await call.create('/reserved_domains', { domain: 'own.example.com' })
   const configuration = await call.create('/endpoint_configurations', {
@@ -90,19 +90,19 @@ test('obtaining certificates is stopped and begun again, and the domain changed 
   await page.getByRole('button', { name: 'Stop automatic renewal' }).click()
   await dialog.getByRole('button', { name: 'Stop', exact: true }).click()
   await page.getByText('private authority of this platform').waitFor()
-  const without = (await read()).certificate_management_policy
+  const removed = (await read()).certificate_management_policy
   await page.getByRole('button', { name: 'Obtain automatically' }).click()
   await dialog.getByRole('button', { name: 'Obtain', exact: true }).click()
   await page.getByRole('button', { name: 'Stop automatic renewal' }).waitFor()
-  const again = (await read()).certificate_management_policy
+  const restored = (await read()).certificate_management_policy
   await page.getByRole('button', { name: 'Edit' }).click()
   await dialog.getByLabel('Description').fill('Our own')
   await dialog.getByLabel('HTTPS endpoint configuration').selectOption(String(configuration.id))
   await dialog.getByRole('button', { name: 'Save' }).click()
   await page.getByText('Our own', { exact: true }).waitFor()
 
-  assert.equal(without, null)
-  assert.equal(again.authority, 'letsencrypt')
+  assert.equal(removed, null)
+  assert.equal(restored.authority, 'letsencrypt')
   assert.equal((await read()).https_endpoint_configuration.id, configuration.id)
   await page.getByRole('button', { name: 'Delete' }).click()
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
@@ -111,7 +111,7 @@ test('obtaining certificates is stopped and begun again, and the domain changed 
   assert.deepEqual(wrong, [])
 })
 
-test('the list says how certificates stand, and which edge answers', async (t) => {
+test('the list shows the certificate status and the serving edge', async (t) => {
   const { call } = dashboard.platform
   await call.create('/reserved_domains', { domain: 'listed.adit.localhost', description: 'In the list' })
   await call.create('/edges/https', { hostports: ['listed.adit.localhost:443'], description: 'Listed edge' })
@@ -133,7 +133,7 @@ for (const [name, options] of Object.entries({
   dark: { colorScheme: 'dark' },
   narrow: { viewport: { width: 360, height: 740 } },
 } as const))
-  test(`domains are accessible and fit their window: ${name}`, async (t) => {
+  test(`domains are accessible and fit the viewport: ${name}`, async (t) => {
     const { id } = await dashboard.platform.call.create('/reserved_domains', {
       domain: `*.${name}.a-rather-long-name.example.com`,
     })

@@ -7,30 +7,30 @@ import { checked, pictured, shown } from './inspected.ts'
 import { startAgent, startService } from './served.ts'
 
 let dashboard: TestDashboard
-let names = 0
+let edgeCount = 0
 before(async () => {
   dashboard = await startDashboard()
 })
 after(() => dashboard.stop())
 
-/** An edge with one route and one backend, made through the API. */
-async function makeEdge(more: Record<string, unknown> = {}) {
+/** Creates an edge with one route and one backend through the API. */
+async function createEdge(routeFields: Record<string, unknown> = {}) {
   const { call, credentials } = dashboard.platform
-  const domain = `e${++names}.adit.localhost`
+  const domain = `e${++edgeCount}.adit.localhost`
   await call.create('/reserved_domains', { domain })
   const edge = await call.create('/edges/https', {
     hostports: [`${domain}:443`],
-    description: `Edge ${names}`,
+    description: `Edge ${edgeCount}`,
   })
   const backend = await call.create('/backends/http_response', {
     body: 'first',
-    description: `First ${names}`,
+    description: `First ${edgeCount}`,
   })
   const route = await call.create(`/edges/https/${edge.id}/routes`, {
     match_type: 'path_prefix',
     match: '/',
     backend: { backend_id: backend.id },
-    ...more,
+    ...routeFields,
   })
   const url = `https://${domain}:${new URL(credentials.https_url).port}`
   const read = async () =>
@@ -44,19 +44,22 @@ async function openEdge(t: TestContext, id: string, options = {}) {
   await page.getByRole('heading', { name: 'Request path' }).waitFor()
   const button = (name: string | RegExp) => page.getByRole('button', { name })
   const dialog = page.getByRole('dialog').first()
-  /** Presses a button, and once more in the question that follows. */
-  const sure = async (name: string) => {
+  /** Presses a button, and confirms it in the dialog that follows. */
+  const confirm = async (name: string) => {
     await dialog.getByRole('button', { name, exact: true }).click()
     await page.getByRole('dialog').last().getByRole('button', { name, exact: true }).click()
     await dialog.waitFor({ state: 'detached' })
   }
-  return { ...opened, button, dialog, sure }
+  return { ...opened, button, dialog, confirm }
 }
 
-const station = (page: Page, title: string) => page.locator('.flow-node', { hasText: title })
+const node = (page: Page, title: string) => page.locator('.flow-node', { hasText: title })
 
-/** Waits until visitors get this. */
-async function serves(url: string, expected: (response: Response, text: string) => boolean): Promise<void> {
+/** Waits until the URL returns the expected response. */
+async function waitForResponse(
+  url: string,
+  expected: (response: Response, text: string) => boolean,
+): Promise<void> {
   const deadline = performance.now() + 5000
   let last = ''
   while (performance.now() < deadline) {
@@ -64,12 +67,12 @@ async function serves(url: string, expected: (response: Response, text: string) 
     last = await response.text()
     if (expected(response, last)) return
   }
-  assert.fail(`visitors still get: ${last}`)
+  assert.fail(`unexpected response: ${last}`)
 }
 
-test('modules are added, changed, switched off and on, and removed, and visitors notice', async (t) => {
-  const { id, routeId, url, read } = await makeEdge()
-  const { page, button, dialog, sure, wrong } = await openEdge(t, id)
+test('modules are added, edited, switched off and on, and removed, with effect on traffic', async (t) => {
+  const { id, routeId, url, read } = await createEdge()
+  const { page, button, dialog, confirm, wrong } = await openEdge(t, id)
   const route = async () => (await read()).routes[0]!
 
   await button('Add a module to the route /').click()
@@ -80,42 +83,42 @@ test('modules are added, changed, switched off and on, and removed, and visitors
   await dialog.getByText('Do the same from a shell').click()
   const lines = await shown(dialog.locator('.equivalent pre'))
   await dialog.getByRole('button', { name: 'Add response headers' }).click()
-  await station(page, 'Response headers').waitFor()
-  await serves(url, ({ headers }) => headers.get('x-shop') === 'open')
+  await node(page, 'Response headers').waitFor()
+  await waitForResponse(url, ({ headers }) => headers.get('x-shop') === 'open')
 
   const path = `/edges/https/${id}/routes/${routeId}/response_headers`
   assert.match(lines, new RegExp(`curl -X PUT \\S+${path}`))
   assert.match(lines, /adit api edges-https-routes response-headers replace/)
-  await station(page, 'Response headers').click()
+  await node(page, 'Response headers').click()
   await dialog.getByLabel('Headers to add: value 1').fill('closed')
   await dialog.getByRole('button', { name: 'Save' }).click()
   await dialog.waitFor({ state: 'detached' })
-  await serves(url, ({ headers }) => headers.get('x-shop') === 'closed')
+  await waitForResponse(url, ({ headers }) => headers.get('x-shop') === 'closed')
 
-  await station(page, 'Response headers').click()
-  await sure('Switch off')
+  await node(page, 'Response headers').click()
+  await confirm('Switch off')
   await page.locator('.flow-node.off', { hasText: 'Response headers' }).waitFor()
-  await serves(url, ({ headers }) => headers.get('x-shop') === null)
+  await waitForResponse(url, ({ headers }) => headers.get('x-shop') === null)
   assert.deepEqual((await route()).response_headers, {
     enabled: false,
     add: { 'x-shop': 'closed' },
     remove: [],
   })
 
-  await station(page, 'Response headers').click()
-  await sure('Switch on')
+  await node(page, 'Response headers').click()
+  await confirm('Switch on')
   await page.locator('.flow-node.on', { hasText: 'Response headers' }).waitFor()
-  await station(page, 'Response headers').click()
-  await sure('Remove')
-  await station(page, 'Response headers').waitFor({ state: 'detached' })
+  await node(page, 'Response headers').click()
+  await confirm('Remove')
+  await node(page, 'Response headers').waitFor({ state: 'detached' })
   assert.equal((await route()).response_headers, null)
   assert.deepEqual(wrong, [])
 })
 
-test('every module of a route can be added through its form, and they stand in the order they act', async (t) => {
+test('every route module can be added through its form, and modules are shown in the order they run', async (t) => {
   const { call } = dashboard.platform
   const policy = await call.create('/ip_policies', { description: 'Everybody' })
-  const { id, read } = await makeEdge()
+  const { id, read } = await createEdge()
   const { page, button, dialog, wrong } = await openEdge(t, id)
   const add = async (module: string, fill: () => Promise<unknown> = async () => {}) => {
     await button('Add a module to the route /').click()
@@ -146,8 +149,8 @@ test('every module of a route can be added through its form, and they stand in t
   assert.ok(await excluded.isDisabled())
   await page.keyboard.press('Escape')
 
-  const drawn = await page.locator('.flow-branch').first().locator('.flow-node b').allTextContents()
-  assert.deepEqual(drawn.slice(0, -1), [
+  const titles = await page.locator('.flow-branch').first().locator('.flow-node b').allTextContents()
+  assert.deepEqual(titles.slice(0, -1), [
     '/',
     'IP restriction',
     'User-Agent filter',
@@ -163,13 +166,13 @@ test('every module of a route can be added through its form, and they stand in t
     enabled: true,
     ip_policies: [{ id: policy.id, uri: policy.uri }],
   })
-  await station(page, 'Sign-in with SAML').click()
+  await node(page, 'Sign-in with SAML').click()
   assert.match(await shown(dialog.locator('.facts')), /https:\/\/idp\.adit\.localhost/)
   assert.deepEqual(wrong, [])
 })
 
-test('what the API refuses is said beside the field', async (t) => {
-  const { id } = await makeEdge()
+test('API errors are shown at the field', async (t) => {
+  const { id } = await createEdge()
   const { button, dialog } = await openEdge(t, id)
 
   await button('Add a module to the route /').click()
@@ -182,9 +185,9 @@ test('what the API refuses is said beside the field', async (t) => {
   assert.match(await shown(field.locator('.field-error')), /not a known webhook provider/)
 })
 
-test('routes are added, changed and deleted, and answer by the longest path', async (t) => {
-  const { id, url } = await makeEdge()
-  const { page, button, dialog, sure } = await openEdge(t, id)
+test('routes are added, edited and deleted, and match by longest prefix', async (t) => {
+  const { id, url } = await createEdge()
+  const { page, button, dialog, confirm } = await openEdge(t, id)
 
   await button('Add a route').click()
   await dialog.getByLabel('Path', { exact: true }).fill('no path')
@@ -201,39 +204,39 @@ test('routes are added, changed and deleted, and answer by the longest path', as
   await dialog.getByRole('button', { name: /^Fixed response/ }).click()
   await dialog.getByLabel('Body').fill('the api')
   await dialog.getByRole('button', { name: 'Create fixed response' }).click()
-  await serves(`${url}/api/x`, (_, text) => text === 'the api')
+  await waitForResponse(`${url}/api/x`, (_, text) => text === 'the api')
   const order = await page.locator('.flow-branch .flow-node b.mono').allTextContents()
-  await station(page, '/api/').click()
+  await node(page, '/api/').click()
   await dialog.getByLabel('Path', { exact: true }).fill('/v2/')
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await serves(`${url}/v2/x`, (_, text) => text === 'the api')
-  await station(page, '/v2/').click()
-  await sure('Delete route')
-  await station(page, '/v2/').waitFor({ state: 'detached' })
-  await serves(`${url}/v2/x`, (_, text) => text === 'first')
+  await waitForResponse(`${url}/v2/x`, (_, text) => text === 'the api')
+  await node(page, '/v2/').click()
+  await confirm('Delete route')
+  await node(page, '/v2/').waitFor({ state: 'detached' })
+  await waitForResponse(`${url}/v2/x`, (_, text) => text === 'first')
 
   assert.deepEqual(order, ['/api/', '/'])
 })
 
-test('who answers is chosen among those that are there, switched off, and changed in the picture', async (t) => {
+test('the backend is selected, edited in the diagram, switched off and removed', async (t) => {
   const { call } = dashboard.platform
-  const { id, url, backendId, read } = await makeEdge()
+  const { id, url, backendId, read } = await createEdge()
   const second = await call.create('/backends/http_response', { body: 'second', description: 'Second' })
-  const { page, button, dialog, sure } = await openEdge(t, id)
+  const { page, button, dialog, confirm } = await openEdge(t, id)
 
   await button('Change backend').click()
   await dialog.getByRole('button', { name: /^Second/ }).click()
-  await serves(url, (_, text) => text === 'second')
-  await station(page, 'Second').click()
+  await waitForResponse(url, (_, text) => text === 'second')
+  await node(page, 'Second').click()
   await dialog.getByLabel('Body').fill('third')
   await dialog.getByRole('button', { name: 'Save' }).click()
-  await serves(url, (_, text) => text === 'third')
+  await waitForResponse(url, (_, text) => text === 'third')
   await button('Change backend').click()
-  await sure('Switch off')
+  await confirm('Switch off')
   await page.locator('.flow-node.off', { hasText: 'Second' }).waitFor()
-  await serves(url, ({ status }) => status === 503)
+  await waitForResponse(url, ({ status }) => status === 503)
   await button('Change backend').click()
-  await sure('Remove backend')
+  await confirm('Remove backend')
   await button(/^Choose backend/).waitFor()
 
   assert.equal((await read()).routes[0]!.backend, null)
@@ -241,7 +244,7 @@ test('who answers is chosen among those that are there, switched off, and change
   assert.equal((await call('GET', `/backends/http_response/${backendId}`)).status, 200)
 })
 
-test('a TCP edge is made with an address reserved on the spot, and carries bytes to an agent', async (t) => {
+test('a TCP edge is created with a new reserved address, and forwards bytes to an agent', async (t) => {
   const { platform } = dashboard
   const { page, wrong } = await dashboard.open(t, '/edges/new')
   const dialog = page.getByRole('dialog')
@@ -265,22 +268,22 @@ test('a TCP edge is made with an address reserved on the spot, and carries bytes
   await agent.forward({ addr: port, labels: ['role=db'] })
   await page.locator('.flow-tunnel').waitFor()
 
-  const answer = await new Promise<string>((resolve, reject) => {
+  const response = await new Promise<string>((resolve, reject) => {
     let text = ''
     const socket = connect(Number(address.split(':')[1]), '127.0.0.1')
-    socket.on('data', (piece) => {
-      text += piece
+    socket.on('data', (chunk) => {
+      text += chunk
     })
     socket.on('close', () => resolve(text))
     socket.on('error', reject)
     socket.write('GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
   })
-  assert.match(answer, /over tcp/)
+  assert.match(response, /over tcp/)
   await page.getByText('1 since server start').waitFor()
   assert.deepEqual(wrong, [])
 })
 
-test('a TLS edge is made for a new name; its TLS ends where its module says', async (t) => {
+test('a TLS edge is created for a new name, and its module sets where TLS terminates', async (t) => {
   const { page, wrong } = await dashboard.open(t, '/edges/new')
   const dialog = page.getByRole('dialog')
 
@@ -294,14 +297,14 @@ test('a TLS edge is made for a new name; its TLS ends where its module says', as
   await dialog.getByLabel('Terminate TLS at').selectOption('edge')
   await dialog.getByRole('button', { name: 'Add TLS settings' }).click()
 
-  await station(page, 'TLS settings').getByText('terminates at the edge').waitFor()
+  await node(page, 'TLS settings').getByText('terminates at the edge').waitFor()
   assert.deepEqual(wrong, [])
 })
 
-test('names that serve another edge cannot be chosen, and an edge is renamed and deleted', async (t) => {
+test('host names of another edge cannot be selected, and an edge is renamed and deleted', async (t) => {
   const { platform } = dashboard
-  const { id, domain } = await makeEdge()
-  const other = await makeEdge()
+  const { id, domain } = await createEdge()
+  const other = await createEdge()
   await platform.call.create('/reserved_domains', { domain: 'free.adit.localhost' })
   const { page, button, dialog } = await openEdge(t, id)
 
@@ -329,41 +332,41 @@ test('names that serve another edge cannot be chosen, and an edge is renamed and
   assert.equal(await page.getByRole('link', { name: 'Renamed' }).count(), 0)
 })
 
-test('the picture shows traffic as it comes, and only to those who look', async (t) => {
-  const { id, url } = await makeEdge()
+test('the diagram shows live traffic', async (t) => {
+  const { id, url } = await createEdge()
   const { page } = await openEdge(t, id)
-  await serves(url, (_, text) => text === 'first')
+  await waitForResponse(url, (_, text) => text === 'first')
 
   await page.getByText(/\d+ since server start/).waitFor()
 
   await page.locator('.flowing').first().waitFor()
 })
 
-test('what somebody else changes appears by itself, and looking at an edge does not fill the audit log', async (t) => {
+test('changes by others appear live, and viewing an edge does not flood the audit log', async (t) => {
   const { call } = dashboard.platform
   const oidc = { issuer: 'https://login.example.com', client_id: 'a', client_secret: 'b' }
-  const { id, routeId } = await makeEdge({ oidc })
-  const looks = async () =>
+  const { id, routeId } = await createEdge({ oidc })
+  const countReads = async () =>
     (await call('GET', '/audit_events')).body.audit_events.filter(
       ({ action, kind }: Record<string, string>) => action === 'get' && kind === 'edges_https',
     ).length
-  const before = await looks()
+  const before = await countReads()
   const { page } = await openEdge(t, id)
-  await page.getByText('Live').or(station(page, 'Sign-in with OpenID')).first().waitFor()
+  await page.getByText('Live').or(node(page, 'Sign-in with OpenID')).first().waitFor()
 
   await call('PUT', `/edges/https/${id}/routes/${routeId}/compression`, { body: {} })
-  await station(page, 'Compression').waitFor()
+  await node(page, 'Compression').waitFor()
   const other = await call.create(`/edges/https/${id}/routes`, { match_type: 'exact_path', match: '/other' })
-  await station(page, '/other').waitFor()
+  await node(page, '/other').waitFor()
   await call('DELETE', `/edges/https/${id}/routes/${other.id}`)
-  await station(page, '/other').waitFor({ state: 'detached' })
+  await node(page, '/other').waitFor({ state: 'detached' })
 
-  const seen = (await looks()) - before
-  assert.ok(seen >= 1 && seen <= 8, `${seen} looks were recorded`)
+  const reads = (await countReads()) - before
+  assert.ok(reads >= 1 && reads <= 8, `${reads} reads were recorded`)
 })
 
-test('the picture is used with the keyboard alone', async (t) => {
-  const { id } = await makeEdge({ compression: {} })
+test('the diagram works with the keyboard alone', async (t) => {
+  const { id } = await createEdge({ compression: {} })
   const { page, dialog } = await openEdge(t, id)
 
   await page.locator('.flow-node:is(button)').first().focus()
@@ -379,7 +382,7 @@ test('the picture is used with the keyboard alone', async (t) => {
   assert.match((await page.locator(':focus').textContent()) ?? '', /Compression/)
 })
 
-test('texts of an edge are never taken for more than texts', async (t) => {
+test('markup in texts of an edge is escaped', async (t) => {
   const { call } = dashboard.platform
   const evil = '<img src=x onerror=alert(1)><b>bold</b>'
   const edge = await call.create('/edges/https', { description: evil })
@@ -401,9 +404,9 @@ test('texts of an edge are never taken for more than texts', async (t) => {
   assert.deepEqual(wrong, [])
 })
 
-test('somebody who may only look sees the picture, and forms that say so', async (t) => {
-  const { id } = await makeEdge({ compression: {} })
-  const { email, password } = await dashboard.makeUser('read_only')
+test('a read-only user sees the diagram, and dialogs that say so', async (t) => {
+  const { id } = await createEdge({ compression: {} })
+  const { email, password } = await dashboard.createUser('read_only')
   const context = await dashboard.browser.newContext()
   t.after(() => context.close())
   const page = await context.newPage()
@@ -412,7 +415,7 @@ test('somebody who may only look sees the picture, and forms that say so', async
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 
-  await station(page, 'Compression').click()
+  await node(page, 'Compression').click()
 
   await page.getByText('your role does not let you change it').waitFor()
   assert.equal(await page.getByRole('button', { name: /Add a|Delete/ }).count(), 0)
@@ -423,9 +426,9 @@ for (const [name, options] of Object.entries({
   dark: { colorScheme: 'dark', viewport: { width: 1280, height: 860 } },
   narrow: { viewport: { width: 360, height: 740 } },
 } as const))
-  test(`edges, their picture and their forms are accessible and fit their window: ${name}`, async (t) => {
+  test(`edges, the diagram and the forms are accessible and fit the viewport: ${name}`, async (t) => {
     const { call } = dashboard.platform
-    const { id, backendId } = await makeEdge({ compression: {}, circuit_breaker: { enabled: false } })
+    const { id, backendId } = await createEdge({ compression: {}, circuit_breaker: { enabled: false } })
     const group = await call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
     const weighted = await call.create('/backends/weighted', { backends: { [group.id]: 3, [backendId]: 1 } })
     const failover = await call.create('/backends/failover', { backends: [weighted.id, backendId] })
@@ -436,15 +439,15 @@ for (const [name, options] of Object.entries({
       oidc: { issuer: 'https://login.example.com', client_id: 'a', client_secret: 'b' },
     })
     const { page, dialog } = await openEdge(t, id, { ...options, bypassCSP: true })
-    await station(page, 'Sign-in with OpenID').waitFor()
+    await node(page, 'Sign-in with OpenID').waitFor()
     await page.getByText('Text description').click()
 
     await checked(page, `dashboard-edge-${name}`)
-    await station(page, 'Sign-in with OpenID').click()
+    await node(page, 'Sign-in with OpenID').click()
     await dialog.getByLabel('Issuer').waitFor()
     await checked(page, `dashboard-edge-module-${name}`)
     await page.keyboard.press('Escape')
-    await station(page, 'Weighted').click()
+    await node(page, 'Weighted').click()
     await dialog.getByText('75 %').waitFor()
     await checked(page, `dashboard-edge-weighted-${name}`)
     const list = await dashboard.open(t, '/edges', { ...options, bypassCSP: true })

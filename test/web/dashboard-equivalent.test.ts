@@ -16,8 +16,8 @@ import {
 const operations = documentedOpenApi() as unknown as Operations
 const commands = commandsOf(routes)
 
-/** The words a shell makes of a line, by asking one. */
-async function wordsOf(line: string): Promise<string[]> {
+/** Parses a command line with a real shell. */
+async function shellArguments(line: string): Promise<string[]> {
   const script = `set -- ${line}\nprintf '%s\\0' "$@"`
   const { stdout } = await promisify(execFile)('/bin/sh', ['-c', script], {
     env: { ADIT_API_KEY: 'the key' },
@@ -61,22 +61,22 @@ const CALLS: readonly ApiCall[] = [
 for (const call of CALLS) {
   const name = `${call.method} ${call.path} ${JSON.stringify(call.body ?? '')}`
 
-  test(`the line with adit api means the same: ${name}`, async () => {
-    const [, , ...words] = await wordsOf(formatAditCommand(call, operations)!)
+  test(`the adit api command is equivalent: ${name}`, async () => {
+    const [, , ...words] = await shellArguments(formatAditCommand(call, operations)!)
 
     const command = commands
-      .filter(({ words: own }) => own.every((word, index) => words[index] === word))
+      .filter(({ words: commandWords }) => commandWords.every((word, index) => words[index] === word))
       .sort((one, other) => other.words.length - one.words.length)[0]!
     const { ids, body } = parse(command, words.slice(command.words.length))
-    let at = 0
-    const path = command.route.path.replace(/\{[a-z_]+\}/g, () => ids[at++]!)
+    let idIndex = 0
+    const path = command.route.path.replace(/\{[a-z_]+\}/g, () => ids[idIndex++]!)
     assert.equal(command.route.method, call.method)
     assert.equal(path, call.path)
     assert.deepEqual(body ?? {}, call.body ?? {})
   })
 
-  test(`the line with curl means the same: ${name}`, async () => {
-    const words = await wordsOf(formatCurl(call, 'http://127.0.0.1:4080'))
+  test(`the curl command is equivalent: ${name}`, async () => {
+    const words = await shellArguments(formatCurl(call, 'http://127.0.0.1:4080'))
 
     assert.deepEqual(words.slice(0, 4), ['curl', '-X', call.method, `http://127.0.0.1:4080${call.path}`])
     assert.ok(words.includes('Authorization: Bearer the key'))
@@ -85,7 +85,7 @@ for (const call of CALLS) {
   })
 }
 
-test('nothing of a value reaches the terminal as a command of its own', () => {
+test('control characters of a value do not reach the terminal', () => {
   const line = formatCurl(
     { method: 'POST', path: '/api_keys', body: { description: '\x1b]0;title\x07' } },
     'http://a',

@@ -24,64 +24,68 @@ after(async () => {
   for (const cleanup of cleanups.reverse()) await cleanup()
 })
 
-/** Every field of every body, with what it is called and where it is. */
+/** Every field of a body schema, with its path and name. */
 function* fieldsOf(schema: Schema, path: string): Generator<[path: string, name: string, field: Schema]> {
-  for (const [name, given] of Object.entries(schema.properties ?? {})) {
-    const field = resolveSchema(given, document)
+  for (const [name, property] of Object.entries(schema.properties ?? {})) {
+    const field = resolveSchema(property, document)
     yield [`${path}.${name}`, name, field]
     yield* fieldsOf(field, `${path}.${name}`)
     if (field.items) yield* fieldsOf(resolveSchema(field.items, document), `${path}.${name}[]`)
   }
 }
 
-test('every field the API takes has a control that can give every value it may have', () => {
-  const unfit: string[] = []
-  let seen = 0
+test('every request field has a control that can express all its values', () => {
+  const mismatches: string[] = []
+  let fieldCount = 0
   for (const [path, methods] of Object.entries(document.paths))
     for (const method of Object.keys(methods)) {
       const body = bodySchema(document, method, path)
       if (!body) continue
-      for (const [at, name, field] of fieldsOf(body, `${method} ${path}`)) {
-        seen++
+      for (const [fieldPath, name, field] of fieldsOf(body, `${method} ${path}`)) {
+        fieldCount++
         const kind = kindOf(name, field, document)
         const types = [field.type ?? []].flat()
         const text = ['text', 'long', 'secret', 'reference'].includes(kind)
-        if (text !== (types.includes('string') && field.enum === undefined)) unfit.push(`${at} is ${kind}`)
-        if (kind === 'map' && typeof field.additionalProperties !== 'object') unfit.push(`${at} is ${kind}`)
+        if (text !== (types.includes('string') && field.enum === undefined))
+          mismatches.push(`${fieldPath} is ${kind}`)
+        if (kind === 'map' && typeof field.additionalProperties !== 'object')
+          mismatches.push(`${fieldPath} is ${kind}`)
       }
     }
 
-  assert.deepEqual(unfit, [])
-  assert.ok(seen > 500, `only ${seen} fields were looked at`)
+  assert.deepEqual(mismatches, [])
+  assert.ok(fieldCount > 500, `only ${fieldCount} fields were checked`)
 })
 
 for (const kind of Object.keys(samples) as StoredKind[]) {
-  test(`a form filled with what the API shows writes it back unchanged: ${kind}`, async () => {
+  test(`a form submits an unchanged resource unchanged: ${kind}`, async () => {
     const parents = (await samples[kind].parents?.(api.call)) ?? {}
     const path = collection(kind, parents)
-    const made = await api.call.create(path, await samples[kind].create(api.call))
-    const at = `${path}/${String(made.id)}`
-    const item = (await api.call('GET', at)).body as Body
+    const created = await api.call.create(path, await samples[kind].create(api.call))
+    const itemPath = `${path}/${String(created.id)}`
+    const item = (await api.call('GET', itemPath)).body as Body
     const schema = bodySchema(document, 'patch', `${resources[kind].path}/{id}`)!
 
     const values = valuesOf(schema, item, document)
 
     assert.deepEqual(diffValues(values, values), { changed: {}, cleared: [] })
-    const { status, body } = await api.call('PATCH', at, { body: withSecrets(kind, dropEmptyValues(values)) })
+    const { status, body } = await api.call('PATCH', itemPath, {
+      body: withSecrets(kind, dropEmptyValues(values)),
+    })
     assert.equal(status, 200, JSON.stringify(body))
     assert.deepEqual(body, item)
   })
 }
 
-/** Answers leave out these secrets, so people have to give them again. */
+/** Responses omit these secrets, so users have to enter them again. */
 function withSecrets(kind: StoredKind, values: Body): Body {
   if (kind !== 'event_destinations') return values
-  const given = structuredClone(values) as { target: { kinesis: { auth: { creds: Body } } } }
-  given.target.kinesis.auth.creds.cloud_secret_access_key = 'secret'
-  return given
+  const complete = structuredClone(values) as { target: { kinesis: { auth: { creds: Body } } } }
+  complete.target.kinesis.auth.creds.cloud_secret_access_key = 'secret'
+  return complete
 }
 
-test('only what was filled in is sent, and only what was changed', () => {
+test('a form sends only non-empty values, or only changed ones', () => {
   assert.deepEqual(
     dropEmptyValues({
       text: 'a',
@@ -103,19 +107,19 @@ test('only what was filled in is sent, and only what was changed', () => {
   )
 })
 
-test('pages know from the document what a role may change', () => {
-  const may = (path: string, role: 'read_only' | 'developer' | 'admin', others = false) =>
-    canChange(document, path, role, others)
+test('the OpenAPI document defines what a role may change', () => {
+  const allows = (path: string, role: 'read_only' | 'developer' | 'admin', ownedByOther = false) =>
+    canChange(document, path, role, ownedByOther)
 
   assert.deepEqual(
-    (['read_only', 'developer', 'admin'] as const).map((role) => may('/edges/https', role)),
+    (['read_only', 'developer', 'admin'] as const).map((role) => allows('/edges/https', role)),
     [false, true, true],
   )
   for (const path of ['/ip_restrictions', '/event_destinations', '/event_subscriptions', '/users'])
-    assert.deepEqual([may(path, 'developer'), may(path, 'admin')], [false, true], path)
+    assert.deepEqual([allows(path, 'developer'), allows(path, 'admin')], [false, true], path)
   for (const path of ['/api_keys', '/credentials', '/ssh_credentials'])
     assert.deepEqual(
-      [may(path, 'developer'), may(path, 'developer', true), may(path, 'admin', true)],
+      [allows(path, 'developer'), allows(path, 'developer', true), allows(path, 'admin', true)],
       [true, false, true],
       path,
     )

@@ -10,7 +10,7 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-test('an empty account is told its first steps, with lines that can be copied', async (t) => {
+test('an empty account shows getting-started instructions with commands to copy', async (t) => {
   const { page, wrong, asked } = await dashboard.open(t, '/overview')
   const { agent_addr } = dashboard.platform.credentials
 
@@ -29,7 +29,7 @@ test('an empty account is told its first steps, with lines that can be copied', 
   assert.deepEqual([...asked], [new URL(dashboard.url).origin])
 })
 
-test('traffic, agents, endpoints and changes appear while they happen', async (t) => {
+test('traffic, agents, endpoints and changes appear live', async (t) => {
   const { platform } = dashboard
   const { page, wrong } = await dashboard.open(t, '/overview')
   await page.getByText('Live', { exact: true }).waitFor()
@@ -51,14 +51,14 @@ test('traffic, agents, endpoints and changes appear while they happen', async (t
   await page.getByText('Created IP policy').waitFor()
   assert.equal(await shown(tile('Endpoints')), '1')
   assert.equal(await page.getByRole('heading', { name: 'Get started' }).count(), 0)
-  const drawn = await page.locator('.traffic-plot .red .area').first().getAttribute('d')
-  assert.match(drawn ?? '', /^M/)
+  const areaPath = await page.locator('.traffic-plot .red .area').first().getAttribute('d')
+  assert.match(areaPath ?? '', /^M/)
   const { height = 0 } = (await page.locator('.traffic-plot svg').first().boundingBox()) ?? {}
   assert.ok(height > 100 && height < 300, `a plot is ${height} px high`)
   assert.deepEqual(wrong, [])
 })
 
-test('certificates that wait for somebody are named, and lead to their domain', async (t) => {
+test('certificates that need action are listed and link to their domain', async (t) => {
   const { call } = dashboard.platform
   await call.create('/reserved_domains', { domain: 'shop.example.com' })
   await call.create('/agent_ingresses', {
@@ -74,8 +74,8 @@ test('certificates that wait for somebody are named, and lead to their domain', 
   await page.getByRole('heading', { name: 'DNS records to create' }).waitFor()
 })
 
-test('somebody who may not read the audit log gets the rest of the overview', async (t) => {
-  const { email, password } = await dashboard.makeUser('developer')
+test('a user without access to the audit log gets the rest of the overview', async (t) => {
+  const { email, password } = await dashboard.createUser('developer')
   const context = await dashboard.browser.newContext()
   t.after(() => context.close())
   const page = await context.newPage()
@@ -89,7 +89,7 @@ test('somebody who may not read the audit log gets the rest of the overview', as
   assert.equal(await page.getByRole('heading', { name: 'Recent changes' }).count(), 0)
 })
 
-test('the overview says when it hears nothing, and goes on by itself', async (t) => {
+test('the overview shows a lost stream and reconnects', async (t) => {
   const { page } = await dashboard.open(t, '/agents')
   await page.route('**/dashboard/api/live', (route) => route.abort())
 
@@ -105,7 +105,7 @@ for (const [name, options] of Object.entries({
   dark: { colorScheme: 'dark' },
   narrow: { viewport: { width: 360, height: 740 } },
 } as const))
-  test(`the overview is accessible and fits its window: ${name}`, async (t) => {
+  test(`the overview is accessible and fits the viewport: ${name}`, async (t) => {
     const { page } = await dashboard.open(t, '/overview', { ...options, bypassCSP: true })
     await page.getByText('Live', { exact: true }).waitFor()
 

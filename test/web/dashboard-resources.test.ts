@@ -8,9 +8,9 @@ import { sshPublicKey } from '../support/ssh-keys.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
 import { checked, pictured, shown } from './inspected.ts'
 
-// Not by its name: the checks of this file's types know nothing of browsers, whose code hangs on it.
-const list = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
-const { resourcePages } = (await import(list.href)) as {
+// A dynamic import: this file is type-checked without the DOM types that the module's imports need.
+const resourcesUrl = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
+const { resourcePages } = (await import(resourcesUrl.href)) as {
   resourcePages: readonly { route: string; title: string; singular: string; path: string }[]
 }
 
@@ -20,20 +20,20 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-/** What somebody does on the form of one kind of resource. */
-interface Made {
-  /** Fills in what has to be filled in. */
+/** How to fill in the form of a resource, and what to expect. */
+interface FormCase {
+  /** Fills in the required fields. */
   fill(page: Page, call: ApiClient): Promise<void>
-  /** What the page of the new one shows. */
+  /** What the detail page shows. */
   shows: RegExp
-  /** The field that is changed afterwards. */
+  /** The field to edit afterwards. */
   edits?: string
 }
 
 const field = (page: Page, label: string) => page.getByLabel(label, { exact: true })
 
-/** One entry for each resource that has generic pages; a new one without an entry does not pass. */
-const MADE: Readonly<Record<string, Made>> = {
+/** One case for each resource with generated pages; a resource without a case fails the test. */
+const FORM_CASES: Readonly<Record<string, FormCase>> = {
   '/addresses': { fill: async () => {}, shows: /\S+:\d+/ },
   '/agent-ingresses': {
     fill: (page) => field(page, 'Domain').fill('connect.example.org'),
@@ -82,8 +82,8 @@ const MADE: Readonly<Record<string, Made>> = {
     },
     shows: /ecdsa-sha2/,
   },
-  '/ssh-user-certificates': { fill: signs, shows: /ssh-.+cert/ },
-  '/ssh-host-certificates': { fill: signs, shows: /ssh-.+cert/ },
+  '/ssh-user-certificates': { fill: fillSshCertificate, shows: /ssh-.+cert/ },
+  '/ssh-host-certificates': { fill: fillSshCertificate, shows: /ssh-.+cert/ },
   '/event-destinations': {
     async fill(page) {
       await field(page, 'Kind').selectOption('webhook')
@@ -102,7 +102,7 @@ const MADE: Readonly<Record<string, Made>> = {
   },
 }
 
-async function signs(page: Page, call: ApiClient): Promise<void> {
+async function fillSshCertificate(page: Page, call: ApiClient): Promise<void> {
   const { id } = await call.create('/ssh_certificate_authorities', { description: 'signs' })
   await page.reload()
   await field(page, 'Signed by').selectOption(id as string)
@@ -119,14 +119,14 @@ const main = (page: Page): Locator => page.locator('main')
 
 test('every resource is listed, created, edited and deleted in the browser', async (t) => {
   assert.deepEqual(
-    resourcePages.map(({ route }) => route).filter((route) => !(route in MADE)),
+    resourcePages.map(({ route }) => route).filter((route) => !(route in FORM_CASES)),
     [],
   )
   const { page, wrong, asked } = await dashboard.open(t, '/account')
   for (const { route, title, singular, path } of resourcePages) {
     await t.test(title, async () => {
       await goTo(page, route)
-      const { fill, shows, edits = 'Description' } = MADE[route]!
+      const { fill, shows, edits = 'Description' } = FORM_CASES[route]!
       await page.getByRole('link', { name: `New ${singular}` }).click()
       await page.getByRole('heading', { name: `New ${singular}` }).waitFor()
       if (edits === 'Description') await field(page, 'Description').waitFor()
@@ -148,7 +148,7 @@ test('every resource is listed, created, edited and deleted in the browser', asy
 
       await goTo(page, route)
       await main(page)
-        .getByRole('link', { name: nameIn(route) })
+        .getByRole('link', { name: listNameOf(route) })
         .first()
         .waitFor()
       await goTo(page, `${route}/${id}`)
@@ -163,9 +163,9 @@ test('every resource is listed, created, edited and deleted in the browser', asy
   }
 })
 
-/** By what a list names what was made. */
-function nameIn(route: string): RegExp {
-  const named: Record<string, RegExp> = {
+/** The link text of the created resource in the list. */
+function listNameOf(route: string): RegExp {
+  const patterns: Record<string, RegExp> = {
     '/addresses': /:\d+/,
     '/agent-ingresses': /connect\.example\.org/,
     '/ip-restrictions': /agent/,
@@ -173,7 +173,7 @@ function nameIn(route: string): RegExp {
     '/tls-certificates': /app\.example\.com/,
     '/certificate-authorities': /./,
   }
-  return named[route] ?? /changed in a browser/
+  return patterns[route] ?? /changed in a browser/
 }
 
 test('a token is shown once, can be copied, and works', async (t) => {
@@ -201,7 +201,7 @@ test('a token is shown once, can be copied, and works', async (t) => {
   assert.ok(!(await page.content()).includes(token))
 })
 
-test('what the API refuses stands beside the field, which takes the focus', async (t) => {
+test('an API error is shown at the field, which gets the focus', async (t) => {
   const { page } = await dashboard.open(t, '/event-destinations/new')
   await field(page, 'Kind').selectOption('webhook')
   await field(page, 'URL').fill('not an address')
@@ -219,7 +219,7 @@ test('what the API refuses stands beside the field, which takes the focus', asyn
   assert.match(await shown(page.locator('.field-error')), /email is required/)
 })
 
-test('a secret that is not shown stays as it is while nothing beside it changes', async (t) => {
+test('a hidden secret is kept unless its group changes', async (t) => {
   const target = { webhook: { url: 'https://example.com/one', secret: 'the first secret' } }
   const { id } = await dashboard.platform.call.create('/event_destinations', { target })
   const { page } = await dashboard.open(t, `/event-destinations/${id}/edit`)
@@ -236,7 +236,7 @@ test('a secret that is not shown stays as it is while nothing beside it changes'
   assert.match(await shown(page.locator('.field-error')), /target\.webhook\.secret is required/)
 })
 
-test('what people wrote is shown as they wrote it, and never runs', async (t) => {
+test('user content is displayed verbatim and never runs', async (t) => {
   const hostile = '<img src=x onerror="document.title=1"> {{7*7}} javascript:alert(1) \u202egnp.exe'
   const { id } = await dashboard.platform.call.create('/ip_policies', {
     description: hostile,
@@ -253,7 +253,7 @@ test('what people wrote is shown as they wrote it, and never runs', async (t) =>
   assert.deepEqual(wrong, [])
 })
 
-test('rules are added, changed and deleted on the page of their policy', async (t) => {
+test('rules are added, edited and deleted on the page of their policy', async (t) => {
   const { id } = await dashboard.platform.call.create('/ip_policies', { description: 'Office' })
   const { page } = await dashboard.open(t, `/ip-policies/${id}`)
   await page.getByRole('button', { name: 'Add a rule' }).click()
@@ -277,7 +277,7 @@ test('rules are added, changed and deleted on the page of their policy', async (
   await page.getByText('No rules yet').waitFor()
 })
 
-test('a refused deletion says why and leaves everything as it was', async (t) => {
+test('a rejected deletion shows the reason and changes nothing', async (t) => {
   const { call } = dashboard.platform
   const { id } = await call.create('/ip_policies', { description: 'in use' })
   await call.create('/ip_restrictions', { type: 'agent', ip_policy_ids: [id], enforced: false })
@@ -292,7 +292,7 @@ test('a refused deletion says why and leaves everything as it was', async (t) =>
   assert.equal(await page.getByRole('dialog').count(), 0)
 })
 
-test('a reference that was set can be taken away again', async (t) => {
+test('a reference can be cleared', async (t) => {
   const { call } = dashboard.platform
   const configuration = await call.create('/endpoint_configurations', {
     type: 'tcp',
@@ -312,10 +312,10 @@ test('a reference that was set can be taken away again', async (t) => {
   assert.equal(body.endpoint_configuration, null)
 })
 
-test('lists page through and search everything', async (t) => {
+test('lists are paged, and the search covers all items', async (t) => {
   const { call } = dashboard.platform
-  for (let made = 0; made < 120; made++)
-    await call.create('/ip_policies', { description: `policy number ${made}` })
+  for (let index = 0; index < 120; index++)
+    await call.create('/ip_policies', { description: `policy number ${index}` })
   const { page } = await dashboard.open(t, '/ip-policies')
   const rows = main(page).getByRole('row')
   await main(page).getByText('policy number 119').waitFor()
@@ -333,9 +333,9 @@ test('lists page through and search everything', async (t) => {
   await page.getByText('No matches').waitFor()
 })
 
-test('copying works where the browser has no clipboard for the page', async (t) => {
+test('copying works without the clipboard API', async (t) => {
   const { page } = await dashboard.open(t, '/account')
-  // As over plain HTTP from another machine.
+  // The situation over plain HTTP from another machine.
   await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
   const { id } = await dashboard.platform.call.create('/bot_users', { name: 'copied' })
   await goTo(page, `/bot-users/${id}`)
@@ -349,7 +349,7 @@ test('copying works where the browser has no clipboard for the page', async (t) 
   assert.equal(await page.getByRole('searchbox').inputValue(), id)
 })
 
-test('an administrator makes a password for a user, and the audit log tells', async (t) => {
+test('an administrator generates a password for a user, and the audit log records it', async (t) => {
   const { id } = await dashboard.platform.call.create('/users', { email: 'frank@example.com' })
   const { page } = await dashboard.open(t, `/users/${id}`)
 
@@ -362,7 +362,7 @@ test('an administrator makes a password for a user, and the audit log tells', as
   assert.match(await shown(main(page).getByRole('row').nth(1)), /make password/)
 })
 
-test('the keyboard alone is enough', async (t) => {
+test('the dashboard works with the keyboard alone', async (t) => {
   await dashboard.platform.call.create('/bot_users', { name: 'older' })
   await dashboard.platform.call.create('/bot_users', { name: 'newer' })
   const { page } = await dashboard.open(t, '/account')
@@ -390,7 +390,7 @@ test('the keyboard alone is enough', async (t) => {
   await page.getByRole('heading', { name: 'renamed' }).waitFor()
 })
 
-test('the policy of the page forbids foreign code, and nothing on the way broke it', async (t) => {
+test('the Content-Security-Policy blocks injected code, and the pages comply with it', async (t) => {
   const { page, wrong } = await dashboard.open(t, '/api-keys')
   await main(page).getByRole('row').nth(1).waitFor()
 
@@ -415,33 +415,33 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const { id } = await call.create('/ip_policies', { description: `Offices, ${colorScheme}` })
     await call.create('/ip_policy_rules', { ip_policy_id: id, cidr: '203.0.113.0/24', action: 'allow' })
     const { page } = await dashboard.open(t, '/api-keys', { bypassCSP: true, colorScheme })
-    const seen = async (name: string) => {
+    const checkViewports = async (name: string) => {
       await page.setViewportSize({ width: 1280, height: 860 })
       await checked(page, `dashboard-${name}-${colorScheme}`)
       await page.setViewportSize({ width: 360, height: 740 })
-      // Sizes do not depend on the colours, so one theme is enough for the rest of the rules.
+      // Layout does not depend on the theme, so the full check runs for one theme only.
       await (colorScheme === 'light' ? checked : pictured)(page, `dashboard-${name}-360-${colorScheme}`)
     }
     await main(page).getByRole('row').nth(1).waitFor()
-    await seen('list')
+    await checkViewports('list')
     await goTo(page, '/ssh-credentials')
     await page.getByText('No SSH credential yet').waitFor()
-    await seen('empty')
+    await checkViewports('empty')
     await goTo(page, `/ip-policies/${id}`)
     await page.getByRole('table', { name: 'Rules' }).waitFor()
-    await seen('policy')
+    await checkViewports('policy')
     await page.getByRole('button', { name: 'Add a rule' }).click()
     await page.getByRole('dialog').getByLabel('Action').waitFor()
     await page.getByText('Do the same from a shell').click()
-    await seen('rule')
+    await checkViewports('rule')
     await page.keyboard.press('Escape')
     await goTo(page, '/event-destinations/new')
     await field(page, 'Kind').selectOption('s3')
     await page.getByText('Do the same from a shell').click()
-    await seen('form')
+    await checkViewports('form')
     await goTo(page, '/audit-log')
     await main(page).getByRole('row').nth(1).waitFor()
-    await seen('audit')
+    await checkViewports('audit')
     await page.getByRole('button', { name: 'Menu' }).click()
     await checked(page, `dashboard-menu-360-${colorScheme}`)
     await page.goto(`${dashboard.platform.credentials.api_url}/reference`)
@@ -451,8 +451,8 @@ for (const colorScheme of ['light', 'dark'] as const) {
   })
 }
 
-test('no two pages have the same address or the same key', async () => {
-  const { pages } = (await import(new URL('pages.ts', list).href)) as {
+test('pages have unique paths and shortcuts', async () => {
+  const { pages } = (await import(new URL('pages.ts', resourcesUrl).href)) as {
     pages: readonly { path: string; key?: string }[]
   }
   const keys = pages.flatMap(({ key }) => key ?? [])
@@ -463,19 +463,19 @@ test('no two pages have the same address or the same key', async () => {
   assert.ok(keys.length > 10)
 })
 
-test('the first page is small, and each other page is loaded when it is opened', async (t) => {
+test('the initial bundle is small, and other pages load on demand', async (t) => {
   const context = await dashboard.browser.newContext()
   t.after(() => context.close())
   const page = await context.newPage()
-  const loaded: Promise<Buffer>[] = []
+  const bodies: Promise<Buffer>[] = []
   page.on('response', (response) => {
-    if (response.url().includes('/dashboard/')) loaded.push(response.body().catch(() => Buffer.alloc(0)))
+    if (response.url().includes('/dashboard/')) bodies.push(response.body().catch(() => Buffer.alloc(0)))
   })
 
   await page.goto(dashboard.url, { waitUntil: 'networkidle' })
 
-  const sizes = (await Promise.all(loaded)).map((body) => gzipSync(body).length)
+  const sizes = (await Promise.all(bodies)).map((body) => gzipSync(body).length)
   const total = sizes.reduce((sum, size) => sum + size, 0)
-  assert.ok(total > 20_000, 'nothing was loaded, so this proves nothing')
+  assert.ok(total > 20_000, 'no response was recorded')
   assert.ok(total < 110_000, `${total} bytes`)
 })

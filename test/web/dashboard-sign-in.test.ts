@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { openPage } from './browser.ts'
-import { givePassword, goTo, signInWithKey, startDashboard, type TestDashboard } from './dashboard.ts'
+import { goTo, signInWithKey, startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
 import { checked, shown } from './inspected.ts'
 
 let dashboard: TestDashboard
@@ -11,14 +11,14 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-/** What the browser itself says of refusals that belong to a test. */
-const expected = (text: string) => /status of 4\d\d/.test(text)
+/** Console messages of the browser for expected error responses. */
+const isExpected = (text: string) => /status of 4\d\d/.test(text)
 
-test('somebody signs in with email and password, and out again', async (t) => {
-  const { email, password } = await dashboard.makeUser('developer')
+test('a user signs in with email and password, and signs out', async (t) => {
+  const { email, password } = await dashboard.createUser('developer')
   const { page, wrong, asked } = await openPage(t, dashboard.browser, dashboard.url)
 
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
 
   await page.getByText(email).waitFor()
   const [cookie] = await page.context().cookies()
@@ -29,19 +29,19 @@ test('somebody signs in with email and password, and out again', async (t) => {
   await page.reload()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   assert.deepEqual(
-    wrong.filter((text) => !expected(text)),
+    wrong.filter((text) => !isExpected(text)),
     [],
   )
   assert.deepEqual([...asked], [new URL(dashboard.url).origin])
 })
 
-test('a wrong password and a wrong key are refused with the reason, and the page stays usable', async (t) => {
-  const { email, password } = await dashboard.makeUser('developer')
+test('a wrong password and a wrong key show the reason, and the page stays usable', async (t) => {
+  const { email, password } = await dashboard.createUser('developer')
   const { page } = await openPage(t, dashboard.browser, dashboard.url)
 
-  await givePassword(page, email, 'not my password')
+  await submitPassword(page, email, 'not my password')
   const first = await shown(page.getByRole('alert'))
-  await givePassword(page, 'nobody@example.com', 'not my password')
+  await submitPassword(page, 'nobody@example.com', 'not my password')
   await page.getByRole('button', { name: 'Sign in', exact: true, disabled: false }).waitFor()
   const second = await shown(page.getByRole('alert'))
   await page.getByRole('button', { name: 'Use an API key instead' }).click()
@@ -52,14 +52,14 @@ test('a wrong password and a wrong key are refused with the reason, and the page
   assert.equal(second, first)
   assert.match(await shown(page.getByRole('alert')), /key/)
   await page.getByRole('button', { name: 'Use email and password' }).click()
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
   await page.getByText(email).waitFor()
 })
 
 test('the account page changes the password and switches a second factor on and off', async (t) => {
-  const { email, password } = await dashboard.makeUser('developer')
+  const { email, password } = await dashboard.createUser('developer')
   const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/account`)
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
 
   await page.getByLabel('Current password').fill('wrong one')
   await page.getByLabel('New password', { exact: true }).fill('three hollow lanterns swim')
@@ -85,11 +85,11 @@ test('the account page changes the password and switches a second factor on and 
   await page.getByText('The second factor is on.').waitFor()
 
   await page.getByRole('button', { name: 'Sign out' }).click()
-  await givePassword(page, email, 'three hollow lanterns swim')
+  await submitPassword(page, email, 'three hollow lanterns swim')
   await page.getByLabel('Code').fill('123456')
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
   await page.getByRole('alert').waitFor()
-  // Each code counts once, so the next one is given.
+  // A code is valid once, so this uses the next one.
   await page.getByLabel('Code').fill(totp.generate({ timestamp: Date.now() + 30_000 }))
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 
@@ -99,10 +99,10 @@ test('the account page changes the password and switches a second factor on and 
   await page.getByText('The second factor is off.').waitFor()
 })
 
-test('what was begun is still there after a session ended and somebody signed in again', async (t) => {
-  const { id, email, password } = await dashboard.makeUser('developer')
+test('unsaved input survives the end of a session and a new sign-in', async (t) => {
+  const { id, email, password } = await dashboard.createUser('developer')
   const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/ip-policies/new`)
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
   await page.getByLabel('Description').fill('half done')
 
   const { body } = await dashboard.platform.call('PUT', `/dashboard/api/users/${id}/password`)
@@ -118,42 +118,42 @@ test('what was begun is still there after a session ended and somebody signed in
   await page.getByRole('heading', { name: 'half done' }).waitFor()
 })
 
-test('a session that was ended elsewhere asks to sign in again', async (t) => {
-  const { id, email, password } = await dashboard.makeUser('developer')
+test('a revoked session asks to sign in again', async (t) => {
+  const { id, email, password } = await dashboard.createUser('developer')
   const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys`)
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
 
   await dashboard.platform.call('PATCH', `/users/${id}`, { body: { active: false } })
   await goTo(page, '/ip-policies')
 
   await page.getByText('Your session has ended.').waitFor()
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
   await page.getByRole('alert').waitFor()
 })
 
-test('the theme can be chosen, and is kept', async (t) => {
+test('the theme can be selected and is stored', async (t) => {
   const { page } = await dashboard.open(t, '/account', { colorScheme: 'light' })
-  const ground = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
+  const background = () => page.evaluate('getComputedStyle(document.body).backgroundColor')
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
-  const light = await ground()
+  const light = await background()
 
   await page.getByRole('radio', { name: 'Dark' }).check()
-  const dark = await ground()
+  const dark = await background()
   await page.reload()
   await page.getByRole('heading', { name: 'Your account' }).waitFor()
 
   assert.notEqual(dark, light)
-  assert.equal(await ground(), dark)
+  assert.equal(await background(), dark)
   await page.getByRole('radio', { name: 'Auto' }).check()
-  assert.equal(await ground(), light)
+  assert.equal(await background(), light)
 })
 
-test('people see the pages their role lets them use', async (t) => {
-  const { email, password } = await dashboard.makeUser('read_only')
+test('users see the pages their role allows', async (t) => {
+  const { email, password } = await dashboard.createUser('read_only')
   const { page } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys`)
 
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
 
   await page.getByRole('heading', { name: 'API keys' }).waitFor()
   await page.getByRole('row').nth(1).waitFor()
@@ -161,10 +161,10 @@ test('people see the pages their role lets them use', async (t) => {
   assert.equal(await page.getByRole('link', { name: 'Users', exact: true }).count(), 0)
 })
 
-test('developers make things of their own, and nothing asks whose they are', async (t) => {
-  const { email, password } = await dashboard.makeUser('developer')
+test('developers own what they create, and forms have no owner field', async (t) => {
+  const { email, password } = await dashboard.createUser('developer')
   const { page, wrong } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys/new`)
-  await givePassword(page, email, password)
+  await submitPassword(page, email, password)
   await page.locator('summary', { hasText: 'Metadata' }).click()
 
   await page.getByLabel('Description').fill('my own')

@@ -11,7 +11,7 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-test('a new user makes a domain, an edge with sign-in and a weighted backend, and sees it serve', async (t) => {
+test('a new user creates a domain, an edge with sign-in and a weighted backend, and traffic flows', async (t) => {
   const { platform, browser } = dashboard
   const { page, wrong } = await dashboard.open(t, '/overview')
   const button = (name: string | RegExp, exact = true) => page.getByRole('button', { name, exact })
@@ -32,7 +32,7 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await button('Create edge').click()
   await page.getByRole('heading', { name: 'My shop' }).waitFor()
 
-  // Who answers: a weighted backend of two that are made on the way.
+  // A weighted backend, with two child backends created in the same dialog.
   await button(/^Choose backend/, false).click()
   await dialog.getByRole('button', { name: /^Weighted/ }).click()
   await dialog.getByLabel('Description').fill('Two shops')
@@ -48,18 +48,18 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await dialog.getByRole('button', { name: /^Fixed response/ }).click()
   await dialog.getByLabel('Description').fill('Sign')
   await dialog.getByLabel('Body').fill('gone fishing')
-  // What was just made has its name also while the lists are still read.
-  const read = Promise.withResolvers<void>()
+  // A newly created backend has its name even while the lists are loading.
+  const listsReleased = Promise.withResolvers<void>()
   await page.route(
     ({ pathname }) => pathname.startsWith('/backends/'),
     async (route) => {
-      if (route.request().method() === 'GET') await read.promise
+      if (route.request().method() === 'GET') await listsReleased.promise
       await route.continue()
     },
   )
   await dialog.getByRole('button', { name: 'Create fixed response' }).click()
   assert.match(await shown(dialog.locator('.children')), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
-  read.resolve()
+  listsReleased.resolve()
   await page.unrouteAll({ behavior: 'wait' })
   await dialog.getByRole('button', { name: 'Create weighted' }).click()
   await button(/^Two shops/, false).waitFor()
@@ -81,7 +81,7 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await dialog.getByRole('button', { name: /^Add sign-in/ }).click()
   await button(/^Sign-in with OpenID/, false).waitFor()
 
-  // An agent joins, and the picture shows it.
+  // An agent joins, and the diagram shows it.
   const port = await startService(t, (request, response) => {
     response.setHeader('content-type', 'text/html')
     response.end(`<h1>Hello ${request.headers['adit-auth-user-id']}</h1>`)
@@ -91,12 +91,12 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await page.locator('.flow-tunnel', { hasText: `:${port}` }).waitFor()
   await pictured(page, 'dashboard-walk-edge')
 
-  // A visitor signs in and is served by both, in their shares.
+  // A visitor signs in and is served by both backends, by weight.
   const context = await browser.newContext({ ignoreHTTPSErrors: true })
   t.after(() => context.close())
   const visitor = await context.newPage()
   visitor.setDefaultTimeout(10_000)
-  // It would take its turns as well.
+  // It would count towards the weights.
   await visitor.route('**/favicon.ico', (route) => route.abort())
   const url = (await page.locator('.edge-url').getAttribute('href')) ?? ''
   await visitor.goto(url)
@@ -105,20 +105,20 @@ test('a new user makes a domain, an edge with sign-in and a weighted backend, an
   await visitor.click('button[type=submit]')
   await visitor.click('button[type=submit]')
   await visitor.waitForURL(`${url}/`)
-  const answers: (string | null)[] = []
-  for (let times = 0; times < 8; times++) {
+  const responses: (string | null)[] = []
+  for (let visit = 0; visit < 8; visit++) {
     await visitor.goto(url)
-    answers.push(await visitor.locator('body').textContent())
+    responses.push(await visitor.locator('body').textContent())
   }
 
-  assert.equal(answers.filter((text) => text === 'Hello ada').length, 6)
-  assert.equal(answers.filter((text) => text === 'gone fishing').length, 2)
+  assert.equal(responses.filter((text) => text === 'Hello ada').length, 6)
+  assert.equal(responses.filter((text) => text === 'gone fishing').length, 2)
   await page.getByText(/\d+ since server start/).waitFor()
   await page.getByText('Text description').click()
-  const words = await shown(page.locator('.flow-description > ol'))
-  assert.match(words, /A visitor connects over HTTPS to shop\.adit\.localhost:443\./)
-  assert.match(words, /Sign-in with OpenID .* requires visitors to sign in with your OpenID provider/)
-  assert.match(words, /75 %: Agents \(app=shop\); 1 online/)
+  const description = await shown(page.locator('.flow-description > ol'))
+  assert.match(description, /A visitor connects over HTTPS to shop\.adit\.localhost:443\./)
+  assert.match(description, /Sign-in with OpenID .* requires visitors to sign in with your OpenID provider/)
+  assert.match(description, /75 %: Agents \(app=shop\); 1 online/)
   assert.deepEqual(
     wrong.filter((text) => !/status of 400/.test(text)),
     [],

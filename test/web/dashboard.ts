@@ -3,17 +3,17 @@ import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { openPage, startBrowser } from './browser.ts'
 
-/** A platform and a browser for all tests of a file. */
+/** A platform and a browser, shared by all tests of a file. */
 export interface TestDashboard {
   readonly platform: TestPlatform
   readonly browser: Browser
-  /** Where the pages are. */
+  /** The URL of the dashboard. */
   readonly url: string
-  /** A user of the account, with a password. */
-  makeUser(
+  /** Creates a user of the account with a password. */
+  createUser(
     role: 'admin' | 'developer' | 'read_only',
   ): Promise<{ id: string; email: string; password: string }>
-  /** A page of somebody who signed in with the API key of the first start. */
+  /** Opens a page, signed in with the API key created at first start. */
   open(
     t: TestContext,
     path: string,
@@ -24,7 +24,7 @@ export interface TestDashboard {
 
 let users = 0
 
-/** Starts both; `stop` belongs into the file's `after`. */
+/** Starts a platform and a browser; call `stop` in the file's `after`. */
 export async function startDashboard(flags: string[] = []): Promise<TestDashboard> {
   const cleanups: (() => unknown)[] = []
   const t = { after: (cleanup: () => unknown) => cleanups.push(cleanup) } as unknown as TestContext
@@ -32,10 +32,10 @@ export async function startDashboard(flags: string[] = []): Promise<TestDashboar
   const browser = await startBrowser('dashboard')
   const { api_url, api_key } = platform.credentials
   const url = `${api_url}/dashboard/`
-  let kept: Awaited<ReturnType<typeof signedInState>> | undefined
+  let storageState: Awaited<ReturnType<typeof signInOnce>> | undefined
 
-  /** Signing in takes its time, so it is done once and the cookie is kept. */
-  async function signedInState() {
+  /** Signs in once and reuses the cookie, because password hashing is slow. */
+  async function signInOnce() {
     const context = await browser.newContext()
     const page = await context.newPage()
     await page.goto(url)
@@ -49,15 +49,15 @@ export async function startDashboard(flags: string[] = []): Promise<TestDashboar
     platform,
     browser,
     url,
-    async makeUser(role) {
+    async createUser(role) {
       const email = `${role}-${++users}@example.com`
       const { id } = await platform.call.create('/users', { email, role, name: `The ${role}` })
       const { body } = await platform.call('PUT', `/dashboard/api/users/${id}/password`)
       return { id, email, password: body.password }
     },
     async open(t, path, options = {}) {
-      kept ??= await signedInState()
-      const opened = await openPage(t, browser, `${url}#${path}`, { storageState: kept, ...options })
+      storageState ??= await signInOnce()
+      const opened = await openPage(t, browser, `${url}#${path}`, { storageState: storageState, ...options })
       await opened.page.locator('.shell').waitFor()
       return opened
     },
@@ -76,14 +76,14 @@ export async function signInWithKey(page: Page, key: string): Promise<void> {
   await page.locator('.shell').waitFor()
 }
 
-/** Gives email and password on the sign-in page. */
-export async function givePassword(page: Page, email: string, password: string): Promise<void> {
+/** Submits email and password on the sign-in page. */
+export async function submitPassword(page: Page, email: string, password: string): Promise<void> {
   await page.getByLabel('Email').fill(email)
   await page.getByLabel('Password').fill(password)
   await page.getByRole('button', { name: 'Sign in', exact: true }).click()
 }
 
-/** Goes to a page of the dashboard without loading everything anew. */
+/** Navigates to a page of the dashboard without a reload. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(path)}`)
 }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { withoutCredentials } from '../../src/web/inspector/credential-headers.ts'
 
-test('an HTTP archive says which credentials there were, not what they were', () => {
+test('an HTTP archive contains the names of credential headers, but not their values', () => {
   const secret = [
     'Authorization',
     'authorization',
@@ -19,9 +19,9 @@ test('an HTTP archive says which credentials there were, not what they were', ()
   ]
   const plain = ['Accept', 'Host', 'Content-Type', 'User-Agent', 'X-Forwarded-For', 'Location']
 
-  const shown = withoutCredentials([...secret, ...plain].map((name) => [name, 'CANARY']))
+  const redacted = withoutCredentials([...secret, ...plain].map((name) => [name, 'CANARY']))
 
-  assert.deepEqual(shown, [
+  assert.deepEqual(redacted, [
     ...secret.map((name) => [name, '[redacted]']),
     ...plain.map((name) => [name, 'CANARY']),
   ])

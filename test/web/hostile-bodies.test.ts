@@ -4,7 +4,7 @@ import { prettyJson, prettyXml } from '../../src/web/inspector/pretty.ts'
 
 const MIB = 1024 * 1024
 
-/** Bodies made to keep a browser busy: each would cost the square of its length if work were not bounded. */
+/** Bodies that would take quadratic time if formatting were not bounded. */
 const BODIES: Record<string, string> = {
   'JSON nested half a million deep': '['.repeat(MIB / 2) + ']'.repeat(MIB / 2),
   'JSON with much in deep places': `${'['.repeat(2000)}${'1,'.repeat(MIB / 2)}1${']'.repeat(2000)}`,
@@ -16,18 +16,18 @@ const BODIES: Record<string, string> = {
 }
 
 for (const [name, body] of Object.entries(BODIES)) {
-  test(`laying out ${name} takes little time`, () => {
-    const began = process.cpuUsage()
+  test(`formatting takes little time: ${name}`, () => {
+    const start = process.cpuUsage()
 
     prettyJson(body)
     prettyXml(body)
 
-    const { user } = process.cpuUsage(began)
-    assert.ok(user < 2e6, `it took ${user / 1000} ms of processor time`)
+    const { user } = process.cpuUsage(start)
+    assert.ok(user < 2e6, `took ${user / 1000} ms of CPU time`)
   })
 }
 
-test('what is laid out says the same as before', () => {
+test('formatting does not change the content', () => {
   const json = '{"a":[1,{"b":null}],"a":"two \\" quotes","c":{},"d":1e400}'
 
   const pretty = prettyJson(json)

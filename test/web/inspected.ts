@@ -7,7 +7,7 @@ import type { Locator, Page } from 'playwright-core'
 import { startHttpService, startWithApi } from '../../src/agent/testing/local-api.ts'
 import { ARTEFACTS } from './browser.ts'
 
-/** An agent with one tunnel to a service that answers what the path asks for. */
+/** Starts an agent with one tunnel to a service whose response is defined by the query string. */
 export async function startInspected(t: TestContext) {
   const api = await startWithApi(t)
   const addr = await startHttpService(t, (request, response) => {
@@ -33,41 +33,41 @@ export async function startInspected(t: TestContext) {
   return { ...api, visit, addr, inspector: `${api.api.url}/inspect/http` }
 }
 
-/** A query that makes the service answer with this body. */
+/** A query string that makes the service respond with this body. */
 export const answering = (body: string | Buffer, type: string, more = '') =>
   `body=${Buffer.from(body).toString('base64url')}&type=${encodeURIComponent(type)}${more}`
 
-/** Every row of the list in the page. */
+/** All rows of the list. */
 export const rows = (page: Page) => page.getByRole('option')
-/** The rows with this text in them. */
+/** The rows that contain a text. */
 export const row = (page: Page, text: string) => rows(page).filter({ hasText: text })
-/** What is shown of one side. */
+/** The panel of the request or the response. */
 export const panel = (page: Page, side: 'request' | 'response') => page.locator(`[data-side=${side}]`)
 
-/** What a person reads there, once it is there. */
-export async function shown(place: Locator): Promise<string> {
-  await place.first().waitFor()
-  return (await place.allInnerTexts()).join('\n')
+/** The visible text of a locator, once present. */
+export async function shown(locator: Locator): Promise<string> {
+  await locator.first().waitFor()
+  return (await locator.allInnerTexts()).join('\n')
 }
 
-/** Opens a tab of one side. */
+/** Opens a tab of the request or the response. */
 export async function pickTab(page: Page, side: 'Request' | 'Response', tab: string): Promise<void> {
   await page.getByRole('tablist', { name: side }).getByRole('tab', { name: tab }).click()
 }
 
-/** Takes a picture for people to look at; nothing may be wider than the screen. */
+/** Takes a screenshot, and asserts that the page does not overflow horizontally. */
 export async function pictured(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(ARTEFACTS, `${name}.png`) })
-  const wider = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
-  assert.ok(wider <= 0, `${name} is ${wider} px too wide`)
+  const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
+  assert.ok(overflow <= 0, `${name} is ${overflow} px too wide`)
 }
 
-/** The same, and axe finds nothing serious. The page must have been opened with `bypassCSP`. */
+/** Also asserts that axe finds no serious violation. The page must be opened with `bypassCSP`. */
 export async function checked(page: Page, name: string): Promise<void> {
   await pictured(page, name)
   const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-  const found = await page.evaluate(`${axe}; axe.run()`)
-  const { violations } = found as {
+  const result = await page.evaluate(`${axe}; axe.run()`)
+  const { violations } = result as {
     violations: { id: string; impact: string; nodes: { html: string }[] }[]
   }
   const serious = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical')

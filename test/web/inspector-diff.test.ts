@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => browser.close())
 
-test('a difference of two texts holds both, and marks as same only what is', (t) => {
+test('a diff contains both texts and marks only equal lines as same', (t) => {
   const random = createRandom()
   t.diagnostic(`seed ${random.seed}`)
   for (let round = 0; round < 500; round++) {
@@ -33,7 +33,7 @@ test('a difference of two texts holds both, and marks as same only what is', (t)
   }
 })
 
-test('a line more is one difference, wherever it stands', () => {
+test('an added line is one difference, at any position', () => {
   const text = Array.from({ length: 3000 }, (_, index) => `line ${index}`)
   const longer = [...text.slice(0, 1000), 'new', ...text.slice(1000, 2000), 'newer', ...text.slice(2000)]
 
@@ -45,7 +45,7 @@ test('a line more is one difference, wherever it stands', () => {
   ])
 })
 
-test('headers are compared by name, whatever their order', () => {
+test('headers are compared by name, regardless of order', () => {
   const found = diffFields(
     [
       ['Host', 'x'],
@@ -71,7 +71,7 @@ test('headers are compared by name, whatever their order', () => {
   )
 })
 
-test('two texts with nothing in common take little time', () => {
+test('diffing two unrelated texts takes little time', () => {
   const text = (word: string) => Array.from({ length: 5000 }, (_, index) => `${word} ${index}`)
   const began = process.cpuUsage()
 
@@ -119,7 +119,7 @@ test('two exchanges are compared with the keyboard alone', async (t) => {
   assert.deepEqual(wrong, [])
 })
 
-test('a replay is compared with what it repeats, and long bodies show what differs', async (t) => {
+test('a replay is compared with its original, and long bodies are collapsed to the differences', async (t) => {
   const { visit, inspector } = await startInspected(t)
   const lines = (changed: string) =>
     Array.from({ length: 900 }, (_, at) => (at === 600 ? changed : `line ${at}`))
@@ -141,7 +141,7 @@ test('a replay is compared with what it repeats, and long bodies show what diffe
   await page.getByRole('heading', { name: 'POST /long' }).waitFor()
 })
 
-test('hostile content stays text when it is compared', async (t) => {
+test('hostile content is escaped in a comparison', async (t) => {
   const { visit, inspector } = await startInspected(t)
   for (const word of ['one', 'two']) {
     const attack = `<img src=x onerror="window.owned=1"><script>window.owned='${word}'</script>`

@@ -15,7 +15,7 @@ before(async () => {
 })
 after(() => browser.close())
 
-/** A WebSocket through an agent to a service that sends everything back. */
+/** A WebSocket through an agent to an echo service. */
 async function startChat(t: TestContext) {
   const api = await startWithApi(t)
   const service = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: { threshold: 0 } })
@@ -33,7 +33,7 @@ async function startChat(t: TestContext) {
 
 const list = (page: Page, name: string) => page.getByRole('list', { name }).getByRole('listitem')
 
-test('messages of a WebSocket are listed as they flow, and open to their content', async (t) => {
+test('WebSocket messages are listed live and can be expanded', async (t) => {
   const { socket, inspector } = await startChat(t)
   const { page, wrong } = await openPage(t, browser, inspector)
   await row(page, '/chat').click()
@@ -61,7 +61,7 @@ test('messages of a WebSocket are listed as they flow, and open to their content
   assert.deepEqual(wrong, [])
 })
 
-test('server-sent events are listed as they flow', async (t) => {
+test('server-sent events are listed live', async (t) => {
   const api = await startWithApi(t)
   let send: (text: string) => void = () => {}
   const addr = await startHttpService(t, (_request, response) => {
@@ -86,7 +86,7 @@ test('server-sent events are listed as they flow', async (t) => {
   assert.deepEqual(wrong, [])
 })
 
-test('a flood of messages leaves the page alive, and says how many are not shown', async (t) => {
+test('the page stays responsive under many messages, and shows how many are hidden', async (t) => {
   const { socket, inspector } = await startChat(t)
   const { page } = await openPage(t, browser, inspector)
   await row(page, '/chat').click()
@@ -99,7 +99,7 @@ test('a flood of messages leaves the page alive, and says how many are not shown
   assert.match(await shown(page.locator('.frames')), /The latest 1000 are shown/)
 })
 
-test('messages are in the exported archive', async (t) => {
+test('the exported archive contains messages', async (t) => {
   const { socket, inspector } = await startChat(t)
   const { page } = await openPage(t, browser, inspector)
   await row(page, '/chat').click()
@@ -121,7 +121,7 @@ test('messages are in the exported archive', async (t) => {
   )
 })
 
-test('hostile messages stay text', async (t) => {
+test('hostile messages are escaped', async (t) => {
   const { socket, inspector } = await startChat(t)
   const { page, wrong } = await openPage(t, browser, inspector)
   await row(page, '/chat').click()

@@ -45,7 +45,7 @@ test('a request is replayed with changes, and the new exchange is shown', async 
   assert.deepEqual(wrong, [])
 })
 
-test('what is not changed is sent byte for byte, and what was packed is sent as it is shown', async (t) => {
+test('unchanged parts are replayed byte for byte, and decoded bodies are sent decoded', async (t) => {
   const { visit, inspector, agent } = await startInspected(t)
   await visit('/plain', { method: 'POST', headers: 'x-ODD:  1\r\n', body: 'as it was' })
   await visit('/binary', { method: 'POST', body: '\0\x01' })
@@ -81,7 +81,7 @@ test('what is not changed is sent byte for byte, and what was packed is sent as 
   )
 })
 
-test('a change the agent refuses is told beside the form, and nothing is lost', async (t) => {
+test('a change the agent rejects shows an error at the form and keeps the input', async (t) => {
   const { visit, inspector, agent } = await startInspected(t)
   await visit('/one')
   const { page } = await openPage(t, browser, inspector)

@@ -27,7 +27,7 @@ after(() => browser.close())
 
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
-test('a request appears while it happens, with everything the list shows', async (t) => {
+test('a request appears live, with all columns of the list', async (t) => {
   const { visit, inspector, api } = await startInspected(t)
   const { page, wrong, asked } = await openPage(t, browser, inspector)
   await page.getByText('No requests yet.').waitFor()
@@ -44,7 +44,7 @@ test('a request appears while it happens, with everything the list shows', async
   assert.deepEqual([...asked], [api.url])
 })
 
-test('requests made before the page was opened are there, and a link leads to one of them', async (t) => {
+test('earlier requests are listed, and a link opens one of them', async (t) => {
   const { visit, inspector, get } = await startInspected(t)
   await visit('/first')
   await visit('/second')
@@ -85,7 +85,7 @@ test('a message is shown as summary, headers, raw and binary', async (t) => {
   assert.deepEqual(wrong, [])
 })
 
-test('bodies are decoded and laid out for looking at', async (t) => {
+test('bodies are decoded and formatted', async (t) => {
   const { visit, inspector } = await startInspected(t)
   const cases = [
     ['/gzip', gzipSync('{"packed":true}'), 'application/json', 'gzip', /"packed": true/],
@@ -128,7 +128,7 @@ test('bodies are decoded and laid out for looking at', async (t) => {
   assert.match(source ?? '', /^blob:/)
 })
 
-test('a body that was cut says so, and its request cannot be replayed', async (t) => {
+test('a truncated body is marked, and its request cannot be replayed', async (t) => {
   const { visit, inspector } = await startInspected(t)
   await visit('/large', { method: 'POST', body: 'x'.repeat(1024 * 1024 + 10) })
   const { page } = await openPage(t, browser, inspector)
@@ -141,7 +141,7 @@ test('a body that was cut says so, and its request cannot be replayed', async (t
   assert.equal(await page.getByRole('button', { name: 'Replay', exact: true }).isDisabled(), true)
 })
 
-test('a search looks at paths, status, methods, headers and bodies', async (t) => {
+test('a search covers paths, status, methods, headers and bodies', async (t) => {
   const { visit, inspector } = await startInspected(t)
   await visit('/alpha?status=500')
   await visit('/beta', { headers: 'X-Colour: Green\r\n' })
@@ -200,7 +200,7 @@ test('a request is replayed, also to another tunnel', async (t) => {
   )
 })
 
-test('the keyboard alone is enough', async (t) => {
+test('the inspector works with the keyboard alone', async (t) => {
   const { visit, inspector } = await startInspected(t)
   for (const path of ['/one', '/two', '/three']) await visit(path)
   const { page } = await openPage(t, browser, inspector)
@@ -234,7 +234,7 @@ test('the keyboard alone is enough', async (t) => {
   assert.equal(await shown(selected), '/two')
 })
 
-test('a pause holds new requests back, and clearing forgets all', async (t) => {
+test('a pause holds back new requests, and clearing removes all', async (t) => {
   const { visit, inspector, agent } = await startInspected(t)
   await visit('/before')
   const { page } = await openPage(t, browser, inspector)
@@ -305,8 +305,8 @@ test('hostile content stays text', async (t) => {
   const { page, wrong, asked } = await openPage(t, browser, inspector)
   await rows(page).nth(5).waitFor()
 
-  for (let at = 0; at < 6; at++) {
-    await rows(page).nth(at).click()
+  for (let index = 0; index < 6; index++) {
+    await rows(page).nth(index).click()
     for (const tab of ['1', '2', '3', '4']) {
       await page.keyboard.press(tab)
       await panel(page, 'response').waitFor()
@@ -323,7 +323,7 @@ test('hostile content stays text', async (t) => {
   )
 })
 
-test('the page may load nothing from elsewhere and run nothing but itself', async (t) => {
+test('the Content-Security-Policy allows only own scripts and styles', async (t) => {
   const { inspector, get } = await startInspected(t)
   const policy = String((await get('/inspect/http')).headers['content-security-policy'])
   const { page } = await openPage(t, browser, inspector)
@@ -360,12 +360,12 @@ interface TraceEvent {
   ph: string
   pid: number
   tid: number
-  /** Microseconds the thread was running, and that passed. */
+  /** CPU time and wall time, in microseconds. */
   tdur?: number
   dur?: number
 }
 
-/** Milliseconds of processor time of the longest task of the page: what it costs on a machine that is not busy. */
+/** The CPU time of the longest task of the page in milliseconds, which does not depend on machine load. */
 async function longestTask(page: Page, work: () => Promise<void>): Promise<number> {
   const session = await page.context().newCDPSession(page)
   const events: TraceEvent[] = []
@@ -379,7 +379,7 @@ async function longestTask(page: Page, work: () => Promise<void>): Promise<numbe
   await session.send('Tracing.end')
   await complete
   const threadOf = ({ pid, tid }: TraceEvent) => `${pid} ${tid}`
-  // Threads that lay out pages are those pages run on.
+  // The main threads of pages are those with layout events.
   const pages = new Set(events.filter(({ name }) => name === 'Layout').map(threadOf))
   const tasks = events.filter(
     (event) =>
@@ -388,7 +388,7 @@ async function longestTask(page: Page, work: () => Promise<void>): Promise<numbe
   return Math.max(0, ...tasks.map(({ tdur, dur }) => (tdur ?? dur ?? 0) / 1000))
 }
 
-test('ten thousand requests scroll, and only those in sight are in the page', async (t) => {
+test('ten thousand requests scroll, and only visible rows are in the DOM', async (t) => {
   const gateway = await TestGateway.start(t)
   const { agent, api } = await startWithApi(t, {
     settings: testSettings(gateway, { captureBytes: 50_000_000 }),
@@ -423,32 +423,32 @@ test('ten thousand requests scroll, and only those in sight are in the page', as
   await page.getByText('111 of 10000 requests').waitFor()
 })
 
-test('a finished request is seen soon', async (t) => {
+test('a finished request appears promptly', async (t) => {
   const { visit, inspector, get } = await startInspected(t)
   const { page } = await openPage(t, browser, inspector)
   await page.getByText('Live', { exact: true }).waitFor()
-  const seen = page.evaluate<number>(`new Promise((resolve) => {
+  const appearance = page.evaluate<number>(`new Promise((resolve) => {
     new MutationObserver(() => {
       const row = document.querySelector('.row')?.textContent ?? ''
       if (row.includes('/quick') && row.includes(' ms')) resolve(Date.now())
     }).observe(document.body, { childList: true, subtree: true, characterData: true })
   })`)
-  // An answer means that the observer is in place.
+  // Once this returns, the observer is installed.
   await page.evaluate('0')
 
   await visit('/quick')
-  const at = await seen
+  const appearedAt = await appearance
   const { requests } = (await get('/api/requests/http')).json as {
     requests: { start: string; duration: number }[]
   }
-  const took = at - (Date.parse(requests[0]!.start) + requests[0]!.duration / 1e6)
-  t.diagnostic(`seen ${Math.round(took)} ms after its end`)
+  const delay = appearedAt - (Date.parse(requests[0]!.start) + requests[0]!.duration / 1e6)
+  t.diagnostic(`appeared ${Math.round(delay)} ms after its end`)
 
   // 200 ms on a machine that is not busy with other tests.
-  assert.ok(took < 2000, `it took ${took} ms`)
+  assert.ok(delay < 2000, `appeared after ${delay} ms`)
 })
 
-test('the status page shows tunnels and their numbers', async (t) => {
+test('the status page shows tunnels and their metrics', async (t) => {
   const { visit, api } = await startInspected(t)
   await visit('/')
   const { page, wrong } = await openPage(t, browser, `${api.url}/status`)
@@ -492,7 +492,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await picture(phone, 'list-360')
     await row(phone, '/api/orders').click()
     await panel(phone, 'response').locator('pre').waitFor()
-    // Sizes do not depend on the colours, so one theme is enough for the rest of the rules.
+    // Layout does not depend on the theme, so the full check runs for one theme only.
     await (colorScheme === 'light' ? check : picture)(phone, 'detail-360')
     await phone.getByRole('button', { name: '← Requests' }).click()
     await row(phone, '/broken').waitFor()

@@ -6,7 +6,7 @@ import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from '../support/platform.ts'
 
-/** A local web service; its port. */
+/** Starts a local web service and returns its port. */
 export async function startService(t: TestContext, listener: RequestListener): Promise<number> {
   const server = createServer(listener).listen(0, '127.0.0.1')
   await once(server, 'listening')
@@ -17,7 +17,7 @@ export async function startService(t: TestContext, listener: RequestListener): P
   return (server.address() as AddressInfo).port
 }
 
-/** Our agent as a library, connected to the platform. */
+/** Starts the agent as a library, connected to the platform. */
 export async function startAgent(
   t: TestContext,
   platform: TestPlatform,
@@ -29,7 +29,7 @@ export async function startAgent(
   return agent
 }
 
-/** The agent as people start it, which can be restarted and stopped from afar. */
+/** Starts the agent as a program, which accepts restart and stop commands. */
 export async function startAgentProgram(t: TestContext, platform: TestPlatform, port: number) {
   const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
   const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
