@@ -184,7 +184,7 @@ test('a token is shown once, can be copied, and works', async (t) => {
   await field(page, 'Description').fill('shown once')
   await page.keyboard.press('Enter')
   await page.getByText('This is the new API key.').waitFor()
-  const token = await shown(page.locator('.shown-once code'))
+  const token = await shown(page.locator('.one-time-secret code'))
   await page.getByRole('button', { name: 'Copy' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
 

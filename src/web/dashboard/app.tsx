@@ -35,13 +35,13 @@ export function App() {
 
   if (loadError)
     return (
-      <main className="alone">
+      <main className="standalone">
         <LoadError error={loadError} retry={() => void loadSession()} />
       </main>
     )
   if (session === undefined)
     return (
-      <main className="alone">
+      <main className="standalone">
         <Loading />
       </main>
     )

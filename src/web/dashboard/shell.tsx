@@ -90,7 +90,7 @@ export function Shell() {
         <Brand />
         <Navigation current={match?.page} path={location.path} />
         <footer className="side-foot">
-          <p className="who">{session.user?.email ?? 'Signed in with an API key'}</p>
+          <p className="user">{session.user?.email ?? 'Signed in with an API key'}</p>
           <div className="side-buttons">
             <Button kind="quiet" onClick={() => setHelp(true)}>
               Help

@@ -33,7 +33,7 @@ export function SessionExpiredDialog({
   return (
     <dialog
       ref={dialog}
-      className="sign-in over"
+      className="sign-in overlay"
       aria-label="Sign in again"
       onCancel={(event) => event.preventDefault()}
     >

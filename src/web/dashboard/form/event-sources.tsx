@@ -49,17 +49,17 @@ export function EventSources({
       label={label}
       hidden={hidden}
       on={isEnabled(type)}
-      onTick={(on) => setEnabled([type], on)}
+      onToggle={(on) => setEnabled([type], on)}
     />
   )
   return (
     <>
-      <div className="ticks">
+      <div className="checkboxes">
         <h3>Traffic</h3>
         {traffic.map((type) => {
           const index = value.findIndex((source) => source.type === type)
           return (
-            <div key={type} className="tick-with-more">
+            <div key={type} className="checkbox-with-fields">
               {renderCheckbox(type, eventLabel(type))}
               {index >= 0 && (
                 <SchemaFields
@@ -77,11 +77,11 @@ export function EventSources({
           )
         })}
       </div>
-      <div className="ticks">
+      <div className="checkboxes">
         <h3>Agents and tunnels</h3>
         {live.map((type) => renderCheckbox(type, eventLabel(type)))}
       </div>
-      <table className="tick-table">
+      <table className="checkbox-table">
         <caption>Resource changes</caption>
         <thead>
           <tr>
@@ -114,18 +114,18 @@ function EventCheckbox({
   label,
   hidden,
   on,
-  onTick,
+  onToggle,
 }: {
   label: string
   /** Visually hidden where the table headers say the same. */
   hidden: boolean
   on: boolean
-  onTick: (on: boolean) => void
+  onToggle: (on: boolean) => void
 }) {
   const id = useId()
   return (
-    <span className="tick">
-      <input id={id} type="checkbox" checked={on} onChange={(event) => onTick(event.target.checked)} />
+    <span className="checkbox">
+      <input id={id} type="checkbox" checked={on} onChange={(event) => onToggle(event.target.checked)} />
       <label htmlFor={id} className={hidden ? 'hidden' : undefined}>
         {label}
       </label>

@@ -180,7 +180,7 @@ export function SchemaField(props: FieldProps) {
         <Field {...common}>
           {(control) =>
             schema.examples ? (
-              <SuggestInput words={schema.examples} value={text} onValue={onValue} control={control} />
+              <SuggestInput suggestions={schema.examples} value={text} onValue={onValue} control={control} />
             ) : (
               <input
                 {...control}

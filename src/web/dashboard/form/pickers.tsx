@@ -89,7 +89,7 @@ export function MultiPicker({
   return (
     <>
       {value.length > 0 && (
-        <ol className="chosen">
+        <ol className="selection">
           {value.map((id, index) => (
             <li key={id}>
               <span>{labelIn(options, id)}</span>
@@ -144,7 +144,7 @@ export function Weights({
   return (
     <>
       {Object.keys(value).length > 0 && (
-        <ul className="chosen">
+        <ul className="selection">
           {Object.entries(value).map(([id, weight]) => (
             <li key={id}>
               <span>{labelIn(options, id)}</span>

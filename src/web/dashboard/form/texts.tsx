@@ -104,12 +104,12 @@ export function PairsInput({
 
 /** A text input with suggestions. */
 export function SuggestInput({
-  words,
+  suggestions,
   value,
   onValue,
   control,
 }: {
-  words: readonly string[]
+  suggestions: readonly string[]
   value: string
   onValue: (value: string) => void
   control: ControlProps
@@ -125,8 +125,8 @@ export function SuggestInput({
         onChange={(event) => onValue(event.target.value)}
       />
       <datalist id={id}>
-        {words.map((word) => (
-          <option key={word} value={word} />
+        {suggestions.map((suggestion) => (
+          <option key={suggestion} value={suggestion} />
         ))}
       </datalist>
     </>

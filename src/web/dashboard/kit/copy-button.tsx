@@ -39,11 +39,11 @@ async function copyText(text: string): Promise<void> {
 /** A secret, displayed only once. */
 export function OneTimeSecret({ label, value }: { label: string; value: string }) {
   return (
-    <div className="shown-once">
+    <div className="one-time-secret">
       <p>
         <strong>{label}</strong> Copy it now: it is not stored in readable form and is never shown again.
       </p>
-      <div className="shown-once-value">
+      <div className="one-time-secret-value">
         <code>{value}</code>
         <CopyButton text={value} />
       </div>

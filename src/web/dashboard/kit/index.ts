@@ -1,3 +1,9 @@
+/**
+ * The component kit of the dashboard: buttons, dialogs, fields, tables, notices and the hooks that load data. It may use the
+ * API client, the OpenAPI document and the page routing of the dashboard, but no page. Begin with `page.tsx` for the frame of
+ * a page, `field.tsx` for form controls and `use-api.ts` for loading; `kit.css` holds the styles of all components.
+ */
+
 export { formatAgo } from './ago.ts'
 export { Button, ButtonLink } from './button.tsx'
 export { CopyButton, OneTimeSecret } from './copy-button.tsx'

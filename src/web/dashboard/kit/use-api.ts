@@ -14,22 +14,22 @@ export function useApi<T>(path: string | undefined, options: { everyMs?: number 
   const { everyMs } = options
   const [state, setState] = useState<{ path: string | undefined; value?: T; error?: ApiError }>({ path })
   const [reloadCount, setReloadCount] = useState(0)
-  const reload = useCallback(() => setReloadCount((reloadCount) => reloadCount + 1), [])
+  const reload = useCallback(() => setReloadCount((count) => count + 1), [])
 
   // biome-ignore lint/correctness/useExhaustiveDependencies: reloadCount repeats the request.
   useEffect(() => {
     if (path === undefined) return
-    const abort = new AbortController()
-    api.get<T>(path, abort.signal).then(
+    const controller = new AbortController()
+    api.get<T>(path, controller.signal).then(
       (value) => setState({ path, value }),
       (error: unknown) => {
-        if (abort.signal.aborted) return
+        if (controller.signal.aborted) return
         const apiError = error instanceof ApiError ? error : new ApiError(0, '', errorMessage(error))
         // Keeps the previous value: a short outage should not empty the page.
         setState((previous) => ({ ...(previous.path === path ? previous : { path }), error: apiError }))
       },
     )
-    return () => abort.abort()
+    return () => controller.abort()
   }, [path, reloadCount])
 
   useEffect(() => {

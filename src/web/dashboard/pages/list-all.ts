@@ -35,27 +35,28 @@ export function useLoad<T>(
   options: { everyMs?: number; key?: string; skip?: boolean } = {},
 ): LoadState<T> {
   const { everyMs, key = '', skip = false } = options
-  const latest = useRef(load)
+  const loadRef = useRef(load)
   useEffect(() => {
-    latest.current = load
+    loadRef.current = load
   })
   const [state, setState] = useState<{ value?: T; error?: ApiError }>({})
   const [reloadCount, setReloadCount] = useState(0)
-  const reload = useCallback(() => setReloadCount((reloadCount) => reloadCount + 1), [])
+  const reload = useCallback(() => setReloadCount((count) => count + 1), [])
 
-  const lastRun = useRef({ reloadCount: -1, began: 0, ended: 0 })
+  const lastRun = useRef({ reloadCount: -1, startedAt: 0, endedAt: 0 })
   // biome-ignore lint/correctness/useExhaustiveDependencies: reloadCount and key repeat the load.
   useEffect(() => {
     if (skip) return
-    const abort = new AbortController()
+    const controller = new AbortController()
     const run = () => {
-      const began = performance.now()
+      const startedAt = performance.now()
       lastRun.current = { ...lastRun.current, reloadCount }
       const finish = () => {
-        if (!abort.signal.aborted) lastRun.current = { reloadCount, began, ended: performance.now() }
-        return !abort.signal.aborted
+        if (!controller.signal.aborted)
+          lastRun.current = { reloadCount, startedAt, endedAt: performance.now() }
+        return !controller.signal.aborted
       }
-      latest.current(abort.signal).then(
+      loadRef.current(controller.signal).then(
         (value) => finish() && setState({ value }),
         (error: unknown) => {
           if (!finish()) return
@@ -65,15 +66,15 @@ export function useLoad<T>(
       )
     }
     // Reloads after a key change back off with the load time; explicit reloads run at once.
-    const { began, ended } = lastRun.current
+    const { startedAt, endedAt } = lastRun.current
     const delayMs =
       reloadCount === lastRun.current.reloadCount
-        ? (ended - began) * IDLE_FACTOR - (performance.now() - ended)
+        ? (endedAt - startedAt) * IDLE_FACTOR - (performance.now() - endedAt)
         : 0
     const timer = setTimeout(run, Math.max(0, delayMs))
     return () => {
       clearTimeout(timer)
-      abort.abort()
+      controller.abort()
     }
   }, [reloadCount, key, skip])
 

@@ -51,7 +51,7 @@ export function useLive(edgeId?: string): Live {
     state: 'connecting',
   }))
   useEffect(() => {
-    const abort = new AbortController()
+    const controller = new AbortController()
     const path = `/dashboard/api/live${edgeId === undefined ? '' : `?edge=${encodeURIComponent(edgeId)}`}`
     const append = (totals: LiveTotals) =>
       setLive(({ samples }) => {
@@ -59,10 +59,10 @@ export function useLive(edgeId?: string): Live {
         if (edgeId === undefined) cachedSamples = next
         return { samples: next, state: 'live' }
       })
-    void followStream(path, abort.signal, append, () =>
+    void followStream(path, controller.signal, append, () =>
       setLive(({ samples }) => ({ samples, state: 'lost' })),
     )
-    return () => abort.abort()
+    return () => controller.abort()
   }, [edgeId])
   return live
 }
@@ -81,10 +81,10 @@ async function followStream(
 ): Promise<void> {
   while (!signal.aborted) {
     let [received, timedOut] = [false, false]
-    const streamAbort = new AbortController()
+    const streamController = new AbortController()
     const onSilence = () => {
       timedOut = true
-      streamAbort.abort()
+      streamController.abort()
     }
     let timer = setTimeout(onSilence, SILENCE_TIMEOUT_MS)
     try {
@@ -94,7 +94,7 @@ async function followStream(
         timer = setTimeout(onSilence, SILENCE_TIMEOUT_MS)
         onTotals(JSON.parse(data) as LiveTotals)
       })
-      for await (const text of openStream(path, AbortSignal.any([signal, streamAbort.signal])))
+      for await (const text of openStream(path, AbortSignal.any([signal, streamController.signal])))
         parser.push(text)
     } catch {
       if (signal.aborted) return

@@ -32,21 +32,21 @@ export function useList<T>(path: string, key: string, searching: boolean): Paged
   // biome-ignore lint/correctness/useExhaustiveDependencies: reloadCount repeats the request after an error.
   useEffect(() => {
     if (next === null || pagesRead.current >= targetPages) return
-    const abort = new AbortController()
-    api.get<Record<string, unknown>>(next, abort.signal).then(
+    const controller = new AbortController()
+    api.get<Record<string, unknown>>(next, controller.signal).then(
       (page) => {
-        if (abort.signal.aborted) return
+        if (controller.signal.aborted) return
         pagesRead.current++
         setItems((previous) => [...previous, ...(page[key] as T[])])
         setNext(nextPath(page.next_page_uri))
         setError(undefined)
       },
       (caught: unknown) => {
-        if (!abort.signal.aborted)
+        if (!controller.signal.aborted)
           setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
       },
     )
-    return () => abort.abort()
+    return () => controller.abort()
   }, [next, targetPages, key, reloadCount])
 
   const reload = useCallback(() => {
@@ -54,7 +54,7 @@ export function useList<T>(path: string, key: string, searching: boolean): Paged
     setItems([])
     setError(undefined)
     setNext(`${path}?limit=${PAGE_SIZE}`)
-    setReloadCount((reloadCount) => reloadCount + 1)
+    setReloadCount((count) => count + 1)
   }, [path])
 
   return {

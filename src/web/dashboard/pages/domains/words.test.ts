@@ -12,17 +12,17 @@ const failed = {
   msg: 'The CNAME is missing.',
   retries_at: '2026-06-01T12:16:00Z',
 }
-const own = { certificate: { id: 'cert_1', uri: '' }, certificate_management_policy: null }
+const attached = { certificate: { id: 'cert_1', uri: '' }, certificate_management_policy: null }
 const custom = { certificate: null, certificate_management_policy: policy, cname_target: 'x.cname.example' }
 const status = (renews_at: string | null, provisioning_job: typeof failed | typeof job | null) => ({
   certificate_management_status: { renews_at, provisioning_job },
 })
 
 const cases = [
-  [{ ...custom, ...own, ...status(null, null) }, 'good', false, /certificate you attached/],
-  [{ ...custom, ...own, certificate: null, ...status(null, null) }, 'warn', true, /private authority/],
+  [{ ...custom, ...attached, ...status(null, null) }, 'good', false, /certificate you attached/],
+  [{ ...custom, ...attached, certificate: null, ...status(null, null) }, 'warn', true, /private authority/],
   [
-    { ...custom, ...own, certificate: null, cname_target: null, ...status(null, null) },
+    { ...custom, ...attached, certificate: null, cname_target: null, ...status(null, null) },
     'good',
     false,
     /No action is needed/,

@@ -146,9 +146,9 @@ test('a broken module is shown with the reason the edge reports', () => {
 })
 
 test('the text description covers everything the diagram shows', () => {
-  const words = flat(describeFlow(buildRequestFlow('https', edge, context)))
+  const sentences = flat(describeFlow(buildRequestFlow('https', edge, context)))
 
-  assert.deepEqual(words, [
+  assert.deepEqual(sentences, [
     'A visitor connects over HTTPS to shop.adit.localhost:443 or shop.example:443.',
     'TLS settings (terminates at the edge, TLS 1.3) sets where TLS terminates and the minimum version.',
     'For the path /health:',
@@ -173,8 +173,8 @@ test('the text description covers everything the diagram shows', () => {
 test('an empty edge names what is missing', () => {
   const empty = { ...edge, hostports: [], tls_termination: null, routes: [] }
 
-  const words = flat(describeFlow(buildRequestFlow('https', empty, context)))
+  const sentences = flat(describeFlow(buildRequestFlow('https', empty, context)))
 
-  assert.match(words.join('\n'), /no host name or address/)
-  assert.match(words.join('\n'), /There is no route yet/)
+  assert.match(sentences.join('\n'), /no host name or address/)
+  assert.match(sentences.join('\n'), /There is no route yet/)
 })

@@ -40,7 +40,7 @@ function RemoteMachineSteps({ platform }: { platform: Platform | undefined }) {
   if (!platform?.agent_addr) return null
   const download = `data:application/x-pem-file,${encodeURIComponent(platform.ca_pem)}`
   return (
-    <details className="elsewhere">
+    <details className="remote-machine">
       <summary>On another machine</summary>
       <p>
         Configure the address of the server and an authtoken once. The authtoken is shown when you{' '}
