@@ -9,10 +9,10 @@ import { newId } from '../src/base/id.ts'
 import { silentLog } from '../src/base/log.ts'
 import { Secret } from '../src/base/secret.ts'
 import { createEdge, createLogins } from '../src/edge/index.ts'
-import { testCertificates } from '../src/edge/testing/certificates.ts'
-import { askSecurely, type Reply } from '../src/edge/testing/client.ts'
+import { createTestCertificates } from '../src/edge/testing/certificates.ts'
+import { sendHttps, type TestResponse } from '../src/edge/testing/client.ts'
 import { TestConfiguration } from '../src/edge/testing/configuration.ts'
-import { localTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
+import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../src/resources/index.ts'
 
 /**
@@ -133,9 +133,9 @@ async function sendRequests({ sockets, request }: ClientPool): Promise<number> {
 }
 
 async function runEdge(edges: number, port: number): Promise<void> {
-  const tunnels = new TestTunnels().add(hostOf('bare'), localTunnel(port, { proto: 'https' }))
-  tunnels.tunnels.push(localTunnel(port, { labels: { app: 'bench' } }))
-  const { ca, lookup } = await testCertificates('adit.localhost')
+  const tunnels = new TestTunnels().add(hostOf('bare'), createLocalTunnel(port, { proto: 'https' }))
+  tunnels.tunnels.push(createLocalTunnel(port, { labels: { app: 'bench' } }))
+  const { ca, lookup } = await createTestCertificates('adit.localhost')
   const local = { host: '127.0.0.1', port: 0 }
   const tcp = { host: '127.0.0.1', first: 21_000, last: 21_999 }
   const edge = createEdge({
@@ -153,7 +153,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
       clock: systemClock,
       key: new Secret(randomBytes(32)),
       idpUrl: () => 'https://idp.adit.localhost',
-      ledger: { use: async () => true, end: async () => {} },
+      store: { consume: async () => true, revoke: async () => {} },
     }),
     config: { http: false, https: local, tcp },
   })
@@ -180,7 +180,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
     oauth: { provider: { google: { client_id: 'app', client_secret: 'secret', scopes: [] } } },
   })
   for (let index = 4; index < edges; index++) addEdge(`other-${index}`)
-  while (!edge.places.settled) await new Promise((resolve) => setTimeout(resolve, 50))
+  while (!edge.scopes.settled) await new Promise((resolve) => setTimeout(resolve, 50))
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
     process.send?.(user + system)
@@ -192,16 +192,16 @@ async function runEdge(edges: number, port: number): Promise<void> {
 /** Signs in as a browser does and returns the cookies of the session. */
 async function signIn(port: number, ca: string): Promise<string> {
   const host = hostOf('session')
-  const cookiesOf = ({ headers }: Reply) =>
+  const cookiesOf = ({ headers }: TestResponse) =>
     [headers['set-cookie'] ?? []]
       .flat()
       .filter((line) => !line.includes('Max-Age=0'))
       .map((line) => line.split(';', 1)[0])
       .join('; ')
-  const redirect = await askSecurely(port, ca, { host })
+  const redirect = await sendHttps(port, ca, { host })
   const state = new URL(String(redirect.headers.location)).searchParams.get('state')
   const path = `/auth/callback?code=c&state=${state}`
-  const callback = await askSecurely(port, ca, { host, path, headers: { cookie: cookiesOf(redirect) } })
+  const callback = await sendHttps(port, ca, { host, path, headers: { cookie: cookiesOf(redirect) } })
   if (callback.status !== 303) throw new Error(`sign-in failed with ${callback.status}: ${callback.text}`)
   return cookiesOf(callback)
 }

@@ -10,23 +10,23 @@ import { startAgent } from '../src/agent/testing/agent.ts'
 import { TestGateway } from '../src/agent/testing/gateway.ts'
 import { systemClock } from '../src/base/clock.ts'
 import { fanOut } from '../src/base/fan-out.ts'
-import { Turn } from '../src/base/io/flush-scheduler.ts'
+import { FlushScheduler } from '../src/base/io/flush-scheduler.ts'
 import { silentSink } from '../src/base/io/stream.ts'
-import { Deadlines, Timed } from '../src/base/io/timer-wheel.ts'
+import { TimerEntry, TimerWheel } from '../src/base/io/timer-wheel.ts'
 import { silentLog } from '../src/base/log.ts'
 import { Inventory } from '../src/certs/acme/inventory.ts'
-import { Offers } from '../src/cluster/registry-publisher.ts'
+import { RegistryPublisher } from '../src/cluster/registry-publisher.ts'
 import { session } from '../src/cluster/testing/node.ts'
 import { PeerStream } from '../src/cluster/wire.ts'
 import { type LiveSources, mountLive } from '../src/dashboard/live.ts'
-import { Http1Visitor } from '../src/edge/http/http1-connection.ts'
+import { Http1ServerConnection } from '../src/edge/http/http1-connection.ts'
 import type { Observer } from '../src/edge/index.ts'
 import { startEdge, startUpstream } from '../src/edge/testing/edge.ts'
-import { rawClient } from '../src/edge/testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
+import { openRawClient } from '../src/edge/testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { Http1Upstream } from '../src/edge/upstream/http1.ts'
 import { call, MuxSession, MuxStream, typeBytes } from '../src/protocol/index.ts'
-import { listeners, observers } from '../src/server/observers.ts'
+import { combineListeners, combineObservers } from '../src/server/observers.ts'
 import { AgentConnection } from '../src/sessions/agent-connection.ts'
 import { Channels } from '../src/sessions/ssh/channels.ts'
 import { SshConnection } from '../src/sessions/ssh/ssh-connection.ts'
@@ -50,26 +50,26 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       ),
 
     'observers of finished requests': (_t, receivers) => {
-      observers(silentLog, ...receivers.map(observer)).onRequest({ accountId: 'ac' } as never)
+      combineObservers(silentLog, ...receivers.map(observer)).onRequest({ accountId: 'ac' } as never)
     },
 
     'observers of finished connections': (_t, receivers) => {
-      observers(silentLog, ...receivers.map(observer)).onConnection({ accountId: 'ac' } as never)
+      combineObservers(silentLog, ...receivers.map(observer)).onConnection({ accountId: 'ac' } as never)
     },
 
-    'listeners to sessions and tunnels': (_t, receivers) => listeners<void>(silentLog, receivers)(),
+    'listeners to sessions and tunnels': (_t, receivers) => combineListeners<void>(silentLog, receivers)(),
 
     'timers with the same deadline': (_t, receivers) => {
       let now = 0
-      const deadlines = new Deadlines({ now: () => now, monotonic: () => now }, 100, () => {})
+      const deadlines = new TimerWheel({ now: () => now, monotonic: () => now }, 100, () => {})
       for (const receiver of receivers) deadlines.set(new (createTimerEntry(receiver))(), 1)
       now += 100
       deadlines.advance()
     },
 
     'writers flushed together': async (_t, receivers) => {
-      const scheduler = new Turn(() => {})
-      for (const flush of receivers) scheduler.add({ flush })
+      const scheduler = new FlushScheduler(() => {})
+      for (const flush of receivers) scheduler.schedule({ flush })
       await new Promise(setImmediate)
     },
 
@@ -112,31 +112,31 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
         failing!()
       })
       const upstream = await startUpstream(t, (_request, response) => response.end('hello'))
-      const tunnels = new TestTunnels().add('app.adit.localhost', localTunnel(upstream))
+      const tunnels = new TestTunnels().add('app.adit.localhost', createLocalTunnel(upstream))
       const { port } = await startEdge(t, tunnels, {}, { observe })
       const request = 'GET / HTTP/1.1\r\nHost: app.adit.localhost\r\n\r\n'
-      await rawClient(t, port).write(request).untilText('hello')
-      await rawClient(t, port).write(request).untilText('hello')
+      await openRawClient(t, port).write(request).untilText('hello')
+      await openRawClient(t, port).write(request).untilText('hello')
       last!()
     },
 
     'connections that an edge revalidates': async (t, receivers) => {
       const { edge } = await startBusyEdge(t, receivers.length)
-      const calls = hookMethod(t, Http1Visitor.prototype, 'recheck', receivers)
+      const calls = hookMethod(t, Http1ServerConnection.prototype, 'revalidate', receivers)
       edge.follower.change([])
       await calls
     },
 
     'connections that an edge drains': async (t, receivers) => {
       const { edge } = await startBusyEdge(t, receivers.length)
-      const calls = hookMethod(t, Http1Visitor.prototype, 'drain', receivers)
+      const calls = hookMethod(t, Http1ServerConnection.prototype, 'drain', receivers)
       await Promise.all([edge.stop(), calls])
     },
 
     'connections that an edge destroys': async (t, receivers) => {
       // A connection with a request in flight outlives the drain.
       const { edge } = await startBusyEdge(t, receivers.length, 'half')
-      const calls = hookMethod(t, Http1Visitor.prototype, 'destroy', receivers)
+      const calls = hookMethod(t, Http1ServerConnection.prototype, 'destroy', receivers)
       await Promise.all([edge.stop(), calls])
     },
 
@@ -198,7 +198,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
     'nodes that watch a registry': async (t, receivers) => {
       const { publisher } = await startPublisher(t, receivers.length)
       const calls = hookMethod(t, MuxStream.prototype, 'write', receivers)
-      publisher.onLive({ what: 'session_started', session: session('ts_1') })
+      publisher.onLiveEvent({ what: 'session_started', session: session('ts_1') })
       // Later writes of the nodes are not counted.
       t.mock.reset()
       await calls
@@ -274,7 +274,7 @@ function observer(onEvent: () => void): Observer {
 }
 
 function createTimerEntry(onDeadline: () => void) {
-  return class extends Timed {
+  return class extends TimerEntry {
     onDeadline(): void {
       onDeadline()
     }
@@ -313,10 +313,10 @@ async function startBusyEdge(t: TestContext, clientCount: number, state: 'answer
     // Answered together, so that each request needs its own upstream connection.
     if (pendingResponses.length === clientCount) for (const respond of pendingResponses) respond()
   })
-  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream))
+  const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream))
   const { edge, port } = await startEdge(t, tunnels)
   const clients = Array.from({ length: clientCount }, () =>
-    rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
+    openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`),
   )
   for (const client of clients) await client.untilText('hello')
   if (state === 'half') for (const client of clients) client.write('GET / HTTP/1.1\r\n')
@@ -349,7 +349,13 @@ async function openSilentConnections(t: TestContext, address: string, count: num
 /** Starts a registry publisher with this many watching nodes. */
 async function startPublisher(t: TestContext, watchers: number) {
   const secret = Buffer.alloc(32, 7)
-  const publisher = new Offers({ id: 'nd_1', silenceMs: 60_000, secret, clock: systemClock, log: silentLog })
+  const publisher = new RegistryPublisher({
+    id: 'nd_1',
+    silenceMs: 60_000,
+    secret,
+    clock: systemClock,
+    log: silentLog,
+  })
   for (let remaining = watchers; remaining > 0; remaining--) {
     const [local, remote] = duplexPair()
     publisher.serve(remote)

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { Secret } from '../base/secret.ts'
-import { Refusal, StreamType } from '../protocol/index.ts'
+import { ProtocolError, StreamType } from '../protocol/index.ts'
 import { UntrustedServer } from './connect/dial.ts'
-import { recordedLog, startAgent, testSettings } from './testing/agent.ts'
+import { createRecordingLog, startAgent, testSettings } from './testing/agent.ts'
 import { TestGateway } from './testing/gateway.ts'
-import { tunnelSpec } from './tunnels/spec.ts'
+import { toTunnelSpec } from './tunnels/spec.ts'
 import { StartError } from './tunnels/tunnels.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\n\r\n'
@@ -25,7 +25,7 @@ async function startLocal(t: TestContext, greeting = 'hello'): Promise<string> {
   return String((server.address() as { port: number }).port)
 }
 
-const web = (addr: string, options = {}) => tunnelSpec('web', { proto: 'http', addr, ...options })
+const web = (addr: string, options = {}) => toTunnelSpec('web', { proto: 'http', addr, ...options })
 
 test('a request reaches the local service through its tunnel', async (t) => {
   const gateway = await TestGateway.start(t)
@@ -71,7 +71,7 @@ test('an invalid token stops the agent with the reason, and the token is never l
   })
   const { ended, lines } = startAgent(t, gateway, { settings })
 
-  await assert.rejects(ended, (error) => error instanceof Refusal && error.number === 107)
+  await assert.rejects(ended, (error) => error instanceof ProtocolError && error.number === 107)
   assert.match(lines.join(''), /lvl=eror msg="failed to auth"/)
   assert.doesNotMatch(lines.join(''), /wrong-secret-token/)
 })
@@ -90,8 +90,8 @@ test('after a lost session the tunnels are back under the same names within two 
   const addr = await startLocal(t)
   const { agent, lines } = startAgent(t, gateway)
   const first = await agent.tunnels.start(web(addr))
-  const labelled = await agent.tunnels.start(tunnelSpec('edge', { labels: ['a=b'], addr }))
-  const tcp = await agent.tunnels.start(tunnelSpec('ssh', { proto: 'tcp', addr }))
+  const labelled = await agent.tunnels.start(toTunnelSpec('edge', { labels: ['a=b'], addr }))
+  const tcp = await agent.tunnels.start(toTunnelSpec('ssh', { proto: 'tcp', addr }))
   const urls = [first.publicUrl, tcp.publicUrl]
   const session = agent.connection.welcome?.Extra.AgentSessionID
 
@@ -105,7 +105,7 @@ test('after a lost session the tunnels are back under the same names within two 
   assert.deepEqual([first.publicUrl, tcp.publicUrl], urls)
   assert.notEqual(agent.connection.welcome?.Extra.AgentSessionID, session)
   assert.match(await gateway.request(first.publicUrl, GET), /hello/)
-  assert.ok(gateway.bound.has(labelled.binding.id))
+  assert.ok(gateway.tunnels.has(labelled.binding.id))
   const [, secondAuth] = gateway.auths as { ClientId: string; Extra: { Cookie: string } }[]
   assert.match(secondAuth!.ClientId, /^client-/)
   assert.equal(secondAuth!.Extra.Cookie, 'cookie')
@@ -131,7 +131,7 @@ test('a tunnel rejected after a reconnect does not take the session down', async
   const addr = await startLocal(t)
   const { agent } = startAgent(t, gateway)
   const tunnel = await agent.tunnels.start(web(addr))
-  gateway.refuseBinds = new Refusal('taken', 334)
+  gateway.bindError = new ProtocolError('taken', 334)
 
   gateway.goAway()
   await gateway.until(() => agent.connection.status === 'online' && !tunnel.online)
@@ -158,14 +158,14 @@ test('a rejected tunnel reports the reason and releases its name', async (t) => 
   const gateway = await TestGateway.start(t)
   const addr = await startLocal(t)
   const { agent } = startAgent(t, gateway)
-  gateway.refuseBinds = new Refusal('https://x.test is already online.', 334)
+  gateway.bindError = new ProtocolError('https://x.test is already online.', 334)
 
   await assert.rejects(
     agent.tunnels.start(web(addr)),
     (error) =>
       error instanceof StartError && error.code === 'ERR_NGROK_334' && /already online/.test(error.message),
   )
-  gateway.refuseBinds = undefined
+  gateway.bindError = undefined
   await agent.tunnels.start(web(addr))
   await assert.rejects(agent.tunnels.start(web(addr)), /tunnel "web" already exists/)
 })
@@ -178,7 +178,7 @@ test('stopping a tunnel unbinds it', async (t) => {
 
   assert.equal(await agent.tunnels.stop('web'), true)
 
-  assert.equal(gateway.bound.size, 0)
+  assert.equal(gateway.tunnels.size, 0)
   assert.equal(await agent.tunnels.stop('web'), false)
 })
 
@@ -274,7 +274,7 @@ test('the agent waits for a server that is not running yet', async (t) => {
 
 test('the token never appears in a debug log', async (t) => {
   const gateway = await TestGateway.start(t)
-  const { log, lines } = recordedLog()
+  const { log, lines } = createRecordingLog()
   const { agent } = startAgent(t, gateway, { log })
   await agent.connection.session(5000)
 

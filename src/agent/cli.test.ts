@@ -5,16 +5,16 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Refusal, refusal, StreamType } from '../protocol/index.ts'
+import { ProtocolError, protocolError, StreamType } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
-import { cleanEnv, flagsFor, makeHome, runProgram, startProgram } from './testing/program.ts'
+import { cleanEnv, createHome, gatewayFlags, runProgram, startProgram } from './testing/program.ts'
 import { BASE_ROOT, VERSION } from './version.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
 test('the version is printed in the format wrappers expect, also through a symlink to the launcher', async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   const env = cleanEnv(home)
   symlinkSync(join(BASE_ROOT, 'bin', 'adit'), join(home, 'link'))
 
@@ -24,7 +24,7 @@ test('the version is printed in the format wrappers expect, also through a symli
 })
 
 test('without arguments a short help is printed', async (t) => {
-  const { code, stdout } = await runProgram(t, [], { env: cleanEnv(makeHome(t)) })
+  const { code, stdout } = await runProgram(t, [], { env: cleanEnv(createHome(t)) })
 
   assert.equal(code, 0)
   assert.match(stdout, /adit http 3000/)
@@ -78,7 +78,7 @@ const MISTAKES: [args: string[], message: RegExp][] = [
 
 for (const [args, message] of MISTAKES) {
   test(`"adit ${args.join(' ')}" fails with a clear error`, async (t) => {
-    const { code, stdout, stderr } = await runProgram(t, args, { env: cleanEnv(makeHome(t)) })
+    const { code, stdout, stderr } = await runProgram(t, args, { env: cleanEnv(createHome(t)) })
 
     assert.equal(code, 1)
     assert.equal(stdout, '')
@@ -89,7 +89,7 @@ for (const [args, message] of MISTAKES) {
 
 test('a command group lists its subcommands', async (t) => {
   for (const group of ['config', 'service']) {
-    const { code, stdout, stderr } = await runProgram(t, [group], { env: cleanEnv(makeHome(t)) })
+    const { code, stdout, stderr } = await runProgram(t, [group], { env: cleanEnv(createHome(t)) })
 
     assert.equal(code, 1)
     assert.match(stdout, new RegExp(`^Usage: adit ${group} `))
@@ -108,7 +108,7 @@ for (const command of [
 ]) {
   test(`"adit ${command}" exits quietly when its output pipe is closed`, async (t) => {
     const script = `{ "$0" ${command}; echo "exit $?" >&2; } | true`
-    const env = cleanEnv(makeHome(t))
+    const env = cleanEnv(createHome(t))
 
     const { stderr } = await runProgram(t, ['-c', script, join(BASE_ROOT, 'bin', 'adit')], {
       env,
@@ -123,7 +123,7 @@ test('a full disk behind stdout is reported with a clear error', async (t) => {
   const launcher = join(BASE_ROOT, 'bin', 'adit')
 
   const { code, stderr } = await runProgram(t, ['-c', '"$0" version > /dev/full', launcher], {
-    env: cleanEnv(makeHome(t)),
+    env: cleanEnv(createHome(t)),
     launcher: '/bin/sh',
   })
 
@@ -132,7 +132,7 @@ test('a full disk behind stdout is reported with a clear error', async (t) => {
 })
 
 test('api prints nothing but JSON, whatever the log target', async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   const url = `http://127.0.0.1:${await startHttpService(t, (_request, response) => {
     response.setHeader('content-type', 'application/json').end('{"api_keys":[]}')
   })}`
@@ -159,7 +159,7 @@ test('api prints nothing but JSON, whatever the log target', async (t) => {
 })
 
 test('tokens and keys are saved in a file only the owner can read', async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   const env = cleanEnv(home)
   const path = join(home, '.config', 'adit', 'adit.yml')
 
@@ -181,7 +181,7 @@ test('tokens and keys are saved in a file only the owner can read', async (t) =>
 })
 
 test("a file is upgraded, and edited in the user's editor", async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   const file = join(home, 'old.yml')
   writeFileSync(file, 'authtoken: T\n', { mode: 0o600 })
   const editor = join(home, 'editor.sh')
@@ -201,9 +201,9 @@ test("a file is upgraded, and edited in the user's editor", async (t) => {
 
 test('http prints its URL without a terminal, serves it, and exits within a second of SIGTERM', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
-  const args = ['http', addr, ...flagsFor(gateway, home), '--web-addr=127.0.0.1:0']
+  const args = ['http', addr, ...gatewayFlags(gateway, home), '--web-addr=127.0.0.1:0']
 
   const program = startProgram(t, args, { env: cleanEnv(home) })
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
@@ -211,7 +211,7 @@ test('http prints its URL without a terminal, serves it, and exits within a seco
   const response = await gateway.request(url, GET)
   const signalledAt = Date.now()
   program.child.kill('SIGTERM')
-  const code = await program.ended()
+  const code = await program.waitForExit()
 
   assert.match(response, /hello/)
   assert.equal(code, 0)
@@ -224,7 +224,7 @@ test('http prints its URL without a terminal, serves it, and exits within a seco
 
 test('secrets of a tunnel appear in no output, log or response of the local API', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const log = join(home, 'agent.log')
   const options = [
@@ -238,7 +238,9 @@ test('secrets of a tunnel appear in no output, log or response of the local API'
     '--log-level=debug',
   ]
   const start = (extra: string[]) =>
-    startProgram(t, ['http', addr, ...flagsFor(gateway, home), ...options, ...extra], { env: cleanEnv(home) })
+    startProgram(t, ['http', addr, ...gatewayFlags(gateway, home), ...options, ...extra], {
+      env: cleanEnv(home),
+    })
 
   const json = start(['--output', 'json', '--web-addr=127.0.0.1:0'])
   await json.until(({ stdout }) => /"tunnel"/.test(stdout))
@@ -249,7 +251,7 @@ test('secrets of a tunnel appear in no output, log or response of the local API'
     ),
   )
   json.child.kill('SIGTERM')
-  await json.ended()
+  await json.waitForExit()
 
   const outputs = [json.stdout, json.stderr, ...responses, readFileSync(log, 'utf8')]
   assert.match(outputs.join(), /Forwarding|"tunnel"/)
@@ -258,31 +260,31 @@ test('secrets of a tunnel appear in no output, log or response of the local API'
 
 test('http waits for a name whose lease is about to expire, and says why', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
-  gateway.refuseBinds = refusal('name_expiring', 'http://mine.adit.test')
+  const home = createHome(t)
+  gateway.bindError = protocolError('name_expiring', 'http://mine.adit.test')
 
-  const program = startProgram(t, ['http', '80', ...flagsFor(gateway, home), '--web-addr=false'], {
+  const program = startProgram(t, ['http', '80', ...gatewayFlags(gateway, home), '--web-addr=false'], {
     env: cleanEnv(home),
   })
   await program.until(({ stdout }) => /Waiting +http:\/\/mine\.adit\.test is held by a session/.test(stdout))
-  gateway.refuseBinds = undefined
+  gateway.bindError = undefined
 
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
 })
 
 test('--output json prints one JSON object per line', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
 
   const program = startProgram(
     t,
-    ['tcp', '22', ...flagsFor(gateway, home), '--web-addr=false', '--output', 'json'],
+    ['tcp', '22', ...gatewayFlags(gateway, home), '--web-addr=false', '--output', 'json'],
     { env: cleanEnv(home) },
   )
   await program.until(({ stdout }) => /"tunnel"/.test(stdout))
   program.child.kill('SIGINT')
 
-  assert.equal(await program.ended(), 0)
+  assert.equal(await program.waitForExit(), 0)
   const events = program.stdout
     .trimEnd()
     .split('\n')
@@ -294,9 +296,9 @@ test('--output json prints one JSON object per line', async (t) => {
 
 test('an agent keeps serving when its output pipe is closed', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
-  const args = ['http', addr, ...flagsFor(gateway, home), '--web-addr=false', '--output=json']
+  const args = ['http', addr, ...gatewayFlags(gateway, home), '--web-addr=false', '--output=json']
   const program = startProgram(t, args, { env: cleanEnv(home) })
   await program.until(({ stdout }) => /"tunnel"/.test(stdout))
   const url = /"public_url":"([^"]+)"/.exec(program.stdout)?.[1] ?? ''
@@ -304,22 +306,22 @@ test('an agent keeps serving when its output pipe is closed', async (t) => {
   program.child.stdout?.destroy()
   const { port } = gateway
   gateway.stop()
-  gateway.bound.clear()
+  gateway.tunnels.clear()
   await gateway.listen(port)
-  await gateway.until(() => gateway.bound.size > 0)
+  await gateway.until(() => gateway.tunnels.size > 0)
   const response = await gateway.request(url, GET)
   program.child.kill('SIGTERM')
 
   assert.match(response, /hello/)
-  assert.equal(await program.ended(), 0)
+  assert.equal(await program.waitForExit(), 0)
   assert.equal(program.stderr, '')
 })
 
 test('an agent keeps serving when its log cannot be written', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
-  const args = ['http', addr, ...flagsFor(gateway, home), '--web-addr=false', '--log=/dev/full']
+  const args = ['http', addr, ...gatewayFlags(gateway, home), '--web-addr=false', '--log=/dev/full']
   const program = startProgram(t, args, { env: cleanEnv(home) })
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
   const url = /Forwarding +(\S+) ->/.exec(program.stdout)?.[1] ?? ''
@@ -328,16 +330,16 @@ test('an agent keeps serving when its log cannot be written', async (t) => {
   program.child.kill('SIGTERM')
 
   assert.match(response, /hello/)
-  assert.equal(await program.ended(), 0)
+  assert.equal(await program.waitForExit(), 0)
   assert.equal(program.stderr, 'WARN:  cannot write the log to /dev/full: the disk is full\n')
 })
 
 test('start --none with a log on stdout prints the messages wrappers wait for, and nothing on stderr', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const program = startProgram(
     t,
-    ['start', '--none', '--log=stdout', '--region=us', ...flagsFor(gateway, home)],
+    ['start', '--none', '--log=stdout', '--region=us', ...gatewayFlags(gateway, home)],
     { env: cleanEnv(home) },
   )
 
@@ -345,7 +347,7 @@ test('start --none with a log on stdout prints the messages wrappers wait for, a
   const address = /msg="starting web service" obj=web addr=(\d+\.\d+\.\d+\.\d+:\d+)/.exec(program.stdout)?.[1]
   const { json } = await call(`http://${address}`, 'GET', '/api/tunnels')
   program.child.kill('SIGTERM')
-  await program.ended()
+  await program.waitForExit()
 
   assert.deepEqual(json.tunnels, [])
   assert.match(program.stdout, /lvl=info msg="no configuration paths supplied"/)
@@ -359,19 +361,19 @@ test('start --none with a log on stdout prints the messages wrappers wait for, a
 
 test('start runs the defined tunnels and endpoints, by name or all of them', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const file = join(home, 'adit.yml')
   writeFileSync(
     file,
     'version: 3\nendpoints:\n  - name: web\n    url: https://web.test\n    upstream: {url: 3000}\ntunnels:\n  ssh: {proto: tcp, addr: 22}\n  both: {proto: http, addr: 80, schemes: [http, https], hostname: both.test}\n',
     { mode: 0o600 },
   )
-  const common = [`--config=${file}`, '--web-addr=false', ...flagsFor(gateway, home)]
+  const common = [`--config=${file}`, '--web-addr=false', ...gatewayFlags(gateway, home)]
 
   const one = startProgram(t, ['start', 'web', ...common], { env: cleanEnv(home) })
   await one.until(({ stdout }) => /https:\/\/web\.test -> http:\/\/localhost:3000/.test(stdout))
   one.child.kill('SIGTERM')
-  await one.ended()
+  await one.waitForExit()
   const all = startProgram(t, [...common.slice(0, 1), 'start', '--all', ...common.slice(1)], {
     env: cleanEnv(home),
   })
@@ -386,8 +388,8 @@ test('start runs the defined tunnels and endpoints, by name or all of them', asy
 
 test("a rejected token ends the program with the server's error code and is not printed", async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
-  const flags = flagsFor(gateway, home).slice(0, 2)
+  const home = createHome(t)
+  const flags = gatewayFlags(gateway, home).slice(0, 2)
   writeFileSync(join(home, 'token'), 'a-wrong-token\n')
 
   const { code, stdout, stderr } = await runProgram(
@@ -409,12 +411,12 @@ test("a rejected token ends the program with the server's error code and is not 
 
 test('a tunnel rejected by the server ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
-  gateway.refuseBinds = new Refusal('https://a.test is already online.', 334)
-  const home = makeHome(t)
+  gateway.bindError = new ProtocolError('https://a.test is already online.', 334)
+  const home = createHome(t)
 
   const { code, stderr } = await runProgram(
     t,
-    ['http', '80', '--web-addr=false', ...flagsFor(gateway, home)],
+    ['http', '80', '--web-addr=false', ...gatewayFlags(gateway, home)],
     { env: cleanEnv(home) },
   )
 
@@ -425,7 +427,7 @@ test('a tunnel rejected by the server ends the program', async (t) => {
 
 test('a web address in use ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const occupied = createServer().listen(0, '127.0.0.1')
   await once(occupied, 'listening')
   t.after(() => occupied.close())
@@ -433,7 +435,7 @@ test('a web address in use ends the program', async (t) => {
 
   const { code, stderr } = await runProgram(
     t,
-    ['start', '--none', `--web-addr=127.0.0.1:${port}`, ...flagsFor(gateway, home)],
+    ['start', '--none', `--web-addr=127.0.0.1:${port}`, ...gatewayFlags(gateway, home)],
     {
       env: cleanEnv(home),
     },
@@ -445,8 +447,8 @@ test('a web address in use ends the program', async (t) => {
 
 test('environment variables set what flags set', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
-  flagsFor(gateway, home)
+  const home = createHome(t)
+  gatewayFlags(gateway, home)
   const env = cleanEnv(home, {
     ADIT_AUTHTOKEN: gateway.token,
     ADIT_CONNECT_URL: `localhost:${gateway.port}`,
@@ -461,7 +463,7 @@ test('environment variables set what flags set', async (t) => {
   )
   await program.until(({ stdout }) => /Forwarding +http:\/\//.test(stdout))
 
-  const [bound] = [...gateway.bound.values()]
+  const [bound] = [...gateway.tunnels.values()]
   assert.ok(bound)
   assert.deepEqual((bound.request.Opts as { BasicAuth: object }).BasicAuth, {
     credentials: [{ username: 'me', cleartext_password: 'password' }],
@@ -470,19 +472,19 @@ test('environment variables set what flags set', async (t) => {
 
 test('a stop command from the server ends the program', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
-  const program = startProgram(t, ['http', '80', '--web-addr=false', ...flagsFor(gateway, home)], {
+  const home = createHome(t)
+  const program = startProgram(t, ['http', '80', '--web-addr=false', ...gatewayFlags(gateway, home)], {
     env: cleanEnv(home),
   })
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
 
   await gateway.session!.command(StreamType.Stop, {})
 
-  assert.equal(await program.ended(), 0)
+  assert.equal(await program.waitForExit(), 0)
 })
 
 test('completion covers commands and flags', async (t) => {
-  const { stdout } = await runProgram(t, ['completion', 'bash'], { env: cleanEnv(makeHome(t)) })
+  const { stdout } = await runProgram(t, ['completion', 'bash'], { env: cleanEnv(createHome(t)) })
   const complete = (...words: string[]) =>
     execFileSync('bash', [
       '-c',
@@ -499,9 +501,9 @@ test('completion covers commands and flags', async (t) => {
 
 test('diagnose names each step and the one that fails', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
+  const home = createHome(t)
   const report = join(home, 'report.json')
-  const flags = flagsFor(gateway, home)
+  const flags = gatewayFlags(gateway, home)
 
   const config = join(home, 'adit.yml')
   writeFileSync(
@@ -532,8 +534,8 @@ test('diagnose names each step and the one that fails', async (t) => {
 
 test('diagnose can be limited to one address family and can print JSON', async (t) => {
   const gateway = await TestGateway.start(t)
-  const home = makeHome(t)
-  const flags = [...flagsFor(gateway, home), '--output=json', '--log=stdout']
+  const home = createHome(t)
+  const flags = [...gatewayFlags(gateway, home), '--output=json', '--log=stdout']
   const env = cleanEnv(home)
 
   const four = await runProgram(t, ['diagnose', '-4', ...flags], { env })
@@ -553,7 +555,7 @@ test('diagnose can be limited to one address family and can print JSON', async (
 })
 
 test('diagnose names the proxy that fails', async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   const env = cleanEnv(home, { ADIT_PROXY_URL: 'http://proxy.invalid:3128' })
 
   const { stdout } = await runProgram(
@@ -569,7 +571,7 @@ test('diagnose names the proxy that fails', async (t) => {
 })
 
 test('a service is installed, controlled and removed with systemd', async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   const bin = join(home, 'bin')
   mkdirSync(bin)
   writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> ${join(home, 'calls')}\n`)
@@ -615,7 +617,7 @@ for (const [title, source, message] of [
   ['a bad address', 'version: 3\nagent:\n  web_addr: nowhere\n', /line 3: web_addr: .* must be host:port/],
 ] as const) {
   test(`a file with ${title} is rejected by every command that would use it`, async (t) => {
-    const home = makeHome(t)
+    const home = createHome(t)
     const config = `--config=${join(home, 'adit.yml')}`
     writeFileSync(join(home, 'adit.yml'), source, { mode: 0o600 })
     const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
@@ -638,7 +640,7 @@ for (const [title, source, message] of [
 }
 
 test('a service without definitions is rejected like start --all', async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   const config = `--config=${join(home, 'adit.yml')}`
   writeFileSync(join(home, 'adit.yml'), 'version: 3\nagent: {}\n', { mode: 0o600 })
 
@@ -651,7 +653,7 @@ test('a service without definitions is rejected like start --all', async (t) => 
 })
 
 test('a service with an unusable configuration exits with code 5', async (t) => {
-  const home = makeHome(t)
+  const home = createHome(t)
   writeFileSync(join(home, 'bad.yml'), 'version: 3\nagnt: {}\n')
 
   const { code, stderr } = await runProgram(t, ['service', 'run', '--config', join(home, 'bad.yml')], {

@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom, rounds } from '../../test/support/random.ts'
-import { headerFields, type MessageEvents, MessageScanner, requestFraming, responseFraming } from './http1.ts'
+import {
+  type MessageEvents,
+  MessageScanner,
+  parseHeaderFields,
+  requestFraming,
+  responseFraming,
+} from './http1.ts'
 
 interface Recorded {
   heads: string[]
@@ -152,7 +158,7 @@ test('every byte of any input, in any chunks, is reported exactly once and in or
 })
 
 test('header fields keep their order and case', () => {
-  assert.deepEqual(headerFields(Buffer.from('GET / HTTP/1.1\r\nX-A: 1\r\nx-a:2\r\nEmpty:\r\n\r\n')), [
+  assert.deepEqual(parseHeaderFields(Buffer.from('GET / HTTP/1.1\r\nX-A: 1\r\nx-a:2\r\nEmpty:\r\n\r\n')), [
     ['X-A', '1'],
     ['x-a', '2'],
     ['Empty', ''],

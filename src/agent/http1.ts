@@ -7,7 +7,7 @@ export type Framing = number | 'chunked' | 'close' | 'stop'
 /** Events of one direction of a connection. Buffers are borrowed: copy what must outlive the call. */
 export interface MessageEvents {
   /** A complete head with its blank line; returns how the body is framed. */
-  head(bytes: Buffer, head: Head): Framing
+  head(bytes: Buffer, head: MessageHead): Framing
   /** Body bytes as on the wire, including chunk sizes and trailers. */
   body(bytes: Buffer): void
   /** Body bytes without chunk sizes and trailers; may be set and cleared between messages. */
@@ -19,7 +19,7 @@ export interface MessageEvents {
 }
 
 /** The first line of a head and the fields that determine the framing. */
-export interface Head {
+export interface MessageHead {
   /** `GET / HTTP/1.1` or `HTTP/1.1 200 OK`, without its line end. */
   line: string
   /** Undefined when absent, NaN when invalid. */
@@ -97,7 +97,7 @@ export class MessageScanner {
     // Skip the bytes of earlier calls, which hold no complete terminator.
     const headEnd = bytes.indexOf(CRLFCRLF, Math.max(0, searched - 3))
     if (headEnd < 0 && bytes.length <= MAX_HEAD_BYTES) {
-      this.#buffered.keep(bytes)
+      this.#buffered.retain(bytes)
       return chunk.length
     }
     this.#buffered.take()
@@ -108,7 +108,7 @@ export class MessageScanner {
       return chunk.length
     }
     const head = bytes.length === end ? bytes : bytes.subarray(0, end)
-    this.#beginBody(this.#events.head(head, readHead(head)))
+    this.#beginBody(this.#events.head(head, parseHead(head)))
     return offset + end - searched
   }
 
@@ -209,10 +209,14 @@ function isHex(byte: number): boolean {
 }
 
 /** Parses the framing fields of a head in one pass. */
-export function readHead(bytes: Buffer): Head {
+export function parseHead(bytes: Buffer): MessageHead {
   const text = bytes.toString('latin1', 0, bytes.length - 4)
   let end = text.indexOf('\r\n')
-  const head: Head = { line: end < 0 ? text : text.slice(0, end), contentLength: undefined, chunked: false }
+  const head: MessageHead = {
+    line: end < 0 ? text : text.slice(0, end),
+    contentLength: undefined,
+    chunked: false,
+  }
   while (end >= 0) {
     const start = end + 2
     end = text.indexOf('\r\n', start)
@@ -236,19 +240,19 @@ export function readHead(bytes: Buffer): Head {
 }
 
 /** The framing of a request, from its head. */
-export function requestFraming({ line, contentLength, chunked }: Head): Framing {
+export function requestFraming({ line, contentLength, chunked }: MessageHead): Framing {
   if (!/^[!-~]+ [!-~\u0080-\u00ff]+ HTTP\/1\.[01]$/.test(line) || Number.isNaN(contentLength)) return 'stop'
   return chunked ? 'chunked' : (contentLength ?? 0)
 }
 
 /** The status code of a status line; 0 when it is not one. */
-export function statusOf(line: string): number {
+export function parseStatus(line: string): number {
   return /^HTTP\/1\.[01] [1-9]\d\d( |$)/.test(line) ? Number(line.slice(9, 12)) : 0
 }
 
 /** The framing of a response, which also depends on the request method. */
-export function responseFraming({ line, contentLength, chunked }: Head, method: string): Framing {
-  const status = statusOf(line)
+export function responseFraming({ line, contentLength, chunked }: MessageHead, method: string): Framing {
+  const status = parseStatus(line)
   if (status === 0 || status === 101 || (method === 'CONNECT' && status < 300)) return 'stop'
   if (status < 200 || status === 204 || status === 304 || method === 'HEAD') return 0
   if (chunked) return 'chunked'
@@ -257,7 +261,7 @@ export function responseFraming({ line, contentLength, chunked }: Head, method: 
 }
 
 /** Name and value of every header field, in order, as sent. */
-export function headerFields(head: Buffer): [name: string, value: string][] {
+export function parseHeaderFields(head: Buffer): [name: string, value: string][] {
   const lines = head.toString('latin1', 0, Math.max(0, head.length - 4)).split('\r\n')
   const fields: [string, string][] = []
   for (const line of lines.slice(1)) {

@@ -2,14 +2,14 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect, forward } from 'adit'
-import { Refusal } from '../protocol/index.ts'
+import { ProtocolError } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
-import { cleanEnv, flagsFor, makeHome } from './testing/program.ts'
+import { cleanEnv, createHome, gatewayFlags } from './testing/program.ts'
 
 function optionsFor(t: TestContext, gateway: TestGateway) {
-  const home = makeHome(t)
-  flagsFor(gateway, home)
+  const home = createHome(t)
+  gatewayFlags(gateway, home)
   return {
     authtoken: gateway.token,
     connectUrl: `localhost:${gateway.port}`,
@@ -30,7 +30,7 @@ test('three lines give a local service a public URL', async (t) => {
 
   assert.match(response, /hello/)
   assert.equal(tunnel.addr, `http://localhost:${addr}`)
-  assert.equal(gateway.bound.size, 0)
+  assert.equal(gateway.tunnels.size, 0)
 })
 
 test('one session carries several tunnels, with the inspector on request', async (t) => {
@@ -59,7 +59,7 @@ test('a rejection by the server rejects the call', async (t) => {
   const gateway = await TestGateway.start(t)
   const options = optionsFor(t, gateway)
 
-  await assert.rejects(connect({ ...options, authtoken: 'wrong-token' }), Refusal)
+  await assert.rejects(connect({ ...options, authtoken: 'wrong-token' }), ProtocolError)
   await assert.rejects(forward({ addr: 80, proto: 'nonsense', ...options }), /Invalid protocol name/)
   await assert.rejects(forward({ addr: 80, subdoman: 'x', ...options } as never), /did you mean "subdomain"/)
   gateway.stop()

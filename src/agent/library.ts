@@ -3,11 +3,11 @@ import type { TunnelDefinition } from './config/definitions.ts'
 import { tunnelShape } from './config/definitions.ts'
 import { loadConfig } from './config/load.ts'
 import type { Env } from './config/paths.ts'
-import type { Problem } from './config/shape.ts'
+import type { ConfigProblem } from './config/shape.ts'
 import { type LocalApi, startLocalApi } from './local-api/local-api.ts'
 import { createAgentLog, silentAgentLog } from './log/log.ts'
 import { resolveSettings } from './settings.ts'
-import { tunnelSpec } from './tunnels/spec.ts'
+import { toTunnelSpec } from './tunnels/spec.ts'
 import { SpecError } from './tunnels/spec-error.ts'
 import { VERSION } from './version.ts'
 
@@ -164,14 +164,14 @@ function createHandle(agent: Agent, api: LocalApi | undefined): AgentHandle {
     async forward(target) {
       const options = typeof target === 'object' ? target : { addr: target }
       const definition = options.labels || options.proto ? options : { ...options, proto: 'http' }
-      const problems: Problem[] = []
+      const problems: ConfigProblem[] = []
       const parsed = tunnelShape.read(definition, [], problems)
       if (!parsed || problems.length > 0)
         throw new SpecError(
           String(problems[0]?.path[0] ?? ''),
           problems.map(({ message }) => message).join('; '),
         )
-      const tunnel = await agent.tunnels.start(tunnelSpec(options.name ?? `tunnel-${++count}`, parsed))
+      const tunnel = await agent.tunnels.start(toTunnelSpec(options.name ?? `tunnel-${++count}`, parsed))
       return toForwardedTunnel(tunnel.name)
     },
     async close() {

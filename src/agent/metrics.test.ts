@@ -28,7 +28,7 @@ test('percentiles of durations are interpolated, in nanoseconds', () => {
     meter.end(startedAt)
   }
 
-  const { p50, p99 } = meter.timing()
+  const { p50, p99 } = meter.snapshot()
   assert.equal(p50, 2.5e6)
   assert.equal(p99, 4e6)
 })
@@ -40,7 +40,7 @@ test('durations are whole nanoseconds, as API clients expect integers', () => {
 
   meter.end(startedAt)
 
-  assert.equal(meter.timing().p50, 123_457)
+  assert.equal(meter.snapshot().p50, 123_457)
 })
 
 test('rates start with the instant rate of the first five seconds and then decay towards zero', () => {
@@ -48,10 +48,10 @@ test('rates start with the instant rate of the first five seconds and then decay
   for (let events = 0; events < 50; events++) meter.begin()
 
   time.ms = 5000
-  assert.equal(meter.timing().rate1, 10)
+  assert.equal(meter.snapshot().rate1, 10)
 
   time.ms = 65_000
-  const { rate1, rate5, rate15 } = meter.timing()
+  const { rate1, rate5, rate15 } = meter.snapshot()
   assert.ok(Math.abs(rate1 - 10 * Math.exp(-1)) < 1e-9, String(rate1))
   assert.ok(Math.abs(rate5 - 10 * Math.exp(-1 / 5)) < 1e-9)
   assert.ok(rate15 > rate5 && rate5 > rate1 && rate1 > 0)
@@ -71,7 +71,7 @@ test('recent durations outweigh old ones', () => {
 
   run(2000, 100)
 
-  assert.equal(meter.timing().p50, 100e6)
+  assert.equal(meter.snapshot().p50, 100e6)
 })
 
 test('a long run keeps a bounded sample with sensible percentiles', () => {
@@ -83,7 +83,7 @@ test('a long run keeps a bounded sample with sensible percentiles', () => {
     meter.end(startedAt)
   }
 
-  const { p50, p90 } = meter.timing()
+  const { p50, p90 } = meter.snapshot()
   assert.ok(p50 > 40e6 && p50 < 60e6, String(p50))
   assert.ok(p90 > 80e6 && p90 < 97e6, String(p90))
 })

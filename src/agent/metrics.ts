@@ -158,7 +158,7 @@ export class Meter {
     return this.#active
   }
 
-  timing(): MeterSnapshot {
+  snapshot(): MeterSnapshot {
     this.#catchUp()
     const [rate1, rate5, rate15] = this.#rates
     // Whole nanoseconds: API clients expect integers.

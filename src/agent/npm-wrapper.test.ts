@@ -3,10 +3,10 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Refusal } from '../protocol/index.ts'
+import { ProtocolError } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { startHttpService } from './testing/local-api.ts'
-import { flagsFor, makeHome } from './testing/program.ts'
+import { createHome, gatewayFlags } from './testing/program.ts'
 import { BASE_ROOT, VERSION } from './version.ts'
 
 interface Client {
@@ -36,8 +36,8 @@ function loadWrapper(t: TestContext, gateway: TestGateway) {
     if (path.includes('/node_modules/ngrok/')) delete require.cache[path]
   const wrapper = require('ngrok') as Wrapper
   t.after(() => wrapper.kill())
-  const home = makeHome(t)
-  const [, rootCas] = flagsFor(gateway, home)
+  const home = createHome(t)
+  const [, rootCas] = gatewayFlags(gateway, home)
   const launcher = join(home, 'ngrok')
   const settings = `HOME=${home} ADIT_DATA_DIR=${home}/data ADIT_CONNECT_URL=localhost:${gateway.port} ADIT_${rootCas!.slice(2).replace('root-cas', 'ROOT_CAS')}`
   writeFileSync(launcher, `#!/bin/sh\n${settings} exec ${join(BASE_ROOT, 'bin', 'adit')} "$@"\n`)
@@ -113,7 +113,7 @@ test('errors reach users of the wrapper with their cause', async (t) => {
     name: 'NgrokClientError',
     message: 'invalid tunnel configuration',
   })
-  gateway.refuseBinds = new Refusal('https://taken.test is already online.', 334)
+  gateway.bindError = new ProtocolError('https://taken.test is already online.', 334)
   await assert.rejects(
     wrapper.connect({ ...common, addr: 80 }),
     (error: { body: { msg: string; details: { err: string } } }) => {
@@ -128,7 +128,7 @@ test('the wrapper waits for a server that is slow to answer', async (t) => {
   const gateway = await TestGateway.start(t)
   const { wrapper, common } = loadWrapper(t, gateway)
   let open = () => {}
-  gateway.gate = new Promise((resolve) => {
+  gateway.authGate = new Promise((resolve) => {
     open = resolve
   })
 

@@ -4,7 +4,7 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { shareApi, type TestApi, tempDir } from '../../test/support/api.ts'
-import { certificates, next } from '../../test/support/samples.ts'
+import { certificates, nextNumber } from '../../test/support/samples.ts'
 import { routes } from '../api/all-routes.ts'
 import { commandsOf } from './commands.ts'
 import { runApi } from './index.ts'
@@ -38,7 +38,7 @@ function keys(api: TestApi): Record<string, string> {
 test('resources are created, read, listed, updated and deleted from the command line', async () => {
   const api = await fresh()
   const run = (...args: string[]) => adit(args, keys(api))
-  const domain = `cli${next()}.example.com`
+  const domain = `cli${nextNumber()}.example.com`
 
   const created = await run(
     'reserved-domains',

@@ -1,4 +1,4 @@
-import type { Route } from '../api/index.ts'
+import type { ApiRoute } from '../api/index.ts'
 import { type ApiFlag, flagsOf } from './flags.ts'
 
 /** One command: its words, its ids in order, and its flags. */
@@ -6,7 +6,7 @@ export interface ApiCommand {
   readonly words: readonly string[]
   readonly ids: readonly string[]
   readonly flags: readonly ApiFlag[]
-  readonly route: Route
+  readonly route: ApiRoute
 }
 
 /** `edges_https` becomes `edges-https`. */
@@ -15,7 +15,7 @@ export function kebab(name: string): string {
 }
 
 /** The commands of all routes, in the order of the API. */
-export function commandsOf(routes: readonly Route[]): ApiCommand[] {
+export function commandsOf(routes: readonly ApiRoute[]): ApiCommand[] {
   return routes.map((route) => ({
     words: [route.tag, ...route.id.slice(route.tag.length + 1).split('.')].map(kebab),
     ids: [...route.path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!),

@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import type { Route } from '../api/index.ts'
+import type { ApiRoute } from '../api/index.ts'
 import { ApiCliError } from './failure.ts'
 
 /** The parts of a JSON Schema that the command line uses. */
@@ -38,7 +38,7 @@ const PAGING_FLAGS = ['limit', 'before_id'].map(
 )
 
 /** The flags of a route: one per field of its body, nested fields with dots, and the paging flags. */
-export function flagsOf(route: Route): ApiFlag[] {
+export function flagsOf(route: ApiRoute): ApiFlag[] {
   const fields = route.body === undefined ? [] : fieldsOf(route.body as Schema, [], true)
   return route.paged ? [...PAGING_FLAGS, ...fields] : fields
 }

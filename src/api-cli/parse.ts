@@ -34,7 +34,7 @@ export function extractCommonFlags(args: readonly string[]): { common: CommonFla
 }
 
 /** Parses the arguments of a command: ids, and flags as `--flag value`, `--flag=value`, `--switch`, `--no-switch`. */
-export function parse(command: ApiCommand, args: readonly string[]): ParsedCommand {
+export function parseCommand(command: ApiCommand, args: readonly string[]): ParsedCommand {
   const flags = new Map(command.flags.map((flag) => [flag.name, flag]))
   const ids: string[] = []
   const values = new Map<ApiFlag, string[]>()

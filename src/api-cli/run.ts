@@ -2,7 +2,7 @@ import { type ApiCommand, commandsOf } from './commands.ts'
 import { type ApiAccess, findApiAccess } from './connection.ts'
 import { ApiCliError } from './failure.ts'
 import { allHelp, commandHelp, groupHelp } from './help.ts'
-import { extractCommonFlags, type ParsedCommand, parse } from './parse.ts'
+import { extractCommonFlags, type ParsedCommand, parseCommand } from './parse.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 
@@ -40,7 +40,7 @@ export async function runApi(args: readonly string[], terminal: Terminal = proce
       return 1
     }
     if (common.help) return print(terminal, commandHelp(command))
-    const parsed = parse(command, said.slice(words.length))
+    const parsed = parseCommand(command, said.slice(words.length))
     return await call(command, parsed, findApiAccess(common, terminal.environment), terminal)
   } catch (error) {
     if (!(error instanceof ApiCliError)) throw error

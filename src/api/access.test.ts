@@ -4,8 +4,14 @@ import { type IncomingMessage, request } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setImmediate as immediate } from 'node:timers/promises'
-import { type Answer, type ApiClient, shareApi, startApi, type TestApi } from '../../test/support/api.ts'
-import { refused } from '../../test/support/refused.ts'
+import {
+  type ApiClient,
+  shareApi,
+  startApi,
+  type TestApi,
+  type TestResponse,
+} from '../../test/support/api.ts'
+import { assertRejected } from '../../test/support/refused.ts'
 
 const { fresh } = await shareApi()
 
@@ -17,7 +23,7 @@ async function userWith(api: TestApi, role: string): Promise<{ id: string; call:
 }
 
 async function eventuallyStatus(
-  respond: () => Promise<Pick<Answer, 'status'>>,
+  respond: () => Promise<Pick<TestResponse, 'status'>>,
   status: number,
 ): Promise<void> {
   const deadline = performance.now() + 5000
@@ -33,7 +39,7 @@ test('only administrators name another owner, manage users and read the audit lo
   const bot = await api.call.create('/bot_users', { name: 'robot' })
 
   for (const path of ['/api_keys', '/credentials'])
-    await refused(api, () => developer.call('POST', path, { body: { owner_id: bot.id } }), {
+    await assertRejected(api, () => developer.call('POST', path, { body: { owner_id: bot.id } }), {
       status: 403,
       what: `POST ${path} for another owner`,
     })
@@ -48,7 +54,7 @@ test('only administrators name another owner, manage users and read the audit lo
     ['DELETE', `/users/${developer.id}`],
     ['GET', '/audit_events'],
   ] as const)
-    await refused(api, () => developer.call(method, path, method === 'PATCH' ? { body: {} } : {}), {
+    await assertRejected(api, () => developer.call(method, path, method === 'PATCH' ? { body: {} } : {}), {
       status: 403,
       what: `${method} ${path} by a developer`,
     })
@@ -63,7 +69,7 @@ test('only administrators read users and bots', async () => {
 
   for (const call of [api.client(token), developer.call, reader.call])
     for (const path of ['/users', `/users/${developer.id}`, '/bot_users', `/bot_users/${bot.id}`]) {
-      const answer = await refused(api, () => call('GET', path), { status: 403, what: path })
+      const answer = await assertRejected(api, () => call('GET', path), { status: 403, what: path })
       assert.equal(answer.body.error_code, 'ERR_ADIT_4111')
     }
   assert.equal((await api.call('GET', '/users')).body.users.length, 3)
@@ -82,7 +88,7 @@ test('a read_only owner changes nothing', async () => {
     ['DELETE', `/ip_policies/${policy.id}`],
     ['PUT', '/edges/tls/x/backend'],
   ] as const)
-    await refused(api, () => reader.call(method, path), {
+    await assertRejected(api, () => reader.call(method, path), {
       status: 403,
       what: `${method} ${path} by a reader`,
     })
@@ -93,7 +99,7 @@ test('an account keeps an active administrator', async () => {
   const me = api.account.userId
 
   for (const body of [{ role: 'developer' }, { active: false }])
-    await refused(api, () => api.call('PATCH', `/users/${me}`, { body }), {
+    await assertRejected(api, () => api.call('PATCH', `/users/${me}`, { body }), {
       status: 409,
       what: JSON.stringify(body),
     })
@@ -111,7 +117,7 @@ test('an owner with credentials cannot be deleted', async () => {
   const bot = await api.call.create('/bot_users', { name: 'robot' })
   const key = await api.call.create('/api_keys', { owner_id: bot.id })
 
-  const answer = await refused(api, () => api.call('DELETE', `/bot_users/${bot.id}`), {
+  const answer = await assertRejected(api, () => api.call('DELETE', `/bot_users/${bot.id}`), {
     status: 409,
     what: 'DELETE of an owner',
   })
@@ -143,10 +149,14 @@ async function startRestricted() {
   const policy = await api.call.create('/ip_policies', {})
   const rule = (action: string, cidr: string) => ({ body: { cidr, action, ip_policy_id: policy.id } })
   const restriction = { type: 'api', ip_policy_ids: [policy.id], enforced: true }
-  const locked = await refused(api, () => api.call('POST', '/ip_restrictions', { body: restriction }), {
-    status: 409,
-    what: 'a restriction that would lock out its author',
-  })
+  const locked = await assertRejected(
+    api,
+    () => api.call('POST', '/ip_restrictions', { body: restriction }),
+    {
+      status: 409,
+      what: 'a restriction that would lock out its author',
+    },
+  )
   assert.match(locked.body.msg, /127\.0\.0\.1/)
   const open = await api.call.create('/ip_policy_rules', rule('allow', '127.0.0.1/32').body)
   const created = await api.call.create('/ip_restrictions', restriction)
@@ -162,7 +172,7 @@ test('an enforced IP restriction of type api decides which addresses may call', 
   assert.deepEqual(await callFrom('127.0.0.2', api, key), [403, 'ERR_ADIT_220'])
   assert.deepEqual(await callFrom('127.0.0.1', api, key), [200, undefined])
   assert.deepEqual(
-    await callFrom('127.0.0.2', api, api.stranger.apiKey.reveal()),
+    await callFrom('127.0.0.2', api, api.otherAccount.apiKey.reveal()),
     [200, undefined],
     'another account is not affected',
   )
@@ -176,7 +186,7 @@ test('no rule change locks its author out of the API', async () => {
     ['PATCH', open, { body: { cidr: '192.0.2.0/24' } }],
     ['POST', '/ip_policy_rules', rule('deny', '127.0.0.0/8')],
   ] as const) {
-    const answer = await refused(api, () => api.call(method, path, options), {
+    const answer = await assertRejected(api, () => api.call(method, path, options), {
       status: 409,
       what: `${method} ${path}`,
     })
@@ -210,10 +220,17 @@ test('an account over its rate limit gets 429 with Retry-After', async (t) => {
   const { api, advance } = await startLimited(t)
   for (let call = 0; call < 60; call++) assert.equal((await api.call('GET', '/ip_policies')).status, 200)
 
-  const answer = await refused(api, () => api.call('POST', '/ip_policies'), { status: 429, what: 'call 61' })
+  const answer = await assertRejected(api, () => api.call('POST', '/ip_policies'), {
+    status: 429,
+    what: 'call 61',
+  })
 
   assert.equal(answer.headers.get('retry-after'), '1')
-  assert.equal((await api.strange('GET', '/ip_policies')).status, 200, 'another account has its own limit')
+  assert.equal(
+    (await api.callAsOther('GET', '/ip_policies')).status,
+    200,
+    'another account has its own limit',
+  )
   advance(1000)
   assert.equal((await api.call('GET', '/ip_policies')).status, 200)
   assert.equal((await api.call('GET', '/ip_policies')).status, 429)
@@ -241,8 +258,8 @@ test('guessing keys is rate limited', async (t) => {
 })
 
 test('only administrators of the first account read metrics, which cover all accounts', async (t) => {
-  const { call, strange } = await startApi(t)
+  const { call, callAsOther } = await startApi(t)
 
   assert.equal((await call('GET', '/metrics')).status, 200)
-  assert.equal((await strange('GET', '/metrics')).status, 403)
+  assert.equal((await callAsOther('GET', '/metrics')).status, 403)
 })

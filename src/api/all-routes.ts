@@ -2,11 +2,11 @@ import { allResources, type Resource, resources, type Operation as Verb } from '
 import { auditRoutes } from './audit-routes.ts'
 import { detachRoutes } from './detach-routes.ts'
 import { eventSourceRoutes } from './event-source-routes.ts'
-import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes.ts'
+import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 import { commandRoutes } from './session-routes.ts'
 import { testEventRoute } from './test-event-route.ts'
 
-function storedRoutes(resource: Resource): Route[] {
+function storedRoutes(resource: Resource): ApiRoute[] {
   const routes = resourceRoutes(resource)
   return [
     ...resource.operations.map((verb: Verb) => routes[verb]),
@@ -15,7 +15,7 @@ function storedRoutes(resource: Resource): Route[] {
 }
 
 /** Every route of the API without its handler, for API clients. A test compares it with the operations. */
-export const routes: readonly Route[] = [
+export const routes: readonly ApiRoute[] = [
   ...allResources.filter(({ online }) => !online).flatMap(storedRoutes),
   ...Object.values(detachRoutes),
   ...Object.values(eventSourceRoutes),

@@ -1,4 +1,4 @@
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { toListResponse } from './crud.ts'
 import type { ApiOperation } from './operations.ts'
@@ -16,7 +16,7 @@ export const auditOperations: ApiOperation[] = [
       })
       const items = records.map((entry) => ({
         id: entry.id,
-        at: timestamp(entry.at),
+        at: formatTimestamp(entry.at),
         principal: entry.principal ?? null,
         credential: entry.credential ?? null,
         source: entry.source ?? null,

@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import type { Route } from './routes.ts'
+import type { ApiRoute } from './routes.ts'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 
@@ -34,4 +34,4 @@ export const auditRoutes = {
     paged: true,
     requires: { role: 'admin' },
   },
-} satisfies Record<string, Route>
+} satisfies Record<string, ApiRoute>

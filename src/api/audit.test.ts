@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { setImmediate as immediate } from 'node:timers/promises'
-import { type Answer, shareApi, type TestApi } from '../../test/support/api.ts'
-import { next } from '../../test/support/samples.ts'
+import { shareApi, type TestApi, type TestResponse } from '../../test/support/api.ts'
+import { nextNumber } from '../../test/support/samples.ts'
 
 const { fresh } = await shareApi()
 
@@ -22,15 +22,21 @@ async function follow(api: TestApi): Promise<(count: number) => Promise<Row[]>> 
   }
 }
 
-const operation = ({ headers }: Answer) => headers.get('adit-operation-id')
+const operation = ({ headers }: TestResponse) => headers.get('adit-operation-id')
 
 test('each change leaves one record with principal, action, object, source and outcome (P44)', async () => {
   const api = await fresh()
   const since = await follow(api)
   const key = (await api.call('GET', '/api_keys')).body.keys[0]
-  const domain = `audit${next()}.example.com`
-  const calls: [answer: Answer, kind: string, action: string, object: string | null, outcome: string][] = []
-  const add = (answer: Answer, kind: string, action: string, object: string | null, outcome = 'done') =>
+  const domain = `audit${nextNumber()}.example.com`
+  const calls: [
+    answer: TestResponse,
+    kind: string,
+    action: string,
+    object: string | null,
+    outcome: string,
+  ][] = []
+  const add = (answer: TestResponse, kind: string, action: string, object: string | null, outcome = 'done') =>
     calls.push([answer, kind, action, object, outcome])
 
   const policy = await api.call('POST', '/ip_policies', { body: {} })
@@ -102,7 +108,7 @@ test('reading a secret that the API returns leaves a record too (P44)', async ()
   const since = await follow(api)
   const edgePath = `/edges/https/${edge.id}`
 
-  const reads: [Answer, string, string, string | null][] = [
+  const reads: [TestResponse, string, string, string | null][] = [
     [
       await api.call('GET', `${edgePath}/routes/${route.id}/oidc`),
       'edges_https_routes',
@@ -148,7 +154,7 @@ test('the audit log is paged like every list', async () => {
 
   const ids: string[] = []
   for (let uri: string | null = '/audit_events?limit=2'; uri !== null; ) {
-    const { body }: Answer = await api.call('GET', uri)
+    const { body }: TestResponse = await api.call('GET', uri)
     ids.push(...body.audit_events.map(({ id }: Row) => id))
     uri = body.next_page_uri
   }

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import type { FastifyReply, FastifyRequest, onRequestHookHandler } from 'fastify'
 import type { Auth, Principal } from '../auth/index.ts'
-import { sourceOf } from '../base/client-key.ts'
+import { clientKey } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
 import type { BrowserAuth } from './config.ts'
@@ -46,7 +46,7 @@ export function createAuthenticate({
     if (token === undefined) throw problem('bad_authorization')
     const principal = await auth.apiKey(token)
     if (principal !== undefined) return principal
-    requireQuota(reply, failureLimit.take(sourceOf(request.ip)))
+    requireQuota(reply, failureLimit.take(clientKey(request.ip)))
     throw problem((await auth.authtoken(token)) === undefined ? 'unknown_key' : 'authtoken_as_key')
   }
 

@@ -1,16 +1,16 @@
 import type { Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { resourceOfPrefix, type Showing } from '../resources/index.ts'
+import { type RenderContext, resourceOfPrefix } from '../resources/index.ts'
 import type { Row, Store, Transaction } from '../store/index.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
-import type { Route } from './routes.ts'
+import type { ApiRoute } from './routes.ts'
 
 /** One call of the management API: the principal, and everything its handler may need. */
 export interface ApiCall {
   readonly principal: Principal
   /** The route that is called. */
-  readonly operation: Route
+  readonly operation: ApiRoute
   /** Appears in responses, logs and the audit record. */
   readonly operationId: string
   readonly source: string
@@ -19,7 +19,7 @@ export interface ApiCall {
   readonly config: ApiConfig
   readonly clock: Clock
   readonly log: Logger
-  readonly renderContext: Showing
+  readonly renderContext: RenderContext
   /** Set once a response contains a secret: such a read is audited (P44). */
   readonly secrets: { shown: boolean }
 }
@@ -40,7 +40,7 @@ export interface CommitContext extends WriteContext {
 }
 
 /** Renders `uri` fields: derives the URI of a resource from its id. */
-export function createRenderContext(apiUrl: () => string, secrets = false): Showing {
+export function createRenderContext(apiUrl: () => string, secrets = false): RenderContext {
   return {
     secrets,
     uriOf(id) {

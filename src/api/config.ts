@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
 import type { DestinationStatus } from '../events/index.ts'
 import type { NameSpans } from '../store/index.ts'
-import type { Online } from './sessions.ts'
+import type { OnlineInventory } from './sessions.ts'
 
 /** Settings of the server that the API depends on. */
 export interface ApiConfig {
@@ -51,9 +51,9 @@ export interface BrowserAuth {
 /** The parts the API depends on. */
 export interface ApiParts {
   readonly auth: Auth
-  readonly online: Online
+  readonly online: OnlineInventory
   /** Accepts the dashboard's session cookie; without it only API keys authenticate. */
-  readonly signedIn?: BrowserAuth
+  readonly browserAuth?: BrowserAuth
   /** Deliveries to event destinations; without it destinations have no status. */
   readonly events?: EventDelivery
   /** The accounts' IP restrictions; no address is restricted when absent. */

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { shareApi, type TestApi } from '../../test/support/api.ts'
-import { refused } from '../../test/support/refused.ts'
+import { assertRejected } from '../../test/support/refused.ts'
 
 const { fresh } = await shareApi()
 
@@ -40,8 +40,11 @@ test('a body that is not one JSON object is rejected and changes nothing', async
     ['a mebibyte and one', JSON.stringify({ description: 'x'.repeat(MIB) }), 413],
   ]
   for (const [what, raw, status] of bodies) {
-    await refused(api, () => api.call('POST', '/ip_policies', { raw }), { status, what: `POST ${what}` })
-    await refused(api, () => api.call('PATCH', `/ip_policies/${id}`, { raw }), {
+    await assertRejected(api, () => api.call('POST', '/ip_policies', { raw }), {
+      status,
+      what: `POST ${what}`,
+    })
+    await assertRejected(api, () => api.call('PATCH', `/ip_policies/${id}`, { raw }), {
       status,
       what: `PATCH ${what}`,
     })
@@ -87,7 +90,7 @@ test('only JSON is accepted', async () => {
     'application/xml',
     'multipart/form-data',
   ])
-    await refused(
+    await assertRejected(
       api,
       () => api.call('POST', '/ip_policies', { raw: '{}', headers: { 'content-type': type } }),
       { status: 415, what: type },
@@ -103,7 +106,7 @@ test('only JSON is accepted', async () => {
 test('reads and deletions accept no body', async () => {
   const { api, id } = await start()
 
-  await refused(api, () => api.call('DELETE', `/ip_policies/${id}`, { body: { description: 'x' } }), {
+  await assertRejected(api, () => api.call('DELETE', `/ip_policies/${id}`, { body: { description: 'x' } }), {
     status: 400,
     what: 'DELETE with a body',
   })
@@ -154,7 +157,7 @@ test('invalid paging parameters are rejected by name', async () => {
     'filter=x',
     '__proto__=1',
   ])
-    await refused(api, () => api.call('GET', `/ip_policies?${query}`), { status: 400, what: query })
+    await assertRejected(api, () => api.call('GET', `/ip_policies?${query}`), { status: 400, what: query })
   for (const query of ['', 'limit=1', 'limit=100', `before_id=${id}`, `limit=5&before_id=${id}`])
     assert.equal((await api.call('GET', `/ip_policies?${query}`)).status, 200, query)
 })
@@ -172,7 +175,7 @@ test('unknown paths get an error response of the same shape', async () => {
     ['/../etc/passwd', 404],
     ['/favicon.ico', 404],
   ] as const) {
-    const answer = await refused(api, () => api.call('GET', path), { status, what: path })
+    const answer = await assertRejected(api, () => api.call('GET', path), { status, what: path })
     assert.equal(answer.headers.get('adit-operation-id'), answer.body.details.operation_id, path)
     assert.equal(answer.headers.get('cache-control'), 'no-store', path)
   }

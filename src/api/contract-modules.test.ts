@@ -2,9 +2,15 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestApi } from '../../test/support/api.ts'
 import { engines } from '../../test/support/engines.ts'
-import { refused } from '../../test/support/refused.ts'
-import { type Body, collection, moduleSamples, type StoredKind, samples } from '../../test/support/samples.ts'
-import { wrongBodies } from '../../test/support/wrong-values.ts'
+import { assertRejected } from '../../test/support/refused.ts'
+import {
+  type Body,
+  collectionPath,
+  moduleSamples,
+  type StoredKind,
+  samples,
+} from '../../test/support/samples.ts'
+import { invalidBodies } from '../../test/support/wrong-values.ts'
 import { type Resource, resources } from '../resources/index.ts'
 import { moduleRoutes } from './routes.ts'
 
@@ -26,7 +32,7 @@ async function createOwner(
   const body: Body = kind === 'edges_https_routes' ? { match_type: 'path_prefix', match: `/${module}` } : {}
   // Mutual TLS requires TLS termination at the edge.
   if (kind === 'edges_tls' && module === 'mutual_tls') body.tls_termination = { terminate_at: 'edge' }
-  const path = collection(kind, parents)
+  const path = collectionPath(kind, parents)
   return { path, id: (await api.call.create(path, body)).id }
 }
 
@@ -66,7 +72,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   if (module === 'webhook_verification') minimal.secret = body.secret
 
   for (const method of ['GET', 'DELETE'])
-    await refused(api, () => api.call(method, modulePath), {
+    await assertRejected(api, () => api.call(method, modulePath), {
       status: 404,
       what: `${method} of an unset ${module}`,
     })
@@ -99,14 +105,14 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
 
   for (const field of required) {
     const { [field]: _gone, ...without } = body
-    await refused(api, () => api.call('PUT', modulePath, { body: without }), {
+    await assertRejected(api, () => api.call('PUT', modulePath, { body: without }), {
       status: 400,
       field,
       what: `no ${field}`,
     })
   }
-  for (const wrong of wrongBodies(routes.replace.body, body, thorough))
-    await refused(api, () => api.call('PUT', modulePath, { body: wrong.body }), {
+  for (const wrong of invalidBodies(routes.replace.body, body, thorough))
+    await assertRejected(api, () => api.call('PUT', modulePath, { body: wrong.body }), {
       status: 400,
       field: wrong.field,
       what: `${module}.${wrong.field} ${wrong.why}`,
@@ -116,7 +122,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
       const list = Array.isArray(value)
       const [first] = [value].flat() as string[]
       const unknown = `${first!.split('_')[0]}_${'0'.repeat(27)}`
-      await refused(
+      await assertRejected(
         api,
         () => api.call('PUT', modulePath, { body: { ...body, [field]: list ? [unknown] : unknown } }),
         {
@@ -128,7 +134,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
     }
   const nowhere = `${path}/${resource.prefix}_${'0'.repeat(27)}/${module}`
   for (const method of ['GET', 'PUT', 'DELETE'])
-    await refused(api, () => api.call(method, nowhere, method === 'PUT' ? { body } : {}), {
+    await assertRejected(api, () => api.call(method, nowhere, method === 'PUT' ? { body } : {}), {
       status: 404,
       what: `${method} ${module} of nothing`,
     })
@@ -137,7 +143,10 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   const deleted = await api.call('DELETE', modulePath)
   assert.equal(deleted.status, 204)
   assert.equal(deleted.body, '')
-  await refused(api, () => api.call('GET', modulePath), { status: 404, what: `${module} after its deletion` })
+  await assertRejected(api, () => api.call('GET', modulePath), {
+    status: 404,
+    what: `${module} after its deletion`,
+  })
   assert.deepEqual((await api.call('GET', owner)).body, { ...othersBefore, [module]: null })
 }
 
@@ -177,7 +186,7 @@ test('a route is found under its own edge only', async (t) => {
     ['DELETE', '/compression'],
   ] as const) {
     const url = `/edges/https/${other.id}/routes/${route.id}${path}`
-    await refused(
+    await assertRejected(
       api,
       () => api.call(method, url, method === 'GET' || method === 'DELETE' ? {} : { body: {} }),
       {
@@ -188,7 +197,7 @@ test('a route is found under its own edge only', async (t) => {
   }
   const policy = await api.call.create('/ip_policies', {})
   for (const id of [`edghts_${'0'.repeat(27)}`, policy.id, 'edghts_x', 'x']) {
-    const answer = await refused(
+    const answer = await assertRejected(
       api,
       () =>
         api.call('POST', `/edges/https/${id}/routes`, { body: { match_type: 'path_prefix', match: '/x' } }),

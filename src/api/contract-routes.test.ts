@@ -3,9 +3,16 @@ import { type TestContext, test } from 'node:test'
 import type { TestApi } from '../../test/support/api.ts'
 import { engines } from '../../test/support/engines.ts'
 import { createOnline, type TestOnline } from '../../test/support/online.ts'
-import { refused } from '../../test/support/refused.ts'
-import { bodyOf, Places } from '../../test/support/sample-objects.ts'
-import { type Body, collection, create, next, type StoredKind, samples } from '../../test/support/samples.ts'
+import { assertRejected } from '../../test/support/refused.ts'
+import { createBody, PathParameters } from '../../test/support/sample-objects.ts'
+import {
+  type Body,
+  collectionPath,
+  createSample,
+  nextNumber,
+  type StoredKind,
+  samples,
+} from '../../test/support/samples.ts'
 import { type Resource, resources } from '../resources/index.ts'
 import { operations } from './all-operations.ts'
 import { routes } from './all-routes.ts'
@@ -56,15 +63,15 @@ test('the list of routes for clients matches the operations', () => {
 
 test('every route requires a key, rejects other methods and responds in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
-  const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
+  const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
   const methods = new Map<string, Set<string>>()
   for (const { path, method } of operations)
     methods.set(path, (methods.get(path) ?? new Set<string>()).add(method))
 
   for (const route of operations) {
-    const path = await samplePaths.fill(route)
+    const path = await samplePaths.resolvePath(route)
     const what = `${route.method} ${path}`
-    const body = await bodyOf(route, api.call)
+    const body = await createBody(route, api.call)
     const options = body === undefined ? {} : { body }
     const unknown = `${'0'.repeat(27)}_${'0'.repeat(43)}`
     for (const [key, code] of [
@@ -73,7 +80,7 @@ test('every route requires a key, rejects other methods and responds in both dia
       ['rubbish', 'ERR_ADIT_203'],
       [api.account.authtoken.reveal(), 'ERR_ADIT_206'],
     ] as const) {
-      const answer = await refused(api, () => api.call(route.method, path, { ...options, key }), {
+      const answer = await assertRejected(api, () => api.call(route.method, path, { ...options, key }), {
         status: 401,
         what: `${what} with the key ${key}`,
       })
@@ -84,15 +91,19 @@ test('every route requires a key, rejects other methods and responds in both dia
 
     const allowed = methods.get(route.path)!
     for (const method of ['GET', 'POST', 'PUT', 'PATCH', 'DELETE'].filter((name) => !allowed.has(name))) {
-      const answer = await refused(api, () => api.call(method, path, method === 'GET' ? {} : { body: {} }), {
-        status: 405,
-        what: `${method} ${path}`,
-      })
+      const answer = await assertRejected(
+        api,
+        () => api.call(method, path, method === 'GET' ? {} : { body: {} }),
+        {
+          status: 405,
+          what: `${method} ${path}`,
+        },
+      )
       const listed = (answer.headers.get('allow') ?? '').split(', ').filter((name) => name !== 'HEAD')
       assert.deepEqual(listed.toSorted(), [...allowed].toSorted(), path)
     }
 
-    await refused(
+    await assertRejected(
       api,
       () => api.call(route.method, path, { ...options, headers: { 'service-version': '3' } }),
       { status: 400, what: `${what} in version 3` },
@@ -105,7 +116,7 @@ test('every route requires a key, rejects other methods and responds in both dia
     assert.equal(original.status, 403, what)
     assert.equal(original.body.error_code, 'ERR_NGROK_200', what)
     if (!route.paged)
-      await refused(api, () => api.call(route.method, `${path}?no_such=1`, options), {
+      await assertRejected(api, () => api.call(route.method, `${path}?no_such=1`, options), {
         status: 400,
         what: `${what}?no_such=1`,
       })
@@ -114,10 +125,10 @@ test('every route requires a key, rejects other methods and responds in both dia
 
 test('reads respond with their status in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
-  const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
+  const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
 
   for (const route of operations.filter(({ method }) => method === 'GET')) {
-    const path = await samplePaths.fill(route)
+    const path = await samplePaths.resolvePath(route)
     const unset = /\.(mutual_tls|tls_termination|oauth|saml)\.get$/.test(route.id)
     for (const headers of [{}, { 'service-version': '2' }, { 'ngrok-version': '2' }] as Record<
       string,
@@ -134,28 +145,28 @@ test('reads respond with their status in both dialects', async (t) => {
 for (const engine of Object.keys(engines))
   test(`another account finds nothing of this one on any route, on ${engine} (P39)`, async (t) => {
     const { api, online } = await start(t, engine)
-    const samplePaths = new Places(api.call, online.join(api.account.accountId, api.url))
+    const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
 
     for (const route of operations) {
-      const path = await samplePaths.fill(route)
+      const path = await samplePaths.resolvePath(route)
       const what = `${route.method} ${path}`
-      const body = await bodyOf(route, api.strange)
+      const body = await createBody(route, api.callAsOther)
       const options = body === undefined ? {} : { body }
       if (path !== route.path) {
-        const answer = await refused(api, () => api.strange(route.method, path, options), {
+        const answer = await assertRejected(api, () => api.callAsOther(route.method, path, options), {
           status: 404,
           what,
         })
         // The response is the same as for an id that never existed, so it does not reveal which ids exist.
         const invented = path.replace(/_[0-9A-Za-z]{27}/g, `_${'0'.repeat(27)}`)
-        const missing = await api.strange(route.method, invented, options)
+        const missing = await api.callAsOther(route.method, invented, options)
         const withoutIds = (text: string) => text.replace(/_[0-9A-Za-z]{27}/g, '')
         assert.equal(missing.status, 404, what)
         assert.equal(missing.body.error_code, answer.body.error_code, what)
         assert.equal(withoutIds(missing.body.msg), withoutIds(answer.body.msg), what)
       } else if (route.method === 'GET') {
         const { body: own } = await api.call('GET', path)
-        const { body: seen } = await api.strange('GET', path)
+        const { body: seen } = await api.callAsOther('GET', path)
         const [key] = Object.keys(own) as [string]
         assert.ok(own[key].length > 0, `${path} shows nothing to its own account`)
         const ids = new Set(own[key].map(({ id }: Body) => id))
@@ -171,18 +182,18 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
     const sample = samples[kind]
     const resource = resources[kind] as unknown as Resource
     const foreign = await sample.create(api.call)
-    const parents = (await sample.parents?.(api.strange)) ?? {}
-    const path = collection(kind, parents)
+    const parents = (await sample.parents?.(api.callAsOther)) ?? {}
+    const path = collectionPath(kind, parents)
     const record = resource.parseCreate({ ...foreign, ...parents })
     const pointers = resource.pointers(record).filter(({ at }) => !(at in parents))
     if (pointers.length === 0 && !kind.startsWith('edges_')) continue
-    const answer = await refused(api, () => api.strange('POST', path, { body: foreign }), {
+    const answer = await assertRejected(api, () => api.callAsOther('POST', path, { body: foreign }), {
       status: 400,
       what: `POST ${path} ${JSON.stringify(foreign)}`,
     })
     assert.ok(answer.body.details.field !== undefined, path)
 
-    const own = await create(api.strange, kind)
+    const own = await createSample(api.callAsOther, kind)
     const change = (await sample.update?.(api.call)) ?? {}
     const parsed = resource.parseUpdate(change)
     const editable = Object.entries(change).filter(([key]) =>
@@ -190,7 +201,7 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
     )
     for (const [key, value] of editable) {
       const url = `${own.edge_id ? `/edges/https/${own.edge_id}/routes` : path}/${own.id}`
-      await refused(api, () => api.strange('PATCH', url, { body: { [key]: value } }), {
+      await assertRejected(api, () => api.callAsOther('PATCH', url, { body: { [key]: value } }), {
         status: 400,
         what: `PATCH ${url} ${key}`,
       })
@@ -205,21 +216,21 @@ for (const engine of Object.keys(engines))
     const unknown = await samples.ssh_credentials.create(api.call)
     const own = await api.call.create('/ssh_credentials', key)
 
-    const held = await api.strange('POST', '/ssh_credentials', { body: key })
-    const free = await api.strange('POST', '/ssh_credentials', { body: unknown })
+    const held = await api.callAsOther('POST', '/ssh_credentials', { body: key })
+    const free = await api.callAsOther('POST', '/ssh_credentials', { body: unknown })
 
     assert.equal(held.status, 201, JSON.stringify(held.body))
     assert.deepEqual(Object.keys(held.body), Object.keys(free.body))
     assert.ok(!JSON.stringify(held.body).includes(own.id))
     const again = { status: 409, what: 'a key that the account itself holds' }
-    await refused(api, () => api.strange('POST', '/ssh_credentials', { body: key }), again)
-    const answer = await refused(api, () => api.call('POST', '/ssh_credentials', { body: key }), again)
+    await assertRejected(api, () => api.callAsOther('POST', '/ssh_credentials', { body: key }), again)
+    const answer = await assertRejected(api, () => api.call('POST', '/ssh_credentials', { body: key }), again)
     assert.match(answer.body.msg, /^This account/)
   })
 
 test('names are unique across accounts, and the error does not reveal the owner', async (t) => {
   const { api } = await start(t, 'SQLite')
-  const domain = `taken${next()}.example.com`
+  const domain = `taken${nextNumber()}.example.com`
   const { addr } = await api.call.create('/reserved_addrs', {})
   const made = await api.call.create('/reserved_domains', { domain })
   const ingress = await api.call.create('/agent_ingresses', { domain: `in.${domain}` })
@@ -231,13 +242,13 @@ test('names are unique across accounts, and the error does not reveal the owner'
     ['/reserved_domains', { domain: '*.example.com' }],
     ['/agent_ingresses', { domain: ingress.domain }],
   ] as const) {
-    const answer = await refused(api, () => api.strange('POST', path, { body }), {
+    const answer = await assertRejected(api, () => api.callAsOther('POST', path, { body }), {
       status: 409,
       what: `POST ${path} ${JSON.stringify(body)}`,
     })
     for (const secret of [made.id, ingress.id, api.account.accountId])
       assert.ok(!JSON.stringify(answer.body).includes(secret))
   }
-  const theirs = await api.strange.create('/reserved_addrs', {})
+  const theirs = await api.callAsOther.create('/reserved_addrs', {})
   assert.notEqual(theirs.addr, addr)
 })

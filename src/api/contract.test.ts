@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer, TestApi } from '../../test/support/api.ts'
+import type { TestApi, TestResponse } from '../../test/support/api.ts'
 import { engines } from '../../test/support/engines.ts'
-import { refused as refusedBy } from '../../test/support/refused.ts'
-import { type Body, collection, type StoredKind, samples } from '../../test/support/samples.ts'
-import { withValue, wrongBodies } from '../../test/support/wrong-values.ts'
+import { assertRejected as refusedBy } from '../../test/support/refused.ts'
+import { type Body, collectionPath, type StoredKind, samples } from '../../test/support/samples.ts'
+import { invalidBodies, withValue } from '../../test/support/wrong-values.ts'
 import { type Resource, resources } from '../resources/index.ts'
 import { resourceRoutes } from './routes.ts'
 
@@ -24,7 +24,7 @@ class Subject {
     this.kind = kind
     this.resource = resources[kind] as unknown as Resource
     this.parents = parents
-    this.path = collection(kind, parents)
+    this.path = collectionPath(kind, parents)
   }
 
   get sample() {
@@ -58,14 +58,14 @@ class Subject {
     return `${this.path}/${id}`
   }
 
-  get(id: string): Promise<Answer> {
+  get(id: string): Promise<TestResponse> {
     return this.api.call('GET', this.pathOf(id))
   }
 }
 
 function refused(
   subject: Subject,
-  call: () => Promise<Answer>,
+  call: () => Promise<TestResponse>,
   expected: { status: number; field?: string; what: string },
 ) {
   return refusedBy(subject.api, call, expected)
@@ -168,7 +168,7 @@ const checks: Record<string, Check> = {
     assert.deepEqual(expected, expected.toSorted().reverse())
     const seen: string[] = []
     for (let uri: string | null = `${api.url}${path}?limit=1`; uri !== null; ) {
-      const { body: page }: Answer = await api.call('GET', uri)
+      const { body: page }: TestResponse = await api.call('GET', uri)
       seen.push(...page[resource.listKey].map(({ id }: Body) => id))
       assert.equal(page.uri, `${api.url}${path}`)
       assert.equal(page[resource.listKey].length, 1)
@@ -269,7 +269,7 @@ const checks: Record<string, Check> = {
     const created = await subject.make()
     const body = { ...(await subject.body()) }
     const { properties } = subject.resource.updateSchema as unknown as { properties: object }
-    for (const [field, values] of Object.entries(subject.sample.refused ?? {}))
+    for (const [field, values] of Object.entries(subject.sample.rejected ?? {}))
       for (const value of values) {
         const what = `${field} = ${JSON.stringify(value).slice(0, 60)}`
         const wrong = withValue(body, field, value)
@@ -373,7 +373,7 @@ for (const [engine, start] of Object.entries(engines))
             const created = await subject.make()
             const body = await subject.body()
             const routes = resourceRoutes(subject.resource)
-            for (const wrong of wrongBodies(routes.create.body, body, engine === 'SQLite'))
+            for (const wrong of invalidBodies(routes.create.body, body, engine === 'SQLite'))
               await refused(subject, () => api.call('POST', subject.path, { body: wrong.body }), {
                 status: 400,
                 field: wrong.field,
@@ -382,7 +382,7 @@ for (const [engine, start] of Object.entries(engines))
             if (!subject.can('update')) return
             const { properties } = routes.update.body as unknown as { properties: object }
             const change = Object.fromEntries(Object.entries(body).filter(([name]) => name in properties))
-            for (const wrong of wrongBodies(routes.update.body, change, engine === 'SQLite'))
+            for (const wrong of invalidBodies(routes.update.body, change, engine === 'SQLite'))
               await refused(
                 subject,
                 () => api.call('PATCH', subject.pathOf(created.id), { body: wrong.body }),

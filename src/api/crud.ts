@@ -1,6 +1,6 @@
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import { newId, prefixOf } from '../base/id.ts'
-import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
+import { type Resource, resourceOfPrefix, type StoredRecord } from '../resources/index.ts'
 import {
   claimOf,
   draftOf,
@@ -23,11 +23,11 @@ export interface Behaviour<R extends Resource = Resource> {
   readonly resource: R
   /** Before the transaction: fills assigned fields, generates keys, signs. Only this response contains `reveal`. */
   prepare?(
-    record: Stock<R>,
+    record: StoredRecord<R>,
     context: WriteContext,
-  ): Promise<{ record: Stock<R>; reveal?: Record<string, unknown> }>
+  ): Promise<{ record: StoredRecord<R>; reveal?: Record<string, unknown> }>
   /** Inside the transaction: rules that involve other rows, and fields that depend on them. */
-  commit?(record: Stock<R>, context: CommitContext): Promise<Stock<R>>
+  commit?(record: StoredRecord<R>, context: CommitContext): Promise<StoredRecord<R>>
   /** Inside the transaction, before a deletion. */
   beforeRemove?(row: Row, call: ApiCall & { tx: Transaction }): Promise<void>
   /** After a creation is committed. */
@@ -35,7 +35,7 @@ export interface Behaviour<R extends Resource = Resource> {
   /** After an update or deletion is committed. */
   afterChange?(id: string, call: ApiCall): void
   /** Fields computed for each response. */
-  view?(row: Row, record: Stock<R>, call: ApiCall): Promise<Record<string, unknown>>
+  view?(row: Row, record: StoredRecord<R>, call: ApiCall): Promise<Record<string, unknown>>
 }
 
 /** Declares the behaviour of a resource; a plain resource has no hooks. */
@@ -56,7 +56,7 @@ export async function render(behaviour: Behaviour, row: Row, call: ApiCall, reve
   return behaviour.view === undefined
     ? renderRow(behaviour, row, call, reveal)
     : renderRow(behaviour, row, call, {
-        ...(await behaviour.view(row, recordOf(row) as Stock<Resource>, call)),
+        ...(await behaviour.view(row, recordOf(row) as StoredRecord<Resource>, call)),
         ...reveal,
       })
 }
@@ -70,10 +70,10 @@ function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: 
   const identity = {
     id: row.id,
     uri: `${resource.relativeUri ? '' : call.config.apiUrl()}${path}/${row.id}`,
-    created_at: timestamp(row.createdAt),
+    created_at: formatTimestamp(row.createdAt),
   }
-  return resource.show(
-    record as Stock<Resource>,
+  return resource.render(
+    record as StoredRecord<Resource>,
     computed === undefined ? identity : Object.assign(identity, computed),
     call.renderContext,
   ) as Body
@@ -83,7 +83,7 @@ function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: 
 function rethrowAsProblem(resource: Resource, record: Body, { principal }: ApiCall, error: unknown): never {
   if (error instanceof NameTaken) {
     const name = resource
-      .unique(record as Stock<Resource>)
+      .unique(record as StoredRecord<Resource>)
       .find((unique) => claimOf(unique, principal.accountId).name === error.claim.name)
     throw problem('taken', name?.taken ?? 'This name is taken already.')
   }
@@ -166,15 +166,15 @@ export async function create(
   const id = newId(resource.prefix, call.clock.now())
   const context: WriteContext = { ...call, id, existing: undefined, body }
   let record: Body = resource.parseCreate({ ...body, ...parents })
-  resource.verify(record as Stock<Resource>)
+  resource.verify(record as StoredRecord<Resource>)
 
-  const preparation = await behaviour.prepare?.(record as Stock<Resource>, context)
+  const preparation = await behaviour.prepare?.(record as StoredRecord<Resource>, context)
   record = (preparation?.record as Body | undefined) ?? record
   const row = await call.store
     .write(authorOf(call), async (tx) => {
       await requireGuardRole(record, { ...context, tx })
       if (behaviour.commit !== undefined)
-        record = (await behaviour.commit(record as Stock<Resource>, { ...context, tx })) as Body
+        record = (await behaviour.commit(record as StoredRecord<Resource>, { ...context, tx })) as Body
       const created = await tx.insert(draftOf(resource, context.id, call.principal.accountId, record))
       await tx.audit(auditEntry(call, context.id))
       return created
@@ -197,8 +197,8 @@ export async function rewrite(
   const existing = await find(resource, call, id, parents)
   const context: WriteContext = { ...call, id, existing, body }
   let record = change(recordOf(existing))
-  resource.verify(record as Stock<Resource>)
-  const preparation = await behaviour.prepare?.(record as Stock<Resource>, context)
+  resource.verify(record as StoredRecord<Resource>)
+  const preparation = await behaviour.prepare?.(record as StoredRecord<Resource>, context)
   record = (preparation?.record as Body | undefined) ?? record
 
   const row = await call.store
@@ -208,7 +208,7 @@ export async function rewrite(
       if (current.revision !== existing.revision) throw new WriteConflict()
       await requireGuardRole(current.data, { ...context, tx })
       if (behaviour.commit !== undefined)
-        record = (await behaviour.commit(record as Stock<Resource>, { ...context, tx })) as Body
+        record = (await behaviour.commit(record as StoredRecord<Resource>, { ...context, tx })) as Body
       const updated = await tx.update(draftOf(resource, id, call.principal.accountId, record))
       await tx.audit(auditEntry(call, id))
       return updated
@@ -287,12 +287,12 @@ export async function remove(
     })
     .catch((error) => {
       if (!(error instanceof StillReferenced)) throw error
-      const referrer = resourceOfPrefix(prefixOf(error.by.id) ?? '')
+      const referrer = resourceOfPrefix(prefixOf(error.referrer.id) ?? '')
       throw problem(
         'in_use',
         resource.name,
         id,
-        `the ${referrer?.name ?? 'object'} ${error.by.id} (${error.by.field})`,
+        `the ${referrer?.name ?? 'object'} ${error.referrer.id} (${error.referrer.field})`,
       )
     })
   behaviour.afterChange?.(id, call)

@@ -4,11 +4,11 @@ import { detachRoutes } from './detach-routes.ts'
 import type { ApiOperation } from './operations.ts'
 import { problem } from './problems.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
-import type { Route } from './routes.ts'
+import type { ApiRoute } from './routes.ts'
 
 /** `DELETE …/{id}/<part>`: sets one reference or policy of a name to null. */
 function detachOperation(
-  route: Route,
+  route: ApiRoute,
   behaviour: Behaviour,
   key: string,
   conflictReason?: (record: Record<string, unknown>) => string | undefined,

@@ -1,21 +1,25 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type Answer, shareApi, startApi, type TestApi } from '../../test/support/api.ts'
+import { shareApi, startApi, type TestApi, type TestResponse } from '../../test/support/api.ts'
 import { createOnline } from '../../test/support/online.ts'
-import { next } from '../../test/support/samples.ts'
+import { nextNumber } from '../../test/support/samples.ts'
 
 const { fresh } = await shareApi()
 
 /** A client that speaks the dialect of the original. */
 function original(api: TestApi, headers: Record<string, string> = {}) {
-  return (method: string, path: string, options: Parameters<TestApi['call']>[2] = {}): Promise<Answer> =>
+  return (
+    method: string,
+    path: string,
+    options: Parameters<TestApi['call']>[2] = {},
+  ): Promise<TestResponse> =>
     api.call(method, path, { ...options, headers: { 'ngrok-version': '2', ...headers, ...options.headers } })
 }
 
 test('errors have the statuses and codes of the original', async () => {
   const api = await fresh()
   const call = original(api)
-  const domain = `taken${next()}.example.com`
+  const domain = `taken${nextNumber()}.example.com`
   await call('POST', '/reserved_domains', { body: { domain } })
   const policy = await call('POST', '/ip_policies', { body: {} })
   await call('POST', '/edges/tcp', { body: { ip_restriction: { ip_policy_ids: [policy.body.id] } } })
@@ -195,7 +199,7 @@ test('beforeId is accepted for before_id', async () => {
 test('commands accept any body', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
-  const { session } = online.join(api.account.accountId, api.url)
+  const { session } = online.putOnline(api.account.accountId, api.url)
   const call = original(api)
   const path = `/tunnel_sessions/${session}/restart`
   for (const options of [

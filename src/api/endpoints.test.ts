@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import type { ApiClient } from '../../test/support/api.ts'
 import { engines } from '../../test/support/engines.ts'
 import { createOnline } from '../../test/support/online.ts'
-import { refused } from '../../test/support/refused.ts'
-import { hostport, next } from '../../test/support/samples.ts'
+import { assertRejected } from '../../test/support/refused.ts'
+import { hostport, nextNumber } from '../../test/support/samples.ts'
 
 type Item = Record<string, unknown> & { id: string }
 
@@ -26,7 +26,7 @@ for (const [engine, start] of Object.entries(engines))
   test(`every hostport of an edge is an endpoint, on ${engine}`, async (t) => {
     const online = createOnline()
     const api = await start(t, { online })
-    const wildcard = `*.wild${next()}.example.com`
+    const wildcard = `*.wild${nextNumber()}.example.com`
     const domain = await api.call.create('/reserved_domains', { domain: wildcard })
     const { addr, id: addrId } = await api.call.create('/reserved_addrs', {})
     const covered = wildcard.replace('*', 'app')
@@ -37,7 +37,7 @@ for (const [engine, start] of Object.entries(engines))
     const tls = await api.call.create('/edges/tls', { hostports: [await hostport(api.call)] })
     const tcp = await api.call.create('/edges/tcp', { hostports: [addr] })
     await api.call.create('/edges/https', {})
-    const agent = online.join(api.account.accountId, api.url).endpoint
+    const agent = online.putOnline(api.account.accountId, api.url).endpoint
 
     const all = await readPages(api.call, 100)
 
@@ -93,13 +93,19 @@ for (const [engine, start] of Object.entries(engines))
       assert.deepEqual(await readPages(api.call, limit), all, `${limit} at once`)
     for (const item of all) assert.deepEqual((await api.call('GET', `/endpoints/${item.id}`)).body, item)
     for (const { id } of all)
-      await refused(api, () => api.strange('GET', `/endpoints/${id}`), { status: 404, what: 'a stranger' })
-    assert.deepEqual((await api.strange('GET', '/endpoints')).body.endpoints, [])
+      await assertRejected(api, () => api.callAsOther('GET', `/endpoints/${id}`), {
+        status: 404,
+        what: 'a stranger',
+      })
+    assert.deepEqual((await api.callAsOther('GET', '/endpoints')).body.endpoints, [])
 
     await api.call('PATCH', `/edges/tls/${tls.id}`, { body: { description: 'changed' } })
     assert.equal((await api.call('GET', `/endpoints/${byName!.id}`)).body.description, 'changed')
     await api.call('DELETE', `/edges/tcp/${tcp.id}`)
-    await refused(api, () => api.call('GET', `/endpoints/${byPort!.id}`), { status: 404, what: 'deleted' })
+    await assertRejected(api, () => api.call('GET', `/endpoints/${byPort!.id}`), {
+      status: 404,
+      what: 'deleted',
+    })
   })
 
 test('lists continue over several batches of edges, with and without hostports', async (t) => {

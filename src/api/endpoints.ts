@@ -1,4 +1,4 @@
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import { joinHostPort } from '../base/hostport.ts'
 import { prefixOf } from '../base/id.ts'
 import { Endpoint, HttpsEdge, TcpEdge, TlsEdge } from '../resources/index.ts'
@@ -55,7 +55,7 @@ async function listNewest(
   const endpoints: EdgeEndpoint[] = []
   let cursor = from === undefined ? undefined : `${prefix}_${idHead(from)}~` // Sorts after every id with this prefix.
   for (;;) {
-    const edges = await store.lastKnown.list(kind, principal.accountId, {
+    const edges = await store.fallbackReader.list(kind, principal.accountId, {
       limit: EDGE_BATCH_SIZE,
       before: cursor,
     })
@@ -75,12 +75,12 @@ async function renderEndpoint(
   call: ApiCall,
 ): Promise<Record<string, unknown>> {
   const { principal, config, renderContext } = call
-  const { lastKnown } = call.store
+  const { fallbackReader } = call.store
   const host = hostOf(hostport)
   const reservation =
     proto === 'tcp'
-      ? (await lastKnown.holder('address', hostport))?.id
-      : await findReservation(host, lastKnown, principal.accountId)
+      ? (await fallbackReader.holder('address', hostport))?.id
+      : await findReservation(host, fallbackReader, principal.accountId)
   const reserved =
     reservation === undefined ? null : { id: reservation, uri: renderContext.uriOf(reservation) }
   const port = proto === 'tcp' ? Number(hostport.slice(host.length + 1)) : config.httpsPort()
@@ -88,8 +88,8 @@ async function renderEndpoint(
   return {
     id,
     uri: renderContext.uriOf(id),
-    created_at: timestamp(edge.createdAt),
-    updated_at: timestamp(edge.createdAt),
+    created_at: formatTimestamp(edge.createdAt),
+    updated_at: formatTimestamp(edge.createdAt),
     region: config.region,
     type: 'edge',
     proto,

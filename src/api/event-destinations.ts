@@ -1,4 +1,4 @@
-import { checkFilter, FilterProblem, TestEventFailed } from '../events/index.ts'
+import { checkFilter, FilterError, TestEventFailed } from '../events/index.ts'
 import { EventDestination, EventSubscription } from '../resources/index.ts'
 import { auditEntry, crud, find } from './crud.ts'
 import type { ApiOperation } from './operations.ts'
@@ -32,7 +32,7 @@ function checkFilters(sources: readonly { type: string; filter: string }[]): voi
       checkFilter(type, filter)
     } catch (error) {
       const field = `sources[${index}].filter`
-      throw error instanceof FilterProblem
+      throw error instanceof FilterError
         ? fieldProblem(field, 'invalid_field', `${field}: ${error.message}`)
         : error
     }

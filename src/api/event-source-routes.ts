@@ -1,6 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { EventSubscription, eventSource } from '../resources/index.ts'
-import type { Route } from './routes.ts'
+import type { ApiRoute } from './routes.ts'
 
 const path = '/event_subscriptions/{subscription_id}/sources'
 const tag = 'event_subscriptions'
@@ -62,4 +62,4 @@ export const eventSourceRoutes = {
     status: 204,
     requires: roles.change,
   },
-} satisfies Record<string, Route>
+} satisfies Record<string, ApiRoute>

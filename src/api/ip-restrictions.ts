@@ -1,5 +1,5 @@
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
-import { IpPolicyRule, IpRestriction, type Stock } from '../resources/index.ts'
+import { IpPolicyRule, IpRestriction, type StoredRecord } from '../resources/index.ts'
 import type { Transaction } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
 import { crud } from './crud.ts'
@@ -32,7 +32,7 @@ async function rulesOf(
 
 /** The caller's address, if the restriction would reject this call. */
 async function rejectedAddress(
-  { type, enforced, ip_policy_ids }: Stock<typeof IpRestriction>,
+  { type, enforced, ip_policy_ids }: StoredRecord<typeof IpRestriction>,
   call: TransactionCall,
   change?: RuleChange,
 ): Promise<string | undefined> {

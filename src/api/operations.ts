@@ -4,7 +4,7 @@ import type { ApiCall } from './call.ts'
 import { type Behaviour, create, find, get, list, remove, rewrite, toListResponse, update } from './crud.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { Problem, problem } from './problems.ts'
-import { moduleRoutes, onlineRoutes, type Route, resourceRoutes } from './routes.ts'
+import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 
 type Body = Record<string, unknown>
 
@@ -16,7 +16,7 @@ export interface OperationInput {
 }
 
 /** A route with its handler. */
-export interface ApiOperation extends Route {
+export interface ApiOperation extends ApiRoute {
   run(call: ApiCall, input: OperationInput): Promise<Body | undefined>
 }
 
@@ -56,7 +56,7 @@ function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] 
         }).catch((error) => {
           throw relativizeError(key, error)
         })
-        return value.show(recordOf(row)[key], call.renderContext) as Body
+        return value.render(recordOf(row)[key], call.renderContext) as Body
       },
     },
     {
@@ -67,7 +67,7 @@ function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] 
         if (settings === null) throw problem('module_unset', module, params.id!)
         if (call.renderContext.secrets && value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`]))
           call.secrets.shown = true
-        return value.show(settings, call.renderContext) as Body
+        return value.render(settings, call.renderContext) as Body
       },
     },
     {
@@ -107,7 +107,7 @@ export function relativizeError(part: string, error: unknown): unknown {
 
 /** Renders an online object with the declared fields only. */
 function renderOnline(resource: Resource, item: Body, { renderContext }: ApiCall): Body {
-  return resource.show({} as never, item, renderContext) as Body
+  return resource.render({} as never, item, renderContext) as Body
 }
 
 /** A query for online objects: the newest `limit` ones, from the id `from` on. */

@@ -24,7 +24,7 @@ export function createBodyReader(bodyLimit: number, isShared?: (ip: string) => b
       return async (request: FastifyRequest, payload: IncomingMessage): Promise<unknown> => {
         const limit = request.routeOptions.bodyLimit ?? bodyLimit
         if (Number(request.headers['content-length']) > limit) throw problem('too_large', limit)
-        const queue = new ByteQueue(limit, budgets.of(request.ip))
+        const queue = new ByteQueue(limit, budgets.forClient(request.ip))
         try {
           await collect(payload, queue, limit)
           return parse(request, queue.bytes)

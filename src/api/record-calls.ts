@@ -4,7 +4,7 @@ import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
 import type { createApiMetrics } from './metrics.ts'
 import { createRateLimiter } from './rate-limit.ts'
-import { actionOf, type Route } from './routes.ts'
+import { type ApiRoute, actionOf } from './routes.ts'
 
 // A caller that keeps failing must not fill the disk with audit records.
 const AUDITED_REJECTIONS = { perMinute: 60, burst: 120 }
@@ -23,7 +23,7 @@ export function createCallRecorder({
   metrics: ReturnType<typeof createApiMetrics>
   clock: Clock
   log: Logger
-}): (operation: Route) => RecordCall {
+}): (operation: ApiRoute) => RecordCall {
   const auditLimit = createRateLimiter({ ...AUDITED_REJECTIONS, clock })
 
   return (operation) => {

@@ -6,7 +6,7 @@ import { isOriginal, originalStatus } from './dialect.ts'
 import { toProblem } from './failures.ts'
 import { type Problem, problem } from './problems.ts'
 import type { RecordCall } from './record-calls.ts'
-import type { Route } from './routes.ts'
+import type { ApiRoute } from './routes.ts'
 
 /** The body of every error response. */
 function errorBody(problem: Problem, operationId: string, original: boolean) {
@@ -76,7 +76,7 @@ export function handleClientError(error: Error & { code?: string }, socket: Sock
 /** Responds to every thrown error, and to every URL without a route, with a problem. */
 export function installErrorHandlers(
   http: FastifyInstance,
-  { routes, bodyLimit, log }: { routes: readonly Route[]; bodyLimit: number; log: Logger },
+  { routes, bodyLimit, log }: { routes: readonly ApiRoute[]; bodyLimit: number; log: Logger },
 ): void {
   http.setErrorHandler((error: FastifyError, request, reply) => {
     const { schema, config, url, bodyLimit: routeLimit } = request.routeOptions

@@ -1,4 +1,4 @@
-import { reversed } from '../base/domain.ts'
+import { reverseLabels } from '../base/domain.ts'
 import type { Reader, Transaction } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
 
@@ -22,7 +22,7 @@ export async function findReservation(
   exceptId?: string,
 ): Promise<string | undefined> {
   for (const name of coveringNames(host)) {
-    const holder = await reader.holder('domain', reversed(name))
+    const holder = await reader.holder('domain', reverseLabels(name))
     if (holder?.account === accountId && holder.id !== exceptId) return holder.id
   }
   return undefined

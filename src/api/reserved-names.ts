@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { timestamp } from '../base/clock.ts'
-import { covers, isWithin, reversed } from '../base/domain.ts'
+import { formatTimestamp } from '../base/clock.ts'
+import { covers, isWithin, reverseLabels } from '../base/domain.ts'
 import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
-import { claimedName, isPlatformName, isPublicSuffix, TCP_CLAIMS } from '../naming/index.ts'
-import { ReservedAddr, ReservedDomain, type Stock } from '../resources/index.ts'
+import { claimNameOf, isPlatformName, isPublicSuffix, TCP_CLAIM_PREFIX } from '../naming/index.ts'
+import { ReservedAddr, ReservedDomain, type StoredRecord } from '../resources/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
@@ -22,7 +22,7 @@ export function pendingCertificate(context: WriteContext) {
     provisioning_job: {
       error_code: null,
       msg: context.config.acme ? IN_PROGRESS : AUTOMATIC_OFF,
-      started_at: timestamp(context.clock.now()),
+      started_at: formatTimestamp(context.clock.now()),
       retries_at: null,
     },
   }
@@ -46,11 +46,11 @@ export async function rejectOverlap(domain: string, context: CommitContext): Pro
       const ancestor = labels.slice(from).join('.')
       if (ancestor === config.domain) break
       for (const name of [ancestor, `*.${ancestor}`]) {
-        const holder = await tx.holder(scope, reversed(name))
+        const holder = await tx.holder(scope, reverseLabels(name))
         if (holder !== undefined && holder.account !== principal.accountId) throw taken
       }
     }
-    const descendants = await tx.holdersBelow(scope, `${reversed(plain)}.`, 1000)
+    const descendants = await tx.holdersWithPrefix(scope, `${reverseLabels(plain)}.`, 1000)
     if (descendants.some((holder) => holder.account !== principal.accountId)) throw taken
   }
 }
@@ -65,7 +65,7 @@ async function rejectNamesInUse(domain: string, { tx, principal, config }: Commi
   const ancestors = labels.map((_, from) => labels.slice(from).join('.'))
   const end = ancestors.indexOf(config.domain)
   const names = ancestors.slice(0, end === -1 ? ancestors.length : end).flatMap((name) => [name, `*.${name}`])
-  const query = { names: names.map(reversed), below: `${reversed(plain)}.`, limit: 1 }
+  const query = { names: names.map(reverseLabels), below: `${reverseLabels(plain)}.`, limit: 1 }
   const used = await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans)
   if (used.length > 0)
     throw problem(
@@ -75,7 +75,7 @@ async function rejectNamesInUse(domain: string, { tx, principal, config }: Commi
 }
 
 /** Names below the platform's domain use the platform's certificate. */
-function rejectCertificate({ domain, certificate_id }: Stock<typeof ReservedDomain>): never {
+function rejectCertificate({ domain, certificate_id }: StoredRecord<typeof ReservedDomain>): never {
   throw fieldProblem(
     certificate_id === null ? 'certificate_management_policy' : 'certificate_id',
     'invalid_field',
@@ -173,8 +173,10 @@ export const reservedDomains = crud(ReservedDomain, {
 
   async beforeRemove(row, call) {
     const domain = row.data.domain as string
-    const prefix = domain.startsWith('*.') ? `${reversed(domain.slice(2))}.` : `${reversed(domain)}:`
-    for (const edge of await call.tx.holdersBelow('hostport', prefix, 1000)) {
+    const prefix = domain.startsWith('*.')
+      ? `${reverseLabels(domain.slice(2))}.`
+      : `${reverseLabels(domain)}:`
+    for (const edge of await call.tx.holdersWithPrefix('hostport', prefix, 1000)) {
       const hostports = ((await call.tx.get(edge.kind, edge.account, edge.id))?.data.hostports ??
         []) as string[]
       for (const hostport of hostports)
@@ -183,7 +185,7 @@ export const reservedDomains = crud(ReservedDomain, {
     }
     // Decision 125: a custom domain has no cooldown: its owner moves it between accounts with its DNS.
     if (isWithin(domain, call.config.domain))
-      await call.tx.releaseName(row.account, { name: reversed(domain), listener: 'https', id: row.id })
+      await call.tx.releaseName(row.account, { name: reverseLabels(domain), listener: 'https', id: row.id })
   },
 })
 
@@ -220,10 +222,10 @@ export const reservedAddrs = crud(ReservedAddr, {
   },
   async beforeRemove(row, { tx }) {
     const [host, port] = (row.data.addr as string).split(':')
-    const [holder] = await tx.holdersBelow('hostport', `${reversed(host!)}:${port}`, 1)
+    const [holder] = await tx.holdersWithPrefix('hostport', `${reverseLabels(host!)}:${port}`, 1)
     if (holder !== undefined) throw problem('in_use', 'reserved address', row.id, `the edge ${holder.id}`)
     await tx.releaseName(row.account, {
-      ...claimedName({ proto: 'tcp', port: Number(port) }),
+      ...claimNameOf({ proto: 'tcp', port: Number(port) }),
       id: row.id,
     })
   },
@@ -237,12 +239,12 @@ async function nextFreeAddress({ tx, store, config, principal }: CommitContext):
   const [first, last] = config.tcpPorts
   const size = last - first + 1
   const start = Number((await store.setting(NEXT_PORT_SETTING)) ?? 0) % size
-  const query = { below: TCP_CLAIMS, orHeld: true, limit: size }
+  const query = { below: TCP_CLAIM_PREFIX, orHeld: true, limit: size }
   const used = new Set(await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans))
   for (let step = 0; step < size; step++) {
     const port = first + ((start + step) % size)
     const addr = `${config.tcpHost}:${port}`
-    if (used.has(claimedName({ proto: 'tcp', port }).name)) continue
+    if (used.has(claimNameOf({ proto: 'tcp', port }).name)) continue
     if ((await tx.holder('address', addr)) !== undefined) continue
     return addr
   }

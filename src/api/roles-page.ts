@@ -1,6 +1,6 @@
 import { GUARDS, hasRole, ROLES } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
-import type { Route } from './routes.ts'
+import type { ApiRoute } from './routes.ts'
 
 const INTRODUCTION = `# Roles
 
@@ -20,7 +20,7 @@ A developer needs *admin* for a few objects of operations that are otherwise ope
 `
 
 /** One cell of the table: whether the role may call the operation. */
-function renderCell({ requires }: Route, role: (typeof ROLES)[number]): string {
+function renderCell({ requires }: ApiRoute, role: (typeof ROLES)[number]): string {
   if (!hasRole(role, requires.role)) return ''
   return requires.guard === undefined || hasRole(role, GUARDS[requires.guard].role) ? 'yes' : requires.guard
 }

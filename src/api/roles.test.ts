@@ -2,34 +2,34 @@ import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Answer, type CallOptions, startApi, type TestApi } from '../../test/support/api.ts'
-import { makeUser, openBrowser } from '../../test/support/dashboard.ts'
+import { type CallOptions, startApi, type TestApi, type TestResponse } from '../../test/support/api.ts'
+import { createUser, openBrowser } from '../../test/support/dashboard.ts'
 import { createOnline } from '../../test/support/online.ts'
-import { refused } from '../../test/support/refused.ts'
-import { bodyOf, Places } from '../../test/support/sample-objects.ts'
+import { assertRejected } from '../../test/support/refused.ts'
+import { createBody, PathParameters } from '../../test/support/sample-objects.ts'
 import type { Body } from '../../test/support/samples.ts'
 import { GUARDS, hasRole, type Role } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
 import { rolesPage } from './roles-page.ts'
-import type { Route } from './routes.ts'
+import type { ApiRoute } from './routes.ts'
 
 /** A user or bot with one kind of credential. */
 interface Actor {
   readonly name: string
   readonly id: string
   readonly role: Role
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>
 }
 
 /** A user of each role and a bot, each with an API key and with a dashboard session. */
 async function startWithActors(
   t: TestContext,
-): Promise<{ api: TestApi; actors: Actor[]; samplePaths: Places }> {
+): Promise<{ api: TestApi; actors: Actor[]; samplePaths: PathParameters }> {
   const online = createOnline()
   const api = await startApi(t, { online, dashboard: true })
   const owners: { name: string; id: string; role: Role; proof?: Body }[] = []
   for (const role of ['read_only', 'developer', 'admin'] as const) {
-    const { id, email, password } = await makeUser(api, { role })
+    const { id, email, password } = await createUser(api, { role })
     owners.push({ name: role, id, role, proof: { email, password } })
   }
   const bot = await api.call.create('/bot_users', { name: 'robot' })
@@ -42,7 +42,11 @@ async function startWithActors(
     actors.push({ name: `${name} with a key`, id, role, call: api.client(token) })
     actors.push({ name: `${name} in the dashboard`, id, role, call: browser.call })
   }
-  return { api, actors, samplePaths: new Places(api.call, online.join(api.account.accountId, api.url)) }
+  return {
+    api,
+    actors,
+    samplePaths: new PathParameters(api.call, online.putOnline(api.account.accountId, api.url)),
+  }
 }
 
 /** A variant of the object an operation runs on: the fields it is created with, and whether the guard applies. */
@@ -53,7 +57,7 @@ interface Case {
 }
 
 /** The variants for each operation; its guard decides which ones differ. */
-async function casesOf(api: TestApi): Promise<(route: Route) => readonly Case[]> {
+async function casesOf(api: TestApi): Promise<(route: ApiRoute) => readonly Case[]> {
   const [free, used] = [await api.call.create('/ip_policies', {}), await api.call.create('/ip_policies', {})]
   await api.call.create('/ip_restrictions', { type: 'dashboard', ip_policy_ids: [used.id] })
   const plain: Case[] = [{ name: 'anything', guarded: false, more: () => ({}) }]
@@ -70,13 +74,13 @@ async function casesOf(api: TestApi): Promise<(route: Route) => readonly Case[]>
   return ({ requires: { guard } }) => (guard === undefined ? plain : byGuard[guard])
 }
 
-function mayCall({ role }: Actor, { requires }: Route, { guarded }: Case): boolean {
+function mayCall({ role }: Actor, { requires }: ApiRoute, { guarded }: Case): boolean {
   const needed = guarded && requires.guard !== undefined ? GUARDS[requires.guard].role : requires.role
   return hasRole(role, needed)
 }
 
 /** An account has at most one restriction of each type. */
-async function deleteAgentRestriction(api: TestApi, { tag }: Route): Promise<void> {
+async function deleteAgentRestriction(api: TestApi, { tag }: ApiRoute): Promise<void> {
   if (tag !== 'ip_restrictions') return
   for (const { id, type } of (await api.call('GET', '/ip_restrictions')).body.ip_restrictions)
     if (type === 'agent') await api.call('DELETE', `/ip_restrictions/${id}`)
@@ -94,12 +98,12 @@ test('every operation is open to exactly the roles that its declaration names, b
         const allowed = mayCall(actor, route, object)
         const more = object.more(actor)
         if (allowed || object.guarded) await deleteAgentRestriction(api, route)
-        const path = await samplePaths.fill(route, allowed || object.guarded ? more : undefined)
-        const body = await bodyOf(route, api.call)
+        const path = await samplePaths.resolvePath(route, allowed || object.guarded ? more : undefined)
+        const body = await createBody(route, api.call)
         const options = body && { body: route.id === `${route.tag}.create` ? { ...body, ...more } : body }
         if (!allowed) {
           counts.refused++
-          const answer = await refused(api, () => actor.call(route.method, path, options), {
+          const answer = await assertRejected(api, () => actor.call(route.method, path, options), {
             status: 403,
             what,
           })
@@ -187,7 +191,7 @@ test('a reader sees no secret on any route or view, by key or by session, and re
   for (const reader of actors.filter(({ role }) => role === 'read_only')) {
     const paths = [...revealing, '/dashboard/api/session']
     for (const operation of routes.filter(({ method }) => method === 'GET'))
-      paths.push(await samplePaths.fill(operation))
+      paths.push(await samplePaths.resolvePath(operation))
     for (const path of paths) {
       const text = JSON.stringify((await reader.call('GET', path)).body)
       for (const secret of Object.values(SECRETS))
@@ -239,12 +243,12 @@ test('a secret that is not stored yet is required', async (t) => {
   const oidc = { issuer: 'https://id.example.com', client_id: 'me', client_secret: null }
   const expected = { status: 400, field: 'client_secret', what: 'null without a stored secret' }
 
-  await refused(api, () => api.call('PUT', `${routes}/${id}/oidc`, { body: oidc }), expected)
-  await refused(api, () => api.call('PATCH', `${routes}/${id}`, { body: { oidc } }), {
+  await assertRejected(api, () => api.call('PUT', `${routes}/${id}/oidc`, { body: oidc }), expected)
+  await assertRejected(api, () => api.call('PATCH', `${routes}/${id}`, { body: { oidc } }), {
     ...expected,
     field: 'oidc.client_secret',
   })
-  await refused(
+  await assertRejected(
     api,
     () =>
       api.call('PUT', `${routes}/${id}/webhook_verification`, { body: { provider: 'github', secret: null } }),

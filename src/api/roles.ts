@@ -1,9 +1,9 @@
 import type { Principal } from '../auth/index.ts'
-import { GUARDS, type Guard, hasRole, IpRestriction, type Stock } from '../resources/index.ts'
+import { GUARDS, type Guard, hasRole, IpRestriction, type StoredRecord } from '../resources/index.ts'
 import type { Transaction } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
 import { type Problem, problem } from './problems.ts'
-import { actionOf, type Route } from './routes.ts'
+import { type ApiRoute, actionOf } from './routes.ts'
 
 type Body = Readonly<Record<string, unknown>>
 type TransactionCall = ApiCall & { tx: Transaction }
@@ -12,7 +12,7 @@ type TransactionCall = ApiCall & { tx: Transaction }
 const MAX_RESTRICTIONS = 10
 
 /** The problem if the caller's role does not allow the operation. */
-export function roleProblem({ role }: Principal, { requires, method }: Route): Problem | undefined {
+export function roleProblem({ role }: Principal, { requires, method }: ApiRoute): Problem | undefined {
   if (hasRole(role, requires.role)) return undefined
   return problem(role === 'read_only' && method !== 'GET' ? 'read_only' : 'admins_only')
 }
@@ -38,6 +38,6 @@ export async function requireGuardRole(record: Body, call: TransactionCall): Pro
 export async function restrictionsUsing(policyId: string, { tx, principal }: TransactionCall) {
   const rows = await tx.list(IpRestriction.kind, principal.accountId, { limit: MAX_RESTRICTIONS })
   return rows
-    .map(({ id, data }) => ({ id, restriction: data as Stock<typeof IpRestriction> }))
+    .map(({ id, data }) => ({ id, restriction: data as StoredRecord<typeof IpRestriction> }))
     .filter(({ restriction }) => restriction.ip_policy_ids.includes(policyId))
 }

@@ -5,7 +5,7 @@ import type { RequiredRole, Resource, Operation as Verb } from '../resources/ind
  * One route of the API as clients see it: path, request and response. `ApiOperation` adds the handler, so that API
  * clients can load the routes without the server.
  */
-export interface Route {
+export interface ApiRoute {
   /** Tag and action, such as `ip_policies.create`; also the words of `adit api ip-policies create`. */
   readonly id: string
   readonly summary: string
@@ -21,12 +21,12 @@ export interface Route {
 }
 
 /** The id of a route without its tag: `create`, `backend.replace`. */
-export function actionOf({ id, tag }: Route): string {
+export function actionOf({ id, tag }: ApiRoute): string {
   return id.slice(tag.length + 1)
 }
 
 /** The CRUD routes of a stored resource. */
-export function resourceRoutes(resource: Resource): Record<Verb, Route> {
+export function resourceRoutes(resource: Resource): Record<Verb, ApiRoute> {
   const { name, path, kind: tag, roles, viewSchema: response } = resource
   const item = `${path}/{id}`
   return {
@@ -89,7 +89,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, Route> {
 export function moduleRoutes(
   resource: Resource,
   module: string,
-): Record<'replace' | 'get' | 'delete', Route> {
+): Record<'replace' | 'get' | 'delete', ApiRoute> {
   const { value } = resource.fields[module]!
   const tag = resource.kind
   const path = `${resource.path}/{id}/${module}`
@@ -130,7 +130,7 @@ export function moduleRoutes(
 }
 
 /** List and get of online objects. */
-export function onlineRoutes(resource: Resource): Record<'list' | 'get', Route> {
+export function onlineRoutes(resource: Resource): Record<'list' | 'get', ApiRoute> {
   const { list, get } = resourceRoutes(resource)
   return {
     list: { ...list, summary: `${list.summary} that are online` },

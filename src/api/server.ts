@@ -14,7 +14,7 @@ import type { Clock } from '../base/clock.ts'
 import { readEnds } from '../base/io/socket-ends.ts'
 import type { Logger } from '../base/log.ts'
 import { pathOfNul } from '../base/nul.ts'
-import { RunningIds } from '../base/sequential-ids.ts'
+import { SequentialIds } from '../base/sequential-ids.ts'
 import { hasRole } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
@@ -98,13 +98,13 @@ export function createApi(options: ApiOptions): Api {
   const restrictions = createIpRestrictions({ store })
   const authenticate = createAuthenticate({
     auth: parts.auth,
-    browserAuth: parts.signedIn,
+    browserAuth: parts.browserAuth,
     admits: (accountId, address) => restrictions.admits(accountId, 'api', address),
     perMinute: config.rateLimit,
     clock,
   })
 
-  const callIds = new RunningIds('op')
+  const callIds = new SequentialIds('op')
   const http = fastify({
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => callIds.next(clock.now()),

@@ -1,9 +1,9 @@
-import { emptyBody, type Route } from './routes.ts'
+import { type ApiRoute, emptyBody } from './routes.ts'
 
 /** Commands to the agent behind a session. */
-export type Command = 'restart' | 'stop' | 'update'
+export type CommandName = 'restart' | 'stop' | 'update'
 
-function commandRoute(name: Command, summary: string): Route {
+function commandRoute(name: CommandName, summary: string): ApiRoute {
   return {
     id: `tunnel_sessions.${name}`,
     summary,
@@ -16,7 +16,7 @@ function commandRoute(name: Command, summary: string): Route {
   }
 }
 
-export const commandRoutes: Record<Command, Route> = {
+export const commandRoutes: Record<CommandName, ApiRoute> = {
   restart: commandRoute(
     'restart',
     'Restart the agent of a tunnel session; it comes back under a new session id',

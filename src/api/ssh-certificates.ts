@@ -1,9 +1,9 @@
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import { Secret } from '../base/secret.ts'
 import {
   CertificateProblem,
   createSshAuthority,
-  defaultSshValidity,
+  DEFAULT_SSH_VALIDITY_MS,
   newSshSerial,
   parseSshPublicKey,
   signSshCertificate,
@@ -67,7 +67,7 @@ async function signCertificate<T extends CertificateRecord>(
   const publicKey = parseSshPublicKey(record.public_key)
   const validAfter = record.valid_after === null ? context.clock.now() : Date.parse(record.valid_after)
   const validUntil =
-    record.valid_until === null ? validAfter + defaultSshValidity[kind] : Date.parse(record.valid_until)
+    record.valid_until === null ? validAfter + DEFAULT_SSH_VALIDITY_MS[kind] : Date.parse(record.valid_until)
   const certificate = await signSshCertificate({
     kind,
     publicKey,
@@ -88,8 +88,8 @@ async function signCertificate<T extends CertificateRecord>(
     ...record,
     public_key: record.public_key.trim(),
     key_type: publicKey.keyType,
-    valid_after: timestamp(validAfter),
-    valid_until: timestamp(validUntil),
+    valid_after: formatTimestamp(validAfter),
+    valid_until: formatTimestamp(validUntil),
     certificate,
   }
 }

@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { EventDestination } from '../resources/index.ts'
-import { emptyBody, type Route } from './routes.ts'
+import { type ApiRoute, emptyBody } from './routes.ts'
 
-export const testEventRoute: Route = {
+export const testEventRoute: ApiRoute = {
   id: 'event_destinations.send_test_event',
   summary: 'Send a test event to an event destination, now and past the queue',
   tag: 'event_destinations',

@@ -22,7 +22,7 @@ async function requireOtherAdmin(
 /** Invalidates cached state of a changed or deleted user. */
 function invalidateUser(id: string, { parts, principal, log }: ApiCall): void {
   parts.auth.forget(id)
-  parts.signedIn
+  parts.browserAuth
     ?.revalidate(principal.accountId, id)
     .catch((error) => log.warn({ err: error, user: id }, 'user sessions not revalidated'))
 }

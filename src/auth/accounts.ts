@@ -65,6 +65,6 @@ export async function createAccount(
 
 /** The first account, if any. */
 export async function firstAccount(store: Store): Promise<{ id: string; name: string } | undefined> {
-  const [row] = await store.lastKnown.scan('accounts', { limit: 1 })
+  const [row] = await store.fallbackReader.scan('accounts', { limit: 1 })
   return row && { id: row.id, name: row.data.name as string }
 }

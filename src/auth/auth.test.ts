@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shareApi } from '../../test/support/api.ts'
-import { sshPublicKey } from '../../test/support/ssh-keys.ts'
+import { generateSshPublicKey } from '../../test/support/ssh-keys.ts'
 import { parseSshPublicKey } from '../certs/index.ts'
 import { createAuth, mintToken } from './index.ts'
 
@@ -52,13 +52,13 @@ test('an authtoken authenticates with its ACL', async () => {
 
 test('an SSH key is identified by its fingerprint', async () => {
   const { api, auth } = await start()
-  const public_key = sshPublicKey()
+  const public_key = generateSshPublicKey()
   const { id } = await api.call.create('/ssh_credentials', { public_key, acl: ['*'] })
 
   const principal = await auth.sshKey(parseSshPublicKey(public_key).fingerprint, 'me')
 
   assert.equal(principal?.credentialId, id)
-  assert.equal(await auth.sshKey(parseSshPublicKey(sshPublicKey()).fingerprint, 'me'), undefined)
+  assert.equal(await auth.sshKey(parseSshPublicKey(generateSshPublicKey()).fingerprint, 'me'), undefined)
 })
 
 test('a deleted key is rejected at once where it was deleted, and elsewhere within seconds (P41)', async () => {
@@ -85,10 +85,10 @@ test('a row read during a revocation is not cached', async () => {
   const slow = createAuth({
     store: {
       ...api.store,
-      lastKnown: {
-        ...api.store.lastKnown,
+      fallbackReader: {
+        ...api.store.fallbackReader,
         async get(...args) {
-          const row = await api.store.lastKnown.get(...args)
+          const row = await api.store.fallbackReader.get(...args)
           if (args[0] === 'api_keys') {
             reading()
             await gate

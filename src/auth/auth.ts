@@ -87,17 +87,17 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
    * token is unknown, because an agent gives up on that. While it is unavailable, such a token fails as unavailable.
    */
   async function findCredential(kind: string, find: FindHolder): Promise<Row | undefined> {
-    const { lastKnown } = store
-    const holder = (await find(lastKnown)) ?? (await find(store))
+    const { fallbackReader } = store
+    const holder = (await find(fallbackReader)) ?? (await find(store))
     if (holder === undefined || holder.kind !== kind) return undefined
-    return lastKnown.get(kind, holder.account, holder.id)
+    return fallbackReader.get(kind, holder.account, holder.id)
   }
 
   async function toTunnelPrincipal(kind: string, find: FindHolder): Promise<TunnelPrincipal | undefined> {
     const row = await findCredential(kind, find)
     if (row === undefined) return undefined
     const ownerId = row.data.owner_id as string
-    if (!(await findOwner(row.account, ownerId, store.lastKnown)).active) return undefined
+    if (!(await findOwner(row.account, ownerId, store.fallbackReader)).active) return undefined
     return { accountId: row.account, credentialId: row.id, ownerId, acl: row.data.acl as string[] }
   }
 
@@ -117,7 +117,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
         accountId: row.account,
         credentialId: row.id,
         ownerId,
-        ...(await findOwner(row.account, ownerId, store.lastKnown)),
+        ...(await findOwner(row.account, ownerId, store.fallbackReader)),
       }
       // A row read during a revocation may be the revoked one: do not cache it.
       if (startGeneration !== currentGeneration) return principal
@@ -138,7 +138,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
 
     sshKey: (fingerprint, userName) =>
       toTunnelPrincipal('ssh_credentials', async (reader) =>
-        selectHolder(await reader.holdersBelow('ssh_key', fingerprint, MAX_KEY_HOLDERS), userName),
+        selectHolder(await reader.holdersWithPrefix('ssh_key', fingerprint, MAX_KEY_HOLDERS), userName),
       ),
 
     forget(credentialId) {

@@ -1,4 +1,4 @@
-import { type Admits, compileRules, type IpRule } from '../base/ip-rules.ts'
+import { type AddressFilter, compileRules, type IpRule } from '../base/ip-rules.ts'
 import type { Follower, Row, Store } from '../store/index.ts'
 
 /** The uses of an account that an IP restriction can apply to. */
@@ -18,7 +18,7 @@ const KINDS = ['ip_restrictions', 'ip_policy_rules']
 export function createIpRestrictions({ store }: { store: Store }): IpRestrictions {
   const rows = new Map<string, Row>()
   const byAccount = new Map<string, Set<string>>()
-  let compiled = new Map<string, Map<string, Admits>>()
+  let compiled = new Map<string, Map<string, AddressFilter>>()
   let subscription: { stop(): void } | undefined
 
   function put(row: Row): void {
@@ -52,10 +52,10 @@ export function createIpRestrictions({ store }: { store: Store }): IpRestriction
     },
   }
 
-  function compile(accountId: string): Map<string, Admits> {
+  function compile(accountId: string): Map<string, AddressFilter> {
     const accountRows = [...(byAccount.get(accountId) ?? [])].map((id) => rows.get(id)!)
     const rules = accountRows.filter(({ kind }) => kind === 'ip_policy_rules')
-    const restrictions = new Map<string, Admits>()
+    const restrictions = new Map<string, AddressFilter>()
     for (const { kind, data } of accountRows) {
       if (kind !== 'ip_restrictions' || data.enforced !== true) continue
       const policies = data.ip_policy_ids as string[]

@@ -1,26 +1,26 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Admission } from './admission.ts'
-import { sourceOf } from './client-key.ts'
+import { clientKey } from './client-key.ts'
 import { compileRules } from './ip-rules.ts'
 
 /** Acquires slots for a client until none is left. Returns their number. */
 function acquireAll(admission: Admission, ip: string): number {
   let count = 0
-  while (admission.takeSource(ip) !== undefined) count++
+  while (admission.acquireForClient(ip) !== undefined) count++
   return count
 }
 
 test('a client gets its slots and no more, and a released slot is free again', () => {
   const admission = new Admission({ total: 10, perHolder: 2 })
-  const first = admission.takeSource('192.0.2.1')
-  admission.takeSource('192.0.2.1')
+  const first = admission.acquireForClient('192.0.2.1')
+  admission.acquireForClient('192.0.2.1')
 
-  const third = admission.takeSource('192.0.2.1')
-  const other = admission.takeSource('192.0.2.2')
+  const third = admission.acquireForClient('192.0.2.1')
+  const other = admission.acquireForClient('192.0.2.2')
   first!()
   first!()
-  const again = [admission.takeSource('192.0.2.1'), admission.takeSource('192.0.2.1')]
+  const again = [admission.acquireForClient('192.0.2.1'), admission.acquireForClient('192.0.2.1')]
 
   assert.equal(third, undefined)
   assert.notEqual(other, undefined)
@@ -38,7 +38,7 @@ for (const clients of [1, 2, 8, 50]) {
     for (let any = true; any; ) {
       any = false
       for (let client = 1; client <= clients; client++) {
-        if (admission.takeSource(`192.0.2.${client}`) === undefined) continue
+        if (admission.acquireForClient(`192.0.2.${client}`) === undefined) continue
         any = true
         acquired++
       }
@@ -57,8 +57,8 @@ test('the first client gets at most half of the slots, also of those that others
 
   assert.equal(first, 50)
   assert.equal(second, 25)
-  assert.equal(admission.takeSource('192.0.2.1'), undefined)
-  assert.notEqual(admission.takeSource('192.0.2.3'), undefined)
+  assert.equal(admission.acquireForClient('192.0.2.1'), undefined)
+  assert.notEqual(admission.acquireForClient('192.0.2.3'), undefined)
 })
 
 test('a shared address gets nearly all slots, and other clients are still admitted', () => {
@@ -68,12 +68,12 @@ test('a shared address gets nearly all slots, and other clients are still admitt
   const shared = acquireAll(admission, '10.1.2.3')
 
   assert.equal(shared, 150)
-  assert.notEqual(admission.takeSource('192.0.2.1'), undefined)
+  assert.notEqual(admission.acquireForClient('192.0.2.1'), undefined)
 })
 
 test('accounts share slots as clients do, each under its own id', () => {
   const admission = new Admission({ total: 4 })
-  const acquired = ['ac_1', 'ac_1', 'ac_1', 'ac_2', 'ac_2'].map((id) => admission.take(id) !== undefined)
+  const acquired = ['ac_1', 'ac_1', 'ac_1', 'ac_2', 'ac_2'].map((id) => admission.acquire(id) !== undefined)
 
   assert.deepEqual(acquired, [true, true, false, true, false])
   assert.deepEqual([admission.has('ac_2'), admission.has('ac_3')], [true, false])
@@ -90,6 +90,6 @@ const same: [one: string, other: string, expected: boolean][] = [
 
 for (const [one, other, expected] of same) {
   test(`${one} and ${other} are ${expected ? 'one client' : 'two clients'}`, () => {
-    assert.equal(sourceOf(one) === sourceOf(other), expected)
+    assert.equal(clientKey(one) === clientKey(other), expected)
   })
 }

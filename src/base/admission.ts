@@ -1,5 +1,5 @@
 import type { Socket } from 'node:net'
-import { sourceOf } from './client-key.ts'
+import { clientKey } from './client-key.ts'
 import { readEnds, type SocketEnds } from './io/socket-ends.ts'
 
 /** The fraction of the slots that shared addresses leave to all others. */
@@ -36,7 +36,7 @@ export class Admission {
   /** Acquires a slot until the connection closes, and copies its addresses. Closes the connection when none is free. */
   admit(socket: Socket): SocketEnds | undefined {
     const ends = readEnds(socket)
-    const release = ends && this.takeSource(ends.remoteAddress)
+    const release = ends && this.acquireForClient(ends.remoteAddress)
     if (release === undefined) {
       socket.destroy()
       return undefined
@@ -46,12 +46,12 @@ export class Admission {
   }
 
   /** Acquires a slot for the client at this address, as `acquire` does. */
-  takeSource(ip: string): (() => void) | undefined {
-    return this.take(sourceOf(ip), this.#limits.isShared?.(ip))
+  acquireForClient(ip: string): (() => void) | undefined {
+    return this.acquire(clientKey(ip), this.#limits.isShared?.(ip))
   }
 
   /** Acquires a slot and returns its release function, or undefined when the limit is reached. Releasing twice is safe. */
-  take(holder: string, isShared = false): (() => void) | undefined {
+  acquire(holder: string, isShared = false): (() => void) | undefined {
     const count = this.#counts.get(holder) ?? 0
     if (!this.#canAcquire(count, isShared)) return undefined
     this.#counts.set(holder, count + 1)

@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createAttempts } from './attempt-limit.ts'
+import { createAttemptLimit } from './attempt-limit.ts'
 
 function start(limits: { burst: number; perMinute: number }) {
   let now = 0
-  const limit = createAttempts({ ...limits, clock: { now: () => 0, monotonic: () => now } })
+  const limit = createAttemptLimit({ ...limits, clock: { now: () => 0, monotonic: () => now } })
   return {
     limit,
     pass(milliseconds: number) {
@@ -38,9 +38,9 @@ test('a successful attempt is refunded', () => {
 
   for (let time = 0; time < 100; time += 1) {
     assert.equal(limit.take('a'), 0)
-    limit.giveBack('a')
+    limit.refund('a')
   }
-  limit.giveBack('a')
+  limit.refund('a')
   assert.equal(limit.take('a'), 0)
   assert.equal(limit.take('a'), 60, 'a refund does not raise the burst')
 })

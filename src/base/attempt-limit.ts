@@ -4,11 +4,11 @@ import type { Clock } from './clock.ts'
 const BUCKETS = 65_536
 
 /** Limits failed attempts per key. */
-export interface Attempts {
+export interface AttemptLimit {
   /** Charges an attempt before it runs. Returns 0, or the seconds to wait when the limit is reached. */
   take(key: string): number
   /** Returns the attempt after a success. */
-  giveBack(key: string): void
+  refund(key: string): void
 }
 
 /**
@@ -16,7 +16,7 @@ export interface Attempts {
  * a flood of invented keys can neither fill the memory nor evict another key's count, and an attacker cannot choose a key
  * that shares a bucket with a victim's.
  */
-export function createAttempts({
+export function createAttemptLimit({
   burst,
   perMinute,
   clock,
@@ -24,7 +24,7 @@ export function createAttempts({
   burst: number
   perMinute: number
   clock: Clock
-}): Attempts {
+}): AttemptLimit {
   const perMs = perMinute / 60_000
   const secret = randomBytes(32)
   const tokensUsed = new Float64Array(BUCKETS)
@@ -45,7 +45,7 @@ export function createAttempts({
       tokensUsed[bucket]! += 1
       return 0
     },
-    giveBack(key) {
+    refund(key) {
       const bucket = bucketOf(key)
       tokensUsed[bucket] = Math.max(0, tokensUsed[bucket]! - 1)
     },

@@ -11,7 +11,7 @@ export class ByteText {
     this.#bytes = Buffer.allocUnsafeSlow(expectedBytes)
   }
 
-  add(text: string): void {
+  append(text: string): void {
     this.#pending += text
     if (this.#pending.length >= ENCODE_BATCH_CHARS) this.#encode()
   }

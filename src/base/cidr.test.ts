@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nameOfRange, parseCidr } from './cidr.ts'
+import { formatCidr, parseCidr } from './cidr.ts'
 
 test('a range is an address with its mask, or an address alone', () => {
   for (const [input, text, bits] of [
@@ -52,5 +52,5 @@ test('every spelling of a range has the same canonical form', () => {
     ['10.0.0.0/8', '10.0.0.0/8', '::ffff:10.0.0.0/104', '::ffff:a00:0/104'],
     ['255.1.2.3/32', '255.1.2.3', '255.1.2.3/32'],
   ] as const)
-    for (const spelling of spellings) assert.equal(nameOfRange(parseCidr(spelling)), name, spelling)
+    for (const spelling of spellings) assert.equal(formatCidr(parseCidr(spelling)), name, spelling)
 })

@@ -11,7 +11,7 @@ export interface Cidr {
 }
 
 /** The address without the zone of a link-local address. */
-export function withoutZone(ip: string): string {
+export function stripZone(ip: string): string {
   const zone = ip.indexOf('%')
   return zone === -1 ? ip : ip.slice(0, zone)
 }
@@ -66,7 +66,7 @@ export function parseCidr(text: string): Cidr {
 }
 
 /** The canonical form of a range, whatever its spelling: RFC 5952 for IPv6. */
-export function nameOfRange({ family, base, bits }: Cidr): string {
+export function formatCidr({ family, base, bits }: Cidr): string {
   if (family === 4) return `${[24n, 16n, 8n, 0n].map((shift) => (base >> shift) & 0xffn).join('.')}/${bits}`
   const groups = Array.from({ length: 8 }, (_, group) =>
     ((base >> BigInt(112 - 16 * group)) & 0xffffn).toString(16),

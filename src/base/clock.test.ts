@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { timestamp } from './clock.ts'
+import { formatTimestamp } from './clock.ts'
 
 test('a timestamp is RFC 3339 in UTC with whole seconds, at any time of any day', () => {
   const moments = [
@@ -16,5 +16,5 @@ test('a timestamp is RFC 3339 in UTC with whole seconds, at any time of any day'
   for (let step = 0; step < 500; step++) moments.push(1_700_000_000_000 + step * 7_654_321)
 
   for (const moment of moments)
-    assert.equal(timestamp(moment), `${new Date(moment).toISOString().slice(0, 19)}Z`, String(moment))
+    assert.equal(formatTimestamp(moment), `${new Date(moment).toISOString().slice(0, 19)}Z`, String(moment))
 })

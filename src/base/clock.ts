@@ -20,7 +20,7 @@ let lastDate = ''
  * Formats RFC 3339 in UTC with whole seconds, as every timestamp of the API. Caches the last date: a list has many
  * timestamps of few days.
  */
-export function timestamp(milliseconds: number): string {
+export function formatTimestamp(milliseconds: number): string {
   const day = Math.floor(milliseconds / DAY_MS)
   if (day !== lastDay) {
     lastDate = new Date(day * DAY_MS).toISOString().slice(0, 10)

@@ -49,6 +49,6 @@ export function parseDomainPort(text: string): { host: string; port: number } {
 }
 
 /** Reverses the labels, so that an index sorts all subdomains of a domain together. */
-export function reversed(name: string): string {
+export function reverseLabels(name: string): string {
   return name.split('.').reverse().join('.')
 }

@@ -15,12 +15,12 @@ export function createFailpoint(
   return (name) => {
     if (name !== armedName || --remaining !== 0) return
     if (action === 'exit') exit()
-    throw new Failpoint(name)
+    throw new FailpointError(name)
   }
 }
 
 /** The error of a failpoint. */
-export class Failpoint extends Error {
+export class FailpointError extends Error {
   override name = 'Failpoint'
 
   constructor(failpointName: string) {

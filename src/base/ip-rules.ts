@@ -7,7 +7,7 @@ export interface IpRule {
 }
 
 /** Returns whether an address is admitted. */
-export type Admits = (address: string) => boolean
+export type AddressFilter = (address: string) => boolean
 
 interface Range {
   first: bigint
@@ -22,7 +22,7 @@ const MAX_CACHED_DECISIONS = 4096
  * merged and denied ranges subtracted once, so that a check is one binary search. IPv6 ranges never match IPv4: `::/0`
  * admits no IPv4 address. An invalid rule throws, so that a broken policy never becomes an open one.
  */
-export function compileRules(rules: readonly IpRule[]): Admits {
+export function compileRules(rules: readonly IpRule[]): AddressFilter {
   const parsed = rules.map(({ cidr, action }) => ({ ...parseCidr(cidr), action }))
   const search = { 4: compileFamily(parsed, 4), 6: compileFamily(parsed, 6) }
   const cache = new Map<string, boolean>()

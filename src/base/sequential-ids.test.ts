@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { ksuid, prefixOf } from './id.ts'
-import { RunningIds } from './sequential-ids.ts'
+import { SequentialIds } from './sequential-ids.ts'
 
 test('ids are well-formed, differ and sort by time, over blocks and seconds', () => {
-  const ids = new RunningIds('ev')
+  const ids = new SequentialIds('ev')
   const now = Date.UTC(2026, 0, 2)
 
   const created = Array.from({ length: 500_000 }, (_, index) => ids.next(now + index / 100))
@@ -19,7 +19,7 @@ test('ids are well-formed, differ and sort by time, over blocks and seconds', ()
 })
 
 test('two processes create different ids in the same second', () => {
-  const [one, two] = [new RunningIds('ev'), new RunningIds('ev')]
+  const [one, two] = [new SequentialIds('ev'), new SequentialIds('ev')]
   const now = Date.UTC(2026, 0, 2)
 
   const created = Array.from({ length: 1000 }, () => [one.next(now), two.next(now)]).flat()
@@ -28,7 +28,7 @@ test('two processes create different ids in the same second', () => {
 })
 
 test('ids for an earlier time do not disturb the order of other ids', () => {
-  const ids = new RunningIds('ev')
+  const ids = new SequentialIds('ev')
   const now = Date.UTC(2026, 0, 2)
 
   const others = Array.from({ length: 100 }, (_, index) => {

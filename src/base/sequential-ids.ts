@@ -8,7 +8,7 @@ const BLOCK_SIZE = DIGITS.length ** COUNTER_LENGTH
  * Ids for per-request objects such as events and operations. One KSUID serves a block of ids, which differ by a counter
  * in the last characters: cheap, but guessable, so never use them as secrets.
  */
-export class RunningIds {
+export class SequentialIds {
   readonly #prefix: string
   // A separate generator: these ids may carry an earlier time and must not disturb the order of others.
   readonly #ksuids = new KsuidGenerator()

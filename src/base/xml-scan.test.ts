@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { declaredEncoding, scanXml, type XmlLimits } from './xml-scan.ts'
+import { readEncoding, scanXml, type XmlLimits } from './xml-scan.ts'
 
 const LIMITS: XmlLimits = {
   maxBytes: 256 * 1024,
@@ -103,7 +103,7 @@ test('document types, entities and processing instructions are rejected', () => 
 })
 
 test('the encoding is read from a declaration at the start only', () => {
-  assert.equal(declaredEncoding('<?xml version="1.0" encoding="UTF-16"?><a/>'), 'utf-16')
-  assert.equal(declaredEncoding("\ufeff<?xml version='1.0' encoding = 'x'?><a/>"), 'x')
-  assert.equal(declaredEncoding('<?xml version="1.0"?><a encoding="utf-7"/>'), undefined)
+  assert.equal(readEncoding('<?xml version="1.0" encoding="UTF-16"?><a/>'), 'utf-16')
+  assert.equal(readEncoding("\ufeff<?xml version='1.0' encoding = 'x'?><a/>"), 'x')
+  assert.equal(readEncoding('<?xml version="1.0"?><a encoding="utf-7"/>'), undefined)
 })

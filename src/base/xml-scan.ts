@@ -85,7 +85,7 @@ function skipDeclaration(xml: string): number {
 }
 
 /** The encoding named in the XML declaration, in lower case. */
-export function declaredEncoding(xml: string): string | undefined {
+export function readEncoding(xml: string): string | undefined {
   const declaration = matchAt(DECLARATION, xml, xml.startsWith('\ufeff') ? 1 : 0)?.[0] ?? ''
   return ENCODING.exec(declaration)?.[1]?.toLowerCase()
 }

@@ -39,7 +39,7 @@ export interface CertsOptions {
   readonly log: Logger
   readonly clock?: Clock
   /** Whether a tunnel is bound to this name. */
-  readonly bound?: (name: string) => boolean
+  readonly isBound?: (name: string) => boolean
   /** False on nodes that only serve certificates; other nodes order them. */
   readonly jobs?: boolean
   readonly leaseMs?: number
@@ -58,7 +58,7 @@ export interface Certs {
   /** The agent ingress of a name. Only its account may connect through it. */
   ingressOf(serverName: string): { readonly id: string; readonly account: string } | undefined
   /** The response to an HTTP-01 validation (RFC 8555 section 8.3). */
-  challenge(token: string, host: string): string | undefined
+  httpChallenge(token: string, host: string): string | undefined
   /** The TXT records of pending DNS-01 validations. */
   dnsChallenges(): { name: string; value: string }[]
   regions(): { region: string; addresses: readonly string[] }[]
@@ -83,7 +83,7 @@ export function createCerts(options: CertsOptions): Certs {
     inventory,
     leaves,
     clock,
-    isBound: options.bound ?? (() => false),
+    isBound: options.isBound ?? (() => false),
   })
   const acme = options.acme && new AcmeClient({ settings: options.acme, outbound, store, keys, holder })
   const issueContext: IssueContext | undefined = acme && {
@@ -121,7 +121,7 @@ export function createCerts(options: CertsOptions): Certs {
     lookup: (serverName) => lookup.forClient(serverName),
     agentCertificate: (serverName) => lookup.forAgent(serverName),
     ingressOf: (serverName) => inventory.ingressByName(serverName.toLowerCase()),
-    challenge(token, host) {
+    httpChallenge(token, host) {
       const name = host.toLowerCase()
       const job = inventory.jobs.get(inventory.domainByName(name)?.id ?? '')
       const match = job?.challenges.find(

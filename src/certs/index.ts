@@ -17,8 +17,8 @@ export {
 } from './problem.ts'
 export { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './ssh/authority.ts'
 export {
+  DEFAULT_SSH_VALIDITY_MS,
   DEFAULT_USER_EXTENSIONS,
-  defaultSshValidity,
   newSshSerial,
   type SshCertificateRequest,
   signSshCertificate,

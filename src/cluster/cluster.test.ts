@@ -5,7 +5,7 @@ import { connect } from 'node:tls'
 import { startRelay } from '../../test/reliability/relay.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { call, MuxSession, typeBytes } from '../protocol/index.ts'
-import type { Visitor } from '../sessions/index.ts'
+import type { ClientInfo } from '../sessions/index.ts'
 import { NODE_NAME } from './link.ts'
 import { ca, session, startNode, tunnelSpec } from './testing/node.ts'
 import { PeerStream } from './wire.ts'
@@ -125,7 +125,7 @@ test('a stream to a tunnel that cannot be opened ends with an error', async (t) 
   first.registry.addSession(agentSession)
   first.registry.bind(agentSession, spec)
   const { registry } = await startNode(t, nodes, 'two')
-  const client: Visitor = {
+  const client: ClientInfo = {
     clientAddress: '192.0.2.9:1',
     serverAddress: '192.0.2.1:80',
     proto: 'http',

@@ -8,7 +8,7 @@ import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
-import { Offers } from './registry-publisher.ts'
+import { RegistryPublisher } from './registry-publisher.ts'
 import { StabilityWindow } from './settling.ts'
 
 /** A node of the membership list. */
@@ -76,7 +76,7 @@ export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
   const { beatMs, silenceMs, drainMs, introductionMs } = { ...LIMITS, ...options.limits }
   const secret = options.secret.reveal()
-  const publisher = new Offers({ id, silenceMs, secret, clock, log, released: options.released })
+  const publisher = new RegistryPublisher({ id, silenceMs, secret, clock, log, released: options.released })
   const links = new Map<string, Link>()
   const stability = new StabilityWindow(clock, silenceMs)
   let listed: readonly ListedNode[] = []
@@ -188,7 +188,7 @@ export function createCluster(options: ClusterOptions) {
 
   return {
     /** A session or tunnel of this node started or stopped. */
-    onLive: (event: LiveEvent) => publisher.onLive(event),
+    onLive: (event: LiveEvent) => publisher.onLiveEvent(event),
 
     /** The address for peers. */
     get address() {

@@ -61,7 +61,7 @@ export class LineReader<T> implements StreamSink {
     }
     if (bytes.length > MAX_LINE_BYTES) this.#stream.reset(new RangeError('A line is too long.'))
     else if (bytes.length > 0) {
-      this.#buffer.keep(bytes)
+      this.#buffer.retain(bytes)
       this.#stream.consumed(bytes.length - consumedBytes)
       this.#timer ??= setTimeout(
         () => this.#stream.reset(new Error('A line was not completed in time.')),

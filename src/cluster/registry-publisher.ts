@@ -3,7 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
-import { Joined } from '../base/io/stream-relay.ts'
+import { StreamRelay } from '../base/io/stream-relay.ts'
 import type { Logger } from '../base/log.ts'
 import {
   CallReader,
@@ -13,7 +13,7 @@ import {
   MuxError,
   MuxSession,
   type MuxStream,
-  Refusal,
+  ProtocolError,
   StreamType,
   TypeReader,
   Watchdog,
@@ -48,20 +48,20 @@ interface RegistryPublisherOptions {
 }
 
 /** Publishes the sessions and tunnels of this node to its peers, and serves their streams and calls. */
-export class Offers {
+export class RegistryPublisher {
   readonly #options: RegistryPublisherOptions
   readonly #sessions = new Map<string, LiveSession>()
   readonly #tunnels = new Map<string, LiveTunnel>()
   readonly #watchers = new Set<MuxStream>()
   readonly #links = new Set<MuxSession>()
-  readonly #relays = new Set<Joined>()
+  readonly #relays = new Set<StreamRelay>()
 
   constructor(options: RegistryPublisherOptions) {
     this.#options = options
   }
 
   /** Records a change and sends it to every watcher. */
-  onLive(event: LiveEvent): void {
+  onLiveEvent(event: LiveEvent): void {
     const registryEvent = this.#record(event)
     fanOut(
       this.#watchers,
@@ -85,7 +85,7 @@ export class Offers {
             else if (type === PeerStream.Hello)
               stream.sink = this.#handleCall(stream, (message) => {
                 if (!this.#isPeer(message.secret))
-                  throw new Refusal('The secret does not match this database.')
+                  throw new ProtocolError('The secret does not match this database.')
                 authenticated = true
                 clearTimeout(helloTimer)
                 link.maxIncoming = MAX_STREAMS
@@ -119,10 +119,10 @@ export class Offers {
    */
   async drain(waitMs: number): Promise<void> {
     const deadline = this.#options.clock.monotonic() + waitMs
-    const lastChunks = new Map<Joined, number>()
-    const isActive = (relay: Joined) => relay.asked || lastChunks.get(relay) !== relay.pieces
+    const lastChunks = new Map<StreamRelay, number>()
+    const isActive = (relay: StreamRelay) => relay.awaitingReply || lastChunks.get(relay) !== relay.chunks
     while ([...this.#relays].some(isActive) && this.#options.clock.monotonic() < deadline) {
-      for (const relay of this.#relays) lastChunks.set(relay, relay.pieces)
+      for (const relay of this.#relays) lastChunks.set(relay, relay.chunks)
       await delay(IDLE_THRESHOLD_MS)
     }
   }
@@ -183,7 +183,7 @@ export class Offers {
       const tunnel = this.#tunnels.get(id)
       if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
       this.#relays.add(
-        new Joined(stream, tunnel.open(client), (relay) => {
+        new StreamRelay(stream, tunnel.open(client), (relay) => {
           this.#relays.delete(relay)
         }),
       )

@@ -3,14 +3,14 @@ import { compileAcl } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { ByteStream } from '../base/io/stream.ts'
 import type { Logger } from '../base/log.ts'
-import { call, Heartbeat, MuxSession, Refusal, typeBytes, Watchdog } from '../protocol/index.ts'
+import { call, Heartbeat, MuxSession, ProtocolError, typeBytes, Watchdog } from '../protocol/index.ts'
 import type {
+  ClientInfo,
   Command,
   CommandOutcome,
   LiveSession,
   ProbeOutcome,
   Registry,
-  Visitor,
 } from '../sessions/index.ts'
 import { LineReader } from './json-lines.ts'
 import {
@@ -77,10 +77,10 @@ export class RemoteRegistry {
       const { Error: rejection, node } = await this.#call(PeerStream.Hello, {
         secret: this.#options.secret.toString('base64'),
       })
-      if (rejection !== undefined) throw new Refusal(String(rejection))
+      if (rejection !== undefined) throw new ProtocolError(String(rejection))
       // After a restart another incarnation answers, which has its own link. The previous release sends no node id.
       if (node !== undefined && node !== this.#options.peerId)
-        throw new Refusal('Another node answers at this address.')
+        throw new ProtocolError('Another node answers at this address.')
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
       watch.sink = new LineReader<RegistryEvent>(
@@ -158,7 +158,7 @@ export class RemoteRegistry {
     })
   }
 
-  #open(header: { tunnel: string; visitor: Visitor }): ByteStream {
+  #open(header: { tunnel: string; visitor: ClientInfo }): ByteStream {
     const line = Buffer.from(`${JSON.stringify(header satisfies OpenHeader)}\n`)
     return this.#link.open(Buffer.concat([typeBytes(PeerStream.Open), line]))
   }

@@ -1,4 +1,4 @@
-import type { LiveSession, LiveTunnel, Visitor } from '../sessions/index.ts'
+import type { ClientInfo, LiveSession, LiveTunnel } from '../sessions/index.ts'
 
 /** The purpose of a stream between nodes: the first four bytes its opener writes. */
 export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6 } as const
@@ -74,5 +74,5 @@ export function toTunnelSnapshot(tunnel: LiveTunnel): TunnelSnapshot {
 /** The header of a proxied stream between nodes: the tunnel id and the client. */
 export interface OpenHeader {
   readonly tunnel: string
-  readonly visitor: Visitor
+  readonly visitor: ClientInfo
 }

@@ -164,8 +164,8 @@ export function createBrowserSessions({
     closeToken: (token) => sessions.remove(tokenDigest(token.reveal())),
     async revalidate(account, owner) {
       const { active } = await auth.owner(account, owner)
-      if (!active) await sessions.removeOf(owner)
+      if (!active) await sessions.removeByOwner(owner)
     },
-    closeAll: (owner, exceptId) => sessions.removeOf(owner, exceptId),
+    closeAll: (owner, exceptId) => sessions.removeByOwner(owner, exceptId),
   }
 }

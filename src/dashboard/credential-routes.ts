@@ -6,7 +6,7 @@ import type { Clock } from '../base/clock.ts'
 import type { AuditEntry, DurableStore } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
-import { givePassword } from './password-generator.ts'
+import { assignNewPassword } from './password-generator.ts'
 import { type Passwords, validatePassword } from './passwords.ts'
 import { createSecondFactor, verifyCode } from './second-factor.ts'
 import { rejectIfBusy, rejectIfLimited, type SignInLimits, userKey } from './sign-in-flow.ts'
@@ -86,7 +86,7 @@ export function mountCredentials(
   ): Promise<void> {
     rejectIfLimited(reply, limits.users.take(userKey(email)))
     if (await rejectIfBusy(reply, passwords.matches(password, signIn?.password))) {
-      limits.users.giveBack(userKey(email))
+      limits.users.refund(userKey(email))
       return
     }
     await auditRejection(request, action, user.id, 'wrong password')
@@ -170,7 +170,7 @@ export function mountCredentials(
       await auditRejection(request, 'confirm_second_factor', user.id, 'wrong code')
       throw fieldProblem('code', 'invalid_field', WRONG_CODE)
     }
-    limits.users.giveBack(userKey(email))
+    limits.users.refund(userKey(email))
     // Other sessions were opened without the second factor.
     await sessions.closeAll(user.id, principal.credentialId)
     return reply.code(204).send()
@@ -201,7 +201,7 @@ export function mountCredentials(
     const user = await store.get('users', account, id)
     if (user === undefined) throw problem('not_found', 'user', id)
     const target = { account, id, email: user.data.email as string }
-    const generated = givePassword({ store, passwords }, target, audit(request, 'make_password', id))
+    const generated = assignNewPassword({ store, passwords }, target, audit(request, 'make_password', id))
     return { password: (await rejectIfBusy(reply, generated)).reveal() }
   })
 }

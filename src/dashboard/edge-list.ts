@@ -1,5 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import type { Row, Store } from '../store/index.ts'
 import { scanAll } from './scan.ts'
 
@@ -28,7 +28,7 @@ export function mountEdgeList(
           kind: name,
           description: edge.data.description,
           hostports: edge.data.hostports ?? [],
-          created_at: timestamp(edge.createdAt),
+          created_at: formatTimestamp(edge.createdAt),
           routes: (routes.get(edge.id) ?? []).map((route) => ({
             ...describeScope(route),
             match: route.data.match,

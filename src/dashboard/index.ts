@@ -18,14 +18,14 @@ import { createSignIn, createSignInLimits } from './sign-in-flow.ts'
 import { createSignInStore } from './sign-in-store.ts'
 
 export { type ChangeTracker, createChangeTracker } from './changes.ts'
-export { givePassword } from './password-generator.ts'
+export { assignNewPassword } from './password-generator.ts'
 export { createPasswords, type Passwords } from './passwords.ts'
 export { mountViews, type ViewSources } from './views.ts'
 
 /** The dashboard: its pages on the API's listener, and the sign-in that authenticates them. */
 export interface Dashboard {
   /** Authenticates browsers for the API. */
-  readonly signedIn: BrowserAuth
+  readonly browserAuth: BrowserAuth
   /** Mounts the pages and the dashboard's own routes beside those of the API. */
   mount(api: Api): void
 }
@@ -70,7 +70,7 @@ export function createDashboard({
   })
 
   return {
-    signedIn: sessions,
+    browserAuth: sessions,
     mount(api) {
       mountPages(api.http, pages)
       mountSession(api, { store, sessions, signIns, signIn, apiUrl })

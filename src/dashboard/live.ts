@@ -9,11 +9,11 @@ import type { ChangeTracker } from './changes.ts'
 export interface LiveSources {
   readonly traffic: { totals(accountId: string): object }
   readonly places: {
-    countsOf(accountId: string, edgeId: string): readonly { placeId: string; counters: object }[]
+    countsOf(accountId: string, edgeId: string): readonly { scopeId: string; counters: object }[]
     brokenIn(
       accountId: string,
       edgeId: string,
-    ): readonly { placeId: string; module: string; reason: string }[]
+    ): readonly { scopeId: string; module: string; reason: string }[]
   }
   readonly online: {
     sessionsOf(accountId: string): readonly unknown[]
@@ -125,10 +125,10 @@ function renderState(
     ...(edgeId !== undefined && {
       places: places
         .countsOf(accountId, edgeId)
-        .map(({ placeId, counters }) => ({ id: placeId, ...counters })),
+        .map(({ scopeId, counters }) => ({ id: scopeId, ...counters })),
       broken: places
         .brokenIn(accountId, edgeId)
-        .map(({ placeId, module, reason }) => ({ id: placeId, module, reason })),
+        .map(({ scopeId, module, reason }) => ({ id: scopeId, module, reason })),
     }),
   }
 }

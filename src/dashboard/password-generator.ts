@@ -7,7 +7,7 @@ import { createSignInStore } from './sign-in-store.ts'
  * Assigns a generated password to a user. Also removes the second factor, since this is the recovery path after losing
  * the device, and ends every session of the user.
  */
-export async function givePassword(
+export async function assignNewPassword(
   { store, passwords }: { store: DurableStore; passwords: Passwords },
   user: { readonly account: string; readonly id: string; readonly email: string },
   audit: AuditEntry,
@@ -23,6 +23,6 @@ export async function givePassword(
     pendingSecondFactor: undefined,
     usedStep: 0,
   }))
-  await openDashboardSessions(store).removeOf(user.id)
+  await openDashboardSessions(store).removeByOwner(user.id)
   return generated
 }

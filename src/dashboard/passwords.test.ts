@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createPasswords, generatePassword, TooBusy, validatePassword } from './passwords.ts'
+import { createPasswords, generatePassword, PasswordQueueFull, validatePassword } from './passwords.ts'
 
 const cost = { N: 16, r: 1, p: 1 }
 
@@ -51,7 +51,7 @@ test('the queue of passwords is bounded, and all queued ones are checked', async
 
   const rejected = results.filter((outcome) => outcome.status === 'rejected')
   assert.equal(rejected.length, 50 - 2 - 32)
-  assert.ok(rejected.every(({ reason }) => reason instanceof TooBusy))
+  assert.ok(rejected.every(({ reason }) => reason instanceof PasswordQueueFull))
   assert.equal(await passwords.matches('guess', undefined), false, 'the queue has room again')
 })
 

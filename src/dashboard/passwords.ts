@@ -21,7 +21,7 @@ const MAX_LENGTH = 1000
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 
 /** The queue of passwords to hash is full. */
-export class TooBusy extends Error {
+export class PasswordQueueFull extends Error {
   override name = 'TooBusy'
 }
 
@@ -55,7 +55,7 @@ export function createPasswords({ cost = DEFAULT_COST }: { cost?: ScryptCost } =
 
   async function runLimited<T>(work: () => Promise<T>): Promise<T> {
     if (running >= MAX_CONCURRENT) {
-      if (queue.length >= MAX_QUEUED) throw new TooBusy('Too many passwords are being checked.')
+      if (queue.length >= MAX_QUEUED) throw new PasswordQueueFull('Too many passwords are being checked.')
       await new Promise<void>((resolve) => queue.push(resolve))
     } else running += 1
     try {

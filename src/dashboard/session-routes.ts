@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
 import { type Api, fieldProblem, problem } from '../api/index.ts'
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import { type BrowserSessions, type CurrentSession, requireSameSite } from './browser-sessions.ts'
@@ -67,7 +67,7 @@ export function mountSession(
       account_id: account,
       api_key_sign_in: apiKey !== undefined,
       second_factor: signInRecord?.secondFactor !== undefined,
-      expires_at: timestamp(expiresAt),
+      expires_at: formatTimestamp(expiresAt),
       csrf,
     }
   }

@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { problem } from '../api/index.ts'
 import type { Auth } from '../auth/index.ts'
-import { type Attempts, createAttempts } from '../base/attempt-limit.ts'
-import { sourceOf } from '../base/client-key.ts'
+import { type AttemptLimit, createAttemptLimit } from '../base/attempt-limit.ts'
+import { clientKey } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
 import type { Logger } from '../base/log.ts'
@@ -10,7 +10,7 @@ import type { Secret } from '../base/secret.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions, CurrentSession } from './browser-sessions.ts'
-import { type Passwords, TooBusy } from './passwords.ts'
+import { PasswordQueueFull, type Passwords } from './passwords.ts'
 import { verifyCode } from './second-factor.ts'
 import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
@@ -30,16 +30,16 @@ export type Proof =
 
 /** Limits on failed attempts. */
 export interface SignInLimits {
-  readonly users: Attempts
-  readonly clients: Attempts
-  readonly audits: Attempts
+  readonly users: AttemptLimit
+  readonly clients: AttemptLimit
+  readonly audits: AttemptLimit
 }
 
 export function createSignInLimits(clock: Clock): SignInLimits {
   return {
-    users: createAttempts({ ...USER_LIMIT, clock }),
-    clients: createAttempts({ ...CLIENT_LIMIT, clock }),
-    audits: createAttempts({ ...AUDIT_LIMIT, clock }),
+    users: createAttemptLimit({ ...USER_LIMIT, clock }),
+    clients: createAttemptLimit({ ...CLIENT_LIMIT, clock }),
+    audits: createAttemptLimit({ ...AUDIT_LIMIT, clock }),
   }
 }
 
@@ -58,7 +58,7 @@ export function rejectIfLimited(reply: FastifyReply, seconds: number): void {
 /** Turns a full password queue into a 429 response with Retry-After. */
 export function rejectIfBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = () => {}): Promise<T> {
   return work.catch((error) => {
-    if (!(error instanceof TooBusy)) throw error
+    if (!(error instanceof PasswordQueueFull)) throw error
     onBusy()
     reply.header('retry-after', String(BUSY_RETRY_SECONDS))
     throw problem('too_many_requests', BUSY_RETRY_SECONDS)
@@ -146,14 +146,14 @@ export function createSignIn({
     reply: FastifyReply,
     { email, password, code }: { email: string; password: string; code?: string | undefined },
   ): OpenedSession {
-    const [user, client] = [userKey(email), sourceOf(request.ip)]
+    const [user, client] = [userKey(email), clientKey(request.ip)]
     rejectIfLimited(reply, clients.take(client))
     const wait = users.take(user)
-    if (wait > 0) clients.giveBack(client)
+    if (wait > 0) clients.refund(client)
     rejectIfLimited(reply, wait)
     const refundAttempt = () => {
-      users.giveBack(user)
-      clients.giveBack(client)
+      users.refund(user)
+      clients.refund(client)
     }
 
     const candidates = await signIns.findByEmail(email)
@@ -206,12 +206,12 @@ export function createSignIn({
   }
 
   async function withApiKey(request: FastifyRequest, reply: FastifyReply, key: string): OpenedSession {
-    const client = sourceOf(request.ip)
+    const client = clientKey(request.ip)
     rejectIfLimited(reply, clients.take(client))
     const principal = await auth.apiKey(key)
     if (principal === undefined)
       throw problem((await auth.authtoken(key)) === undefined ? 'unknown_key' : 'authtoken_as_key')
-    clients.giveBack(client)
+    clients.refund(client)
     const { accountId: account, ownerId, credentialId } = principal
     if (!principal.active) throw problem('inactive')
     requireAdmitted(request, account)

@@ -84,7 +84,7 @@ export function createSignInStore({ store }: { store: Store }): SignInStore {
   return {
     findByUser: (account, userId) => read(store, account, userId),
     async findByEmail(email) {
-      const holders = await store.holdersBelow('sign_in_email', emailPrefix(email), MAX_ACCOUNTS)
+      const holders = await store.holdersWithPrefix('sign_in_email', emailPrefix(email), MAX_ACCOUNTS)
       const rows = await Promise.all(holders.map(({ account, id }) => store.get(KIND, account, id)))
       return rows.flatMap((row) => (row === undefined ? [] : [toSignIn(row)]))
     },

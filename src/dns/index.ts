@@ -16,4 +16,4 @@ export {
   type ZoneRecord,
   type ZoneTable,
 } from './zone.ts'
-export { buildZones, nameServersOf, type ZoneSnapshot } from './zones.ts'
+export { buildZones, nameServerNames, type ZoneSnapshot } from './zones.ts'

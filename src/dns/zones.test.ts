@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { resolve } from './resolve.ts'
 import { compileZones } from './zone.ts'
-import { buildZones, nameServersOf, type ZoneSnapshot } from './zones.ts'
+import { buildZones, nameServerNames, type ZoneSnapshot } from './zones.ts'
 
 const snapshot: ZoneSnapshot = {
   base: 'adit.example',
@@ -43,7 +43,7 @@ test('the base domain and every name below it resolve to the platform', () => {
   assert.deepEqual(lookup('adit.example', 'A'), all)
   assert.deepEqual(lookup('anything.adit.example', 'A'), all)
   assert.deepEqual(lookup('deep.down.adit.example', 'AAAA'), ['2001:db8::1'])
-  assert.deepEqual(lookup('adit.example', 'NS'), nameServersOf('adit.example'))
+  assert.deepEqual(lookup('adit.example', 'NS'), nameServerNames('adit.example'))
 })
 
 test('the four name servers share the available addresses', () => {
@@ -77,7 +77,7 @@ test('an agent ingress has its own zone with a name for each region', () => {
     'A',
   )
 
-  assert.deepEqual(lookup('agents.example.org', 'NS'), nameServersOf('adit.example'))
+  assert.deepEqual(lookup('agents.example.org', 'NS'), nameServerNames('adit.example'))
   assert.deepEqual(lookup('agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
   assert.deepEqual(lookup('tunnel.us.agents.example.org', 'A'), ['192.0.2.1', '192.0.2.2'])
   assert.deepEqual(lookup('tunnel.eu.agents.example.org', 'A'), ['198.51.100.1'])

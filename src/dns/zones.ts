@@ -30,14 +30,14 @@ const NEGATIVE_TTL = 30
 const CHALLENGE_TTL = 5
 
 /** The name servers of the platform's zones. */
-export function nameServersOf(base: string): string[] {
+export function nameServerNames(base: string): string[] {
   return NAME_SERVERS.map((number) => `ns${number}.${base}`)
 }
 
 /** Builds every zone of the platform. A pure function of the snapshot. */
 export function buildZones(snapshot: ZoneSnapshot): ZoneData[] {
   const { base, addresses, caa } = snapshot
-  const defaults = { soa: buildSoa(snapshot), ns: nameServersOf(base), ttl: TTL }
+  const defaults = { soa: buildSoa(snapshot), ns: nameServerNames(base), ttl: TTL }
   const cname = `cname.${base}`
   const acme = `acme-challenge.${base}`
   const ingresses = withoutForeignSubzones(snapshot.ingresses)
@@ -108,7 +108,7 @@ function addressRecords(name: string, addresses: readonly string[]): ZoneRecord[
 /** Each name server has one address per family, assigned round-robin, so that the others survive the loss of one. */
 function nameServerAddresses(base: string, addresses: readonly string[]): ZoneRecord[] {
   const families = [addresses.filter((a) => isIPv4(a)), addresses.filter((a) => !isIPv4(a))]
-  return nameServersOf(base).flatMap((name, index) =>
+  return nameServerNames(base).flatMap((name, index) =>
     families.flatMap((family) => {
       const address = family[index % family.length]
       return address === undefined ? [] : addressRecords(name, [address])
@@ -122,7 +122,7 @@ function caaRecords(name: string, caa: readonly string[]): ZoneRecord[] {
 
 /** NS records of the zones below the base, on the same servers; validating resolvers expect them. */
 function delegationRecords(zone: string, base: string): ZoneRecord[] {
-  return nameServersOf(base).map((data) => ({ name: zone, type: 'NS', data }))
+  return nameServerNames(base).map((data) => ({ name: zone, type: 'NS', data }))
 }
 
 /**

@@ -1,27 +1,27 @@
 import type { ByteStream } from '../base/io/stream.ts'
 import type { Exchange } from './exchange.ts'
-import type { Answer } from './response.ts'
-import type { Visitor } from './tunnels.ts'
+import type { EdgeResponse } from './response.ts'
+import type { ClientInfo } from './tunnels.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /** Sends requests to one target, on pooled or new connections. */
 export interface Pool {
-  connect(exchange: Exchange, target: Target, fresh: boolean): Upstream
+  connect(exchange: Exchange, target: UpstreamTarget, fresh: boolean): Upstream
 }
 
 /** An upstream to connect to: a tunnel, or an address dialled directly. */
-export interface Target {
+export interface UpstreamTarget {
   /** The address behind it, for logs. */
   readonly name: string
   /** Absent when the target is not a tunnel. */
   readonly tunnelId?: string | undefined
   /** Sends the requests; its connections are never shared with another target. */
   readonly pool: Pool
-  open(client: Visitor): ByteStream
+  open(client: ClientInfo): ByteStream
 }
 
 /** A stream closes with this error when the dial failed: the upstream has received nothing, so a retry is safe. */
-export class DialFailed extends Error {
+export class DialError extends Error {
   override name = 'DialFailed'
 }
 
@@ -29,11 +29,11 @@ export class DialFailed extends Error {
  * Selects a target to connect to, or responds itself. Called again with a higher `attempt` when the previous target could
  * not be reached and a retry is safe (`exchange.failedTargets` holds those); undefined means that no target remains.
  */
-export type HttpBackend = (exchange: Exchange, attempt: number) => Target | Answer | undefined
+export type HttpBackend = (exchange: Exchange, attempt: number) => UpstreamTarget | EdgeResponse | undefined
 
 /** Selects a target for a raw connection, given the targets that could not be reached. */
-export type RawBackend = (tried: readonly Target[]) => Target | undefined
+export type RawBackend = (tried: readonly UpstreamTarget[]) => UpstreamTarget | undefined
 
-export function isAnswer(result: Target | Answer): result is Answer {
+export function isEdgeResponse(result: UpstreamTarget | EdgeResponse): result is EdgeResponse {
   return 'body' in result
 }

@@ -20,7 +20,7 @@ export interface TlsInfo {
 }
 
 /** The properties of a client connection; the same for TCP, TLS and HTTP. */
-export interface Connection {
+export interface ClientConnection {
   readonly scheme: 'http' | 'https' | 'tls' | 'tcp'
   /** The peer's address as the transport reports it, never from a header; IPv4 in its plain form. */
   readonly remoteAddress: string

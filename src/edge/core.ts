@@ -1,11 +1,11 @@
 import type { Clock } from '../base/clock.ts'
 import type { ByteBudgets } from '../base/io/byte-budget.ts'
-import type { Turn } from '../base/io/flush-scheduler.ts'
-import type { Deadlines } from '../base/io/timer-wheel.ts'
+import type { FlushScheduler } from '../base/io/flush-scheduler.ts'
+import type { TimerWheel } from '../base/io/timer-wheel.ts'
 import type { Logger } from '../base/log.ts'
 import type { EdgeLimits } from './limits.ts'
 import type { Observer } from './observe.ts'
-import type { Table } from './table.ts'
+import type { RoutingTable } from './table.ts'
 import type { Traffic } from './traffic.ts'
 
 /** A client connection that the edge tracks, so that a stop or a configuration change reaches it. */
@@ -14,30 +14,30 @@ export interface LiveConnection {
   drain(): void
   destroy(): void
   /** Called after the configuration changed, so that open connections obey the change too. */
-  recheck(): void
+  revalidate(): void
 }
 
 /** State shared by all connections of one edge. */
 export interface Core {
-  readonly turn: Turn
-  readonly deadlines: Deadlines
+  readonly flushScheduler: FlushScheduler
+  readonly timers: TimerWheel
   readonly clock: Clock
   readonly log: Logger
   readonly limits: EdgeLimits
-  readonly live: Set<LiveConnection>
+  readonly connections: Set<LiveConnection>
   /** Idle upstream connections, pooled for the next request. */
-  readonly idle: Set<{ close(): void }>
+  readonly idleUpstreams: Set<{ close(): void }>
   readonly observer: Observer | undefined
   /** Traffic totals of each account. */
   readonly traffic: Traffic
   /** Charged for request bodies that are held until a module has read them (decision 120). */
-  readonly heldBodies: ByteBudgets
+  readonly heldBodyBudgets: ByteBudgets
   /** Returns the response to an ACME HTTP challenge of a host (RFC 8555 section 8.3). */
-  readonly challenge: ((token: string, host: string) => string | undefined) | undefined
+  readonly acmeChallenge: ((token: string, host: string) => string | undefined) | undefined
   /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number
   /** The routing table. Each request reads it anew; configuration changes are applied to it entry by entry. */
-  table: Table
+  table: RoutingTable
   draining: boolean
 }

@@ -1,9 +1,9 @@
 import { publicUrl } from '../base/hostport.ts'
 import { newId } from '../base/id.ts'
-import { isAnswer, type Target } from './backend.ts'
-import { Refusal, refusal } from './errors.ts'
+import { isEdgeResponse, type UpstreamTarget } from './backend.ts'
+import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import { type Answer, redirect } from './response.ts'
+import { type EdgeResponse, redirect } from './response.ts'
 import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
@@ -16,8 +16,8 @@ export function dispatch(exchange: Exchange): void {
   try {
     const { core, connection, head } = exchange
     const scheme = connection.scheme === 'https' ? 'https' : 'http'
-    if (scheme === 'http' && core.challenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
-      const proof = core.challenge(head.target.slice(CHALLENGE_PATH.length), head.host)
+    if (scheme === 'http' && core.acmeChallenge !== undefined && head.target.startsWith(CHALLENGE_PATH)) {
+      const proof = core.acmeChallenge(head.target.slice(CHALLENGE_PATH.length), head.host)
       if (proof !== undefined) {
         exchange.respondWith({
           status: 200,
@@ -28,11 +28,11 @@ export function dispatch(exchange: Exchange): void {
       }
     }
     const entry = core.table.http(scheme, head.host)
-    if (entry === undefined) throw refusal('endpoint_not_found', head.host)
+    if (entry === undefined) throw edgeError('endpoint_not_found', head.host)
     if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
       // Checked on every request: a connection may be kept alive or shared by several names (P33).
       exchange.disableKeepAlive()
-      throw refusal('misdirected', head.host)
+      throw edgeError('misdirected', head.host)
     }
     exchange.entry = entry
     entry.traffic.requests++
@@ -78,19 +78,19 @@ export function isStillAdmitted({ core, connection, head, upgrading }: Exchange)
     for (const step of entry.routeFor(head.target).admission ?? []) step(connection)
     return true
   } catch (error) {
-    return error instanceof Refusal && error.name === 'route_not_found' && !upgrading
+    return error instanceof EdgeError && error.name === 'route_not_found' && !upgrading
   }
 }
 
 /** Selects a target of the route's backend and connects the exchange to it. */
 function forward(exchange: Exchange): void {
   const target = exchange.route!.backend(exchange, 0)
-  if (target === undefined) throw refusal('no_backend', exchange.head.host)
+  if (target === undefined) throw edgeError('no_backend', exchange.head.host)
   connect(exchange, target, false)
 }
 
-function connect(exchange: Exchange, target: Target | Answer, fresh: boolean): void {
-  if (isAnswer(target)) {
+function connect(exchange: Exchange, target: UpstreamTarget | EdgeResponse, fresh: boolean): void {
+  if (isEdgeResponse(target)) {
     exchange.respondWith(target)
     return
   }
@@ -99,7 +99,7 @@ function connect(exchange: Exchange, target: Target | Answer, fresh: boolean): v
     exchange.trace.connectionReused = exchange.upstream.reused
     exchange.trace.tunnelId = target.tunnelId ?? ''
   }
-  exchange.held?.sendTo(exchange.upstream)
+  exchange.heldBody?.sendTo(exchange.upstream)
 }
 
 /** Max targets one request tries, however many its backend has. */
@@ -112,9 +112,9 @@ const MAX_ATTEMPTS = 8
  */
 export function retry(
   exchange: Exchange,
-  target: Target,
+  target: UpstreamTarget,
   reason: 'stale' | 'dial_failed' | 'no_response',
-  error: Refusal,
+  error: EdgeError,
 ): void {
   if (exchange.ended) return
   exchange.upstream = undefined
@@ -134,26 +134,29 @@ export function retry(
   }
 }
 
-function selectNextTarget(exchange: Exchange, failed: Target): Target | Answer | undefined {
-  exchange.tried ??= []
-  const attempts = exchange.tried.push(failed)
+function selectNextTarget(
+  exchange: Exchange,
+  failed: UpstreamTarget,
+): UpstreamTarget | EdgeResponse | undefined {
+  exchange.failedTargets ??= []
+  const attempts = exchange.failedTargets.push(failed)
   return attempts < MAX_ATTEMPTS ? exchange.route!.backend(exchange, attempts) : undefined
 }
 
 /** Rejects the exchange; any error but an `EdgeError` is a bug, which is logged and shown by its id alone. */
 export function fail(exchange: Exchange, error: unknown): void {
-  if (error instanceof Refusal) {
+  if (error instanceof EdgeError) {
     if (error.name === 'address_denied') exchange.note('ip_policy.decision', 'block')
     exchange.reject(error)
     return
   }
   if (error instanceof TunnelBusy) {
-    exchange.reject(refusal('too_busy', exchange.head.host))
+    exchange.reject(edgeError('too_busy', exchange.head.host))
     return
   }
   const id = newId('err')
   exchange.core.log.error({ err: error, id }, 'request failed with an internal error')
-  exchange.reject(refusal('internal', id))
+  exchange.reject(edgeError('internal', id))
 }
 
 function runSteps(exchange: Exchange, start: number): void {
@@ -173,7 +176,7 @@ function runSteps(exchange: Exchange, start: number): void {
 
 async function continueSteps(
   exchange: Exchange,
-  pending: Promise<Answer | undefined>,
+  pending: Promise<EdgeResponse | undefined>,
   nextIndex: number,
 ): Promise<void> {
   try {

@@ -16,9 +16,9 @@ import {
   TunnelGroupBackend,
   WeightedBackend,
 } from '../resources/index.ts'
-import { clientAuthority } from './testing/client-certificates.ts'
+import { createClientAuthority } from './testing/client-certificates.ts'
 import { eventually } from './testing/edge.ts'
-import { HOST, type HttpsEdgeWorld, startHttpsEdge } from './testing/https-edge.ts'
+import { HOST, type HttpsEdgeHarness, startHttpsEdge } from './testing/https-edge.ts'
 
 const CHANGES = 500
 
@@ -53,7 +53,7 @@ const INVALID_VALUES = [
 ]
 
 /** Applies one random change, valid or not. */
-function applyChange(harness: HttpsEdgeWorld, random: SeededRandom, ids: string[], ca: string): void {
+function applyChange(harness: HttpsEdgeHarness, random: SeededRandom, ids: string[], ca: string): void {
   const { config } = harness
   const idsOf = (prefix: string) => ids.filter((id) => id.startsWith(`${prefix}_`))
   const backend = () =>
@@ -160,14 +160,14 @@ test(`${CHANGES} random changes, valid or not, affect no other edge (P10)`, asyn
   const random = createSeededRandom(seed)
   const harness = await startHttpsEdge(t)
   const { config, tlsPort, ca } = harness
-  const { ca: clients } = await clientAuthority('clients')
+  const { ca: clients } = await createClientAuthority('clients')
   const neighbours = [HOST, 'fixed.adit.localhost', 'own.adit.localhost']
   for (const host of neighbours.slice(1)) {
     const edge_id = config.create(HttpsEdge, { hostports: [`${host}:443`] })
     const backend = { backend_id: config.create(HttpResponseBackend, { body: host }) }
     config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
   }
-  await config.applied()
+  await config.waitUntilApplied()
 
   const faults: string[] = []
   let answered = 0
@@ -214,7 +214,7 @@ test(`${CHANGES} random changes, valid or not, affect no other edge (P10)`, asyn
   try {
     for (let n = 0; n < CHANGES; n++) {
       applyChange(harness, random, ids, clients)
-      if (n % 10 === 9) await eventually(() => harness.edge.places.settled, 'the changes are applied', 1000)
+      if (n % 10 === 9) await eventually(() => harness.edge.scopes.settled, 'the changes are applied', 1000)
     }
   } finally {
     stopped = true

@@ -2,8 +2,8 @@ import type { AddressInfo, Server } from 'node:net'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import { ByteBudgets } from '../base/io/byte-budget.ts'
-import { Turn } from '../base/io/flush-scheduler.ts'
-import { Deadlines } from '../base/io/timer-wheel.ts'
+import { FlushScheduler } from '../base/io/flush-scheduler.ts'
+import { TimerWheel } from '../base/io/timer-wheel.ts'
 import type { Logger } from '../base/log.ts'
 import { createDial, type Dial } from '../base/outbound/guarded-dial.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
@@ -11,8 +11,8 @@ import { createEdgeTable } from './compile/create-table.ts'
 import type { EdgeTable } from './compile/edge-table.ts'
 import { type EdgeFollower, edgeKinds } from './compile/snapshot.ts'
 import type { Core } from './core.ts'
-import { HELD_BODIES } from './held-body.ts'
-import { defaultLimits, type LimitSettings, limitsInTicks } from './limits.ts'
+import { HELD_BODY_LIMITS } from './held-body.ts'
+import { defaultLimits, type LimitSettings, toTickLimits } from './limits.ts'
 import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
 import { createTlsListener } from './listeners/tls.ts'
@@ -21,7 +21,7 @@ import type { CertificateLookup } from './listeners/tls-terminator.ts'
 import type { Logins } from './modules/login.ts'
 import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
-import { EMPTY_TABLE, type HttpEntry, type Table } from './table.ts'
+import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
 import { Traffic } from './traffic.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 
@@ -46,7 +46,7 @@ export interface EdgeConfig {
   readonly isShared?: (ip: string) => boolean
   readonly limits?: Partial<LimitSettings>
   /** Tick length of the timer wheel, in milliseconds. */
-  readonly tick?: number
+  readonly tickMs?: number
 }
 
 export interface EdgeDependencies {
@@ -64,7 +64,7 @@ export interface EdgeDependencies {
   /** Dials static backends; reaches public addresses only by default. */
   readonly dial?: Dial
   /** Responds to ACME HTTP challenges, before any endpoint of the host. */
-  readonly challenge?: (token: string, host: string) => string | undefined
+  readonly acmeChallenge?: (token: string, host: string) => string | undefined
   readonly clock?: Clock
 }
 
@@ -83,7 +83,7 @@ export interface Edge {
   readonly kinds: readonly string[]
   readonly follower: EdgeFollower
   /** Counters of edges and routes, which of them are broken, and whether every change has been applied. */
-  readonly places: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled'>
+  readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled'>
   /** Traffic totals of each account. */
   readonly traffic: Pick<Traffic, 'totals'>
   start(): Promise<void>
@@ -96,20 +96,20 @@ const DEFAULT_MAX_CONNECTIONS = 16_384
 export function createEdge(dependencies: EdgeDependencies): Edge {
   const { tunnels, certificates, config, log, observe, clock = systemClock } = dependencies
   const onError = (err: unknown) => log.error({ err }, 'edge connection failed')
-  const deadlines = new Deadlines(clock, config.tick, onError)
+  const timers = new TimerWheel(clock, config.tickMs, onError)
   const settings = { ...defaultLimits, ...config.limits }
   const core: Core = {
-    turn: new Turn(onError),
-    deadlines,
+    flushScheduler: new FlushScheduler(onError),
+    timers,
     clock,
     log,
-    limits: limitsInTicks(settings, deadlines),
-    live: new Set(),
-    idle: new Set(),
+    limits: toTickLimits(settings, timers),
+    connections: new Set(),
+    idleUpstreams: new Set(),
     observer: observe,
     traffic: new Traffic(),
-    heldBodies: new ByteBudgets({ ...HELD_BODIES, isShared: config.isShared }),
-    challenge: dependencies.challenge,
+    heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
+    acmeChallenge: dependencies.acmeChallenge,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
     table: EMPTY_TABLE,
@@ -129,7 +129,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const servers: Server[] = []
 
   async function start(): Promise<void> {
-    deadlines.start()
+    timers.start()
     if (config.http !== false) {
       const server = createHttpListener(core, admission)
       servers.push(server)
@@ -156,12 +156,12 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     )
     ports.close()
-    fanOut([...core.live], (connection) => connection.drain(), onError)
+    fanOut([...core.connections], (connection) => connection.drain(), onError)
     await waitForConnections(core, settings.drain)
-    fanOut([...core.live], (connection) => connection.destroy(), onError)
-    fanOut([...core.idle], (upstream) => upstream.close(), onError)
+    fanOut([...core.connections], (connection) => connection.destroy(), onError)
+    fanOut([...core.idleUpstreams], (upstream) => upstream.close(), onError)
     await Promise.all(serversClosed)
-    deadlines.stop()
+    timers.stop()
   }
 
   return {
@@ -169,7 +169,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     ports,
     kinds: edgeKinds,
     follower: edgeTable.table,
-    places: edgeTable.table,
+    scopes: edgeTable.table,
     traffic: core.traffic,
     start,
     stop,
@@ -178,10 +178,10 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
 /** Adds the login host to the routing table. */
 function withLoginHost(
-  table: Table,
+  table: RoutingTable,
   host: NonNullable<EdgeDependencies['loginHost']>,
   policies: TlsPolicies,
-): Table {
+): RoutingTable {
   const secure = host.entry(policies.get({ http: true }))
   const plain: HttpEntry = { ...secure, policy: undefined, redirectToHttps: true }
   return {
@@ -196,9 +196,9 @@ function withLoginHost(
 }
 
 /** Waits until every connection has closed, or the timeout has passed. */
-async function waitForConnections({ live }: Core, timeoutMs: number): Promise<void> {
+async function waitForConnections({ connections }: Core, timeoutMs: number): Promise<void> {
   const deadline = performance.now() + timeoutMs
-  while (live.size > 0 && performance.now() < deadline) {
+  while (connections.size > 0 && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
 }

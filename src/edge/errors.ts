@@ -174,7 +174,7 @@ export type EdgeErrorName = keyof typeof errorKinds
 type ErrorParams<N extends EdgeErrorName> = Parameters<(typeof errorKinds)[N]['text']>
 
 /** Why the edge rejected a request or connection. Not an `Error`: rejecting is routine and needs no stack trace. */
-export class Refusal {
+export class EdgeError {
   readonly name: EdgeErrorName
   readonly text: string
   /** Seconds after which a retry makes sense; sent as `Retry-After` where one does. */
@@ -188,7 +188,7 @@ export class Refusal {
   }
 
   /** Sets the seconds after which a retry makes sense. */
-  for(seconds: number): this {
+  withRetryAfter(seconds: number): this {
     this.retryAfter = seconds
     return this
   }
@@ -210,10 +210,10 @@ export class Refusal {
 }
 
 /** Creates an error to throw; a wrong name or a missing parameter does not compile. */
-export function refusal<N extends EdgeErrorName>(name: N, ...params: ErrorParams<N>): Refusal {
+export function edgeError<N extends EdgeErrorName>(name: N, ...params: ErrorParams<N>): EdgeError {
   const text = errorKinds[name].text as (...params: readonly string[]) => string
-  return new Refusal(name, text(...params))
+  return new EdgeError(name, text(...params))
 }
 
 /** Every error with its code and status, for the documentation and the test that keeps it complete. */
-export const refusalKinds: Readonly<Record<EdgeErrorName, Readonly<ErrorKind>>> = errorKinds
+export const edgeErrorKinds: Readonly<Record<EdgeErrorName, Readonly<ErrorKind>>> = errorKinds

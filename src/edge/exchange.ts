@@ -1,36 +1,36 @@
 import { STATUS_CODES } from 'node:http'
 import type { Transform } from 'node:stream'
 import { fanOut } from '../base/fan-out.ts'
-import type { Target } from './backend.ts'
-import type { Connection } from './connection.ts'
+import type { UpstreamTarget } from './backend.ts'
+import type { ClientConnection } from './connection.ts'
 import type { Core } from './core.ts'
-import type { Refusal } from './errors.ts'
+import type { EdgeError } from './errors.ts'
 import type { BodySource } from './held-body.ts'
-import { Fields } from './message/fields.ts'
+import { HeaderFields } from './message/fields.ts'
 import type { RequestHead } from './message/request-head.ts'
 import type { RequestTrace } from './observe.ts'
-import { type Answer, answerRefusal } from './response.ts'
-import type { HttpEntry, Route } from './table.ts'
-import { TransformFeed } from './transform-writer.ts'
+import { type EdgeResponse, renderError } from './response.ts'
+import type { HttpEntry, HttpRoute } from './table.ts'
+import { TransformWriter } from './transform-writer.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 /** The start of a response, as response steps see and change it. */
-export interface Response {
+export interface MutableResponse {
   status: number
-  readonly fields: Fields
+  readonly fields: HeaderFields
   /** Declared length of the body, -1 when unknown. */
   length: number
   /** False for HEAD, 204 and 304. */
   readonly hasBody: boolean
   /** Set by a step to transform the body; the length is then unknown. */
-  through: Transform | undefined
+  transform: Transform | undefined
 }
 
 /** The outcome of an exchange. */
 export interface ExchangeResult {
   /** 0 when no response was started. */
   readonly status: number
-  readonly error: Refusal | undefined
+  readonly error: EdgeError | undefined
   /** False when the client did not get the complete response. */
   readonly complete: boolean
 }
@@ -59,21 +59,21 @@ export interface ExchangeResult {
  */
 export abstract class Exchange {
   readonly core: Core
-  readonly connection: Connection
+  readonly connection: ClientConnection
   readonly head: RequestHead
   entry: HttpEntry | undefined = undefined
-  route: Route | undefined = undefined
+  route: HttpRoute | undefined = undefined
   upstream: Upstream | undefined = undefined
   /** The Host field the upstream gets. */
   authority: string
   /** The request asks for WebSocket. */
   upgrading = false
   /** The targets that could not be reached. */
-  tried: Target[] | undefined = undefined
+  failedTargets: UpstreamTarget[] | undefined = undefined
   /** The request was sent a second time, which happens once at most (P31). */
   resent = false
   /** Request body that was read before it was forwarded; each new upstream gets it first. */
-  held: BodySource | undefined = undefined
+  heldBody: BodySource | undefined = undefined
   /** A byte of the request body has been forwarded, so the request cannot be retried. */
   bodySent = false
   /** The response has started. */
@@ -83,14 +83,14 @@ export abstract class Exchange {
   /** Recorded only for accounts with an observer. */
   trace: RequestTrace | undefined = undefined
   #status = 0
-  #error: Refusal | undefined = undefined
-  #headerFields: Fields | undefined = undefined
-  #responseSteps: ((response: Response) => void)[] | undefined = undefined
+  #error: EdgeError | undefined = undefined
+  #headerFields: HeaderFields | undefined = undefined
+  #responseSteps: ((response: MutableResponse) => void)[] | undefined = undefined
   #finishListeners: ((result: ExchangeResult) => void)[] | undefined = undefined
-  #transformWriter: TransformFeed | undefined = undefined
+  #transformWriter: TransformWriter | undefined = undefined
   #transformUncredited = 0
 
-  constructor(core: Core, connection: Connection, head: RequestHead) {
+  constructor(core: Core, connection: ClientConnection, head: RequestHead) {
     this.core = core
     this.connection = connection
     this.head = head
@@ -98,29 +98,29 @@ export abstract class Exchange {
   }
 
   /** The request's fields; the upstream gets them as modules leave them. */
-  get fields(): Fields {
-    this.#headerFields ??= new Fields(this.head.facts.fieldLines)
+  get fields(): HeaderFields {
+    this.#headerFields ??= new HeaderFields(this.head.framing.fieldLines)
     return this.#headerFields
   }
 
   /** The request's field lines as the upstream gets them. */
   get fieldLines(): string {
-    return this.#headerFields === undefined ? this.head.facts.fieldLines : this.#headerFields.text
+    return this.#headerFields === undefined ? this.head.framing.fieldLines : this.#headerFields.text
   }
 
   /** Whether the request carries a body. */
   get hasBody(): boolean {
-    return this.head.facts.chunked || this.head.facts.contentLength > 0
+    return this.head.framing.chunked || this.head.framing.contentLength > 0
   }
 
   /** Registers a step that runs when the response starts, in the reverse order of the modules. */
-  whenAnswered(step: (response: Response) => void): void {
+  onResponse(step: (response: MutableResponse) => void): void {
     this.#responseSteps ??= []
     this.#responseSteps.unshift(step)
   }
 
   /** Registers a listener that runs once, when the exchange has ended. */
-  whenFinished(listener: (result: ExchangeResult) => void): void {
+  onFinish(listener: (result: ExchangeResult) => void): void {
     this.#finishListeners ??= []
     this.#finishListeners.push(listener)
   }
@@ -144,7 +144,7 @@ export abstract class Exchange {
   }
 
   /** Writes a chunk of the response body, lent for this call (decision 96). */
-  data(chunk: Buffer): void {
+  respondBody(chunk: Buffer): void {
     if (this.ended) return
     if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
     if (this.trace !== undefined) this.trace.responseBodyLength += chunk.length
@@ -169,7 +169,7 @@ export abstract class Exchange {
   }
 
   /** Accounts for bytes received from the upstream; they are credited to it as the client takes them. */
-  received(bytes: number): void {
+  accountReceived(bytes: number): void {
     if (this.#transformWriter === undefined) this.account(bytes)
     else this.#transformUncredited += bytes
   }
@@ -188,17 +188,17 @@ export abstract class Exchange {
   }
 
   /** Sends a complete response of the edge itself. */
-  respondWith(response: Answer): void {
+  respondWith(response: EdgeResponse): void {
     const bodiless = response.status === 204 || response.status === 304
     const hasBody = this.head.method !== 'HEAD' && !bodiless
     const length = bodiless ? -1 : response.body.length
     this.respond(response.status, STATUS_CODES[response.status] ?? '', response.fields, length, hasBody)
-    if (hasBody) this.data(response.body)
+    if (hasBody) this.respondBody(response.body)
     this.finish('')
   }
 
   /** Responds with the error, or aborts visibly when the response has started. */
-  reject(error: Refusal): void {
+  reject(error: EdgeError): void {
     if (this.ended) return
     this.#error = error
     const { upstream: address, code, text } = error
@@ -207,18 +207,18 @@ export abstract class Exchange {
     if (this.route !== undefined) this.route.counters.refusals++
     const { upstream } = this
     if (this.responded) {
-      this.breakOff()
+      this.abort()
       return
     }
     this.upstream = undefined
     upstream?.abort()
     // Response steps apply to the backend's responses, not to errors of the edge.
     this.#responseSteps = undefined
-    this.respondWith(answerRefusal(error, this.fields.get('accept') ?? ''))
+    this.respondWith(renderError(error, this.fields.get('accept') ?? ''))
   }
 
   /** Resets the client: a response that cannot be completed must never look like a clean short end (P18). */
-  breakOff(): void {
+  abort(): void {
     if (this.ended) return
     this.resetClient()
     this.#end(false)
@@ -277,7 +277,7 @@ export abstract class Exchange {
       this.#transformWriter?.transform.destroy()
     }
     const { trace } = this
-    if (trace !== undefined) this.whenFinished(() => this.#emitEvent(trace, complete))
+    if (trace !== undefined) this.onFinish(() => this.#emitEvent(trace, complete))
     if (this.#finishListeners === undefined) return
     const result: ExchangeResult = { status: this.#status, error: this.#error, complete }
     fanOut(
@@ -288,8 +288,14 @@ export abstract class Exchange {
   }
 
   /** Runs the response steps of the modules. */
-  #applyResponseSteps(status: number, fields: string, length: number, hasBody: boolean): Response {
-    const response: Response = { status, fields: new Fields(fields), length, hasBody, through: undefined }
+  #applyResponseSteps(status: number, fields: string, length: number, hasBody: boolean): MutableResponse {
+    const response: MutableResponse = {
+      status,
+      fields: new HeaderFields(fields),
+      length,
+      hasBody,
+      transform: undefined,
+    }
     for (const step of this.#responseSteps!) step(response)
     return response
   }
@@ -300,20 +306,20 @@ export abstract class Exchange {
     const lines = response.fields.text
     if (this.trace !== undefined) this.trace.responseFields = lines
     const phrase = response.status === status ? reason : (STATUS_CODES[response.status] ?? '')
-    if (response.through !== undefined && hasBody) {
-      this.#attachTransform(response.through)
+    if (response.transform !== undefined && hasBody) {
+      this.#attachTransform(response.transform)
       this.writeHead(response.status, phrase, lines, -1, true)
     } else this.writeHead(response.status, phrase, lines, response.length, hasBody)
   }
 
   #attachTransform(transform: Transform): void {
-    this.#transformWriter = new TransformFeed(transform, () => this.#creditTransform())
+    this.#transformWriter = new TransformWriter(transform, () => this.#creditTransform())
     transform.on('data', (chunk: Buffer) => {
       if (this.ended) return
       this.writeBody(chunk)
       if (this.congested) transform.pause()
     })
-    transform.on('error', () => this.breakOff())
+    transform.on('error', () => this.abort())
   }
 
   #creditTransform(): void {
@@ -335,14 +341,14 @@ export abstract class Exchange {
       method: head.method,
       host: head.host,
       target: head.target,
-      requestFields: head.facts.fieldLines,
+      requestFields: head.framing.fieldLines,
       requestBodyLength: watch.requestBodyLength,
       status: this.#status,
       responseFields: watch.responseFields,
       responseBodyLength: watch.responseBodyLength,
       connectionReused: watch.connectionReused,
       notes: watch.notes,
-      refusal: this.#error?.code,
+      errorCode: this.#error?.code,
       complete,
     })
   }

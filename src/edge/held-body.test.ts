@@ -4,11 +4,11 @@ import { request } from 'node:https'
 import { type TestContext, test } from 'node:test'
 import { HttpsRoute } from '../resources/index.ts'
 import { shortLimits } from './testing/edge.ts'
-import { HOST, type HttpsEdgeWorld, startHttpsEdge } from './testing/https-edge.ts'
+import { HOST, type HttpsEdgeHarness, startHttpsEdge } from './testing/https-edge.ts'
 
 const BODY_BYTES = 1024 * 1024
 
-async function startVerified(t: TestContext, limits = {}): Promise<HttpsEdgeWorld> {
+async function startVerified(t: TestContext, limits = {}): Promise<HttpsEdgeHarness> {
   const harness = await startHttpsEdge(t, undefined, { config: { limits } })
   harness.config.create(HttpsRoute, {
     edge_id: harness.edgeId,
@@ -17,12 +17,12 @@ async function startVerified(t: TestContext, limits = {}): Promise<HttpsEdgeWorl
     backend: { backend_id: harness.backendId },
     webhook_verification: { provider: 'github', secret: 'secret' },
   })
-  await harness.config.applied()
+  await harness.config.waitUntilApplied()
   return harness
 }
 
 /** Starts a request and sends only part of its body. */
-function startUpload(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, sentBytes: number) {
+function startUpload(t: TestContext, { tlsPort, ca }: HttpsEdgeHarness, sentBytes: number) {
   const upload = request({
     port: tlsPort,
     host: '127.0.0.1',
@@ -55,7 +55,7 @@ test('one client address cannot use up the budget of held bodies', async (t) => 
 
   const first = await Promise.race(uploads.map(({ status }) => status))
   for (const { upload } of uploads) upload.destroy()
-  const unsigned = await harness.ask({ path: '/hook', method: 'POST', body: 'small' })
+  const unsigned = await harness.sendRequest({ path: '/hook', method: 'POST', body: 'small' })
 
   assert.equal(first, 503)
   // The body was read and its signature rejected: the budget is free again.

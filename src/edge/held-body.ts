@@ -1,13 +1,13 @@
 import { ByteQueue } from '../base/io/byte-queue.ts'
-import { Timed } from '../base/io/timer-wheel.ts'
-import { refusal } from './errors.ts'
+import { TimerEntry } from '../base/io/timer-wheel.ts'
+import { edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { Upstream } from './upstream/upstream.ts'
 
 const MIB = 1024 * 1024
 
 /** Memory budgets of held bodies (decision 120). A body is at most 1 MiB, so that many webhooks of one sender fit. */
-export const HELD_BODIES = { perConnection: 32 * MIB, perSource: 32 * MIB, total: 128 * MIB }
+export const HELD_BODY_LIMITS = { perConnection: 32 * MIB, perSource: 32 * MIB, total: 128 * MIB }
 
 /** A request body that can be sent again, to a second upstream when the first could not be reached. */
 export interface BodySource {
@@ -18,7 +18,7 @@ export interface BodySource {
  * A request body held until a module has read it. It acts as the exchange's upstream while the body arrives, then sends
  * it to the real upstream, or to a second one when the first could not be reached.
  */
-export class HeldBody extends Timed implements Upstream, BodySource {
+export class HeldBody extends TimerEntry implements Upstream, BodySource {
   readonly reused = false
   /** Resolves with the complete body; with undefined when the client disconnected before. */
   readonly completion: Promise<Buffer | undefined>
@@ -33,26 +33,26 @@ export class HeldBody extends Timed implements Upstream, BodySource {
     const { core, connection } = exchange
     this.#exchange = exchange
     this.#limit = limit
-    this.#buffer = new ByteQueue(limit, core.heldBodies.of(connection.remoteAddress))
+    this.#buffer = new ByteQueue(limit, core.heldBodyBudgets.forClient(connection.remoteAddress))
     this.completion = new Promise((resolve) => {
       this.#resolve = resolve
     })
-    core.deadlines.set(this, core.limits.heldBody)
-    exchange.whenFinished(() => {
-      core.deadlines.clear(this)
+    core.timers.set(this, core.limits.heldBody)
+    exchange.onFinish(() => {
+      core.timers.clear(this)
       this.#buffer.take()
     })
   }
 
-  body(chunk: Buffer): boolean {
+  writeBody(chunk: Buffer): boolean {
     if (this.#buffer.length + chunk.length > this.#limit) this.#exchange.reject(tooLarge(this.#limit))
-    else if (!this.#buffer.push(chunk)) this.#exchange.reject(refusal('too_many_bodies'))
+    else if (!this.#buffer.push(chunk)) this.#exchange.reject(edgeError('too_many_bodies'))
     return true
   }
 
-  end(trailers: string): void {
+  endBody(trailers: string): void {
     this.#trailers = trailers
-    this.#exchange.core.deadlines.clear(this)
+    this.#exchange.core.timers.clear(this)
     // Nothing was sent yet, so a retry with another target is safe.
     this.#exchange.bodySent = false
     this.#resolve(this.#buffer.bytes)
@@ -65,31 +65,31 @@ export class HeldBody extends Timed implements Upstream, BodySource {
   consumed(): void {}
 
   onDeadline(): void {
-    this.#exchange.reject(refusal('body_timeout'))
+    this.#exchange.reject(edgeError('body_timeout'))
   }
 
   sendTo(upstream: Upstream): void {
-    if (this.#buffer.length > 0) upstream.body(this.#buffer.bytes)
-    upstream.end(this.#trailers)
+    if (this.#buffer.length > 0) upstream.writeBody(this.#buffer.bytes)
+    upstream.endBody(this.#trailers)
   }
 }
 
 /** Reads a request body up to the limit before it is forwarded; undefined when the client disconnects. */
 export function holdBody(exchange: Exchange, limit: number): Promise<Buffer | undefined> | Buffer {
   if (!exchange.hasBody) return Buffer.alloc(0)
-  const { facts } = exchange.head
-  if (facts.contentLength > limit) throw tooLarge(limit)
+  const { framing } = exchange.head
+  if (framing.contentLength > limit) throw tooLarge(limit)
   const heldBody = new HeldBody(exchange, limit)
-  exchange.held = heldBody
+  exchange.heldBody = heldBody
   exchange.upstream = heldBody
-  if (facts.expectContinue) {
+  if (framing.expectContinue) {
     exchange.writeInterim(100, 'Continue', '')
     // The edge has answered the expectation, so the upstream gets the body without it.
-    facts.expectContinue = false
+    framing.expectContinue = false
   }
   return heldBody.completion
 }
 
 function tooLarge(limit: number) {
-  return refusal('body_too_large', `${limit / 1024} KiB`)
+  return edgeError('body_too_large', `${limit / 1024} KiB`)
 }

@@ -3,10 +3,10 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { testCertificates } from './testing/certificates.ts'
+import { createTestCertificates } from './testing/certificates.ts'
 import { eventually, shortLimits, startEdge, startTcp, startUpstream } from './testing/edge.ts'
-import { RawClient, rawClient } from './testing/raw-client.ts'
-import { localTunnel, TestTunnels } from './testing/tunnels.ts'
+import { openRawClient, RawClient } from './testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
@@ -19,8 +19,10 @@ function drip(client: RawClient, text: string): NodeJS.Timeout {
 }
 
 test('a head that trickles in is rejected at the head timeout, with and without TLS', async (t) => {
-  const certificates = await testCertificates('adit.localhost')
-  const tunnels = new TestTunnels().add(HOST, localTunnel(1)).add(HOST, localTunnel(1, { proto: 'https' }))
+  const certificates = await createTestCertificates('adit.localhost')
+  const tunnels = new TestTunnels()
+    .add(HOST, createLocalTunnel(1))
+    .add(HOST, createLocalTunnel(1, { proto: 'https' }))
   const { port, tlsPort } = await startEdge(
     t,
     tunnels,
@@ -31,7 +33,7 @@ test('a head that trickles in is rejected at the head timeout, with and without 
   t.after(() => secure.destroy())
   const started = performance.now()
 
-  const clients = [rawClient(t, port), new RawClient(secure)]
+  const clients = [openRawClient(t, port), new RawClient(secure)]
   for (const client of clients) {
     const timer = drip(client, `GET / HTTP/1.1\r\nHost: ${HOST}\r\nX: ${'a'.repeat(1000)}`)
     t.after(() => clearInterval(timer))
@@ -46,12 +48,12 @@ test('a head that trickles in is rejected at the head timeout, with and without 
 
 test('a silent connection and one idle after a request are closed', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('ok'))
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     limits: shortLimits,
   })
 
-  const silent = rawClient(t, port)
-  const idle = await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ok')
+  const silent = openRawClient(t, port)
+  const idle = await openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ok')
   await silent.untilClosed()
   await idle.untilClosed()
 
@@ -60,12 +62,14 @@ test('a silent connection and one idle after a request are closed', async (t) =>
 
 test('a body that stops arriving and an upstream that does not respond time out with an error', async (t) => {
   const upstream = await startTcp(t, () => {})
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     limits: shortLimits,
   })
 
-  const body = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 9\r\n\r\nabc`)
-  const silence = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const body = openRawClient(t, port).write(
+    `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 9\r\n\r\nabc`,
+  )
+  const silence = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
 
   await body.untilText('ERR_ADIT_3109')
   await silence.untilText('ERR_ADIT_8014')
@@ -81,10 +85,10 @@ test('a client that stops reading is disconnected, a slow reader is not', async 
     })
     response.end(Buffer.alloc(huge ? 32 * size : size, 'x'))
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     limits: { ...shortLimits, progress: 400, idle: 400 },
   })
-  const ask = (path: string) => rawClient(t, port).write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const ask = (path: string) => openRawClient(t, port).write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
 
   ask('/huge').socket.pause()
   const slow = ask('/')
@@ -102,16 +106,16 @@ test('the head limit holds to the byte on the wire', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
   const head = (size: number) => {
     const start = `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\nX: `
     return `${start}${'a'.repeat(size - start.length - 4)}\r\n\r\n`
   }
 
-  const fits = await rawClient(t, port).write(head(16_384)).untilClosed()
-  const oversized = await rawClient(t, port).write(head(16_385)).untilClosed()
-  const endless = await rawClient(t, port).write(head(70_000).slice(0, -4)).untilClosed()
-  const target = await rawClient(t, port)
+  const fits = await openRawClient(t, port).write(head(16_384)).untilClosed()
+  const oversized = await openRawClient(t, port).write(head(16_385)).untilClosed()
+  const endless = await openRawClient(t, port).write(head(70_000).slice(0, -4)).untilClosed()
+  const target = await openRawClient(t, port)
     .write(`GET /${'a'.repeat(20_000)}`)
     .untilClosed()
 
@@ -123,13 +127,13 @@ test('the head limit holds to the byte on the wire', async (t) => {
 
 test('one client address cannot hold all connections of a listener', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('served'))
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     maxConnections: 4,
   })
   const partialHead = 'GET / HT'
-  const held = [rawClient(t, port).write(partialHead), rawClient(t, port).write(partialHead)]
+  const held = [openRawClient(t, port).write(partialHead), openRawClient(t, port).write(partialHead)]
 
-  await rawClient(t, port).write(partialHead).untilClosed()
+  await openRawClient(t, port).write(partialHead).untilClosed()
   const other = connect({ port, host: '127.0.0.1', localAddress: '127.0.0.2' })
   t.after(() => other.destroy())
   other.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
@@ -139,18 +143,18 @@ test('one client address cannot hold all connections of a listener', async (t) =
   held[0]!.socket.destroy()
   let next: RawClient
   do {
-    next = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
+    next = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`)
     await next.untilClosed()
   } while (!next.text.includes('served'))
 })
 
 test('a request in flight when the edge stops is answered, as the last of its connection', async (t) => {
   const upstream = await startUpstream(t, (request, response) => response.end(`response to ${request.url}`))
-  const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {
+  const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     limits: { ...shortLimits, drainIdle: 5_000 },
   })
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
-  const client = await rawClient(t, port).write(request('/1')).untilText('response to /1')
+  const client = await openRawClient(t, port).write(request('/1')).untilText('response to /1')
 
   const stopped = edge.stop()
   await client.write(request('/2')).untilClosed()
@@ -165,17 +169,17 @@ test('on a stop, requests in flight finish, idle connections close and new ones 
     if (request.url === '/slow') respond = () => response.end('finished')
     else response.end('quick')
   })
-  const tunnel = localTunnel(upstream)
+  const tunnel = createLocalTunnel(upstream)
   const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, tunnel), { limits: shortLimits })
   const request = (path: string) => `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
-  const idle = await rawClient(t, port).write(request('/')).untilText('quick')
-  const busy = rawClient(t, port).write(request('/slow'))
-  await eventually(() => tunnel.visitors.length > 0 && respond.length === 0, 'the upstream is connected')
+  const idle = await openRawClient(t, port).write(request('/')).untilText('quick')
+  const busy = openRawClient(t, port).write(request('/slow'))
+  await eventually(() => tunnel.clients.length > 0 && respond.length === 0, 'the upstream is connected')
   await eventually(() => String(respond).includes('finished'), 'the slow request is in flight')
 
   const stopped = edge.stop()
   await idle.untilClosed()
-  const refused = rawClient(t, port)
+  const refused = openRawClient(t, port)
   await refused.untilClosed()
   respond()
   await busy.untilClosed()

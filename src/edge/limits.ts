@@ -1,4 +1,4 @@
-import type { Deadlines } from '../base/io/timer-wheel.ts'
+import type { TimerWheel } from '../base/io/timer-wheel.ts'
 
 /** Timeouts of the edge, in milliseconds; tests set shorter ones. */
 export interface LimitSettings {
@@ -46,7 +46,7 @@ export const defaultLimits: LimitSettings = {
 /** The same in ticks of the timer wheel. */
 export type EdgeLimits = { readonly [K in keyof LimitSettings]: number }
 
-export function limitsInTicks(settings: LimitSettings, timers: Deadlines): EdgeLimits {
+export function toTickLimits(settings: LimitSettings, timers: TimerWheel): EdgeLimits {
   const ticks = (milliseconds: number) => timers.ticks(milliseconds)
   return {
     handshake: ticks(settings.handshake),

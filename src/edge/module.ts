@@ -1,17 +1,17 @@
 import type { HttpBackend } from './backend.ts'
-import type { Connection } from './connection.ts'
+import type { ClientConnection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 import type { TlsSettings } from './listeners/tls-policy.ts'
-import type { Answer } from './response.ts'
+import type { EdgeResponse } from './response.ts'
 
 /** Admits a connection before anything else runs; throws an `EdgeError` to reject it. */
-export type ConnectionStep = (connection: Connection) => void
+export type ConnectionStep = (connection: ClientConnection) => void
 
 /**
  * Acts on one request: throws an `EdgeError`, returns a response of its own, changes the request's fields or registers a
  * response step. A promise holds the request until it settles.
  */
-export type RequestStep = (exchange: Exchange) => Answer | undefined | Promise<Answer | undefined>
+export type RequestStep = (exchange: Exchange) => EdgeResponse | undefined | Promise<EdgeResponse | undefined>
 
 /** Wraps the backend, for modules that change how the upstream is reached. */
 export type BackendStep = (backend: HttpBackend) => HttpBackend
@@ -35,7 +35,7 @@ export interface EdgeModule<Settings, Context, P extends Phase = Phase> {
 }
 
 /** Adds the behaviour of a module to its declared shape. */
-export function defineModule<Settings, Context, P extends Phase>(
+export function implementModule<Settings, Context, P extends Phase>(
   shape: { readonly name: string },
   module: { phase: P; build(settings: Settings, context: Context): PhaseResult[P] },
 ): EdgeModule<Settings, Context, P> {

@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually, startEdge, startTcp, startUpstream } from './testing/edge.ts'
 import { TestObserver } from './testing/observer.ts'
-import { rawClient } from './testing/raw-client.ts'
-import { localTunnel, TestTunnels } from './testing/tunnels.ts'
+import { openRawClient } from './testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
@@ -13,16 +13,16 @@ test('a finished request is reported with its details to an observer of its acco
     request.on('end', () => response.writeHead(201, { 'X-Made': 'yes' }).end('created'))
   })
   const observe = new TestObserver('ac_test')
-  const tunnel = localTunnel(upstream)
-  const foreign = localTunnel(upstream, { accountId: 'ac_other' })
+  const tunnel = createLocalTunnel(upstream)
+  const foreign = createLocalTunnel(upstream, { accountId: 'ac_other' })
   const tunnels = new TestTunnels().add(HOST, tunnel).add('other.example', foreign)
   const { port } = await startEdge(t, tunnels, {}, { observe })
   const ask = (host: string) =>
     `POST /a?b=c HTTP/1.1\r\nHost: ${host}\r\nUser-Agent: me\r\nContent-Length: 5\r\n\r\nhello`
 
-  const client = await rawClient(t, port).write(ask(HOST)).untilText('created')
+  const client = await openRawClient(t, port).write(ask(HOST)).untilText('created')
   client.write(ask(HOST))
-  await rawClient(t, port).write(ask('other.example')).untilText('created')
+  await openRawClient(t, port).write(ask('other.example')).untilText('created')
   await eventually(() => observe.requests.length === 2, 'both are reported')
 
   const [first, second] = observe.requests
@@ -34,7 +34,7 @@ test('a finished request is reported with its details to an observer of its acco
   assert.match(first.responseFields, /X-Made: yes\r\n/)
   assert.equal(first.connection.remoteAddress, '127.0.0.1')
   assert.deepEqual([first.connectionReused, second.connectionReused], [false, true])
-  assert.deepEqual([first.complete, first.refusal], [true, undefined])
+  assert.deepEqual([first.complete, first.errorCode], [true, undefined])
 })
 
 test('a rejected request and an incomplete response are reported as such', async (t) => {
@@ -45,16 +45,21 @@ test('a rejected request and an incomplete response are reported as such', async
     })
   })
   const observe = new TestObserver('ac_test')
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), {}, { observe })
+  const { port } = await startEdge(
+    t,
+    new TestTunnels().add(HOST, createLocalTunnel(upstream)),
+    {},
+    { observe },
+  )
 
-  await rawClient(t, port).write(`GET /none HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ERR_ADIT_8012')
-  await rawClient(t, port)
+  await openRawClient(t, port).write(`GET /none HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ERR_ADIT_8012')
+  await openRawClient(t, port)
     .write(`GET /half HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     .until(({ closed }) => closed)
   await eventually(() => observe.requests.length === 2, 'both are reported')
 
   assert.deepEqual(
-    observe.requests.map((event) => [event.status, event.refusal, event.complete]),
+    observe.requests.map((event) => [event.status, event.errorCode, event.complete]),
     [
       [502, 'ERR_ADIT_8012', true],
       [200, 'ERR_ADIT_8012', false],
@@ -72,8 +77,8 @@ test('the event of a raw connection names the decision of its IP restriction, if
   for (const [index, cidr] of restrictions.entries()) {
     const port = await edge.ports.acquire()
     const options = cidr === undefined ? {} : { ipRestriction: { allow: [cidr], deny: [] } }
-    tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp', options }))
-    const client = await rawClient(t, port).untilClosed()
+    tunnels.ports.set(port, createLocalTunnel(upstream, { proto: 'tcp', options }))
+    const client = await openRawClient(t, port).untilClosed()
     client.socket.end()
     await eventually(() => observe.connections.length === index + 1, 'the connection is reported')
   }
@@ -89,12 +94,12 @@ test('the event of a request names the decision of its endpoint’s IP restricti
   const observe = new TestObserver('ac_test')
   const ipRestriction = { allow: ['127.0.0.0/8'], deny: [] }
   const tunnels = new TestTunnels()
-    .add(HOST, localTunnel(upstream, { options: { ipRestriction } }))
-    .add('open.adit.localhost', localTunnel(upstream))
+    .add(HOST, createLocalTunnel(upstream, { options: { ipRestriction } }))
+    .add('open.adit.localhost', createLocalTunnel(upstream))
   const { port } = await startEdge(t, tunnels, {}, { observe })
 
   for (const host of [HOST, 'open.adit.localhost'])
-    await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`).untilText('hello')
+    await openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${host}\r\n\r\n`).untilText('hello')
   await eventually(() => observe.requests.length === 2, 'both are reported')
 
   assert.deepEqual(

@@ -1,4 +1,4 @@
-import type { Connection } from './connection.ts'
+import type { ClientConnection } from './connection.ts'
 
 /** A finished request, with the content of the event `http_request_complete`. */
 export interface RequestEvent {
@@ -8,7 +8,7 @@ export interface RequestEvent {
   readonly routeId: string
   /** The tunnel the request was sent to, empty when none was: an edge may balance its requests over several. */
   readonly tunnelId: string
-  readonly connection: Connection
+  readonly connection: ClientConnection
   /** Wall-clock milliseconds. */
   readonly startedAt: number
   readonly endedAt: number
@@ -26,7 +26,7 @@ export interface RequestEvent {
   /** Decisions of modules, such as `ip_policy.decision`; the keys are those of the event. */
   readonly notes: Readonly<Record<string, string | number>>
   /** The code of the error the edge responded with, if any. */
-  readonly refusal: string | undefined
+  readonly errorCode: string | undefined
   /** False when the client did not get the complete response. */
   readonly complete: boolean
 }
@@ -35,7 +35,7 @@ export interface RequestEvent {
 export interface ConnectionEvent {
   readonly accountId: string
   readonly entryId: string
-  readonly connection: Connection
+  readonly connection: ClientConnection
   readonly endedAt: number
   readonly bytesIn: number
   readonly bytesOut: number

@@ -1,20 +1,20 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { refusal, refusalKinds } from './errors.ts'
-import { answerRefusal } from './response.ts'
+import { edgeError, edgeErrorKinds } from './errors.ts'
+import { renderError } from './response.ts'
 
 test('every error has a code of its own and an error status', () => {
-  const codes = Object.values(refusalKinds).map(({ code }) => code)
+  const codes = Object.values(edgeErrorKinds).map(({ code }) => code)
 
   assert.equal(new Set(codes).size, codes.length)
-  for (const [name, { status }] of Object.entries(refusalKinds)) {
+  for (const [name, { status }] of Object.entries(edgeErrorKinds)) {
     assert.ok(status >= 400 && status < 600, name)
   }
 })
 
 test('an error page escapes hostile text and can load or run nothing', () => {
   const evil = '"><script>alert(1)</script><img src=//evil.example>\r\nSet-Cookie: a=b'
-  const { fields, body } = answerRefusal(refusal('upstream_broken', evil, evil), 'text/html')
+  const { fields, body } = renderError(edgeError('upstream_broken', evil, evil), 'text/html')
   const html = body.toString()
 
   assert.ok(!/<script|<img|<link|<iframe/i.test(html))
@@ -28,16 +28,16 @@ test('an error page escapes hostile text and can load or run nothing', () => {
 })
 
 test('an error is JSON for programs and plain text for other clients', () => {
-  const error = refusal('no_backend', 'a.example')
+  const error = edgeError('no_backend', 'a.example')
 
-  assert.deepEqual(JSON.parse(answerRefusal(error, 'application/json, */*').body.toString()), {
+  assert.deepEqual(JSON.parse(renderError(error, 'application/json, */*').body.toString()), {
     error_code: 'ERR_ADIT_6528',
     status_code: 503,
     msg: 'No backend of a.example is online.',
     details: {},
   })
   for (const accept of ['', '*/*', 'image/png']) {
-    const { fields, body } = answerRefusal(error, accept)
+    const { fields, body } = renderError(error, accept)
     assert.match(fields, /Content-Type: text\/plain/)
     assert.equal(body.toString(), 'No backend of a.example is online.\nERR_ADIT_6528\n')
   }
@@ -45,6 +45,6 @@ test('an error is JSON for programs and plain text for other clients', () => {
 
 test('errors that are worth a retry carry Retry-After', () => {
   for (const name of ['too_busy', 'no_backend', 'breaker_open', 'login_busy', 'too_many_logins'] as const) {
-    assert.match(answerRefusal(refusal(name, 'a.example'), '').fields, /Retry-After: \d+\r\n/)
+    assert.match(renderError(edgeError(name, 'a.example'), '').fields, /Retry-After: \d+\r\n/)
   }
 })

@@ -1,8 +1,8 @@
 import { createHash } from 'node:crypto'
-import type { Refusal } from './errors.ts'
+import type { EdgeError } from './errors.ts'
 
 /** A complete response that the edge itself sends. */
-export interface Answer {
+export interface EdgeResponse {
   readonly status: number
   /** Field lines, each terminated by CRLF, without those that frame the body. */
   readonly fields: string
@@ -38,7 +38,7 @@ const COMMON_FIELDS =
 export const pageFields = `Content-Type: text/html; charset=utf-8\r\n${COMMON_FIELDS}`
 
 /** Renders a page of the edge and escapes both texts. */
-export function page(title: string, code: string): Buffer {
+export function renderPage(title: string, code: string): Buffer {
   const heading = escapeHtml(title)
   return Buffer.from(
     `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
@@ -48,13 +48,13 @@ export function page(title: string, code: string): Buffer {
 }
 
 /** Renders an error in the form the client accepts: HTML for browsers, JSON for programs, plain text otherwise. */
-export function answerRefusal(error: Refusal, accept: string): Answer {
+export function renderError(error: EdgeError, accept: string): EdgeResponse {
   const { status, code, text } = error
   let fields = `adit-error-code: ${code}\r\n${extraFields(error)}`
   let body: Buffer
   if (accept.includes('text/html')) {
     fields += pageFields
-    body = page(text, code)
+    body = renderPage(text, code)
   } else if (accept.includes('application/json')) {
     fields += `Content-Type: application/json\r\n${COMMON_FIELDS}`
     body = Buffer.from(JSON.stringify({ error_code: code, status_code: status, msg: text, details: {} }))
@@ -65,7 +65,7 @@ export function answerRefusal(error: Refusal, accept: string): Answer {
   return { status, fields, body }
 }
 
-function extraFields({ name, retryAfter }: Refusal): string {
+function extraFields({ name, retryAfter }: EdgeError): string {
   switch (name) {
     case 'too_busy':
     case 'breaker_open':
@@ -83,7 +83,7 @@ function extraFields({ name, retryAfter }: Refusal): string {
 }
 
 /** Creates a redirect that no cache stores. */
-export function redirect(status: 302 | 303 | 307 | 308, location: string, fields = ''): Answer {
+export function redirect(status: 302 | 303 | 307 | 308, location: string, fields = ''): EdgeResponse {
   return {
     status,
     fields: `Location: ${location}\r\nCache-Control: no-store\r\n${fields}`,

@@ -12,7 +12,7 @@ export interface EntryCounters {
 }
 
 /** A compiled route: what admits, changes and answers the requests of one path. */
-export interface Route {
+export interface HttpRoute {
   readonly id: string
   /** Steps that admit or reject the connection; undefined when none is configured. */
   readonly admission: readonly ConnectionStep[] | undefined
@@ -34,7 +34,7 @@ export interface HttpEntry {
   readonly policy: TlsPolicy | undefined
   /** True when plain HTTP is redirected to https. */
   readonly redirectToHttps: boolean
-  routeFor(target: string): Route
+  routeFor(target: string): HttpRoute
 }
 
 /** A server name or port whose bytes are proxied unchanged. */
@@ -57,7 +57,7 @@ export interface RawEntry {
 }
 
 /** The compiled configuration, looked up by host, server name or port. */
-export interface Table {
+export interface RoutingTable {
   /** The entry that serves HTTP for this host. */
   http(scheme: 'http' | 'https', host: string): HttpEntry | undefined
   /** The entry for a TLS connection with this server name. */
@@ -65,17 +65,17 @@ export interface Table {
   /** The entry for connections to this public port. */
   tcp(port: number): RawEntry | undefined
   /** The route with this id, on whichever edge. */
-  route(id: string): Route | undefined
+  route(id: string): HttpRoute | undefined
 }
 
 /** A routing table without entries. */
-export const EMPTY_TABLE: Table = {
+export const EMPTY_TABLE: RoutingTable = {
   http: () => undefined,
   tls: () => undefined,
   tcp: () => undefined,
   route: () => undefined,
 }
 
-export function newCounters(): EntryCounters {
+export function createCounters(): EntryCounters {
   return { requests: 0, connections: 0, refusals: 0, errors: 0 }
 }

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { HttpsRoute } from '../resources/index.ts'
 import { eventually, startEdge, startTcp, startUpstream } from './testing/edge.ts'
 import { startHttpsEdge } from './testing/https-edge.ts'
-import { rawClient } from './testing/raw-client.ts'
-import { localTunnel, TestTunnels } from './testing/tunnels.ts'
+import { openRawClient } from './testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
@@ -13,11 +13,11 @@ test('requests, their statuses and the bytes of their bodies add up per account'
     request.resume()
     request.on('end', () => response.writeHead(Number(request.url?.slice(1))).end('twelve bytes'))
   })
-  const foreign = localTunnel(upstream, { accountId: 'ac_other' })
-  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream)).add('other.example', foreign)
+  const foreign = createLocalTunnel(upstream, { accountId: 'ac_other' })
+  const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream)).add('other.example', foreign)
   const { edge, port } = await startEdge(t, tunnels)
   const ask = (status: number, host = HOST) =>
-    rawClient(t, port)
+    openRawClient(t, port)
       .write(`POST /${status} HTTP/1.1\r\nHost: ${host}\r\nContent-Length: 5\r\n\r\nhello`)
       .untilText('twelve bytes')
 
@@ -42,9 +42,9 @@ test('a request is open until it is answered or the client disconnects', async (
   const upstream = await startUpstream(t, (_request, response) => {
     waiting.push(() => response.end('done'))
   })
-  const { edge, port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { edge, port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
   const open = () => edge.traffic.totals('ac_test').open_requests
-  const clients = [1, 2].map(() => rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`))
+  const clients = [1, 2].map(() => openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`))
 
   await eventually(() => waiting.length === 2, 'both requests have arrived')
   const during = open()
@@ -61,10 +61,10 @@ test('the bytes of a raw connection are counted while it is open and after it ha
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const { edge, tunnels } = await startEdge(t)
   const port = await edge.ports.acquire()
-  tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp' }))
+  tunnels.ports.set(port, createLocalTunnel(upstream, { proto: 'tcp' }))
   const totals = () => edge.traffic.totals('ac_test')
 
-  const client = await rawClient(t, port).write('seven b').untilText('seven b')
+  const client = await openRawClient(t, port).write('seven b').untilText('seven b')
   const during = totals()
   client.socket.end()
   await eventually(() => totals().open_connections === 0, 'the connection has closed')
@@ -77,29 +77,29 @@ test('the bytes of a raw connection are counted while it is open and after it ha
 })
 
 test('an account sees the counters and broken scopes of its own edges, and no others', async (t) => {
-  const { edge, config, ask, edgeId, routeId } = await startHttpsEdge(t)
+  const { edge, config, sendRequest, edgeId, routeId } = await startHttpsEdge(t)
   const broken = config.create(HttpsRoute, {
     edge_id: edgeId,
     match_type: 'path_prefix',
     match: '/b',
     ip_restriction: { ip_policy_ids: ['ipp_000000000000000000000000000'] },
   })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  await ask()
-  const counts = edge.places.countsOf('ac_test', edgeId)
+  await sendRequest()
+  const counts = edge.scopes.countsOf('ac_test', edgeId)
 
   assert.deepEqual(
-    counts.map(({ placeId, counters }) => [placeId, counters.requests]).sort(),
+    counts.map(({ scopeId, counters }) => [scopeId, counters.requests]).sort(),
     [
       [routeId, 1],
       [broken, 0],
     ].sort(),
   )
   assert.deepEqual(
-    edge.places.brokenIn('ac_test', edgeId).map(({ placeId }) => placeId),
+    edge.scopes.brokenIn('ac_test', edgeId).map(({ scopeId }) => scopeId),
     [broken],
   )
-  assert.deepEqual(edge.places.countsOf('ac_other', edgeId), [])
-  assert.deepEqual(edge.places.brokenIn('ac_other', edgeId), [])
+  assert.deepEqual(edge.scopes.countsOf('ac_other', edgeId), [])
+  assert.deepEqual(edge.scopes.brokenIn('ac_other', edgeId), [])
 })

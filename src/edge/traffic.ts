@@ -33,7 +33,7 @@ export interface TrafficTotals {
   readonly open_connections: number
 }
 
-export function newTraffic(): AccountTraffic {
+export function createAccountTraffic(): AccountTraffic {
   return {
     requests: 0,
     finished: 0,
@@ -49,10 +49,10 @@ export function newTraffic(): AccountTraffic {
 export class Traffic {
   readonly #byAccount = new Map<string, AccountTraffic>()
 
-  of(accountId: string): AccountTraffic {
+  forAccount(accountId: string): AccountTraffic {
     let traffic = this.#byAccount.get(accountId)
     if (traffic === undefined) {
-      traffic = newTraffic()
+      traffic = createAccountTraffic()
       this.#byAccount.set(accountId, traffic)
     }
     return traffic
@@ -60,7 +60,7 @@ export class Traffic {
 
   /** The totals of an account, open connections included. */
   totals(accountId: string): TrafficTotals {
-    const traffic = this.#byAccount.get(accountId) ?? newTraffic()
+    const traffic = this.#byAccount.get(accountId) ?? createAccountTraffic()
     let { bytesIn, bytesOut } = traffic
     for (const counter of traffic.open) {
       bytesIn += counter.bytesIn

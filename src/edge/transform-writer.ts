@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** Writes a body to a transform, one write at a time: a busy transform would queue many small chunks (decision 119). */
-export class TransformFeed {
+export class TransformWriter {
   readonly transform: Transform
   readonly #onDrained: () => void
   readonly #buffer = new ByteQueue()

@@ -1,2 +1,2 @@
-export type { EndpointOptions, PublicPorts, Tunnel, TunnelLookup, Visitor } from '../sessions/index.ts'
+export type { ClientInfo, EndpointOptions, PublicPorts, Tunnel, TunnelLookup } from '../sessions/index.ts'
 export { TunnelBusy } from '../sessions/index.ts'

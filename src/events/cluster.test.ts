@@ -3,14 +3,14 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { freshDatabase } from '../../test/support/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { IpPolicy } from '../resources/index.ts'
 import { ACCOUNT, createTestEvents, createWriter, openTestStore, until } from './testing/platform.ts'
 import { startSink } from './testing/sink.ts'
 
 test('on PostgreSQL two processes deliver every event once, and one continues after the other stops', async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-cluster-'))
   const store = await openTestStore(t, systemClock, { url, dataDir })
   const other = await openTestStore(t, systemClock, { url, dataDir })

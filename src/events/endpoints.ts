@@ -1,7 +1,7 @@
 import type { TargetEndpoints } from './targets/target.ts'
 
 /** Reads the endpoints from the environment: the variables that AWS tools use, and one for monitoring. */
-export function endpointsFrom(environment: Readonly<Record<string, string | undefined>>): TargetEndpoints {
+export function readEndpoints(environment: Readonly<Record<string, string | undefined>>): TargetEndpoints {
   const cloud = (service: string) =>
     environment[`AWS_ENDPOINT_URL_${service}`] || environment.AWS_ENDPOINT_URL || undefined
   return {

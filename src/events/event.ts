@@ -1,6 +1,6 @@
-import { timestamp } from '../base/clock.ts'
-import type { RunningIds } from '../base/sequential-ids.ts'
-import { type Resource, resourceOfPrefix, type Stock } from '../resources/index.ts'
+import { formatTimestamp } from '../base/clock.ts'
+import type { SequentialIds } from '../base/sequential-ids.ts'
+import { type Resource, resourceOfPrefix, type StoredRecord } from '../resources/index.ts'
 import type { Change } from '../store/index.ts'
 
 /** The principal that caused an event. */
@@ -33,7 +33,7 @@ export interface SerializedEvent {
 }
 
 /** Assigns an id to an event and serializes it once: every attempt sends the same bytes. */
-export function serializeEvent(ids: RunningIds, input: EventInput): SerializedEvent {
+export function serializeEvent(ids: SequentialIds, input: EventInput): SerializedEvent {
   const { type, accountId, at, sequence, object, principal } = input
   const id = ids.next(at)
   const body = JSON.stringify({
@@ -58,12 +58,12 @@ export function uriOf(apiUrl: string, id: string): string {
 /** Renders the API object of a change as of that revision; changes never contain secrets. */
 export function renderObject(resource: Resource, { id, data, createdAt }: Change, apiUrl: string): unknown {
   const path = resource.path.replace(/\{([a-z_]+)\}/g, (_, parent: string) => String(data[parent] ?? ''))
-  return resource.show(
-    data as Stock<Resource>,
+  return resource.render(
+    data as StoredRecord<Resource>,
     {
       id,
       uri: `${resource.relativeUri ? '' : apiUrl}${path}/${id}`,
-      created_at: timestamp(createdAt),
+      created_at: formatTimestamp(createdAt),
     },
     { uriOf: (target) => uriOf(apiUrl, target), secrets: false },
   )

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
-import { type Clock, systemClock, timestamp } from '../base/clock.ts'
+import { type Clock, formatTimestamp, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
-import { RunningIds } from '../base/sequential-ids.ts'
+import { SequentialIds } from '../base/sequential-ids.ts'
 import {
   type DeadLetter,
   type DurableStore,
@@ -151,7 +151,7 @@ export function createEvents(options: EventsOptions): Events {
   }
   const destinations = new Destinations(targetContext)
   const subscriptions = new Subscriptions(log)
-  const ids = new RunningIds('ev')
+  const ids = new SequentialIds('ev')
 
   const metrics = options.metrics && createEventMetrics(options.metrics, gauges)
   const onSettled = (destination: string, { delivered, failed: failures }: BatchResult) => {
@@ -331,7 +331,7 @@ export function createEvents(options: EventsOptions): Events {
       ])
       const accountState = state?.account === accountId ? state : undefined
       const time = (milliseconds: number | undefined) =>
-        milliseconds === undefined ? null : timestamp(milliseconds)
+        milliseconds === undefined ? null : formatTimestamp(milliseconds)
       return {
         last_success_at: time(accountState?.lastSuccessAt),
         last_error_at: time(accountState?.lastErrorAt),

@@ -1,5 +1,5 @@
 /** An invalid filter; the message says what is wrong and where. */
-export class FilterProblem extends Error {
+export class FilterError extends Error {
   override name = 'FilterError'
   /** Counted from 1. */
   readonly column: number
@@ -77,7 +77,7 @@ export function tokenize(source: string): Token[] {
     }
     const name = next(NAME)
     if (name === undefined)
-      throw new FilterProblem(`${JSON.stringify(source[position])} is not allowed here`, position)
+      throw new FilterError(`${JSON.stringify(source[position])} is not allowed here`, position)
     if (name === 'true' || name === 'false')
       tokens.push({ kind: 'literal', text: name, value: name === 'true', position: start })
     else tokens.push({ kind: name === 'in' ? 'mark' : 'name', text: name, position: start })
@@ -89,7 +89,7 @@ function unescapeLiteral(text: string, position: number): string {
     const code = byte ?? unit
     if (code !== undefined) return String.fromCharCode(Number.parseInt(code, 16))
     const replacement = PLAIN_ESCAPES[plain ?? '']
-    if (replacement === undefined) throw new FilterProblem(`${sequence} is not a known escape`, position)
+    if (replacement === undefined) throw new FilterError(`${sequence} is not a known escape`, position)
     return replacement
   })
 }

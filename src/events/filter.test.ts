@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { parseFilter } from './filter.ts'
-import { FilterProblem } from './filter-tokens.ts'
+import { FilterError } from './filter-tokens.ts'
 
 const event: Record<string, unknown> = {
   'conn.client_ip': '192.0.2.7',
@@ -72,7 +72,7 @@ for (const [source, message] of invalid) {
   test(`the filter ${source.slice(0, 40)} is rejected with a reason`, () => {
     assert.throws(
       () => passes(source),
-      (error) => error instanceof FilterProblem && message.test(error.message),
+      (error) => error instanceof FilterError && message.test(error.message),
     )
   })
 }

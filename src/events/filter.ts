@@ -1,4 +1,4 @@
-import { FilterProblem, type Token, tokenize } from './filter-tokens.ts'
+import { FilterError, type Token, tokenize } from './filter-tokens.ts'
 
 /** Reads one field of an event; undefined when the event does not have it. */
 export type Getter<E> = (event: E) => unknown
@@ -38,7 +38,7 @@ class Parser<E> {
   parseAll(): Getter<E> {
     const evaluate = this.#or()
     const token = this.#peek()
-    if (token.kind !== 'end') throw new FilterProblem(`${token.text} was not expected`, token.position)
+    if (token.kind !== 'end') throw new FilterError(`${token.text} was not expected`, token.position)
     return evaluate
   }
 
@@ -56,13 +56,13 @@ class Parser<E> {
   #expect(mark: string): void {
     if (this.#accept(mark)) return
     const { text, position } = this.#peek()
-    throw new FilterProblem(`${mark} was expected instead of ${text}`, position)
+    throw new FilterError(`${mark} was expected instead of ${text}`, position)
   }
 
   #nested<T>(parse: () => T): T {
     this.#depth += 1
     if (this.#depth > MAX_DEPTH)
-      throw new FilterProblem('The filter is nested too deeply', this.#peek().position)
+      throw new FilterError('The filter is nested too deeply', this.#peek().position)
     const value = parse()
     this.#depth -= 1
     return value
@@ -100,7 +100,7 @@ class Parser<E> {
     if (this.#accept('-')) {
       const { kind, value, position } = this.#peek()
       if (kind !== 'literal' || typeof value !== 'number')
-        throw new FilterProblem('- is only allowed before a number', position)
+        throw new FilterError('- is only allowed before a number', position)
       this.#next += 1
       return () => -value
     }
@@ -119,8 +119,8 @@ class Parser<E> {
     if (token.kind === 'literal') return () => token.value
     if (token.kind === 'name' && token.text === 'ev') return this.#field(token.position)
     if (token.kind === 'name')
-      throw new FilterProblem(`${token.text} is not known: fields are written ev.<field>`, token.position)
-    throw new FilterProblem(`A value was expected instead of ${token.text}`, token.position)
+      throw new FilterError(`${token.text} is not known: fields are written ev.<field>`, token.position)
+    throw new FilterError(`A value was expected instead of ${token.text}`, token.position)
   }
 
   #list(): Getter<E> {
@@ -137,14 +137,14 @@ class Parser<E> {
     while (this.#accept('.')) {
       const step = this.#peek()
       if (step.kind !== 'name')
-        throw new FilterProblem(`A field was expected instead of ${step.text}`, step.position)
+        throw new FilterError(`A field was expected instead of ${step.text}`, step.position)
       this.#next += 1
       steps.push(step.text)
     }
     const field = steps.join('.')
-    if (this.#accept('(')) throw new FilterProblem('Functions are not supported in filters', position)
+    if (this.#accept('(')) throw new FilterError('Functions are not supported in filters', position)
     const getter = this.#getterOf(field)
-    if (getter === undefined) throw new FilterProblem(`The event has no field "${field}"`, position)
+    if (getter === undefined) throw new FilterError(`The event has no field "${field}"`, position)
     return getter
   }
 }

@@ -5,7 +5,7 @@
  * `traffic-workers.ts` (traffic events, in memory). `targets/` has one file for each kind of sink, `aws/` the adapter for
  * its SDK, `testing/` the test harness.
  */
-export { endpointsFrom } from './endpoints.ts'
+export { readEndpoints } from './endpoints.ts'
 export {
   createEvents,
   type DestinationStatus,
@@ -15,7 +15,7 @@ export {
   type EventsOptions,
   TestEventFailed,
 } from './events.ts'
-export { FilterProblem } from './filter-tokens.ts'
+export { FilterError } from './filter-tokens.ts'
 export type { SessionDetails, SessionLifecycleEvent, TunnelDetails } from './session-events.ts'
 export { checkFilter } from './subscriptions.ts'
 export type { CloudIdentity, TargetEndpoints } from './targets/target.ts'

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { prefixOf } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
-import type { RunningIds } from '../base/sequential-ids.ts'
+import type { SequentialIds } from '../base/sequential-ids.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
 import { type EventPrincipal, renderObject, serializeEvent, uriOf } from './event.ts'
@@ -29,7 +29,7 @@ export class Outbox {
   readonly #apiUrl: () => string
   readonly #limit: number
   readonly #subscriptions: Subscriptions
-  readonly #ids: RunningIds
+  readonly #ids: SequentialIds
   #loaded = false
   #cursor: number | undefined
 
@@ -40,7 +40,7 @@ export class Outbox {
     log: Logger
     apiUrl: () => string
     limit: number
-    ids: RunningIds
+    ids: SequentialIds
   }) {
     this.#store = options.store
     this.#queue = options.queue

@@ -1,4 +1,4 @@
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 
 /** A session, as the session registry reports it. */
 export interface SessionDetails {
@@ -59,7 +59,7 @@ export function lifecycleObject(
   uriOf: (id: string) => string,
 ): unknown {
   const ref = (id: string) => ({ id, uri: uriOf(id) })
-  const stopped_at = event.what.endsWith('_stopped') ? timestamp(now) : null
+  const stopped_at = event.what.endsWith('_stopped') ? formatTimestamp(now) : null
   if ('session' in event) {
     const { id, credentialId, ip, region, agentVersion, metadata, os, transport, startedAt } = event.session
     const { arch = '', userAgent = '', ingressHostname = '', ingressIp = '' } = event.session
@@ -76,7 +76,7 @@ export function lifecycleObject(
       os,
       arch,
       transport,
-      started_at: timestamp(startedAt),
+      started_at: formatTimestamp(startedAt),
       stopped_at,
       // Sessions do not expire, and no agent version is deprecated.
       expires_at: null,
@@ -94,7 +94,7 @@ export function lifecycleObject(
     labels: labels ?? null,
     forwards_to: forwardsTo,
     metadata,
-    started_at: timestamp(startedAt),
+    started_at: formatTimestamp(startedAt),
     stopped_at,
   }
 }

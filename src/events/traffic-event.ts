@@ -1,4 +1,4 @@
-import type { RunningIds } from '../base/sequential-ids.ts'
+import type { SequentialIds } from '../base/sequential-ids.ts'
 import type { OutboundEvent } from './targets/target.ts'
 import type { TrafficKind } from './traffic.ts'
 
@@ -34,7 +34,7 @@ export class TrafficRecorder<E> {
   }
 
   /** Captures the values of the selected fields. */
-  capture(ids: RunningIds, event: E, at: number): TrafficEvent {
+  capture(ids: SequentialIds, event: E, at: number): TrafficEvent {
     const getters = this.#getters
     const values: unknown[] = new Array(getters.length)
     let size = this.#textLength + this.#kind.retainedSize(event)
@@ -61,7 +61,7 @@ export class TrafficEvent implements OutboundEvent {
   readonly size: number
   readonly #values: readonly unknown[]
   readonly #templates: EventTemplates
-  readonly #ids: RunningIds
+  readonly #ids: SequentialIds
   #id: string | undefined = undefined
 
   constructor(
@@ -70,7 +70,7 @@ export class TrafficEvent implements OutboundEvent {
     values: readonly unknown[],
     size: number,
     templates: EventTemplates,
-    ids: RunningIds,
+    ids: SequentialIds,
   ) {
     this.type = type
     this.at = at

@@ -1,5 +1,5 @@
 import type { Clock } from '../base/clock.ts'
-import { reversed } from '../base/domain.ts'
+import { reverseLabels } from '../base/domain.ts'
 import type { Logger } from '../base/log.ts'
 import {
   type NameClaimOutcome,
@@ -338,7 +338,7 @@ export class NameClaims {
 
   #settle({ request, resolve, reject }: PendingClaim, outcome: NameClaimOutcome): void {
     if (!outcome.granted) {
-      reject(new ClaimRejected(outcome.because, outcome.holders))
+      reject(new ClaimRejected(outcome.reason, outcome.holders))
       return
     }
     this.#claims.set(request.tunnel, { request, fence: outcome.fence })
@@ -357,7 +357,7 @@ export class NameClaims {
       onConfirmed(request, outcome.fence)
     } else {
       const { name, tunnel, account, session } = request
-      log.warn({ name, tunnel, account, session, because: outcome.because }, 'name claim lost')
+      log.warn({ name, tunnel, account, session, because: outcome.reason }, 'name claim lost')
       this.#claims.delete(tunnel)
       onLost(request)
     }
@@ -377,15 +377,15 @@ export class NameClaims {
 }
 
 /** Prefix of the names of TCP port claims. */
-export const TCP_CLAIMS = 'tcp:'
+export const TCP_CLAIM_PREFIX = 'tcp:'
 
 /** The name and listener of the claim on an address. */
-export function claimedName(address: {
+export function claimNameOf(address: {
   readonly proto: 'http' | 'https' | 'tls' | 'tcp'
   readonly host?: string | undefined
   readonly port?: number | undefined
 }): { name: string; listener: NameListener } {
   const { proto, host, port } = address
-  if (proto === 'tcp') return { name: `${TCP_CLAIMS}${port}`, listener: 'tcp' }
-  return { name: reversed(host!), listener: proto === 'http' ? 'http' : 'https' }
+  if (proto === 'tcp') return { name: `${TCP_CLAIM_PREFIX}${port}`, listener: 'tcp' }
+  return { name: reverseLabels(host!), listener: proto === 'http' ? 'http' : 'https' }
 }

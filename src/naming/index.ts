@@ -5,14 +5,14 @@
  */
 export {
   ClaimRejected,
-  claimedName,
+  claimNameOf,
   GRACE_MS,
   type NameClaimLimits,
   NameClaims,
   type NameClaimsOptions,
-  TCP_CLAIMS,
+  TCP_CLAIM_PREFIX,
 } from './claims.ts'
 export { isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'
-export { CLAIMING_KINDS, followClaims } from './reservation-watch.ts'
-export { createReservedNames } from './reservations.ts'
+export { followReservations, RESERVING_KINDS } from './reservation-watch.ts'
+export { createReservations } from './reservations.ts'

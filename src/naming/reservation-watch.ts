@@ -2,12 +2,12 @@ import { HttpsEdge, ReservedAddr, ReservedDomain, TcpEdge, TlsEdge } from '../re
 import type { Follower, Row } from '../store/index.ts'
 
 /** Kinds of rows that reserve public names or addresses. */
-export const CLAIMING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge, TcpEdge].map(
+export const RESERVING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge, TcpEdge].map(
   ({ kind }) => kind,
 )
 
 /** Reports every name and address that a row reserves or assigns to an edge. */
-export function followClaims(onReserved: (names: readonly string[]) => void): Follower {
+export function followReservations(onReserved: (names: readonly string[]) => void): Follower {
   const notify = (rows: readonly (Row | undefined)[]) => {
     const names = rows.flatMap((row) => (row === undefined ? [] : namesIn(row)))
     if (names.length > 0) onReserved(names)

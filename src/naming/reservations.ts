@@ -1,4 +1,4 @@
-import { reversed } from '../base/domain.ts'
+import { reverseLabels } from '../base/domain.ts'
 import type { Store } from '../store/index.ts'
 import { isPlatformName } from './platform-names.ts'
 
@@ -15,13 +15,13 @@ function coveringWildcards(host: string): string[] {
 }
 
 /** Looks up the owners of public names in the store. */
-export function createReservedNames(options: { store: Store; domain: string }) {
+export function createReservations(options: { store: Store; domain: string }) {
   const { domain } = options
   // From the local copy: agents also bind names while the database is unavailable.
-  const { lastKnown } = options.store
+  const { fallbackReader } = options.store
 
   async function holderOf(name: string): Promise<Holder | undefined> {
-    const holder = await lastKnown.holder('domain', reversed(name))
+    const holder = await fallbackReader.holder('domain', reverseLabels(name))
     return holder && { id: holder.id, accountId: holder.account }
   }
 
@@ -45,14 +45,15 @@ export function createReservedNames(options: { store: Store; domain: string }) {
     },
 
     async address(host: string, port: number): Promise<Holder | undefined> {
-      const holder = await lastKnown.holder('address', `${host}:${port}`)
+      const holder = await fallbackReader.holder('address', `${host}:${port}`)
       return holder && { id: holder.id, accountId: holder.account }
     },
 
     /** Whether an edge serves this name, or this TCP address when a port is given. */
     async edgeAt(host: string, port = 443): Promise<boolean> {
       for (const name of [host, ...coveringWildcards(host)])
-        if ((await lastKnown.holder('hostport', `${reversed(name)}:${port}`)) !== undefined) return true
+        if ((await fallbackReader.holder('hostport', `${reverseLabels(name)}:${port}`)) !== undefined)
+          return true
       return false
     },
   }

@@ -18,7 +18,7 @@ import { StopTunnelRequest, UpdateRequest } from './messages.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
-import { parseProtocolError, Refusal } from './refusal.ts'
+import { ProtocolError, parseProtocolError } from './refusal.ts'
 import { CallReader, call } from './rpc.ts'
 import { StreamType, TypeReader } from './stream-type.ts'
 
@@ -67,7 +67,7 @@ export interface AgentSessionOptions {
   onLatency?(milliseconds: number): void
   /** The session ended; the agent decides about reconnecting. Not called when Auth failed. */
   onClose(error?: Error): void
-  onBug?(error: unknown): void
+  onInternalError?(error: unknown): void
   /** How long the server may take to respond. */
   callTimeoutMs?: number
   /** The same for Auth; defaults to `callTimeoutMs`. */
@@ -135,12 +135,12 @@ export class AgentSession {
   }
 
   /** The Auth response; store `ClientId` and `Extra.Cookie` for the next connection. */
-  get welcome(): AuthResponse {
+  get authResponse(): AuthResponse {
     if (this.#authResponse === undefined) throw new Error('The session is not authenticated yet.')
     return this.#authResponse
   }
 
-  get over(): boolean {
+  get closed(): boolean {
     return this.#mux.closed
   }
 
@@ -218,9 +218,9 @@ export class AgentSession {
     try {
       await this.#options.onCommand(command)
     } catch (error) {
-      throw error instanceof Refusal
+      throw error instanceof ProtocolError
         ? error
-        : new Refusal(error instanceof Error ? error.message : String(error))
+        : new ProtocolError(error instanceof Error ? error.message : String(error))
     }
     return { Error: '' }
   }
@@ -231,7 +231,7 @@ export class AgentSession {
   }
 
   #onInternalError(error: unknown): void {
-    this.#options.onBug?.(error)
+    this.#options.onInternalError?.(error)
   }
 }
 
@@ -250,7 +250,7 @@ function parseCommand(type: number, message: Record<string, unknown>): AgentComm
       return { name: 'stopTunnel', id: Id, message: Message, errorCode: ErrorCode }
     }
     default:
-      throw new Refusal(`This agent does not support commands of type ${type}.`)
+      throw new ProtocolError(`This agent does not support commands of type ${type}.`)
   }
 }
 

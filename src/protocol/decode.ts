@@ -1,7 +1,7 @@
 import type Type from 'typebox'
 import { Value } from 'typebox/value'
 import { pathOfNul } from '../base/nul.ts'
-import { refusal } from './refusals.ts'
+import { protocolError } from './refusals.ts'
 
 /** The parts of a schema that define field names. */
 interface Shape {
@@ -21,11 +21,11 @@ export function decode<S extends Type.TSchema>(
   const value = canonicalize(schema as Shape, message)
   const nul = pathOfNul(value)
   if (nul !== undefined)
-    throw refusal(errorKey, `${nul || 'the message'} holds U+0000, which is not allowed.`)
+    throw protocolError(errorKey, `${nul || 'the message'} holds U+0000, which is not allowed.`)
   if (Value.Check(schema, value)) return value as Type.Static<S>
   const [first] = Value.Errors(schema, value)
   const where = first?.instancePath.slice(1).replaceAll('/', '.') || 'the message'
-  throw refusal(errorKey, `${where} ${first?.message ?? 'is not valid'}.`)
+  throw protocolError(errorKey, `${where} ${first?.message ?? 'is not valid'}.`)
 }
 
 /** The raw value of a field, matching its name in any case; for fields that are echoed unchanged. */

@@ -7,7 +7,7 @@ import { MuxError } from './frame.ts'
 import { FrameParser } from './frame-parser.ts'
 import { JsonReader } from './json-reader.ts'
 import { encodeProxyHeader } from './proxy-header.ts'
-import { Refusal } from './refusal.ts'
+import { ProtocolError } from './refusal.ts'
 import { ServedSession } from './served-session.ts'
 import { StreamType, typeBytes } from './stream-type.ts'
 import { frame, uint32 } from './testing/wire.ts'
@@ -53,7 +53,7 @@ test('20,000 mutated conversations neither end the process nor leak', async (t) 
         return { Error: '' }
       },
       onClose: () => open--,
-      onBug: (error) => bugs.push(error),
+      onInternalError: (error) => bugs.push(error),
     })
     const bytes = mutate(random, conversation)
     const cut = random.below(bytes.length + 1)
@@ -120,7 +120,7 @@ test('20,000 mutated messages are parsed like JSON.parse, or rejected', (t) => {
       if (!reader.push(bytes.subarray(0, round % 40)) && !reader.push(bytes.subarray(round % 40))) continue
       value = reader.value()
     } catch (error) {
-      assert.ok(error instanceof SyntaxError || error instanceof RangeError || error instanceof Refusal)
+      assert.ok(error instanceof SyntaxError || error instanceof RangeError || error instanceof ProtocolError)
       continue
     }
 
@@ -157,7 +157,7 @@ test('20,000 mutated proxy headers end at most their stream', async (t) => {
     },
     onCommand: async () => {},
     onClose() {},
-    onBug: (error) => bugs.push(error),
+    onInternalError: (error) => bugs.push(error),
   })
   t.after(() => agent.destroy())
 
@@ -172,5 +172,5 @@ test('20,000 mutated proxy headers end at most their stream', async (t) => {
   while (proxied < 201) await new Promise((resolve) => setImmediate(resolve))
 
   assert.deepEqual(bugs, [])
-  assert.equal(agent.over, false)
+  assert.equal(agent.closed, false)
 })

@@ -2,7 +2,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { BlockWriter } from '../base/io/block-writer.ts'
 import { BufferPool } from '../base/io/buffer-pool.ts'
-import { litter } from '../base/io/gc-pressure.ts'
+import { noteExternalGarbage } from '../base/io/gc-pressure.ts'
 import {
   ErrorCode,
   Flag,
@@ -313,7 +313,7 @@ export class MuxSession implements FrameHandler {
     this.#received = true
     if (this.nudges) this.#scheduleFlush()
     // Decision 96: a TLS read buffer cannot be reused, so its garbage is reported.
-    litter(chunk)
+    noteExternalGarbage(chunk)
     try {
       this.#parser.push(chunk)
     } catch (error) {
@@ -362,7 +362,7 @@ export class MuxSession implements FrameHandler {
   /** Reserves bytes in the output block and returns their offset. */
   #reserve(bytes: number): number {
     if (this.#out !== undefined && this.#out.length - this.#outFilled < bytes) this.#writeBlock()
-    this.#out ??= this.#pool.take()
+    this.#out ??= this.#pool.acquire()
     const offset = this.#outFilled
     this.#outFilled += bytes
     this.#backlog += bytes

@@ -46,7 +46,7 @@ export class ProxyHeaderReader implements StreamSink {
     // Normally the first chunk holds the whole header; a split header is buffered, up to 64 KiB.
     const bytes = this.#buffer.join(chunk)
     if (bytes.length < LENGTH_BYTES) {
-      this.#buffer.keep(bytes)
+      this.#buffer.retain(bytes)
       return
     }
     const length = bytes.readUInt32LE(0)
@@ -56,7 +56,7 @@ export class ProxyHeaderReader implements StreamSink {
     }
     const end = LENGTH_BYTES + length
     if (bytes.length < end) {
-      this.#buffer.keep(bytes)
+      this.#buffer.retain(bytes)
       return
     }
     const header = parseHeader(bytes.toString('utf8', LENGTH_BYTES, end))

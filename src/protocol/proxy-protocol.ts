@@ -1,5 +1,5 @@
 import { isIPv4, isIPv6 } from 'node:net'
-import { withoutZone } from '../base/cidr.ts'
+import { stripZone } from '../base/cidr.ts'
 
 const SIGNATURE = Buffer.from('\r\n\r\n\0\r\nQUIT\n', 'latin1')
 const VERSION_2_PROXY = 0x21
@@ -51,7 +51,7 @@ function encodeV2(from: Address | undefined, to: Address | undefined): Buffer {
 /** Parses `ip:port` or `[ip]:port`; an IPv4-mapped IPv6 address becomes IPv4. */
 function parseAddress(text: string): Address | undefined {
   const colon = text.lastIndexOf(':')
-  const ip = withoutZone(
+  const ip = stripZone(
     text
       .slice(0, colon)
       .replace(/^\[|\]$/g, '')

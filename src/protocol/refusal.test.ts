@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { parseProtocolError, Refusal } from './refusal.ts'
-import { refusal, refusals } from './refusals.ts'
+import { ProtocolError, parseProtocolError } from './refusal.ts'
+import { protocolError, protocolErrors } from './refusals.ts'
 
 test('an error is formatted with its code on a line of its own, and parsed back', () => {
-  const sent = refusal('name_taken', 'https://a.test')
+  const sent = protocolError('name_taken', 'https://a.test')
 
   const read = parseProtocolError(sent.text)
 
@@ -15,7 +15,7 @@ test('an error is formatted with its code on a line of its own, and parsed back'
 })
 
 test('an error without a number is a sentence alone', () => {
-  assert.equal(new Refusal('No.').text, 'No.')
+  assert.equal(new ProtocolError('No.').text, 'No.')
   assert.equal(parseProtocolError('No.').number, undefined)
   assert.equal(parseProtocolError('').message, 'The server rejected the request without a reason.')
 })
@@ -26,7 +26,9 @@ test('every number is documented, and every documented number exists', () => {
 
   const documented = [...section.matchAll(/^\| (\d+) \|/gm)].map(([, number]) => Number(number))
 
-  const existing = Object.values(refusals).flatMap(({ number }) => (number === undefined ? [] : [number]))
+  const existing = Object.values(protocolErrors).flatMap(({ number }) =>
+    number === undefined ? [] : [number],
+  )
   assert.deepEqual(
     documented,
     existing.toSorted((a, b) => a - b),

@@ -2,7 +2,7 @@
  * The error of a request: a sentence for people and a number for programs. The code has the pattern that the official
  * SDKs recognise.
  */
-export class Refusal extends Error {
+export class ProtocolError extends Error {
   override name = 'ProtocolError'
   /** Undefined when the error has no number. */
   readonly number: number | undefined
@@ -26,7 +26,7 @@ export class Refusal extends Error {
 const CODE_LINE = /^ERR_NGROK_(\d+)$/
 
 /** Parses the `Error` field of a response; the counterpart of `ProtocolError.text`. */
-export function parseProtocolError(text: string): Refusal {
+export function parseProtocolError(text: string): ProtocolError {
   const lines: string[] = []
   let number: number | undefined
   for (const line of text.split('\n')) {
@@ -35,5 +35,5 @@ export function parseProtocolError(text: string): Refusal {
     if (code !== undefined) number = Number(code)
     else if (trimmed !== '') lines.push(trimmed)
   }
-  return new Refusal(lines.join('\n') || 'The server rejected the request without a reason.', number)
+  return new ProtocolError(lines.join('\n') || 'The server rejected the request without a reason.', number)
 }

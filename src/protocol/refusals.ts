@@ -1,4 +1,4 @@
-import { Refusal } from './refusal.ts'
+import { ProtocolError } from './refusal.ts'
 
 interface ErrorKind<Args extends readonly string[]> {
   /** Undefined where no established code has the same meaning. */
@@ -14,7 +14,7 @@ function defineError<Args extends readonly string[]>(
 }
 
 /** Every error of the gateway. Numbers are the codes that existing tooling reacts to; docs/protocol.md lists them. */
-export const refusals = {
+export const protocolErrors = {
   metadata_too_long: defineError(
     100,
     () => 'The session metadata is longer than 4096 bytes. Shorten it and try again.',
@@ -142,19 +142,19 @@ export const refusals = {
  * Transient errors, with how long a retry makes sense: until an unresponsive session has expired, while the database is
  * unavailable, until other sessions of the account have ended.
  */
-export const RETRYABLE_REFUSALS: ReadonlyMap<number | undefined, number> = new Map([
-  [refusals.name_expiring.number, 60_000],
-  [refusals.names_unavailable.number, Number.POSITIVE_INFINITY],
-  [refusals.too_many_sessions.number, Number.POSITIVE_INFINITY],
+export const RETRYABLE_ERRORS: ReadonlyMap<number | undefined, number> = new Map([
+  [protocolErrors.name_expiring.number, 60_000],
+  [protocolErrors.names_unavailable.number, Number.POSITIVE_INFINITY],
+  [protocolErrors.too_many_sessions.number, Number.POSITIVE_INFINITY],
 ])
 
-type ProtocolErrors = typeof refusals
+type ProtocolErrors = typeof protocolErrors
 
 /** Creates an error of the catalogue: a wrong key or a missing argument does not compile. */
-export function refusal<K extends keyof ProtocolErrors>(
+export function protocolError<K extends keyof ProtocolErrors>(
   key: K,
   ...args: Parameters<ProtocolErrors[K]['text']>
-): Refusal {
-  const { number, text } = refusals[key] as ErrorKind<readonly string[]>
-  return new Refusal(text(...args), number)
+): ProtocolError {
+  const { number, text } = protocolErrors[key] as ErrorKind<readonly string[]>
+  return new ProtocolError(text(...args), number)
 }

@@ -113,7 +113,7 @@ test('a stream without a type is reset after the timeout', async (t) => {
 
 test('incomplete calls stay within their budget and return it when they end', async (t) => {
   const budgets = new ByteBudgets({ perConnection: 1000, perSource: 1000, total: 1000 })
-  const wire = createCalls(t, { budget: budgets.of('192.0.2.1') })
+  const wire = createCalls(t, { budget: budgets.forClient('192.0.2.1') })
   const begun = Buffer.from(`{"a":"${'x'.repeat(500)}`)
 
   wire.send(frame(1, SYN, 3, begun))

@@ -4,7 +4,7 @@ import { ErrorCode, MuxError } from './frame.ts'
 import { JsonReader, MAX_MESSAGE_BYTES } from './json-reader.ts'
 import type { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
-import { Refusal } from './refusal.ts'
+import { ProtocolError } from './refusal.ts'
 import { typeBytes } from './stream-type.ts'
 
 /** Handles one request and returns the response. A thrown `ProtocolError` becomes the response's `Error`. */
@@ -77,14 +77,15 @@ export class CallReader implements StreamSink {
     try {
       this.#respond(await this.#handler(message))
     } catch (error) {
-      if (!(error instanceof Refusal)) this.#onInternalError(error)
-      const failure = error instanceof Refusal ? error : new Refusal('Internal server error. Try again.')
+      if (!(error instanceof ProtocolError)) this.#onInternalError(error)
+      const failure =
+        error instanceof ProtocolError ? error : new ProtocolError('Internal server error. Try again.')
       this.#respond({ Error: failure.text })
     }
   }
 
   #reject(reason: string): void {
-    this.#respond({ Error: new Refusal(reason, 301).text })
+    this.#respond({ Error: new ProtocolError(reason, 301).text })
   }
 
   /** Stops reading. */
@@ -139,15 +140,15 @@ export function call(
           const value = reader.value()
           settle(() => resolve(value))
         } catch (error) {
-          settle(() => reject(new Refusal(`The response cannot be read: ${(error as Error).message}`)))
+          settle(() => reject(new ProtocolError(`The response cannot be read: ${(error as Error).message}`)))
         }
       },
       onEnd() {
-        settle(() => reject(new Refusal('The peer ended the call without a response.')))
+        settle(() => reject(new ProtocolError('The peer ended the call without a response.')))
       },
       onDrain() {},
       onClose(error) {
-        settle(() => reject(error ?? new Refusal('The peer closed the call without a response.')))
+        settle(() => reject(error ?? new ProtocolError('The peer closed the call without a response.')))
       },
     }
   })

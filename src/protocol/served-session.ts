@@ -18,7 +18,7 @@ export interface ServedSessionOptions {
   onClose(error?: Error): void
   /** `count` streams closed, so there is capacity for new ones. */
   onStreamsClosed?(count: number): void
-  onBug(error: unknown): void
+  onInternalError(error: unknown): void
   pool?: BufferPool
   /** Charged for the bytes of incomplete messages. */
   budget?: ByteBudget
@@ -50,7 +50,7 @@ export class ServedSession {
       onStream: (stream) => this.#accept(stream),
       onClose: (error) => this.#onClosed(error),
       onStreamsClosed: (count) => options.onStreamsClosed?.(count),
-      onInternalError: options.onBug,
+      onInternalError: options.onInternalError,
       ...(options.pool && { pool: options.pool }),
     })
     this.#mux.nudges = true
@@ -63,7 +63,7 @@ export class ServedSession {
     return this.#mux.streamCount
   }
 
-  get over(): boolean {
+  get closed(): boolean {
     return this.#mux.closed
   }
 
@@ -71,7 +71,7 @@ export class ServedSession {
    * The agent is authenticated: raises its limits and starts the watchdog with `silenceMs`. A first-party agent sets
    * TCP_NODELAY and acts on RST, so the two workarounds for the SDKs are turned off.
    */
-  trust(silenceMs: number, firstParty: boolean): void {
+  authenticated(silenceMs: number, firstParty: boolean): void {
     this.#mux.maxIncoming = MAX_STREAMS_AFTER_AUTH
     this.#mux.nudges = !firstParty
     this.#mux.finBeforeReset = !firstParty
@@ -134,12 +134,17 @@ export class ServedSession {
   }
 
   #accept(stream: MuxStream): void {
-    const { onCall, onBug, budget, messageTimeoutMs: timeoutMs = MESSAGE_TIMEOUT_MS } = this.#options
+    const {
+      onCall,
+      onInternalError,
+      budget,
+      messageTimeoutMs: timeoutMs = MESSAGE_TIMEOUT_MS,
+    } = this.#options
     const onTyped = (type: number): void => {
       if (type === StreamType.Heartbeat) stream.sink = new HeartbeatEcho(stream)
       else {
         const handler = (message: Record<string, unknown>) => onCall(type, message)
-        stream.sink = new CallReader(stream, handler, onBug, { budget, timeoutMs })
+        stream.sink = new CallReader(stream, handler, onInternalError, { budget, timeoutMs })
       }
     }
     stream.sink = new TypeReader(stream, onTyped, timeoutMs)

@@ -6,8 +6,8 @@ import type { ByteStream } from '../base/io/stream.ts'
 import { Secret } from '../base/secret.ts'
 import { type AgentCommand, type AgentSessionOptions, startAgentSession } from './agent-session.ts'
 import type { ProxyHeader } from './proxy-header.ts'
-import { Refusal } from './refusal.ts'
-import { refusal } from './refusals.ts'
+import { ProtocolError } from './refusal.ts'
+import { protocolError } from './refusals.ts'
 import { ServedSession, type ServedSessionOptions } from './served-session.ts'
 import { StreamType } from './stream-type.ts'
 import { Probe } from './testing/probe.ts'
@@ -34,7 +34,7 @@ function createEnds(t: TestContext, server: Partial<ServedSessionOptions>): Ends
   const served = new ServedSession(far, {
     onCall: () => welcome,
     onClose() {},
-    onBug: (error) => assert.fail(error as Error),
+    onInternalError: (error) => assert.fail(error as Error),
     ...server,
   })
   t.after(() => served.destroy())
@@ -46,7 +46,7 @@ function createEnds(t: TestContext, server: Partial<ServedSessionOptions>): Ends
         onProxy() {},
         onCommand: async () => {},
         onClose() {},
-        onBug: (error) => assert.fail(error as Error),
+        onInternalError: (error) => assert.fail(error as Error),
         ...agent,
       }),
   }
@@ -72,7 +72,7 @@ test('an agent authenticates, binds and unbinds', async (t) => {
   })
   await agent.unbind(bound.Id)
 
-  assert.equal(agent.welcome.ClientId, 'client-1')
+  assert.equal(agent.authResponse.ClientId, 'client-1')
   assert.deepEqual(
     calls.map(([type]) => type),
     [StreamType.Auth, StreamType.Bind, StreamType.Unbind],
@@ -86,13 +86,13 @@ test('an agent authenticates, binds and unbinds', async (t) => {
 test('an error reaches the agent with its sentence and its number', async (t) => {
   const { connect } = createEnds(t, {
     onCall() {
-      throw refusal('token_unknown')
+      throw protocolError('token_unknown')
     },
   })
 
   const failure = await connect().catch((error: unknown) => error)
 
-  assert.ok(failure instanceof Refusal)
+  assert.ok(failure instanceof ProtocolError)
   assert.equal(failure.code, 'ERR_NGROK_107')
   assert.match(failure.message, /not valid/)
 })
@@ -152,7 +152,7 @@ test('a command that is never answered fails after its timeout and ends nothing 
 
   await assert.rejects(served.command(StreamType.Stop, {}, 20), /did not answer within 20 ms/)
 
-  assert.equal(served.over, false)
+  assert.equal(served.closed, false)
 })
 
 test('the agent beats at once, before it is authenticated, and measures the latency', async (t) => {
@@ -189,7 +189,7 @@ test('a session of a silent agent ends on the server within the allowed time', a
   const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })
   await connect({ heartbeat: { intervalMs: 60_000, toleranceMs: 60_000 } })
 
-  served.trust(50, true)
+  served.authenticated(50, true)
   await eventually(() => closes.length === 1, 'the end of the session')
 
   assert.match(closes[0]!.message, /Nothing was heard/)
@@ -203,7 +203,7 @@ test('beats keep an idle session alive', async (t) => {
   await connect({ heartbeat, onLatency: (latency) => latencies.push(latency) })
   const started = performance.now()
 
-  served.trust(1000, true)
+  served.authenticated(1000, true)
   await eventually(() => latencies.length > 20 && performance.now() > started + 1500, '20 beats', 20_000)
 
   assert.deepEqual(closes, [])
@@ -215,7 +215,7 @@ test('after a stall of an hour the watchdog restarts its timeout', async (t) => 
   const closes: unknown[] = []
   const { connect, served } = createEnds(t, { clock, onClose: (error) => closes.push(error) })
   await connect({ heartbeat: { intervalMs: 60_000, toleranceMs: 60_000 } })
-  served.trust(100, true)
+  served.authenticated(100, true)
   const started = performance.now()
 
   skew = 3_600_000
@@ -255,7 +255,7 @@ test('a saturated link with a stalled stream does not count as dead', async (t) 
     // The first stream is never read.
     onProxy: (_header, stream) => void (streams++ === 0 || pump(stream)),
   })
-  served.trust(1000, true)
+  served.authenticated(1000, true)
   const started = performance.now()
 
   for (let i = 0; i < 9; i++) pump(served.openProxy(header))

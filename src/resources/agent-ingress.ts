@@ -1,4 +1,4 @@
-import { reversed } from '../base/domain.ts'
+import { reverseLabels } from '../base/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain } from './formats.ts'
 import { list, nullable, required, text } from './value.ts'
@@ -23,7 +23,7 @@ export const AgentIngress = defineResource({
     {
       within: 'platform',
       scope: 'agent_ingress',
-      name: reversed(domain),
+      name: reverseLabels(domain),
       taken: `There is an agent ingress for ${domain} already.`,
     },
   ],

@@ -8,7 +8,7 @@ import {
   pathsOf,
   plain,
   type Read,
-  type Showing,
+  type RenderContext,
   text,
   type Value,
   type Written,
@@ -173,13 +173,13 @@ export interface Resource<F extends ResourceFields = ResourceFields> {
   parseUpdate(body: Record<string, unknown>): Partial<RecordOf<F>>
   /** Validates the whole record after a creation or update. */
   verify(record: RecordOf<F>): void
-  show(record: RecordOf<F>, liveValues: Record<string, unknown>, context: Showing): ViewOf<F>
+  render(record: RecordOf<F>, liveValues: Record<string, unknown>, context: RenderContext): ViewOf<F>
   pointers(record: RecordOf<F>): Pointer[]
   unique(record: RecordOf<F>): UniqueName[]
 }
 
 export type View<R> = R extends Resource<infer F> ? ViewOf<F> : never
-export type Stock<R> = R extends Resource<infer F> ? RecordOf<F> : never
+export type StoredRecord<R> = R extends Resource<infer F> ? RecordOf<F> : never
 
 /** Marks a value as an edge module, which gets its own API routes under the resource. */
 export const moduleMark = Symbol('module')
@@ -282,13 +282,13 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
       if (violation !== undefined) throw new InvalidValue(violation.field, violation.message)
     },
 
-    show(record, liveValues, context) {
+    render(record, liveValues, context) {
       const stored = record as Record<string, unknown>
       const view: Record<string, unknown> = {}
       for (const { name, key, live, absentValue, value } of viewFields) {
         const liveValue = liveValues[name]
         view[name] =
-          liveValue !== undefined ? liveValue : live ? absentValue : value.show(stored[key], context)
+          liveValue !== undefined ? liveValue : live ? absentValue : value.render(stored[key], context)
       }
       return view as ViewOf<F>
     },

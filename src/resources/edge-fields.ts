@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { reversed } from '../base/domain.ts'
+import { reverseLabels } from '../base/domain.ts'
 import type { UniqueName } from './define.ts'
 import { plain } from './value.ts'
 
@@ -11,7 +11,7 @@ export function hostportClaims(hostports: readonly string[] | null): UniqueName[
   return (hostports ?? []).map((name) => ({
     within: 'platform',
     scope: 'hostport',
-    name: `${reversed(name.slice(0, name.lastIndexOf(':')))}${name.slice(name.lastIndexOf(':'))}`,
+    name: `${reverseLabels(name.slice(0, name.lastIndexOf(':')))}${name.slice(name.lastIndexOf(':'))}`,
     taken: `${name} is served by another edge already.`,
   }))
 }

@@ -1,7 +1,7 @@
 import { domainToASCII, domainToUnicode } from 'node:url'
 import { Type } from 'typebox'
 import { parseCidr } from '../base/cidr.ts'
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import { parseDomain, parseDomainPort } from '../base/domain.ts'
 import { parseAclRule } from './acl.ts'
 import {
@@ -85,7 +85,7 @@ export const rfc3339 = plain<string>(Type.String({ maxLength: 64 }), '', (value,
       path,
       `${path}: "${value}" is not a time in RFC 3339 format, such as 2030-01-31T12:00:00Z.`,
     )
-  return timestamp(milliseconds)
+  return formatTimestamp(milliseconds)
 })
 
 function httpUrlError(value: string): string | undefined {

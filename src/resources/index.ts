@@ -87,7 +87,7 @@ export function resourceOfPrefix(prefix: string): Resource | undefined {
 }
 
 export * from './acl.ts'
-export type { Access, Field, Operation, Resource, Stock, UniqueName, View } from './define.ts'
+export type { Access, Field, Operation, Resource, StoredRecord, UniqueName, View } from './define.ts'
 export { eventSource } from './event-subscription.ts'
 export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
 export { REGIONS } from './formats.ts'
@@ -108,7 +108,7 @@ export { WEBHOOK_PROVIDERS, WebhookVerification } from './modules/webhook-verifi
 export { WebsocketTcpConverter } from './modules/websocket-tcp-converter.ts'
 export { GUARDS, type Guard, hasRole, type RequiredRole, ROLES, type Role } from './roles.ts'
 export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
-export { InvalidValue, orNull, type Pointer, type Ref, type Showing } from './value.ts'
+export { InvalidValue, orNull, type Pointer, type Ref, type RenderContext } from './value.ts'
 export {
   AgentIngress,
   ApiKey,

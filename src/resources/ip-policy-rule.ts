@@ -1,4 +1,4 @@
-import { nameOfRange, parseCidr } from '../base/cidr.ts'
+import { formatCidr, parseCidr } from '../base/cidr.ts'
 import { common, defineResource, editable, fixed } from './define.ts'
 import { cidr } from './formats.ts'
 import { choice, reference, required } from './value.ts'
@@ -21,7 +21,7 @@ export const IpPolicyRule = defineResource({
     {
       within: 'account',
       scope: `ip_policy_rule:${ip_policy_id}`,
-      name: nameOfRange(parseCidr(cidr)),
+      name: formatCidr(parseCidr(cidr)),
       taken: `The policy has a rule for ${cidr} already.`,
     },
   ],

@@ -1,4 +1,4 @@
-import { reversed } from '../base/domain.ts'
+import { reverseLabels } from '../base/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './formats.ts'
 import { nullable, reference, required, text } from './value.ts'
@@ -26,7 +26,7 @@ export const ReservedDomain = defineResource({
     {
       within: 'platform',
       scope: 'domain',
-      name: reversed(domain),
+      name: reverseLabels(domain),
       taken: `The domain ${domain} is reserved already.`,
     },
   ],

@@ -45,7 +45,7 @@ test('references are written as ids and read as Refs', () => {
     ip_policy_id: id,
   })
 
-  const view = resources.ip_policy_rules.show(
+  const view = resources.ip_policy_rules.render(
     record,
     { id: 'ipr_1' },
     { secrets: true, uriOf: (target) => `u/${target}` },

@@ -16,7 +16,7 @@ export class InvalidValue extends Error {
 }
 
 /** What rendering a response needs beyond the record. */
-export interface Showing {
+export interface RenderContext {
   /** Absolute URI of the resource with this id. */
   uriOf(id: string): string
   /** Whether to include the secrets that the API documents as readable; they are null otherwise. */
@@ -62,7 +62,7 @@ export interface Value<
   readonly revealed?: readonly string[]
   /** Validates what JSON Schema cannot, and normalizes the value. */
   check(value: W, path: string): W
-  show(value: W, context: Showing): R
+  render(value: W, context: RenderContext): R
   pointers(value: W): Pointer[]
 }
 
@@ -91,7 +91,7 @@ export function plain<T>(
     fallback,
     sealed: [],
     check,
-    show: (value) => value,
+    render: (value) => value,
     pointers: () => [],
   }
 }
@@ -113,7 +113,7 @@ export function nullable<W, R, K extends string | undefined>(
     fallback: null,
     read: orNull(value.read),
     check: (input, path) => (input === null ? null : value.check(input, path)),
-    show: (input, context) => (input === null ? null : value.show(input, context)),
+    render: (input, context) => (input === null ? null : value.render(input, context)),
     pointers: (input) => (input === null ? [] : value.pointers(input)),
   }
 }
@@ -193,8 +193,8 @@ export function secret<W extends string | null, K extends string | undefined, Q 
 ): Value<W, W | null, K, Q> {
   const sealed = { ...value, sealed: [''], read: orNull(value.read) }
   return visibility === 'redacted'
-    ? { ...sealed, show: () => null }
-    : { ...sealed, revealed: [''], show: (value, { secrets }) => (secrets ? value : null) }
+    ? { ...sealed, render: () => null }
+    : { ...sealed, revealed: [''], render: (value, { secrets }) => (secrets ? value : null) }
 }
 
 export function flag(fallback: boolean) {
@@ -237,7 +237,7 @@ export function list<W, R>(
       if (violation !== undefined) throw new InvalidValue(path, `${path} ${violation}`)
       return checked
     },
-    show: (values, context) => values.map((value) => item.show(value, context)),
+    render: (values, context) => values.map((value) => item.render(value, context)),
     pointers: (values) =>
       values.flatMap((value, index) =>
         item.pointers(value).map((pointer) => ({ ...pointer, at: `[${index}]` })),
@@ -270,7 +270,7 @@ export function map<W>(
       }
       return checked
     },
-    show: (entries) => entries,
+    render: (entries) => entries,
     pointers: () => [],
   }
 }
@@ -311,7 +311,7 @@ export function reference<K extends string>(
     ...id,
     key,
     read: refSchema,
-    show: (target, context) => ({ id: target, uri: context.uriOf(target) }),
+    render: (target, context) => ({ id: target, uri: context.uriOf(target) }),
   }
 }
 
@@ -329,7 +329,7 @@ export function references<K extends string>(
     ...ids,
     key,
     read: Type.Array(refSchema),
-    show: (targets, context) => targets.map((id) => ({ id, uri: context.uriOf(id) })),
+    render: (targets, context) => targets.map((id) => ({ id, uri: context.uriOf(id) })),
   }
 }
 
@@ -431,10 +431,10 @@ export function object<F extends Fields>(
       if (violation !== undefined) throw toInvalidValue(path, violation)
       return checked
     },
-    show(input, context) {
+    render(input, context) {
       const stored = input as Record<string, unknown>
       return Object.fromEntries(
-        visible.map(([name, value]) => [name, value.show(stored[value.key ?? name], context)]),
+        visible.map(([name, value]) => [name, value.render(stored[value.key ?? name], context)]),
       ) as ReadObject<F>
     },
     pointers(input) {

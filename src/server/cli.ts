@@ -1,11 +1,11 @@
 import { join } from 'node:path'
-import { Failpoint } from '../base/failpoint.ts'
+import { FailpointError } from '../base/failpoint.ts'
 import {
-  BackupRefused,
-  DatabaseRefused,
-  MasterKeyRefused,
+  BackupError,
+  MasterKeyError,
   NewerSchema,
   StoreUnavailable,
+  UnsupportedDatabase,
 } from '../store/index.ts'
 import type { CreatedAccount } from './create-account.ts'
 import type { CredentialsFile } from './credentials-file.ts'
@@ -29,7 +29,7 @@ An address with port 0 means any free port; false switches that listener off.
 }
 
 function formatWelcome(
-  { credentials, made, databaseError }: RunningServer,
+  { credentials, createdAccount: made, databaseError }: RunningServer,
   settings: ServerSettings,
 ): string {
   const lines = ['', 'Adit is ready.']
@@ -76,12 +76,12 @@ function formatFirstStart(
 }
 
 /** Errors of the store whose message is meant for the terminal. */
-const USER_FACING_ERRORS = [MasterKeyRefused, NewerSchema, StoreUnavailable, BackupRefused, DatabaseRefused]
+const USER_FACING_ERRORS = [MasterKeyError, NewerSchema, StoreUnavailable, BackupError, UnsupportedDatabase]
 
 /** The message for an expected start-up error. Any other error is a bug, printed with its stack. */
 function describeError(error: unknown): string | undefined {
   if (error instanceof InvalidSetting || error instanceof CommandError) return error.message
-  if (error instanceof Failpoint) return error.message
+  if (error instanceof FailpointError) return error.message
   if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (code === 'EADDRINUSE')

@@ -2,7 +2,7 @@ import { createAccount, type NewAccount } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Secret } from '../base/secret.ts'
-import { givePassword, type Passwords } from '../dashboard/index.ts'
+import { assignNewPassword, type Passwords } from '../dashboard/index.ts'
 import type { DurableStore, Store } from '../store/index.ts'
 
 /** A new account whose administrator can sign in to the dashboard. */
@@ -30,7 +30,7 @@ export function resetPassword(
   { store, passwords, clock }: AccountDependencies,
   user: UserRef,
 ): Promise<Secret> {
-  return givePassword({ store, passwords }, user, {
+  return assignNewPassword({ store, passwords }, user, {
     account: user.account,
     principal: undefined,
     credential: undefined,

@@ -22,23 +22,23 @@ import { Secret } from '../base/secret.ts'
 import { createCerts, createResolver, sshFingerprint } from '../certs/index.ts'
 import { createCluster, NODE_NAME } from '../cluster/index.ts'
 import { createChangeTracker, createDashboard, createPasswords, mountViews } from '../dashboard/index.ts'
-import { createDns, createZones, nameServersOf } from '../dns/index.ts'
+import { createDns, createZones, nameServerNames } from '../dns/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../edge/index.ts'
-import { createEvents, endpointsFrom } from '../events/index.ts'
+import { createEvents, readEndpoints } from '../events/index.ts'
 import {
-  CLAIMING_KINDS,
-  createReservedNames,
-  followClaims,
+  createReservations,
+  followReservations,
   GRACE_MS,
   type NameClaimLimits,
   NameClaims,
+  RESERVING_KINDS,
 } from '../naming/index.ts'
 import {
   createAgentGateway,
   createBinder,
   createNameWatch,
-  createOnline,
-  createResume,
+  createOnlineResources,
+  createResumeTokens,
   createSshGateway,
   Registry,
   RequestLog,
@@ -60,7 +60,7 @@ import { createAgentContexts, createGatewayCertificate } from './gateway-certifi
 import { createLoginSync } from './login-sync.ts'
 import { registerPlatformMetrics } from './metrics.ts'
 import { loadNodeId } from './node-id.ts'
-import { listeners, observers } from './observers.ts'
+import { combineListeners, combineObservers } from './observers.ts'
 import { lockRoles } from './role-locks.ts'
 import { openRootAuthority } from './root-authority.ts'
 import { createServedCertificates } from './served-certificates.ts'
@@ -78,7 +78,7 @@ import { VERSION } from './version.ts'
 export interface RunningServer {
   readonly credentials: CredentialsFile
   /** The account created by the first start. */
-  readonly made: CreatedAccount | undefined
+  readonly createdAccount: CreatedAccount | undefined
   /** Why the database is unavailable, if the server started without it. */
   readonly databaseError: string | undefined
   stop(): Promise<void>
@@ -226,9 +226,10 @@ export async function startServer(
       base: settings.domain,
       region: settings.region,
       addresses: settings.publicIps,
-      nameServers: nameServersOf(settings.domain),
+      nameServers: nameServerNames(settings.domain),
       resolver: createResolver(settings.dnsResolver),
-      bound: (name) => registry.find('https', name) !== undefined || registry.find('tls', name) !== undefined,
+      isBound: (name) =>
+        registry.find('https', name) !== undefined || registry.find('tls', name) !== undefined,
       jobs: settings.roles.has('jobs'),
       ...(settings.acmeDirectory !== undefined && {
         acme: { directory: settings.acmeDirectory, email: settings.acmeEmail },
@@ -255,7 +256,7 @@ export async function startServer(
       metrics,
       apiUrl: () => boundAddresses.apiUrl,
       jobs: settings.roles.has('jobs'),
-      endpoints: endpointsFrom(process.env),
+      endpoints: readEndpoints(process.env),
     })
 
     const idpHost = `idp.${settings.domain}`
@@ -269,7 +270,7 @@ export async function startServer(
     const logins = createLogins({
       outbound,
       clock,
-      ledger: loginSync.ledger,
+      store: loginSync.ledger,
       idpUrl,
       key: new Secret(Buffer.from(await loadOrCreateSecret(store, 'login.key'), 'base64')),
       oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
@@ -292,12 +293,12 @@ export async function startServer(
     const registry = new Registry({
       clock,
       graceMs: nameSpans.graceMs,
-      serving: () => claims.serving,
+      isServing: () => claims.serving,
       onOutranked: ({ id, url, fence }, by) =>
         log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
-      emit: listeners(log, [
+      emit: combineListeners(log, [
         (event) => event.what === 'tunnel_stopped' && claims.release(event.tunnel.id, event.kept),
-        (event) => nameWatch.onLive(event),
+        (event) => nameWatch.onLiveEvent(event),
         (event) => events.onLive(event),
         (event) => cluster?.onLive(event),
       ]),
@@ -311,15 +312,15 @@ export async function startServer(
     const sessionAdmission = new Admission({ total: connectionLimits.sessions })
     const edge = createEdge({
       tunnels: registry,
-      observe: observers(log, events.observer, requestLog),
-      challenge: certs.challenge,
+      observe: combineObservers(log, events.observer, requestLog),
+      acmeChallenge: certs.httpChallenge,
       logins,
       outbound,
       loginHost: { name: idpHost, entry: logins.host },
       clock,
       log,
       certificates: createServedCertificates(certs),
-      dial: createDial({ allow: settings.outboundAllow, own: settings.publicIps }),
+      dial: createDial({ allow: settings.outboundAllow, ownAddresses: settings.publicIps }),
       config: {
         http: settings.httpAddr ?? false,
         https: settings.httpsAddr ?? false,
@@ -351,7 +352,7 @@ export async function startServer(
         clock,
         log,
       })
-    const resume = createResume(
+    const resume = createResumeTokens(
       new Secret(Buffer.from(await loadOrCreateSecret(store, 'sessions.resume_key'), 'base64')),
     )
     const agentHosts = [
@@ -368,13 +369,20 @@ export async function startServer(
       [...new Set(agentHosts)].filter((host) => host !== ''),
       { clock, log },
     )
-    const names = createReservedNames({ store, domain: settings.domain })
-    const nameWatch = createNameWatch({ registry, names, log })
-    const binder = createBinder({ registry, names, address: publicAddress, resume, claims, clock })
+    const names = createReservations({ store, domain: settings.domain })
+    const nameWatch = createNameWatch({ registry, reservations: names, log })
+    const binder = createBinder({
+      registry,
+      reservations: names,
+      address: publicAddress,
+      resume,
+      claims,
+      clock,
+    })
     const admits = (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip)
     const gateway = createAgentGateway({
       describeAccount: async (accountId) => ({
-        name: String((await store.lastKnown.get('accounts', accountId, accountId))?.data.name ?? ''),
+        name: String((await store.fallbackReader.get('accounts', accountId, accountId))?.data.name ?? ''),
         plan: '',
         banner: '',
       }),
@@ -444,9 +452,9 @@ export async function startServer(
       parts: {
         auth,
         restrictions,
-        signedIn: dashboard.signedIn,
+        browserAuth: dashboard.browserAuth,
         events,
-        online: createOnline(
+        online: createOnlineResources(
           registry,
           createRenderContext(() => boundAddresses.apiUrl),
         ),
@@ -491,7 +499,7 @@ export async function startServer(
     mountViews(api, {
       log,
       store,
-      live: { traffic: edge.traffic, places: edge.places, online: registry, changes },
+      live: { traffic: edge.traffic, places: edge.scopes, online: registry, changes },
       platform: () => ({
         ...publicUrls(),
         domain: settings.domain,
@@ -536,7 +544,7 @@ export async function startServer(
           },
         }),
       ),
-      follow(CLAIMING_KINDS, followClaims(nameWatch.claimed)),
+      follow(RESERVING_KINDS, followReservations(nameWatch.onReserved)),
       { start: async () => {}, stop: async () => nameWatch.stop() },
       events,
       certs,
@@ -546,7 +554,7 @@ export async function startServer(
         stop: async () => void (await dns?.stop()),
       },
       { start: async () => {}, stop: logins.close },
-      { start: () => loginSync.start(logins.hear), stop: loginSync.stop },
+      { start: () => loginSync.start(logins.applyRevocations), stop: loginSync.stop },
       // First the routing table, then the listeners.
       ...(hasRole('edge') ? [follow(edge.kinds, edge.follower)] : []),
       {
@@ -627,7 +635,7 @@ export async function startServer(
     failpoint('server.start')
     return {
       credentials,
-      made: createdAccount,
+      createdAccount: createdAccount,
       databaseError: await store.check().then(
         () => undefined,
         (error: Error) => error.message,

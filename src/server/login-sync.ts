@@ -1,9 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { Ending, LoginLedger } from '../edge/index.ts'
+import type { LoginStore, Revocation } from '../edge/index.ts'
 import type { LoginRecords } from '../store/index.ts'
 
-type RevocationListener = (endings: readonly Ending[]) => void
+type RevocationListener = (endings: readonly Revocation[]) => void
 
 const POLL_INTERVAL_MS = 400
 const PURGE_INTERVAL_MS = 60_000
@@ -25,16 +25,16 @@ export function createLoginSync(options: {
   let purgedAt = 0
   let degraded = false
 
-  const loginStore: LoginLedger = {
-    use: (id, until) => records.use(id, { now: clock.now(), until }),
-    end: records.end,
+  const loginStore: LoginStore = {
+    consume: (id, until) => records.use(id, { now: clock.now(), until }),
+    revoke: records.revoke,
   }
 
   async function catchUp(onRevoked: RevocationListener): Promise<void> {
     for (;;) {
-      const { endings, number, more } = await records.endingsAfter(position, PAGE_SIZE)
+      const { revocations, number, more } = await records.revocationsAfter(position, PAGE_SIZE)
       position = number
-      if (endings.length > 0) onRevoked(endings)
+      if (revocations.length > 0) onRevoked(revocations)
       if (!more) return
       // The embedded engine responds synchronously: yield to the event loop between pages.
       await new Promise(setImmediate)

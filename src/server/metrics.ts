@@ -18,8 +18,8 @@ export function registerPlatformMetrics(
       registers: [registry],
       collect() {
         gauge.reset()
-        for (const { accountId, edgeId, placeId, counters } of edge.places.counts())
-          gauge.set({ account: accountId, edge: edgeId, place: placeId }, counters[counter])
+        for (const { accountId, edgeId, scopeId, counters } of edge.scopes.counts())
+          gauge.set({ account: accountId, edge: edgeId, place: scopeId }, counters[counter])
       },
     })
   }
@@ -33,7 +33,7 @@ export function registerPlatformMetrics(
     name: 'adit_edge_broken_places',
     help: 'Edges and routes that deny everyone because something they need is missing.',
     registers: [registry],
-    collect: () => brokenScopes.set([...edge.places.broken()].length),
+    collect: () => brokenScopes.set([...edge.scopes.broken()].length),
   })
   const heap: Gauge = new Gauge({
     name: 'adit_resident_bytes',

@@ -3,7 +3,7 @@ import type { Logger } from '../base/log.ts'
 import type { Observer } from '../edge/index.ts'
 
 /** Combines observers; each receives only the events it wants, even if another one fails. */
-export function observers(log: Logger, ...observers: readonly Observer[]): Observer {
+export function combineObservers(log: Logger, ...observers: readonly Observer[]): Observer {
   const onError = (err: unknown) => log.error({ err }, 'traffic observer failed')
   return {
     wantsRequests: (accountId) => observers.some((observer) => observer.wantsRequests(accountId)),
@@ -26,7 +26,10 @@ export function observers(log: Logger, ...observers: readonly Observer[]): Obser
 }
 
 /** Combines listeners; each receives every event, even if another one fails. */
-export function listeners<E>(log: Logger, listeners: readonly ((event: E) => void)[]): (event: E) => void {
+export function combineListeners<E>(
+  log: Logger,
+  listeners: readonly ((event: E) => void)[],
+): (event: E) => void {
   const onError = (err: unknown) => log.error({ err }, 'listener failed')
   return (event) => fanOut(listeners, (listener) => listener(event), onError)
 }

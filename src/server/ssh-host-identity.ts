@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { Secret } from '../base/secret.ts'
 import { newSshSerial, parseSshPublicKey, signSshCertificate } from '../certs/index.ts'
-import { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from '../sessions/index.ts'
+import { createHostIdentity, generateHostKeys, type HostIdentity, publicHostKeys } from '../sessions/index.ts'
 import type { Row, Store } from '../store/index.ts'
 import { startAutoRenew } from './auto-renew.ts'
 import { InvalidSetting } from './settings.ts'
@@ -34,7 +34,7 @@ export async function openSshHostIdentity(
 ): Promise<{ identity: HostIdentity; stop(): void }> {
   const { store, authorityId, clock, log } = options
   const pem = new Secret(await loadHostKeys(store))
-  if (authorityId === undefined) return { identity: openHostIdentity(pem), stop() {} }
+  if (authorityId === undefined) return { identity: createHostIdentity(pem), stop() {} }
 
   const certificate = await startAutoRenew({
     issue: (now) => signHostCertificate(options, pem, authorityId, now),
@@ -43,13 +43,13 @@ export async function openSshHostIdentity(
     log,
     name: 'SSH host certificate',
   })
-  return { identity: openHostIdentity(pem, certificate.current), stop: certificate.stop }
+  return { identity: createHostIdentity(pem, certificate.current), stop: certificate.stop }
 }
 
 async function loadHostKeys(store: Store): Promise<string> {
   const stored = await store.setting(HOST_KEYS_SETTING)
   if (stored !== undefined) return stored
-  await store.putSetting(HOST_KEYS_SETTING, makeHostKeys(), { secret: true })
+  await store.putSetting(HOST_KEYS_SETTING, generateHostKeys(), { secret: true })
   // Read back: two nodes that start at the same moment must both use the stored keys.
   return (await store.setting(HOST_KEYS_SETTING))!
 }
@@ -78,9 +78,9 @@ async function signHostCertificate(
   return Buffer.from(text.split(' ')[1]!, 'base64')
 }
 
-async function findAuthority({ lastKnown }: Store, id: string): Promise<Row | undefined> {
+async function findAuthority({ fallbackReader }: Store, id: string): Promise<Row | undefined> {
   for (let cursor: string | undefined; ; ) {
-    const rows = await lastKnown.scan(AUTHORITY_KIND, { limit: 100, after: cursor })
+    const rows = await fallbackReader.scan(AUTHORITY_KIND, { limit: 100, after: cursor })
     const match = rows.find((row) => row.id === id)
     if (match !== undefined || rows.length < 100) return match
     cursor = rows.at(-1)!.id

@@ -1,4 +1,4 @@
-import { systemClock, timestamp } from '../base/clock.ts'
+import { formatTimestamp, systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound/outbound.ts'
 import { describeCertificates, reportCertificates } from '../certs/index.ts'
@@ -141,7 +141,11 @@ export const subcommands: readonly Subcommand[] = [
     run: (_args, settings) =>
       withStore(settings, async (store) => {
         const automatic = settings.acmeDirectory !== undefined
-        print(describeCertificates(await reportCertificates(store, { now: systemClock.now(), automatic })))
+        print(
+          describeCertificates(
+            await reportCertificates(store, { now: systemClock.now(), acmeEnabled: automatic }),
+          ),
+        )
       }),
   },
   {
@@ -171,7 +175,7 @@ export const subcommands: readonly Subcommand[] = [
       const destination = requireArgument(argument, 'Name the destination: adit server events replay ed_….')
       await withEvents(settings, async (events) => {
         const count = await events.replay(destination, ids.length === 0 ? undefined : ids)
-        print(`${count} events will be delivered again (${timestamp(systemClock.now())}).`)
+        print(`${count} events will be delivered again (${formatTimestamp(systemClock.now())}).`)
       })
     },
   },

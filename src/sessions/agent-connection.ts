@@ -18,11 +18,11 @@ import {
   LabelRequest,
   MuxError,
   PatchRequest,
+  ProtocolError,
+  protocolError,
+  protocolErrors,
   proxyProtocolHeader,
-  Refusal,
   rawField,
-  refusal,
-  refusals,
   ServedSession,
   StreamType,
   UnbindRequest,
@@ -41,7 +41,7 @@ import {
 import type { LiveTunnel } from './live-tunnel.ts'
 import type { Registry } from './registry.ts'
 import type { ResumeTokens } from './resume.ts'
-import type { Visitor } from './tunnel.ts'
+import type { ClientInfo } from './tunnel.ts'
 
 /** Dependencies and limits of an agent connection. */
 export interface AgentConnectionOptions {
@@ -100,14 +100,14 @@ const REJECT_LINGER_MS = 1000
 
 /** Errors of the ACL: a reconnecting agent must not lose all its tunnels because one is now forbidden (decision 32). */
 const ACL_ERRORS = new Set<number | undefined>([
-  refusals.name_forbidden.number,
-  refusals.address_forbidden.number,
-  refusals.random_address_forbidden.number,
+  protocolErrors.name_forbidden.number,
+  protocolErrors.address_forbidden.number,
+  protocolErrors.random_address_forbidden.number,
 ])
 
 const PROBE_FAILED_REASON = 'The agent did not answer a probe.'
 
-const EDGE_TYPES: Record<Visitor['via'], string> = {
+const EDGE_TYPES: Record<ClientInfo['via'], string> = {
   endpoint: '0',
   'tcp-edge': '1',
   'tls-edge': '2',
@@ -145,7 +145,7 @@ export class AgentConnection implements LiveSession {
       onCall: (type, message) => this.#dispatch(type, message),
       onClose: (error) => this.#onClosed(error),
       onStreamsClosed: (count) => this.#streams?.onStreamsClosed(count),
-      onBug: (error) => options.log.error({ err: error, session: this.id }, 'agent session failed'),
+      onInternalError: (error) => options.log.error({ err: error, session: this.id }, 'agent session failed'),
       clock: options.clock,
       pool: options.pool,
       budget: options.budget,
@@ -253,7 +253,7 @@ export class AgentConnection implements LiveSession {
       )
       return { done: true }
     } catch (error) {
-      const because = error instanceof Refusal ? 'failed' : 'lost'
+      const because = error instanceof ProtocolError ? 'failed' : 'lost'
       return { done: false, because, reason: (error as Error).message }
     }
   }
@@ -268,14 +268,14 @@ export class AgentConnection implements LiveSession {
   }
 
   get #requiredIdentity(): Identity {
-    if (this.#identity === undefined) throw refusal('not_authenticated')
+    if (this.#identity === undefined) throw protocolError('not_authenticated')
     return this.#identity
   }
 
   #dispatch(type: number, message: Message): Promise<object> | object {
     if (type === StreamType.SrvInfo) return { Region: this.#options.region }
     if (type === StreamType.Auth) return this.#handleAuth(message)
-    if (this.#identity === undefined) throw refusal('not_authenticated')
+    if (this.#identity === undefined) throw protocolError('not_authenticated')
     switch (type) {
       case StreamType.Bind:
         return this.#handleBind(message)
@@ -286,7 +286,7 @@ export class AgentConnection implements LiveSession {
       case StreamType.PatchTunnelState:
         return this.#handlePatch(message)
       default:
-        throw refusal('request_unknown', String(type))
+        throw protocolError('request_unknown', String(type))
     }
   }
 
@@ -306,15 +306,16 @@ export class AgentConnection implements LiveSession {
   #requireIngress(accountId: string): void {
     const { serverName, ingressAccount } = this.#options
     const owner = serverName === undefined ? undefined : ingressAccount?.(serverName)
-    if (owner !== undefined && owner !== accountId) throw refusal('ingress_of_other_account', serverName!)
+    if (owner !== undefined && owner !== accountId)
+      throw protocolError('ingress_of_other_account', serverName!)
   }
 
   async #authenticate(request: AuthRequest): Promise<AuthResponse> {
     const { resume, registry, authenticate, clock } = this.#options
     const extra = request.Extra ?? {}
     const silenceMs = this.#allowedSilence(extra)
-    if (Buffer.byteLength(extra.Metadata ?? '') > MAX_METADATA_BYTES) throw refusal('metadata_too_long')
-    if (this.#authenticating) throw refusal('message_undecodable', 'Auth may be sent once.')
+    if (Buffer.byteLength(extra.Metadata ?? '') > MAX_METADATA_BYTES) throw protocolError('metadata_too_long')
+    if (this.#authenticating) throw protocolError('message_undecodable', 'Auth may be sent once.')
     this.#authenticating = true
 
     const delayMs = this.#options.authDelayMs()
@@ -324,14 +325,14 @@ export class AgentConnection implements LiveSession {
     const principal = await authenticate(token)
     if (principal === undefined) {
       this.#options.onAuthFailure()
-      throw refusal(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
+      throw protocolError(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
     }
     if (this.#options.admits?.(principal.accountId, this.ip) === false)
-      throw refusal('address_refused', this.ip)
+      throw protocolError('address_refused', this.ip)
     this.#requireIngress(principal.accountId)
     const account = await this.#options.describeAccount?.(principal.accountId)
-    if (this.#session.over) throw refusal('unavailable')
-    if (!this.#options.admitSession(principal.accountId)) throw refusal('too_many_sessions')
+    if (this.#session.closed) throw protocolError('unavailable')
+    if (!this.#options.admitSession(principal.accountId)) throw protocolError('too_many_sessions')
 
     const { credentialId } = principal
     const provenFence = request.ClientId
@@ -350,7 +351,7 @@ export class AgentConnection implements LiveSession {
     }
     const { firstParty, limits } = agentKind(extra)
     this.#streams = new AgentStreams(this.#session, limits)
-    this.#session.trust(silenceMs, firstParty)
+    this.#session.authenticated(silenceMs, firstParty)
     this.#options.onAuthenticated()
     return {
       Version: '3',
@@ -383,8 +384,8 @@ export class AgentConnection implements LiveSession {
     }
     const intervalMs = (HeartbeatInterval || DEFAULT_HEARTBEAT_INTERVAL_NS) / 1e6
     const toleranceMs = (HeartbeatTolerance || DEFAULT_HEARTBEAT_TOLERANCE_NS) / 1e6
-    if (intervalMs < minMs) throw refusal('heartbeat_interval')
-    if (toleranceMs < minMs) throw refusal('heartbeat_tolerance')
+    if (intervalMs < minMs) throw protocolError('heartbeat_interval')
+    if (toleranceMs < minMs) throw protocolError('heartbeat_tolerance')
     return Math.min(intervalMs + toleranceMs + slackMs, MAX_SILENCE_MS)
   }
 
@@ -423,7 +424,7 @@ export class AgentConnection implements LiveSession {
     } catch (error) {
       const Token = request.Extra?.Token ?? ''
       const URL = resume.verifyBindToken(Token, this.credentialId)
-      const forgivable = error instanceof Refusal && ACL_ERRORS.has(error.number)
+      const forgivable = error instanceof ProtocolError && ACL_ERRORS.has(error.number)
       if (!forgivable || !request.Id || URL === undefined) throw error
       // An error would keep the agent from reconnecting at all, so a repeated bind is accepted but not routed.
       return { Id: request.Id, URL, Proto: request.Proto, Extra: { Token, TunnelID: '' } }
@@ -449,13 +450,13 @@ export class AgentConnection implements LiveSession {
   #handlePatch(message: Message): object {
     const patch = decode(PatchRequest, message)
     const tunnel = this.#options.registry.tunnelsIn(this).find(({ id }) => id === patch.TunnelId)
-    if (tunnel === undefined) throw refusal('tunnel_unknown', patch.TunnelId)
-    if (patch.TrafficPolicy) throw refusal('options_invalid', 'traffic policies are not supported.')
+    if (tunnel === undefined) throw protocolError('tunnel_unknown', patch.TunnelId)
+    if (patch.TrafficPolicy) throw protocolError('options_invalid', 'traffic policies are not supported.')
     if (Buffer.byteLength(patch.Metadata ?? '') > MAX_METADATA_BYTES) {
-      throw refusal('options_invalid', `Metadata is longer than ${MAX_METADATA_BYTES} bytes.`)
+      throw protocolError('options_invalid', `Metadata is longer than ${MAX_METADATA_BYTES} bytes.`)
     }
     if (Buffer.byteLength(patch.Name ?? '') > 255 || Buffer.byteLength(patch.Description ?? '') > 255) {
-      throw refusal('options_invalid', 'Name and Description have at most 255 bytes.')
+      throw protocolError('options_invalid', 'Name and Description have at most 255 bytes.')
     }
     tunnel.name = patch.Name ?? tunnel.name
     tunnel.description = patch.Description ?? tunnel.description
@@ -465,7 +466,7 @@ export class AgentConnection implements LiveSession {
     return { Error: '' }
   }
 
-  #openStream(tunnel: LiveTunnel, client: Visitor): ByteStream {
+  #openStream(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
     const { proxyProto } = tunnel.options
     const header = {
       Id: tunnel.bindId,
@@ -482,9 +483,9 @@ export class AgentConnection implements LiveSession {
   }
 
   #errorText(error: unknown): string {
-    if (error instanceof Refusal) return error.text
+    if (error instanceof ProtocolError) return error.text
     this.#options.log.error({ err: error, session: this.id }, 'agent request failed')
-    return refusal('unavailable').text
+    return protocolError('unavailable').text
   }
 
   #onClosed(error: Error | undefined): void {

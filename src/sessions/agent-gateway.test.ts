@@ -68,7 +68,7 @@ test('the Auth response carries everything an agent displays or stores', async (
 
   const agent = await platform.agent(t)
 
-  const { Extra, ClientId, Version, Error: errorText } = agent.welcome
+  const { Extra, ClientId, Version, Error: errorText } = agent.authResponse
   const [session] = platform.registry.sessionsOf('ac_1')
   assert.equal(Version, '3')
   assert.equal(errorText, '')
@@ -100,10 +100,10 @@ test('only the adit agent gets the addresses of all nodes: others would open a c
   const other = await platform.agent(t, { identity: agentIdentity({ userAgent: 'ngrok-go/1.2.3' }) })
 
   assert.deepEqual(
-    firstParty.welcome.Extra.ConnectAddresses,
+    firstParty.authResponse.Extra.ConnectAddresses,
     connectAddresses().map((ServerAddr) => ({ Region: 'us', ServerAddr })),
   )
-  assert.deepEqual(other.welcome.Extra.ConnectAddresses, [])
+  assert.deepEqual(other.authResponse.Extra.ConnectAddresses, [])
 })
 
 test('an account may hold as many sessions as are free, so that other accounts still get in', async (t) => {
@@ -123,7 +123,7 @@ test('an account may hold as many sessions as are free, so that other accounts s
 
   assert.deepEqual(during, [2, 1])
   await eventually(() => {
-    const release = sessions.take('ac_1')
+    const release = sessions.acquire('ac_1')
     release?.()
     return release !== undefined
   }, 'the admission is released')
@@ -136,7 +136,7 @@ test('a reconnecting agent gets a higher fence each time, whatever the clock say
   let identity = agentIdentity()
   for (let count = 0; count < 3; count++) {
     const agent = await platform.agent(t, { identity })
-    const { ClientId: clientId, Extra } = agent.welcome
+    const { ClientId: clientId, Extra } = agent.authResponse
     fences.push(platform.registry.session('ac_1', Extra.AgentSessionID)!.fence!)
     identity = agentIdentity({ clientId, cookie: Extra.Cookie })
     agent.close()
@@ -244,7 +244,7 @@ test('bytes that are not TLS, and connections reset during the handshake, affect
     await once(socket, 'close')
   }
 
-  assert.ok((await platform.agent(t)).welcome.ClientId)
+  assert.ok((await platform.agent(t)).authResponse.ClientId)
 })
 
 test('unauthenticated connections per client are limited; authenticated agents do not count', async (t) => {
@@ -287,7 +287,7 @@ test('a client that keeps guessing tokens is rejected until its penalty has pass
   now = 31_000
 
   assert.deepEqual([blocked, stillBlocked], [undefined, undefined])
-  assert.ok((await platform.agent(t)).welcome.ClientId)
+  assert.ok((await platform.agent(t)).authResponse.ClientId)
 })
 
 test('agents get in from a blocked address while one of them is connected from it', async (t) => {
@@ -303,7 +303,7 @@ test('agents get in from a blocked address while one of them is connected from i
   await eventually(() => platform.gateway.connections === 0, 'no connections')
   const alone = await guess(t, platform)
 
-  assert.ok(second.welcome.ClientId)
+  assert.ok(second.authResponse.ClientId)
   assert.ok(took >= 50, `delayed, but it took ${took} ms`)
   assert.equal(alone, undefined)
 })
@@ -317,7 +317,10 @@ test('an agent behind a dead link gets its name back at once, and the stale sess
   const stale = platform.registry.find('https', 'a.adit.test')!
   relay.freeze()
 
-  const identity = agentIdentity({ clientId: old.welcome.ClientId, cookie: old.welcome.Extra.Cookie })
+  const identity = agentIdentity({
+    clientId: old.authResponse.ClientId,
+    cookie: old.authResponse.Extra.Cookie,
+  })
   const back = await agentAt(t, platform, platform.port, { identity, heartbeat })
   const again = await back.bind({
     Proto: 'https',
@@ -329,7 +332,7 @@ test('an agent behind a dead link gets its name back at once, and the stale sess
   const tunnel = platform.registry.find('https', 'a.adit.test')!
   assert.equal(again.URL, bound.URL)
   assert.equal(again.Id, bound.Id)
-  assert.equal(back.welcome.ClientId, old.welcome.ClientId)
+  assert.equal(back.authResponse.ClientId, old.authResponse.ClientId)
   assert.notEqual(tunnel.sessionId, stale.sessionId)
   await eventually(() => platform.registry.sessionsOf('ac_1').length === 1, 'the end of the stale session')
   assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
@@ -386,7 +389,7 @@ test('a client id without its cookie takes over nothing', async (t) => {
     ownerId: 'usr_1',
     acl: [],
   })
-  const { ClientId: clientId, Extra } = owner.welcome
+  const { ClientId: clientId, Extra } = owner.authResponse
   const impostors = [
     agentIdentity({ clientId }),
     agentIdentity({ clientId, cookie: `${Extra.Cookie.slice(0, -2)}AA` }),
@@ -396,7 +399,7 @@ test('a client id without its cookie takes over nothing', async (t) => {
   for (const identity of impostors) {
     const impostor = await platform.agent(t, { identity })
 
-    assert.notEqual(impostor.welcome.ClientId, clientId)
+    assert.notEqual(impostor.authResponse.ClientId, clientId)
     await assert.rejects(impostor.bind({ Proto: 'https', Opts: { Subdomain: 'a' } }), { number: 334 })
   }
 })
@@ -408,7 +411,7 @@ test('after a server restart an agent gets back the addresses assigned to it', a
   const name = await agent.bind({ Proto: 'https', Opts: {} })
   await agent.bind({ Proto: 'tcp', Opts: {} })
   const port = await agent.bind({ Proto: 'tcp', Opts: {} })
-  const { ClientId: clientId, Extra } = agent.welcome
+  const { ClientId: clientId, Extra } = agent.authResponse
   await first.gateway.close()
   const second = await startPlatform(t, { resumeKey, previous: first })
 
@@ -419,7 +422,7 @@ test('after a server restart an agent gets back the addresses assigned to it', a
   }
   const withoutOpts = await back.bind({ Proto: 'tcp', Id: port.Id, Extra: { Token: port.Extra.Token } })
 
-  assert.equal(back.welcome.ClientId, clientId)
+  assert.equal(back.authResponse.ClientId, clientId)
   assert.deepEqual(
     rebinds.map(({ Id, URL }) => [Id, URL]),
     [
@@ -653,7 +656,7 @@ test('a proxied stream carries its bind id and the client’s address', async (t
   } as const
 
   platform.registry.findTcp(20_000)!.open({ ...client, proto: 'tcp', via: 'endpoint' })
-  const [tunnel] = platform.registry.labelled('ac_1', { app: 'web' })
+  const [tunnel] = platform.registry.findLabelled('ac_1', { app: 'web' })
   tunnel!.open({ ...client, proto: 'https', via: 'https-edge' })
   tunnel!.open({ ...client, proto: 'tls', via: 'tls-edge', passthroughTls: true })
   tunnel!.open({ ...client, proto: 'tcp', via: 'tcp-edge' })

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import { type SecureContext, TLSSocket } from 'node:tls'
 import { Admission } from '../base/admission.ts'
-import { sourceOf } from '../base/client-key.ts'
+import { clientKey } from '../base/client-key.ts'
 import { systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
@@ -96,8 +96,8 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     }
     const ip = ends.remoteAddress
     // Agents that share an address with a failing client must still get in, if slowly.
-    const blocked = throttle.isBlocked(ip) && !authenticated.has(sourceOf(ip))
-    const release = blocked ? undefined : admission.takeSource(ip)
+    const blocked = throttle.isBlocked(ip) && !authenticated.has(clientKey(ip))
+    const release = blocked ? undefined : admission.acquireForClient(ip)
     raw.on('error', () => {})
     const fallback = options.secureContext()
     if (release === undefined || fallback === undefined) {
@@ -149,11 +149,11 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       serverIp,
       clock,
       pool,
-      budget: budgets.of(ip),
+      budget: budgets.forClient(ip),
       authDelayMs: () => (throttle.isBlocked(ip) ? limits.authDelayMs : 0),
       onAuthFailure: () => throttle.recordFailure(ip),
       admitSession(accountId) {
-        const release = options.sessions.take(accountId)
+        const release = options.sessions.acquire(accountId)
         // Held until the file descriptor is free, whatever happens to the session.
         if (release !== undefined) socket.once('close', release)
         return release !== undefined
@@ -161,7 +161,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       onAuthenticated() {
         clearTimeout(deadline)
         releaseAdmission()
-        releaseAuthenticated = authenticated.takeSource(ip)
+        releaseAuthenticated = authenticated.acquireForClient(ip)
       },
       onClose() {
         clearTimeout(deadline)

@@ -4,9 +4,9 @@ import { eventually } from '../../test/support/eventually.ts'
 import { ErrorCode, MuxError, type MuxStream } from '../protocol/index.ts'
 import { Probe } from '../protocol/testing/probe.ts'
 import { agentIdentity, type Platform, startPlatform } from './testing/platform.ts'
-import { type Tunnel, TunnelBusy, type Visitor } from './tunnel.ts'
+import { type ClientInfo, type Tunnel, TunnelBusy } from './tunnel.ts'
 
-const client: Visitor = {
+const client: ClientInfo = {
   clientAddress: '192.0.2.1:5',
   serverAddress: '192.0.2.9:443',
   proto: 'https',

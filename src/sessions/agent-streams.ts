@@ -6,7 +6,7 @@ import {
   type ProxyHeader,
   type ServedSession,
 } from '../protocol/index.ts'
-import { HeldStream, type StreamOpener } from './pending-stream.ts'
+import { PendingStream, type StreamOpener } from './pending-stream.ts'
 import { TunnelBusy } from './tunnel.ts'
 
 /** Stream limits of a kind of agent. */
@@ -33,7 +33,7 @@ export class AgentStreams implements StreamOpener {
   readonly #session: ServedSession
   readonly #limits: StreamLimits
   /** In order of arrival, each with its timeout. */
-  readonly #queue = new Map<HeldStream, NodeJS.Timeout>()
+  readonly #queue = new Map<PendingStream, NodeJS.Timeout>()
   readonly #paced: boolean
   #unacknowledged = 0
   // Streams that closed in the current and in the previous period of `lingerMs`.
@@ -52,13 +52,13 @@ export class AgentStreams implements StreamOpener {
     const hasCapacity = this.#queue.size === 0 && this.#hasCapacity()
     // Fast path: the mux stream itself, without a wrapper.
     if (hasCapacity && !this.#paced) return this.#session.openProxy(header, preamble)
-    if (this.#session.over) throw new MuxError(ErrorCode.SessionClosed, 'The session is closed.')
+    if (this.#session.closed) throw new MuxError(ErrorCode.SessionClosed, 'The session is closed.')
     if (!hasCapacity && this.#queue.size >= MAX_QUEUED) {
       throw new TunnelBusy(
         `The agent has ${this.#session.streamCount} connections open and ${MAX_QUEUED} wait.`,
       )
     }
-    const stream = new HeldStream(this, this.#paced, header, preamble)
+    const stream = new PendingStream(this, this.#paced, header, preamble)
     if (hasCapacity) this.#attach(stream)
     else this.#enqueue(stream)
     return stream
@@ -101,16 +101,16 @@ export class AgentStreams implements StreamOpener {
     this.#queue.clear()
   }
 
-  again(stream: HeldStream): void {
+  retry(stream: PendingStream): void {
     setTimeout(() => {
       if (stream.closed) return
-      if (this.#session.over) stream.fail(new MuxError(ErrorCode.SessionClosed, 'The session is closed.'))
+      if (this.#session.closed) stream.fail(new MuxError(ErrorCode.SessionClosed, 'The session is closed.'))
       else if (this.#hasCapacity()) this.#attach(stream)
       else this.#enqueue(stream)
     }, RETRY_DELAY_MS)
   }
 
-  leave(stream: HeldStream): void {
+  cancel(stream: PendingStream): void {
     clearTimeout(this.#queue.get(stream))
     this.#queue.delete(stream)
   }
@@ -120,7 +120,7 @@ export class AgentStreams implements StreamOpener {
     return inUse < this.#limits.maxStreams && this.#unacknowledged < this.#limits.maxUnacknowledged
   }
 
-  #enqueue(stream: HeldStream): void {
+  #enqueue(stream: PendingStream): void {
     const timer = setTimeout(() => {
       this.#queue.delete(stream)
       stream.fail(
@@ -130,14 +130,14 @@ export class AgentStreams implements StreamOpener {
     this.#queue.set(stream, timer)
   }
 
-  #attach(stream: HeldStream): void {
+  #attach(stream: PendingStream): void {
     const inner = this.#session.openProxy(stream.header, stream.preamble)
     if (this.#paced) this.#trackAcknowledgement(stream, inner)
     stream.attach(inner)
   }
 
   /** Counts an open as unacknowledged until the agent sends any frame on it, or the timeout passes. */
-  #trackAcknowledgement(stream: HeldStream, inner: MuxStream): void {
+  #trackAcknowledgement(stream: PendingStream, inner: MuxStream): void {
     this.#unacknowledged++
     let counted = true
     const uncount = () => {

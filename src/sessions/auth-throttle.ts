@@ -1,4 +1,4 @@
-import { sourceOf } from '../base/client-key.ts'
+import { clientKey } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
 
 export interface AuthThrottleSettings {
@@ -38,7 +38,7 @@ export class AuthThrottle {
 
   /** Whether connections from this address are rejected now. */
   isBlocked(ip: string): boolean {
-    const key = sourceOf(ip)
+    const key = clientKey(ip)
     const entry = this.#clients.get(key)
     if (entry === undefined) return false
     if (entry.until > this.#clock.monotonic()) return entry.blocked
@@ -50,7 +50,7 @@ export class AuthThrottle {
   recordFailure(ip: string): void {
     const { perFailureMs, blockThresholdMs, maxMs } = this.#settings
     const now = this.#clock.monotonic()
-    const key = sourceOf(ip)
+    const key = clientKey(ip)
     const previous = this.#clients.get(key)
     const active = previous !== undefined && previous.until > now
     const until = Math.min((active ? previous.until : now) + perFailureMs, now + maxMs)

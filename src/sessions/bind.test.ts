@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { BindMessage, Refusal } from '../protocol/index.ts'
+import type { BindMessage, ProtocolError } from '../protocol/index.ts'
 import { type Platform, type PlatformOptions, startPlatform, TOKEN } from './testing/platform.ts'
 
 interface BindSetup extends PlatformOptions {
@@ -189,7 +189,7 @@ for (const [what, request, setup, number] of rejected) {
     const platform = await startHarness(t, setup)
     const agent = await platform.agent(t)
 
-    const failure = (await agent.bind(request).catch((error: unknown) => error)) as Refusal
+    const failure = (await agent.bind(request).catch((error: unknown) => error)) as ProtocolError
 
     assert.equal(failure.name, 'ProtocolError')
     assert.equal(failure.number, number)
@@ -291,7 +291,7 @@ test('labels are bound when the ACL allows each of them', async (t) => {
   await assert.rejects(forbidden, { number: 399, message: /zone=a/ })
   await assert.rejects(agent.startTunnelWithLabel({ Labels: {} }), /at least one label/)
   await assert.rejects(agent.startTunnelWithLabel({ Labels: { app: '' } }), /name and a value/)
-  const [tunnel] = platform.registry.labelled('ac_1', { app: 'web' })
+  const [tunnel] = platform.registry.findLabelled('ac_1', { app: 'web' })
   assert.equal(tunnel?.bindId, bound.Id)
   assert.equal(tunnel?.metadata, 'm')
 })

@@ -1,14 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
-import { ClaimRejected, claimedName, type NameClaims } from '../naming/index.ts'
+import { ClaimRejected, claimNameOf, type NameClaims } from '../naming/index.ts'
 import {
   type BindOpts,
   type BindRequest,
   type LabelRequest,
-  Refusal,
-  refusal,
-  refusals,
+  ProtocolError,
+  protocolError,
+  protocolErrors,
 } from '../protocol/index.ts'
 import { toEndpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
@@ -23,7 +23,7 @@ import type { TunnelProto } from './tunnel.ts'
 
 export interface BinderOptions {
   registry: Registry
-  names: Reservations
+  reservations: Reservations
   address: PublicAddress
   resume: ResumeTokens
   /** Claims names in the database before they are served; without it the registry alone decides. */
@@ -57,7 +57,7 @@ type NamedSpec = TunnelSpec & { proto: TunnelProto; url: string; identity: { id:
 
 export function createBinder(options: BinderOptions): Binder {
   const { registry, address, resume, claims } = options
-  const reservations = options.names
+  const reservations = options.reservations
   const clock = options.clock ?? systemClock
   const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
   /** Binds in progress. They count as tunnels: a session can send any number at once. */
@@ -67,7 +67,7 @@ export function createBinder(options: BinderOptions): Binder {
     const tunnels = registry.tunnelsIn(session)
     if (tunnels.length + (pendingBinds.get(session) ?? 0) < maxTunnels) return
     if (tunnels.some((tunnel) => tunnel.bindId === bindId)) return
-    throw refusal('too_many_tunnels', String(maxTunnels))
+    throw protocolError('too_many_tunnels', String(maxTunnels))
   }
 
   async function resolveName(
@@ -79,7 +79,7 @@ export function createBinder(options: BinderOptions): Binder {
     requireAllowedName(session, host)
     const reservation = await requireAvailableName(reservations, session.accountId, host)
     if (!reservation?.covers && !isFirstComeName(host, address.domain)) {
-      throw refusal(host.startsWith('*.') ? 'wildcard_not_reserved' : 'name_not_reserved', host)
+      throw protocolError(host.startsWith('*.') ? 'wildcard_not_reserved' : 'name_not_reserved', host)
     }
     const port = publicPort(proto, address)
     return {
@@ -98,7 +98,7 @@ export function createBinder(options: BinderOptions): Binder {
   ): Promise<ResolvedAddress> {
     const requested = requestedAddress(opts)
     if (requested === undefined) {
-      if (!session.acl.allowsAnyAddress()) throw refusal('random_address_forbidden')
+      if (!session.acl.allowsAnyAddress()) throw protocolError('random_address_forbidden')
       return tcpAddress(address.tcpHost, await acquireFreePort(session.accountId))
     }
     const { host, port } = requested
@@ -107,9 +107,9 @@ export function createBinder(options: BinderOptions): Binder {
     const reservation = await requireAvailableAddress(reservations, session.accountId, host, port)
     // An agent may rebind an unreserved address that the server assigned to it before.
     if (reservation === undefined && previousUrl !== resolved.url)
-      throw refusal('address_not_reserved', resolved.hostport)
+      throw protocolError('address_not_reserved', resolved.hostport)
     await registry.acquirePort(port).catch(() => {
-      throw refusal('name_taken', resolved.url)
+      throw protocolError('name_taken', resolved.url)
     })
     return { ...resolved, ...(reservation && { reservationId: reservation.id }) }
   }
@@ -132,7 +132,7 @@ export function createBinder(options: BinderOptions): Binder {
     }
     for (;;) {
       const port = await registry.acquirePort(undefined, excluded).catch(() => undefined)
-      if (port === undefined) throw refusal('no_address_free')
+      if (port === undefined) throw protocolError('no_address_free')
       if (await isAvailable(port)) return port
       excluded.add(port)
       registry.releasePort(port)
@@ -147,7 +147,7 @@ export function createBinder(options: BinderOptions): Binder {
   ): Promise<LiveTunnel> {
     const fence = await claims?.claim(
       {
-        ...claimedName(spec),
+        ...claimNameOf(spec),
         tunnel: spec.identity.id,
         account: session.accountId,
         credential: session.credentialId,
@@ -175,7 +175,8 @@ export function createBinder(options: BinderOptions): Binder {
    */
   async function probeHolders(session: LiveSession, spec: NamedSpec, error: unknown): Promise<void> {
     const rejection = toProtocolError(error, spec.url)
-    if (!(rejection instanceof Refusal) || rejection.number !== refusals.name_taken.number) throw rejection
+    if (!(rejection instanceof ProtocolError) || rejection.number !== protocolErrors.name_taken.number)
+      throw rejection
     const holders =
       error instanceof ClaimRejected
         ? error.holders.map(({ session: id, credential }) => ({
@@ -194,7 +195,7 @@ export function createBinder(options: BinderOptions): Binder {
       ),
     )
     if (outcomes.includes('alive')) throw rejection
-    if (outcomes.includes('unknown')) throw refusal('name_expiring', spec.url)
+    if (outcomes.includes('unknown')) throw protocolError('name_expiring', spec.url)
   }
 
   async function bindTunnel(
@@ -261,12 +262,13 @@ export function createBinder(options: BinderOptions): Binder {
     bindLabels(session, request, open) {
       requireCapacity(session, undefined)
       const labels = Object.entries(request.Labels)
-      if (labels.length === 0) throw refusal('options_invalid', 'a labelled tunnel needs at least one label.')
+      if (labels.length === 0)
+        throw protocolError('options_invalid', 'a labelled tunnel needs at least one label.')
       for (const [key, value] of labels) {
         if (key === '' || value === '' || key.length > 255 || value.length > 255 || /\0/.test(key + value)) {
-          throw refusal('options_invalid', 'labels have a name and a value of 1 to 255 characters.')
+          throw protocolError('options_invalid', 'labels have a name and a value of 1 to 255 characters.')
         }
-        if (!session.acl.allowsLabel(key, value)) throw refusal('labels_forbidden', `${key}=${value}`)
+        if (!session.acl.allowsLabel(key, value)) throw protocolError('labels_forbidden', `${key}=${value}`)
       }
       return registry.bind(session, {
         bindId: randomUUID(),
@@ -290,11 +292,11 @@ function toProtocolError(error: unknown, url: string): unknown {
   switch (error.because) {
     case 'held':
     case 'kept':
-      return refusal('name_taken', url)
+      return protocolError('name_taken', url)
     case 'cooldown':
-      return refusal('name_in_cooldown', url)
+      return protocolError('name_in_cooldown', url)
     case 'unavailable':
-      return refusal('names_unavailable', url)
+      return protocolError('names_unavailable', url)
   }
 }
 
@@ -318,11 +320,11 @@ function tcpAddress(host: string, port: number): ResolvedAddress & { hostport: s
 }
 
 function requireAllowedName(session: LiveSession, host: string): void {
-  if (!session.acl.allowsName(host)) throw refusal('name_forbidden', host)
+  if (!session.acl.allowsName(host)) throw protocolError('name_forbidden', host)
 }
 
 function requireAllowedTcpAddress(session: LiveSession, host: string, port: number): void {
-  if (!session.acl.allowsAddress(host, port)) throw refusal('address_forbidden', `${host}:${port}`)
+  if (!session.acl.allowsAddress(host, port)) throw protocolError('address_forbidden', `${host}:${port}`)
 }
 
 function requireAllowedAddress(session: LiveSession, { host, port, hostport }: NamedSpec): void {
@@ -335,16 +337,19 @@ function requireAllowedAddress(session: LiveSession, { host, port, hostport }: N
 function requirePublic(request: BindRequest): void {
   const unsupported = request.Extra?.Bindings?.find((binding) => binding !== '' && binding !== 'public')
   if (unsupported !== undefined)
-    throw refusal('options_invalid', `the binding "${unsupported.slice(0, 40)}" is not supported.`)
+    throw protocolError('options_invalid', `the binding "${unsupported.slice(0, 40)}" is not supported.`)
 }
 
 function parseForwardsProto(text = ''): '' | 'http1' | 'http2' {
   if (text === '' || text === 'http1' || text === 'http2') return text
-  throw refusal('options_invalid', `ForwardsProto must be empty, http1 or http2, not "${text.slice(0, 40)}".`)
+  throw protocolError(
+    'options_invalid',
+    `ForwardsProto must be empty, http1 or http2, not "${text.slice(0, 40)}".`,
+  )
 }
 
 function requireMaxBytes(field: string, text = '', bytes: number): string {
   if (Buffer.byteLength(text) > bytes)
-    throw refusal('options_invalid', `${field} is longer than ${bytes} bytes.`)
+    throw protocolError('options_invalid', `${field} is longer than ${bytes} bytes.`)
   return text
 }

@@ -1,7 +1,7 @@
 import { parseCidr } from '../base/cidr.ts'
 import { compileAnyOf } from '../base/linear-pattern.ts'
 import { trimOws } from '../base/optional-white-space.ts'
-import { type BindOpts, refusal } from '../protocol/index.ts'
+import { type BindOpts, protocolError } from '../protocol/index.ts'
 import { OAUTH_PROVIDERS, WEBHOOK_PROVIDERS } from '../resources/index.ts'
 import type { EndpointOptions, TunnelProto } from './tunnel.ts'
 
@@ -10,7 +10,7 @@ type Pair = readonly [string, string]
 /** Converts bind options to endpoint options. Unsupported options are rejected, never silently dropped. */
 export function toEndpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
   if (opts.TrafficPolicy) {
-    throw refusal(
+    throw protocolError(
       'options_invalid',
       'traffic policies are not supported; use the modules of an edge instead.',
     )
@@ -58,7 +58,7 @@ function parseHttpOptions(proto: 'http' | 'https', opts: BindOpts): Partial<Endp
 
 function requireProvider(option: string, providers: readonly string[], provider: string): string {
   if (providers.includes(provider.toLowerCase())) return provider
-  throw refusal(
+  throw protocolError(
     'options_invalid',
     `"${provider.slice(0, 60)}" is not a provider of ${option}; use one of ${providers.join(', ')}.`,
   )
@@ -68,7 +68,7 @@ function parseTlsOptions(opts: BindOpts): Partial<EndpointOptions> {
   const { TLSTermination } = opts
   if (TLSTermination === undefined) {
     if (opts.MutualTLSAtEdge?.mutual_tls_ca) {
-      throw refusal(
+      throw protocolError(
         'options_invalid',
         'MutualTLSAtEdge needs TLSTermination, since only then does the edge see TLS.',
       )
@@ -76,7 +76,7 @@ function parseTlsOptions(opts: BindOpts): Partial<EndpointOptions> {
     return {}
   }
   if (Boolean(TLSTermination.cert) !== Boolean(TLSTermination.key)) {
-    throw refusal('options_invalid', 'TLSTermination needs both cert and key, or neither.')
+    throw protocolError('options_invalid', 'TLSTermination needs both cert and key, or neither.')
   }
   return {
     tlsTermination: TLSTermination.cert
@@ -96,7 +96,7 @@ function parseIpRestriction({ IPRestriction }: BindOpts): Partial<EndpointOption
   try {
     for (const cidr of [...allow, ...deny]) parseCidr(cidr)
   } catch (error) {
-    throw refusal('options_invalid', `IPRestriction: ${(error as Error).message}`)
+    throw protocolError('options_invalid', `IPRestriction: ${(error as Error).message}`)
   }
   return { ipRestriction: { allow, deny } }
 }
@@ -105,17 +105,17 @@ function parseBasicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions>
   const credentials = (BasicAuth?.credentials ?? []).map(({ username, cleartext_password: password }) => {
     // The hash format is undocumented, and a wrong guess could admit the wrong people.
     if (!password)
-      throw refusal('options_invalid', 'BasicAuth: every credential needs its password in clear text.')
+      throw protocolError('options_invalid', 'BasicAuth: every credential needs its password in clear text.')
     return { username, password }
   })
   if (Auth) {
     const colon = Auth.indexOf(':')
-    if (colon < 0) throw refusal('options_invalid', 'Auth must have the form user:password.')
+    if (colon < 0) throw protocolError('options_invalid', 'Auth must have the form user:password.')
     credentials.push({ username: Auth.slice(0, colon), password: Auth.slice(colon + 1) })
   }
   // An empty list would mean "no protection" although protection was requested.
   if (BasicAuth !== undefined && credentials.length === 0) {
-    throw refusal('options_invalid', 'BasicAuth: at least one credential is needed.')
+    throw protocolError('options_invalid', 'BasicAuth: at least one credential is needed.')
   }
   return credentials.length === 0 ? {} : { basicAuth: credentials }
 }
@@ -141,7 +141,10 @@ function parseHeaders(field: string, { add = [], remove = [] }: { add?: string[]
     add: add.map((line): Pair => {
       const colon = line.indexOf(':')
       if (colon < 1)
-        throw refusal('options_invalid', `${field}: "${line.slice(0, 80)}" is not of the form name:value.`)
+        throw protocolError(
+          'options_invalid',
+          `${field}: "${line.slice(0, 80)}" is not of the form name:value.`,
+        )
       return [trimOws(line.slice(0, colon)).toLowerCase(), trimOws(line.slice(colon + 1))]
     }),
     remove: remove.map((name) => trimOws(name).toLowerCase()),
@@ -152,7 +155,7 @@ function validatePatterns(patterns: readonly string[]): readonly string[] {
   try {
     compileAnyOf(patterns)
   } catch (error) {
-    throw refusal('options_invalid', `UserAgentFilter: ${(error as Error).message}`)
+    throw protocolError('options_invalid', `UserAgentFilter: ${(error as Error).message}`)
   }
   return patterns
 }
@@ -163,6 +166,7 @@ function parseMutualTls(base64: string | undefined): Partial<EndpointOptions> {
 
 function decodePem(field: string, base64: string): string {
   const text = Buffer.from(base64, 'base64').toString()
-  if (!text.includes('-----BEGIN ')) throw refusal('options_invalid', `${field} must be base64 of PEM text.`)
+  if (!text.includes('-----BEGIN '))
+    throw protocolError('options_invalid', `${field} must be base64 of PEM text.`)
   return text
 }

@@ -20,11 +20,11 @@ export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './live-
 export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
 export type { Reservation, Reservations } from './name-rules.ts'
 export { createNameWatch, type NameWatch } from './name-watch.ts'
-export { createOnline, type OnlineResources } from './online-resources.ts'
+export { createOnlineResources, type OnlineResources } from './online-resources.ts'
 export type { PublicAddress } from './public-url.ts'
 export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
-export { createResume, type ResumeTokens } from './resume.ts'
-export { type HostIdentity, makeHostKeys, openHostIdentity, publicHostKeys } from './ssh/host-key.ts'
+export { createResumeTokens, type ResumeTokens } from './resume.ts'
+export { createHostIdentity, generateHostKeys, type HostIdentity, publicHostKeys } from './ssh/host-key.ts'
 export { type LoggedRequest, RequestLog } from './ssh/request-log.ts'
 export {
   createSshGateway,
@@ -33,12 +33,12 @@ export {
   type SshLimits,
 } from './ssh/ssh-gateway.ts'
 export {
+  type ClientInfo,
   type EndpointOptions,
   type PublicPorts,
   type Tunnel,
   TunnelBusy,
   type TunnelLookup,
   type TunnelProto,
-  type Visitor,
 } from './tunnel.ts'
 export { endpointView, sessionView, tunnelView, type ViewContext } from './views.ts'

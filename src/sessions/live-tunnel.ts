@@ -1,6 +1,6 @@
 import type { ByteStream } from '../base/io/stream.ts'
 import type { LiveSession } from './live-session.ts'
-import type { EndpointOptions, Tunnel, TunnelProto, Visitor } from './tunnel.ts'
+import type { ClientInfo, EndpointOptions, Tunnel, TunnelProto } from './tunnel.ts'
 
 /** What a session binds: a name, a port or a label set, with its metadata and options. */
 export interface TunnelSpec {
@@ -28,7 +28,7 @@ export interface TunnelSpec {
   forwardsProto: '' | 'http1' | 'http2'
   poolingEnabled: boolean
   options: EndpointOptions
-  open(tunnel: LiveTunnel, client: Visitor): ByteStream
+  open(tunnel: LiveTunnel, client: ClientInfo): ByteStream
 }
 
 /** An online tunnel. */
@@ -97,7 +97,7 @@ export class LiveTunnel implements Tunnel {
     return this.session.region
   }
 
-  open(client: Visitor): ByteStream {
+  open(client: ClientInfo): ByteStream {
     return this.#open(this, client)
   }
 }

@@ -1,4 +1,4 @@
-import { refusal } from '../protocol/index.ts'
+import { protocolError } from '../protocol/index.ts'
 
 /** A reserved domain or address. */
 export interface Reservation {
@@ -23,11 +23,11 @@ export interface Reservations {
 
 /** Returns the reservation that governs a name, if any; throws when it belongs to an edge or another account. */
 export async function requireAvailableName(reservations: Reservations, accountId: string, host: string) {
-  if (reservations.isPlatformName(host)) throw refusal('name_of_platform', host)
-  if (await reservations.edgeAt(host)) throw refusal('name_held_by_edge', host)
+  if (reservations.isPlatformName(host)) throw protocolError('name_of_platform', host)
+  if (await reservations.edgeAt(host)) throw protocolError('name_held_by_edge', host)
   const reservation = await reservations.domain(host)
   if (reservation !== undefined && reservation.accountId !== accountId)
-    throw refusal('name_of_other_account', host)
+    throw protocolError('name_of_other_account', host)
   return reservation
 }
 
@@ -38,9 +38,9 @@ export async function requireAvailableAddress(
   host: string,
   port: number,
 ) {
-  if (await reservations.edgeAt(host, port)) throw refusal('name_held_by_edge', `${host}:${port}`)
+  if (await reservations.edgeAt(host, port)) throw protocolError('name_held_by_edge', `${host}:${port}`)
   const reservation = await reservations.address(host, port)
   if (reservation !== undefined && reservation.accountId !== accountId)
-    throw refusal('address_of_other_account', `${host}:${port}`)
+    throw protocolError('address_of_other_account', `${host}:${port}`)
   return reservation
 }

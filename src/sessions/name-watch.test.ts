@@ -25,7 +25,7 @@ test('a tunnel ends when another account reserves its name, and its agent gets t
   const { reservations, nameWatch, online, reasons } = await bound(t, app)
 
   reservations.set('app.adit.test', { id: 'rd_1', accountId: 'ac_2' })
-  nameWatch.claimed(['app.adit.test'])
+  nameWatch.onReserved(['app.adit.test'])
 
   await eventually(() => online() === 0, 'the tunnel is offline', 1000)
   await eventually(() => reasons.length === 1, 'the reason for the agent')
@@ -35,10 +35,10 @@ test('a tunnel ends when another account reserves its name, and its agent gets t
 test('a tunnel ends when a covering wildcard is reserved, or an edge gets its name', async (t) => {
   const wild = await bound(t, app)
   wild.reservations.set('*.adit.test', { id: 'rd_1', accountId: 'ac_2' })
-  wild.nameWatch.claimed(['*.adit.test'])
+  wild.nameWatch.onReserved(['*.adit.test'])
   const edged = await bound(t, app)
   edged.edges.add('app.adit.test')
-  edged.nameWatch.claimed(['app.adit.test'])
+  edged.nameWatch.onReserved(['app.adit.test'])
 
   await eventually(() => wild.online() === 0, 'the tunnel under the wildcard is offline', 1000)
   await eventually(() => edged.online() === 0, 'the tunnel at the edge is offline', 1000)
@@ -49,7 +49,7 @@ test('a TCP tunnel ends when another account reserves its address', async (t) =>
   const address = url.replace('tcp://', '')
 
   reservations.set(address, { id: 'ra_1', accountId: 'ac_2' })
-  nameWatch.claimed([address])
+  nameWatch.onReserved([address])
 
   await eventually(() => online() === 0, 'the tunnel is offline', 1000)
 })
@@ -60,10 +60,10 @@ test('a tunnel stays when its own account reserves the name, or others reserve o
   reservations.set('other.adit.test', { id: 'rd_2', accountId: 'ac_2' })
   reservations.set('*.app.adit.test', { id: 'rd_3', accountId: 'ac_2' })
 
-  nameWatch.claimed(['app.adit.test', 'other.adit.test', '*.app.adit.test'])
+  nameWatch.onReserved(['app.adit.test', 'other.adit.test', '*.app.adit.test'])
   const last = await bound(t, { Proto: 'https', Opts: { Domain: 'last.adit.test' } })
   last.reservations.set('last.adit.test', { id: 'rd_4', accountId: 'ac_2' })
-  last.nameWatch.claimed(['last.adit.test'])
+  last.nameWatch.onReserved(['last.adit.test'])
 
   await eventually(() => last.online() === 0, 'what was claimed later is offline')
   assert.deepEqual([online(), reasons], [1, []])
@@ -71,7 +71,7 @@ test('a tunnel stays when its own account reserves the name, or others reserve o
 
 test('a tunnel that was being bound while its name was reserved ends too', async (t) => {
   const { reservations, nameWatch, registry, agent } = await startPlatform(t)
-  nameWatch.claimed(['app.adit.test'])
+  nameWatch.onReserved(['app.adit.test'])
   await (await agent(t)).bind(app)
   reservations.set('app.adit.test', { id: 'rd_1', accountId: 'ac_2' })
 

@@ -1,12 +1,12 @@
 import type { Logger } from '../base/log.ts'
-import { Refusal } from '../protocol/index.ts'
+import { ProtocolError } from '../protocol/index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 import { type Reservations, requireAvailableAddress, requireAvailableName } from './name-rules.ts'
 import type { LiveEvent, Registry } from './registry.ts'
 
 export interface NameWatchOptions {
   registry: Registry
-  names: Reservations
+  reservations: Reservations
   log: Logger
   /** Delay of a second check, for tunnels that were being bound during the first. */
   recheckMs?: number
@@ -14,9 +14,9 @@ export interface NameWatchOptions {
 
 /** Removes tunnels whose name was free when bound and now belongs to an edge or another account. */
 export interface NameWatch {
-  onLive(event: LiveEvent): void
+  onLiveEvent(event: LiveEvent): void
   /** Names (`host` or `*.host`) and addresses (`host:port`) that were reserved or assigned to an edge. */
-  claimed(names: readonly string[]): void
+  onReserved(names: readonly string[]): void
   stop(): void
 }
 
@@ -24,7 +24,7 @@ const RECHECK_DELAY_MS = 1000
 
 export function createNameWatch(options: NameWatchOptions): NameWatch {
   const { registry, log, recheckMs = RECHECK_DELAY_MS } = options
-  const reservations = options.names
+  const reservations = options.reservations
   const online = new Map<string, Set<LiveTunnel>>()
   const timers = new Set<NodeJS.Timeout>()
 
@@ -42,7 +42,7 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
     proto,
     host,
     hostport,
-  }: LiveTunnel): Promise<Refusal | undefined> {
+  }: LiveTunnel): Promise<ProtocolError | undefined> {
     try {
       if (host !== undefined) await requireAvailableName(reservations, accountId, host)
       else if (proto === 'tcp' && hostport !== undefined) {
@@ -56,7 +56,7 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
       }
       return undefined
     } catch (error) {
-      if (error instanceof Refusal) return error
+      if (error instanceof ProtocolError) return error
       throw error
     }
   }
@@ -76,7 +76,7 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
   }
 
   return {
-    onLive(event) {
+    onLiveEvent(event) {
       if (event.what !== 'tunnel_started' && event.what !== 'tunnel_stopped') return
       const { tunnel } = event
       const name = tunnel.host ?? tunnel.hostport
@@ -86,7 +86,7 @@ export function createNameWatch(options: NameWatchOptions): NameWatch {
       else if (tunnels.delete(tunnel) && tunnels.size === 0) online.delete(name)
     },
 
-    claimed(claimed) {
+    onReserved(claimed) {
       checkTunnels(claimed)
       const timer = setTimeout(() => {
         timers.delete(timer)

@@ -10,7 +10,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import { Probe } from '../protocol/testing/probe.ts'
 import { type Platform, startPlatform, TOKEN } from './testing/platform.ts'
 import { type Relay, startRelay } from './testing/relay.ts'
-import type { Tunnel, Visitor } from './tunnel.ts'
+import type { ClientInfo, Tunnel } from './tunnel.ts'
 
 // The unmodified SDK from npm: it behaves here as in users' programs.
 
@@ -22,7 +22,7 @@ const quick = { heartbeat: { minMs: 1, slackMs: 0 } }
 // The SDK calls back shortly after a connection is lost, and aborts a process that is exiting at that moment.
 after(() => delay(500))
 
-const endpoint: Visitor = {
+const endpoint: ClientInfo = {
   clientAddress: '192.0.2.1:5000',
   serverAddress: '192.0.2.9:443',
   proto: 'https',
@@ -79,7 +79,7 @@ const hello: RequestListener = (request, response) => response.end(`hello ${requ
 const echo = (socket: Socket) => socket.pipe(socket)
 
 /** Sends one request with `Connection: close` and returns the raw response. */
-async function request(tunnel: Tunnel, path = '/', client: Partial<Visitor> = {}): Promise<string> {
+async function request(tunnel: Tunnel, path = '/', client: Partial<ClientInfo> = {}): Promise<string> {
   const probe = new Probe(tunnel.open({ ...endpoint, ...client }))
   probe.stream.write(Buffer.from(`GET ${path} HTTP/1.1\r\nHost: a.test\r\nConnection: close\r\n\r\n`))
   await probe.until((p) => p.ended || p.closed, 'the end of the answer')
@@ -190,7 +190,7 @@ test('a labelled listener is found by its labels and serves an edge', async (t) 
     .metadata('m')
     .listenAndForward(await startHttp(t, hello))
 
-  const [tunnel] = platform.registry.labelled('ac_1', { edge: 'edghts_1' })
+  const [tunnel] = platform.registry.findLabelled('ac_1', { edge: 'edghts_1' })
 
   assert.equal(listener.url(), null)
   assert.deepEqual(tunnel!.labels, { edge: 'edghts_1', zone: 'a' })
@@ -468,7 +468,7 @@ test('a cut connection reconnects with the same names', async (t) => {
   relay.cut()
   await eventually(() => {
     const now = platform.registry.find('https', host)
-    return now !== undefined && now !== firstTunnel && platform.registry.labelled('ac_1', {}).length === 1
+    return now !== undefined && now !== firstTunnel && platform.registry.findLabelled('ac_1', {}).length === 1
   }, 'the return')
   await eventually(() => platform.registry.findTcp(20_000) !== undefined, 'the return of the port')
 
@@ -476,7 +476,7 @@ test('a cut connection reconnects with the same names', async (t) => {
   assert.equal(tcp.url(), 'tcp://tcp.adit.test:20000')
   assert.equal(platform.registry.sessionsOf('ac_1').length, 1)
   assert.equal(
-    (await request(platform.registry.labelled('ac_1', { app: 'web' })[0]!)).endsWith('hello /'),
+    (await request(platform.registry.findLabelled('ac_1', { app: 'web' })[0]!)).endsWith('hello /'),
     true,
   )
 })

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Value } from 'typebox/value'
 import { resources } from '../resources/index.ts'
-import { createOnline } from './online-resources.ts'
+import { createOnlineResources } from './online-resources.ts'
 import { startPlatform } from './testing/platform.ts'
 
 const RFC3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/
@@ -24,7 +24,7 @@ test('online resources are rendered with every documented field', async (t) => {
     Extra: { Name: 'n', Description: 'd', Metadata: 'm', PoolingEnabled: true },
   })
   await agent.startTunnelWithLabel({ Labels: { app: 'web' }, ForwardsTo: 'localhost:81' })
-  const online = createOnline(platform.registry, showing)
+  const online = createOnlineResources(platform.registry, showing)
 
   const [session] = online.sessions('ac_1')
   const [named, labelled] = online.tunnels('ac_1')
@@ -34,8 +34,8 @@ test('online resources are rendered with every documented field', async (t) => {
   const endpointId = `ep_${String(named!.id).slice(3)}`
   assert.match(String(session!.started_at), RFC3339)
   assert.deepEqual(session, {
-    id: agent.welcome.Extra.AgentSessionID,
-    uri: `https://api.test/${agent.welcome.Extra.AgentSessionID}`,
+    id: agent.authResponse.Extra.AgentSessionID,
+    uri: `https://api.test/${agent.authResponse.Extra.AgentSessionID}`,
     agent_version: '0.1.0',
     credential: ref('cr_1'),
     ip: '127.0.0.1',
@@ -107,7 +107,7 @@ test('the views have the shape the resources declare', async (t) => {
   const agent = await platform.agent(t)
   await agent.bind({ Proto: 'tcp' })
   await agent.startTunnelWithLabel({ Labels: { app: 'web' } })
-  const online = createOnline(platform.registry, showing)
+  const online = createOnlineResources(platform.registry, showing)
 
   const views = [
     ...online.sessions('ac_1').map((view) => [resources.tunnel_sessions.viewSchema, view] as const),
@@ -129,8 +129,8 @@ test('other accounts see no sessions and cannot command them', async (t) => {
   const platform = await startPlatform(t)
   const agent = await platform.agent(t)
   const bound = await agent.startTunnelWithLabel({ Labels: { app: 'web' } })
-  const online = createOnline(platform.registry, showing)
-  const id = agent.welcome.Extra.AgentSessionID
+  const online = createOnlineResources(platform.registry, showing)
+  const id = agent.authResponse.Extra.AgentSessionID
 
   const mine = [online.tunnelsWith('ac_1', { app: 'web' }).length, await online.command('ac_1', id, 'stop')]
   const theirs = [online.sessions('ac_2'), online.tunnels('ac_2'), online.endpoints('ac_2')]

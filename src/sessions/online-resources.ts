@@ -14,7 +14,7 @@ export interface OnlineResources {
   command(accountId: string, sessionId: string, command: Command): Promise<CommandOutcome | undefined>
 }
 
-export function createOnline(registry: Registry, context: ViewContext): OnlineResources {
+export function createOnlineResources(registry: Registry, context: ViewContext): OnlineResources {
   return {
     sessions: (accountId) => registry.sessionsOf(accountId).map((session) => sessionView(session, context)),
     tunnels: (accountId) => registry.tunnelsOf(accountId).map((tunnel) => tunnelView(tunnel, context)),
@@ -23,7 +23,7 @@ export function createOnline(registry: Registry, context: ViewContext): OnlineRe
         .tunnelsOf(accountId)
         .filter(({ labels }) => labels === undefined)
         .map((tunnel) => endpointView(tunnel, context)),
-    tunnelsWith: (accountId, labels) => registry.labelled(accountId, labels).map(({ id }) => id),
+    tunnelsWith: (accountId, labels) => registry.findLabelled(accountId, labels).map(({ id }) => id),
     command: async (accountId, sessionId, command) =>
       registry.session(accountId, sessionId)?.command(command),
   }

@@ -11,16 +11,16 @@ const MAX_RETRIES = 10
 /** The session that a pending stream opens on. */
 export interface StreamOpener {
   /** Opens the stream again later; called when the agent rejected it for lack of room. */
-  again(stream: HeldStream): void
+  retry(stream: PendingStream): void
   /** The stream was reset while queued. */
-  leave(stream: HeldStream): void
+  cancel(stream: PendingStream): void
 }
 
 /**
  * A stream that is not open yet, or may have to be reopened: buffers what was written until the agent has acknowledged
  * the open, then passes everything through.
  */
-export class HeldStream implements ByteStream, StreamSink {
+export class PendingStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
   readonly header: ProxyHeader
   /** Bytes before the client's, such as a PROXY header. */
@@ -73,7 +73,7 @@ export class HeldStream implements ByteStream, StreamSink {
     this.#ended = true
     if (this.#inner !== undefined) this.#inner.reset(error)
     else {
-      this.#opener.leave(this)
+      this.#opener.cancel(this)
       this.fail(
         error ?? new MuxError(ErrorCode.StreamCancelled, 'The stream was reset before it was opened.'),
       )
@@ -127,7 +127,7 @@ export class HeldStream implements ByteStream, StreamSink {
     this.onInnerClose?.()
     const rejected = error instanceof MuxError && error.code === ErrorCode.AcceptQueueFull
     if (rejected && this.#buffer !== undefined && this.#retries++ < MAX_RETRIES) {
-      this.#opener.again(this)
+      this.#opener.retry(this)
       return
     }
     this.#closed = true

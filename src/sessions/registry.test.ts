@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { compileAcl } from '../auth/index.ts'
 import { silentSink } from '../base/io/stream.ts'
-import type { Refusal } from '../protocol/index.ts'
+import type { ProtocolError } from '../protocol/index.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
@@ -108,7 +108,7 @@ function add(registry: Registry, changes: Partial<LiveSession> = {}): RecordedSe
   return added
 }
 
-const hasNumber = (number: number) => (error: Refusal) => error.number === number
+const hasNumber = (number: number) => (error: ProtocolError) => error.number === number
 
 test('a bound name is found by its protocol and host, and by nothing else', () => {
   const { registry } = createRegistry()
@@ -220,7 +220,7 @@ test('a stale session is closed as soon as all its tunnels are rebound, labels i
   assert.equal(endedEarly, 0)
   assert.equal(stale.endReasons.length, 1)
   assert.equal(registry.has(stale), false)
-  assert.deepEqual(registry.labelled('ac_1', { app: 'web' }), [tunnel])
+  assert.deepEqual(registry.findLabelled('ac_1', { app: 'web' }), [tunnel])
 })
 
 test('another client of the same credential does not take a name that is online', () => {
@@ -349,12 +349,12 @@ test('labelled tunnels are found by any subset of their labels, in their account
   registry.bind(add(registry, { accountId: 'ac_2' }), labelled('3', { app: 'web', zone: 'a' }))
   const ids = (matches: readonly LiveTunnel[]) => matches.map(({ bindId }) => bindId)
 
-  assert.deepEqual(registry.labelled('ac_1', { app: 'web' }), [web1, web2])
-  assert.deepEqual(registry.labelled('ac_1', { zone: 'a', app: 'web' }), [web1])
-  assert.deepEqual(ids(registry.labelled('ac_2', { zone: 'a' })), ['3'])
-  assert.deepEqual(registry.labelled('ac_1', { app: 'api' }), [])
-  assert.deepEqual(registry.labelled('ac_1', { app: 'web', zone: 'c' }), [])
-  assert.deepEqual(registry.labelled('ac_3', { app: 'web' }), [])
+  assert.deepEqual(registry.findLabelled('ac_1', { app: 'web' }), [web1, web2])
+  assert.deepEqual(registry.findLabelled('ac_1', { zone: 'a', app: 'web' }), [web1])
+  assert.deepEqual(ids(registry.findLabelled('ac_2', { zone: 'a' })), ['3'])
+  assert.deepEqual(registry.findLabelled('ac_1', { app: 'api' }), [])
+  assert.deepEqual(registry.findLabelled('ac_1', { app: 'web', zone: 'c' }), [])
+  assert.deepEqual(registry.findLabelled('ac_3', { app: 'web' }), [])
 })
 
 test('a selector returns the same array until a labelled tunnel of the account starts or stops', () => {
@@ -362,16 +362,16 @@ test('a selector returns the same array until a labelled tunnel of the account s
   const agent = add(registry)
   const selector = { app: 'web' }
   registry.bind(agent, labelled('1', selector))
-  const first = registry.labelled('ac_1', selector)
+  const first = registry.findLabelled('ac_1', selector)
 
   registry.bind(agent, named('n', 'a.test'))
-  const second = registry.labelled('ac_1', selector)
+  const second = registry.findLabelled('ac_1', selector)
   registry.bind(agent, labelled('2', { app: 'web' }))
-  const third = registry.labelled('ac_1', selector)
+  const third = registry.findLabelled('ac_1', selector)
   registry.removeSession(agent, 'orderly')
-  const fourth = registry.labelled('ac_1', selector)
+  const fourth = registry.findLabelled('ac_1', selector)
   registry.bind(add(registry), labelled('4', { app: 'web' }))
-  const fifth = registry.labelled('ac_1', selector)
+  const fifth = registry.findLabelled('ac_1', selector)
 
   assert.equal(second, first)
   assert.deepEqual([third.length, fourth.length, fifth.length], [2, 0, 1])
@@ -530,7 +530,7 @@ test('a granted claim overrides the grace period of another credential', () => {
 
 test('while claims are unverified, names of this node are not served and those of peers are', () => {
   let serving = true
-  const { registry } = createRegistry({ serving: () => serving })
+  const { registry } = createRegistry({ isServing: () => serving })
   registry.bind(add(registry), named('here', 'here.test'))
   const remote = registry.bind(add(registry, { remote: true }), named('there', 'there.test'))
   registry.bind(add(registry), onPort('port', 20_000))

@@ -2,7 +2,7 @@ import { compileAcl } from '../auth/index.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import { GRACE_MS } from '../naming/index.ts'
-import { refusal } from '../protocol/index.ts'
+import { protocolError } from '../protocol/index.ts'
 import { type BindingKey, BindingTable, bindingKey } from './binding-table.ts'
 import { LabelIndex } from './label-index.ts'
 import type { LiveSession } from './live-session.ts'
@@ -23,7 +23,7 @@ export interface RegistryOptions {
   emit?(event: LiveEvent): void
   clock?: Clock
   /** Whether this node may serve its names; false after a process stall until their claims are verified. */
-  serving?(): boolean
+  isServing?(): boolean
   /** A tunnel of this node was evicted by a newer claim on its name. */
   onOutranked?(tunnel: LiveTunnel, by: { readonly id: string; readonly fence: number }): void
   /** Grace period: how long the names of a lost session stay reserved for its credential. */
@@ -115,7 +115,7 @@ export class Registry implements TunnelLookup {
     return this.#ifServing(this.#bindings.findByPort(port))
   }
 
-  labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
+  findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
     return this.#labels.find(accountId, selector)
   }
 
@@ -178,7 +178,7 @@ export class Registry implements TunnelLookup {
     if (session.remote && !this.#admitsRemote(session)) return
     const change = this.#credentialChanges.get(session.credentialId)
     if (change !== undefined && change.sequence > since) {
-      if (change.rules === undefined) throw refusal('credential_revoked')
+      if (change.rules === undefined) throw protocolError('credential_revoked')
       session.acl = compileAcl(change.rules)
     }
     for (const old of this.#byAgent.get(agentKey(session)) ?? []) {
@@ -211,7 +211,7 @@ export class Registry implements TunnelLookup {
   /** Publishes a tunnel; throws `name_taken` when others hold its address. */
   bind(session: LiveSession, spec: TunnelSpec): LiveTunnel {
     const tunnels = this.#tunnels.get(session)
-    if (tunnels === undefined) throw refusal('not_authenticated')
+    if (tunnels === undefined) throw protocolError('not_authenticated')
     const key = bindingKey(spec)
     const now = this.#clock.now()
     const { id, startedAt } = spec.identity ?? { id: newId('tn', now), startedAt: now }
@@ -350,12 +350,13 @@ export class Registry implements TunnelLookup {
         !superseded.includes(tunnel) && !canPool(tunnel, session, spec) && outranks(claim, tunnel, session),
     )
     const others = current.filter((tunnel) => !superseded.includes(tunnel) && !outranked.includes(tunnel))
-    if (!others.every((tunnel) => canPool(tunnel, session, spec))) throw refusal('name_taken', spec.url!)
+    if (!others.every((tunnel) => canPool(tunnel, session, spec)))
+      throw protocolError('name_taken', spec.url!)
     const gracePeriod = this.#gracePeriods.get(key)
     if (gracePeriod !== undefined) {
       // A claim granted by the database overrides this node's grace period.
       if (gracePeriod.credentialId !== session.credentialId && claim.fence === 0)
-        throw refusal('name_taken', spec.url!)
+        throw protocolError('name_taken', spec.url!)
       clearTimeout(gracePeriod.timer)
       this.#gracePeriods.delete(key)
     }
@@ -363,8 +364,8 @@ export class Registry implements TunnelLookup {
   }
 
   #ifServing(tunnel: LiveTunnel | undefined): LiveTunnel | undefined {
-    if (tunnel === undefined || tunnel.session.remote || this.#options.serving === undefined) return tunnel
-    return this.#options.serving() ? tunnel : undefined
+    if (tunnel === undefined || tunnel.session.remote || this.#options.isServing === undefined) return tunnel
+    return this.#options.isServing() ? tunnel : undefined
   }
 
   #findTunnel(accountId: string, sessionId: string, tunnelId: string): LiveTunnel | undefined {

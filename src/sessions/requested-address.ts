@@ -1,6 +1,6 @@
 import { parseDomain } from '../base/domain.ts'
 import { parseHostPort } from '../base/hostport.ts'
-import { type BindOpts, refusal } from '../protocol/index.ts'
+import { type BindOpts, protocolError } from '../protocol/index.ts'
 import { type PublicAddress, publicPort } from './public-url.ts'
 import type { TunnelProto } from './tunnel.ts'
 
@@ -8,7 +8,7 @@ const PROTOS = new Set<string>(['http', 'https', 'tcp', 'tls'])
 
 /** Validates the protocol of a bind. */
 export function parseProto(text: string): TunnelProto {
-  if (!PROTOS.has(text)) throw refusal('protocol_unknown', text)
+  if (!PROTOS.has(text)) throw protocolError('protocol_unknown', text)
   return text as TunnelProto
 }
 
@@ -32,17 +32,20 @@ export function requestedAddress(opts: BindOpts): { host: string; port: number }
   if (!requested) return undefined
   const parsed = parseHostPort(requested)
   if (parsed?.port === undefined)
-    throw refusal('options_invalid', `"${requested.slice(0, 80)}" is not of the form host:port.`)
+    throw protocolError('options_invalid', `"${requested.slice(0, 80)}" is not of the form host:port.`)
   return { host: parsed.host, port: parsed.port }
 }
 
 function parseUrlHost(proto: TunnelProto, url: string): string {
   const match = /^(?:([a-z][a-z0-9+.-]*):\/\/)?([^/?#@\s]*)\/?$/i.exec(url)
   if (match === null)
-    throw refusal('options_invalid', `"${url.slice(0, 80)}" is not a public URL of a tunnel.`)
+    throw protocolError('options_invalid', `"${url.slice(0, 80)}" is not a public URL of a tunnel.`)
   const [, scheme = proto, host = ''] = match
   if (scheme.toLowerCase() !== proto) {
-    throw refusal('options_invalid', `the URL begins with ${scheme}:// although the protocol is ${proto}.`)
+    throw protocolError(
+      'options_invalid',
+      `the URL begins with ${scheme}:// although the protocol is ${proto}.`,
+    )
   }
   return host
 }
@@ -53,7 +56,10 @@ function parseName(text: string, proto: 'http' | 'https' | 'tls', address: Publi
   if (match === null) return normalizeName(text)
   const port = Number(match[2])
   if (port !== (proto === 'http' ? 80 : 443) && port !== publicPort(proto, address)) {
-    throw refusal('options_invalid', `${proto} tunnels are served on one port only; leave :${port} out.`)
+    throw protocolError(
+      'options_invalid',
+      `${proto} tunnels are served on one port only; leave :${port} out.`,
+    )
   }
   return normalizeName(match[1]!)
 }
@@ -62,6 +68,6 @@ function normalizeName(text: string): string {
   try {
     return parseDomain(text)
   } catch {
-    throw refusal('name_malformed', `"${text.slice(0, 80)}"`)
+    throw protocolError('name_malformed', `"${text.slice(0, 80)}"`)
   }
 }

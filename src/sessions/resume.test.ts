@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { Secret } from '../base/secret.ts'
-import { createResume } from './resume.ts'
+import { createResumeTokens } from './resume.ts'
 
-const resume = createResume(new Secret(Buffer.alloc(32, 1)))
-const other = createResume(new Secret(Buffer.alloc(32, 2)))
+const resume = createResumeTokens(new Secret(Buffer.alloc(32, 1)))
+const other = createResumeTokens(new Secret(Buffer.alloc(32, 2)))
 
 test('a cookie proves one client of one credential, to the server that issued it', () => {
   const cookie = resume.createCookie('cr_1', 'client', 7)

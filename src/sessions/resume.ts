@@ -15,7 +15,7 @@ export interface ResumeTokens {
   verifyBindToken(token: string, credentialId: string): string | undefined
 }
 
-export function createResume(key: Secret<Buffer>): ResumeTokens {
+export function createResumeTokens(key: Secret<Buffer>): ResumeTokens {
   // JSON keeps the fields apart: no two lists serialize alike.
   const sign = (...fields: string[]) =>
     createHmac('sha256', key.reveal()).update(JSON.stringify(fields)).digest()

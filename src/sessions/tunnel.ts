@@ -4,7 +4,7 @@ import type { ByteStream } from '../base/io/stream.ts'
 export type TunnelProto = 'http' | 'https' | 'tcp' | 'tls'
 
 /** The client connection that a stream is opened for. */
-export interface Visitor {
+export interface ClientInfo {
   /** `ip:port` of the client, IPv6 in brackets. */
   clientAddress: string
   /** `ip:port` the client connected to; only the PROXY protocol header carries it. */
@@ -76,7 +76,7 @@ export interface Tunnel {
   readonly poolingEnabled: boolean
   readonly options: EndpointOptions
   /** Opens one connection to the upstream; throws `TunnelBusy` when the session is at its limit and its queue is full. */
-  open(client: Visitor): ByteStream
+  open(client: ClientInfo): ByteStream
 }
 
 /** Thrown by `Tunnel.open` when the session cannot carry another stream. */
@@ -91,7 +91,7 @@ export interface TunnelLookup {
   /** The tunnel for this public TCP port. */
   findTcp(port: number): Tunnel | undefined
   /** The account's tunnels whose labels include the selector; the same array until a labelled tunnel changes. */
-  labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[]
+  findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[]
 }
 
 /** Public TCP ports, owned by the edge; sessions acquire one for each TCP tunnel. */

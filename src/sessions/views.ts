@@ -1,4 +1,4 @@
-import { timestamp } from '../base/clock.ts'
+import { formatTimestamp } from '../base/clock.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
@@ -27,7 +27,7 @@ export function sessionView(session: LiveSession, context: ViewContext) {
     metadata: session.metadata,
     os: session.os,
     region: session.region,
-    started_at: timestamp(session.startedAt),
+    started_at: formatTimestamp(session.startedAt),
     transport: session.transport,
   }
 }
@@ -37,7 +37,7 @@ export function tunnelView(tunnel: LiveTunnel, context: ViewContext) {
   const { labels } = tunnel
   return {
     id: tunnel.id,
-    started_at: timestamp(tunnel.startedAt),
+    started_at: formatTimestamp(tunnel.startedAt),
     region: tunnel.region,
     forwards_to: tunnel.forwardsTo,
     metadata: tunnel.metadata,
@@ -60,8 +60,8 @@ export function endpointView(tunnel: LiveTunnel, context: ViewContext) {
   return {
     id: endpointId(tunnel),
     uri: context.uriOf(endpointId(tunnel)),
-    created_at: timestamp(tunnel.startedAt),
-    updated_at: timestamp(tunnel.updatedAt),
+    created_at: formatTimestamp(tunnel.startedAt),
+    updated_at: formatTimestamp(tunnel.updatedAt),
     region: tunnel.region,
     type: 'ephemeral',
     proto,

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, closeSync, openSync, readSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { BackupRefused } from './backup-refused.ts'
+import { BackupError } from './backup-refused.ts'
 
 const LABEL = 'adit-backup-sha256:'
 const TRAILER_BYTES = LABEL.length + 64 + 1
@@ -32,10 +32,10 @@ export function verifyDigest(file: string): number | undefined {
   if (!trailer.startsWith(LABEL)) {
     if (size < 72 || Buffer.from(readAt(file, 68, 4), 'latin1').readUInt32BE() !== APPLICATION_ID)
       return undefined
-    throw new BackupRefused(`${file} is not a whole backup: the digest at its end is missing.`)
+    throw new BackupError(`${file} is not a whole backup: the digest at its end is missing.`)
   }
   if (trailer !== `${LABEL}${computeDigest(file, length)}\n`)
-    throw new BackupRefused(
+    throw new BackupError(
       `${file} is damaged: its content does not match its digest. Restore another backup.`,
     )
   return length

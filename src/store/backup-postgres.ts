@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from '../base/log.ts'
-import { BackupRefused } from './backup-refused.ts'
+import { BackupError } from './backup-refused.ts'
 import { copyTable } from './copy-table.ts'
 import { migrate, NewerSchema, schemaVersion } from './migrations.ts'
 import { PostgresEngine } from './postgres.ts'
@@ -57,7 +57,7 @@ export async function loadPostgres(url: string, file: string, log: Logger): Prom
         'SELECT (SELECT count(*) FROM resources) + (SELECT count(*) FROM settings) AS rows',
       )
       if (Number(counts?.rows) > 0)
-        throw new BackupRefused('The database is in use already: restore into an empty one.')
+        throw new BackupError('The database is in use already: restore into an empty one.')
       await sql.run('DELETE FROM head')
       for (const table of TABLES) await loadTable(source, sql, table)
     })

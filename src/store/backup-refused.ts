@@ -1,4 +1,4 @@
 /** A backup cannot be written or restored; the message says what to do. */
-export class BackupRefused extends Error {
+export class BackupError extends Error {
   override name = 'BackupError'
 }

@@ -16,15 +16,15 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { mountSmallDisk } from '../../test/support/full-disk.ts'
-import { freshDatabase } from '../../test/support/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
 import { createRandom } from '../../test/support/random.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import {
-  BackupRefused,
+  BackupError,
   backup,
   type DurableStore,
-  MasterKeyRefused,
+  MasterKeyError,
   NewerSchema,
   openStore,
   restore,
@@ -48,7 +48,7 @@ function createDirectory(t: TestContext): string {
 async function createLocation(t: TestContext, engine: 'sqlite' | 'postgres'): Promise<Location> {
   const dataDir = createDirectory(t)
   if (engine === 'sqlite') return { dataDir, log: silentLog }
-  return { url: (await freshDatabase(t)).url, dataDir, log: silentLog }
+  return { url: (await createTestDatabase(t)).url, dataDir, log: silentLog }
 }
 
 async function openAt(t: TestContext, location: Location): Promise<DurableStore> {
@@ -132,7 +132,7 @@ test('a restored database without its master key does not open, and the error sa
   await restore(target, archive)
 
   await assert.rejects(openAt(t, target), (error) => {
-    assert.ok(error instanceof MasterKeyRefused)
+    assert.ok(error instanceof MasterKeyError)
     assert.match(error.message, /^The master key file .*master\.key is missing.*: put the file back/)
     return true
   })
@@ -147,9 +147,9 @@ test('a backup never replaces a file, and a restore never replaces a database', 
   const archive = join(createDirectory(t), 'backup.db')
   await backup(source, archive)
 
-  await assert.rejects(backup(source, archive), BackupRefused)
-  await assert.rejects(restore(source, archive), BackupRefused)
-  await assert.rejects(restore(postgres, archive), BackupRefused)
+  await assert.rejects(backup(source, archive), BackupError)
+  await assert.rejects(restore(source, archive), BackupError)
+  await assert.rejects(restore(postgres, archive), BackupError)
   await assert.rejects(backup(await createLocation(t, 'sqlite'), `${archive}.2`), /There is no database/)
   await assert.rejects(restore(await createLocation(t, 'sqlite'), `${archive}.3`), /There is no file/)
 })
@@ -181,11 +181,11 @@ for (const engine of ['sqlite', 'postgres'] as const)
       const damaged = Buffer.from(intact)
       damaged[offset]! ^= 1 << random.below(8)
       writeFileSync(archive, damaged)
-      await assert.rejects(restore(target, archive), BackupRefused, `a bit of byte ${offset} is flipped`)
+      await assert.rejects(restore(target, archive), BackupError, `a bit of byte ${offset} is flipped`)
     }
     for (const length of [0, 1, 71, 4096, intact.length - 84, intact.length - 1]) {
       writeFileSync(archive, intact.subarray(0, length))
-      await assert.rejects(restore(target, archive), BackupRefused, `cut to ${length} bytes`)
+      await assert.rejects(restore(target, archive), BackupError, `cut to ${length} bytes`)
     }
 
     assert.deepEqual(readdirSync(target.dataDir), [])
@@ -218,7 +218,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
     const before = readdirSync(disk.path)
 
     await assert.rejects(backup(source, join(disk.path, 'backup.db')), (error) => {
-      assert.ok(error instanceof BackupRefused)
+      assert.ok(error instanceof BackupError)
       assert.match(error.message, /backup\.db cannot be written: the disk is full/)
       return true
     })
@@ -244,8 +244,8 @@ test('a damaged or newer backup is rejected and leaves no files', async (t) => {
     withoutDigest(file, 'INSERT INTO schema_versions (version, compatible_from) VALUES (1000, 1)'),
   )
 
-  await assert.rejects(restore(target, short), BackupRefused)
-  await assert.rejects(restore(target, text), BackupRefused)
+  await assert.rejects(restore(target, short), BackupError)
+  await assert.rejects(restore(target, text), BackupError)
   await assert.rejects(restore(target, newer), NewerSchema)
 
   assert.deepEqual(readdirSync(target.dataDir), [])

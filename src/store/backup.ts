@@ -15,7 +15,7 @@ import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from '../base/log.ts'
 import { appendDigest, verifyDigest } from './backup-digest.ts'
 import { dumpPostgres, loadPostgres } from './backup-postgres.ts'
-import { BackupRefused } from './backup-refused.ts'
+import { BackupError } from './backup-refused.ts'
 import { NewerSchema } from './migrations.ts'
 import { migrations } from './schema.ts'
 import { DATABASE_FILE, isDiskFull } from './sqlite.ts'
@@ -32,7 +32,7 @@ export interface BackupOptions {
  * backup of one can be restored into the other. Secrets stay sealed, and the master key is not included.
  */
 export async function backup({ url, dataDir, log }: BackupOptions, target: string): Promise<void> {
-  if (existsSync(target)) throw new BackupRefused(`${target} exists already: name a new file for the backup.`)
+  if (existsSync(target)) throw new BackupError(`${target} exists already: name a new file for the backup.`)
   await writeAtomically(target, async (tempFile) => {
     if (url === undefined) dumpSqlite(join(dataDir, DATABASE_FILE), tempFile)
     else await dumpPostgres(url, tempFile, log)
@@ -57,7 +57,7 @@ export async function restore(
   const file = join(dataDir, DATABASE_FILE)
   for (const existing of [file, `${file}-wal`]) {
     if (existsSync(existing))
-      throw new BackupRefused(`${existing} exists already: restore into an empty data directory.`)
+      throw new BackupError(`${existing} exists already: restore into an empty data directory.`)
   }
   mkdirSync(dataDir, { recursive: true, mode: 0o700 })
   await writeAtomically(file, async (tempFile) => {
@@ -69,7 +69,7 @@ export async function restore(
 
 function dumpSqlite(file: string, target: string): void {
   if (!existsSync(file))
-    throw new BackupRefused(`There is no database ${file}: name the data directory of a server.`)
+    throw new BackupError(`There is no database ${file}: name the data directory of a server.`)
   const database = new DatabaseSync(file, { readOnly: true, timeout: 5_000 })
   try {
     database.prepare('VACUUM INTO ?').run(target)
@@ -80,9 +80,9 @@ function dumpSqlite(file: string, target: string): void {
 
 /** Returns the length of the database within the file; undefined when the file has no digest. */
 function verifyArchive(source: string): number | undefined {
-  if (!existsSync(source)) throw new BackupRefused(`There is no file ${source}.`)
+  if (!existsSync(source)) throw new BackupError(`There is no file ${source}.`)
   const length = verifyDigest(source)
-  const damagedError = (reason: string) => new BackupRefused(`${source} is not a whole backup: ${reason}.`)
+  const damagedError = (reason: string) => new BackupError(`${source} is not a whole backup: ${reason}.`)
   const database = new DatabaseSync(source, { readOnly: true })
   try {
     const state = database.prepare('PRAGMA integrity_check').get()?.integrity_check
@@ -96,7 +96,7 @@ function verifyArchive(source: string): number | undefined {
     }
     return length
   } catch (error) {
-    if (error instanceof BackupRefused || error instanceof NewerSchema) throw error
+    if (error instanceof BackupError || error instanceof NewerSchema) throw error
     throw damagedError((error as Error).message)
   } finally {
     database.close()
@@ -116,7 +116,7 @@ async function writeAtomically(file: string, write: (tempFile: string) => Promis
     syncPath(dirname(file))
   } catch (error) {
     if (isDiskFull(error))
-      throw new BackupRefused(
+      throw new BackupError(
         `${file} cannot be written: the disk is full. Free some space, or choose another path.`,
       )
     throw error

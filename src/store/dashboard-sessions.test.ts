@@ -33,14 +33,14 @@ for (const [engine, start] of Object.entries(engines)) {
     for (const number of [1, 2, 3]) await sessions.add(`d${number}`, session(`das_${number}`), LIMITS)
     await sessions.add('other', session('das_4', { owner: 'usr_2' }), LIMITS)
 
-    await sessions.removeOf('usr_1', 'das_2')
+    await sessions.removeByOwner('usr_1', 'das_2')
 
     const remaining = await Promise.all(['d1', 'd2', 'd3', 'other'].map((digest) => sessions.find(digest)))
     assert.deepEqual(
       remaining.map((session) => session?.id),
       [undefined, 'das_2', undefined, 'das_4'],
     )
-    await sessions.removeOf('usr_1')
+    await sessions.removeByOwner('usr_1')
     assert.equal(await sessions.find('d2'), undefined)
   })
 

@@ -26,7 +26,7 @@ export interface DashboardSessions {
   touch(digest: string, seenAt: number): Promise<void>
   remove(digest: string): Promise<void>
   /** Deletes all sessions of a user or bot except the one with this id. */
-  removeOf(owner: string, except?: string): Promise<void>
+  removeByOwner(owner: string, except?: string): Promise<void>
 }
 
 /** Opens the dashboard sessions of a store. */
@@ -71,7 +71,7 @@ export function openDashboardSessions({ engine, inTransaction }: DurableStore): 
       inTransaction(async (sql) => {
         await sql.run('DELETE FROM dashboard_sessions WHERE digest = ?', digest)
       }),
-    removeOf: (owner, except = '') =>
+    removeByOwner: (owner, except = '') =>
       inTransaction(async (sql) => {
         await sql.run('DELETE FROM dashboard_sessions WHERE owner = ? AND id <> ?', owner, except)
       }),

@@ -75,7 +75,7 @@ export async function createDurableStore(options: {
     query,
     inTransaction,
     ...createReader(sql, vault),
-    lastKnown: { ...createReader(fallbackSql, vault), scan: createScan(fallbackSql, vault) },
+    fallbackReader: { ...createReader(fallbackSql, vault), scan: createScan(fallbackSql, vault) },
     write: (author, work) =>
       queue.submit(async (callSql, group) => {
         const { dialect } = engine

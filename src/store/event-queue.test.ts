@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase } from '../../test/support/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import type { DurableStore } from './durable-store.ts'
@@ -44,7 +44,7 @@ const all = { limit: 10_000, maxBytes: 10_000_000 }
 
 const engines = {
   sqlite: createStore,
-  postgres: async (t: TestContext) => createStore(t, (await freshDatabase(t)).url),
+  postgres: async (t: TestContext) => createStore(t, (await createTestDatabase(t)).url),
 }
 
 for (const [engine, create] of Object.entries(engines)) {

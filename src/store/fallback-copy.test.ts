@@ -124,7 +124,7 @@ for (const [engine, create] of Object.entries(databases)) {
     const second = draft(withName('two'))
     await put(store, second)
     await store.putSetting('a.cursor', '1')
-    await logins.end({ place: 'edge', subject: 'ann', at: 1, until: Number.MAX_SAFE_INTEGER })
+    await logins.revoke({ place: 'edge', subject: 'ann', at: 1, until: Number.MAX_SAFE_INTEGER })
     await database.waitForSync()
 
     await write(store, async (tx) => {
@@ -133,7 +133,7 @@ for (const [engine, create] of Object.entries(databases)) {
     })
     await store.putSetting('a.cursor', '2')
     // Already expired, and kept as the last of its kind.
-    await logins.end({ place: 'edge', subject: 'bob', at: 2, until: 1 })
+    await logins.revoke({ place: 'edge', subject: 'bob', at: 2, until: 1 })
     await database.waitForSync()
 
     await put(store, ...Array.from({ length: 1200 }, () => draft()))
@@ -159,8 +159,8 @@ for (const [engine, create] of Object.entries(databases)) {
     const { follower, rows, until } = recorder()
     await store.follow([row!.kind], follower)
     assert.equal(rows.get(row!.id)?.secrets?.token, 'abc')
-    assert.equal((await store.lastKnown.holder('domain', 'one'))?.id, row!.id)
-    assert.equal((await store.lastKnown.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
+    assert.equal((await store.fallbackReader.holder('domain', 'one'))?.id, row!.id)
+    assert.equal((await store.fallbackReader.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
     assert.equal(await store.setting('a.secret'), 'whispered')
     assert.deepEqual(await openNodes(store).lastKnown(), [other])
     await assert.rejects(store.setting('not.known'), StoreUnavailable)
@@ -184,8 +184,8 @@ for (const [engine, create] of Object.entries(databases)) {
     await store.close()
     await database.stop()
 
-    const { lastKnown } = await database.open()
-    assert.equal((await lastKnown.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
+    const { fallbackReader } = await database.open()
+    assert.equal((await fallbackReader.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
   })
 
   test(`${engine}: a damaged copy is replaced`, async (t) => {

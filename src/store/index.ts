@@ -12,7 +12,7 @@ import type { Logger } from '../base/log.ts'
 import { createDurableStore, type DurableStore, type Query } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
 import { type Migrator, migrate } from './migrations.ts'
-import { DatabaseRefused, PostgresEngine } from './postgres.ts'
+import { PostgresEngine, UnsupportedDatabase } from './postgres.ts'
 import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
 import type { Engine } from './sql.ts'
@@ -20,7 +20,7 @@ import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
 import { StoreUnavailable } from './store.ts'
 
 export { backup, restore } from './backup.ts'
-export { BackupRefused } from './backup-refused.ts'
+export { BackupError } from './backup-refused.ts'
 export {
   type DashboardSession,
   type DashboardSessions,
@@ -37,7 +37,7 @@ export {
   type SinkState,
 } from './event-queue.ts'
 export { type LoginRecords, type LoginRevocation, openLoginRecords } from './login-records.ts'
-export { MasterKeyRefused } from './master-key.ts'
+export { MasterKeyError } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
 export type {
   NameClaimOutcome,
@@ -53,7 +53,7 @@ export {
   openNameClaims,
 } from './name-claims.ts'
 export { type NodeRecord, type Nodes, openNodes } from './nodes.ts'
-export { DatabaseRefused } from './postgres.ts'
+export { UnsupportedDatabase } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { addMasterKey, rotateMasterKey } from './rotate.ts'
 export { UnsealError } from './seal.ts'
@@ -95,7 +95,7 @@ export async function openStore(options: StoreOptions): Promise<DurableStore> {
 function openEngine({ url, dataDir, log }: StoreOptions, copy?: FallbackCopy): Engine & Migrator {
   if (url === undefined) return openSqlite(join(dataDir, DATABASE_FILE), log, copy)
   if (/^postgres(ql)?:\/\//.test(url)) return new PostgresEngine(url, log)
-  throw new DatabaseRefused(
+  throw new UnsupportedDatabase(
     'The database URL must begin with postgres://, or be left out for SQLite in the data directory.',
   )
 }

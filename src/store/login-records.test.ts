@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase } from '../../test/support/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openStore } from './index.ts'
@@ -24,7 +24,7 @@ const revocation = (subject: string, at = 1, until = 1000) => ({ place: 'place',
 
 const engines = {
   sqlite: createRecords,
-  postgres: async (t: TestContext) => createRecords(t, (await freshDatabase(t)).url),
+  postgres: async (t: TestContext) => createRecords(t, (await createTestDatabase(t)).url),
 }
 
 for (const [engine, create] of Object.entries(engines)) {
@@ -44,47 +44,47 @@ for (const [engine, create] of Object.entries(engines)) {
 
   test(`${engine}: revocations are read in pages by cursor`, async (t) => {
     const { records } = await create(t)
-    for (const subject of ['a', 'b', 'c']) await records.end(revocation(subject))
+    for (const subject of ['a', 'b', 'c']) await records.revoke(revocation(subject))
 
-    const first = await records.endingsAfter(0, 2)
-    const second = await records.endingsAfter(first.number, 2)
+    const first = await records.revocationsAfter(0, 2)
+    const second = await records.revocationsAfter(first.number, 2)
 
-    assert.deepEqual([first.endings, first.more], [[revocation('a'), revocation('b')], true])
-    assert.deepEqual([second.endings, second.more], [[revocation('c')], false])
-    assert.deepEqual((await records.endingsAfter(second.number, 2)).endings, [])
+    assert.deepEqual([first.revocations, first.more], [[revocation('a'), revocation('b')], true])
+    assert.deepEqual([second.revocations, second.more], [[revocation('c')], false])
+    assert.deepEqual((await records.revocationsAfter(second.number, 2)).revocations, [])
   })
 
   test(`${engine}: a repeated revocation is listed again and never weakens the previous one`, async (t) => {
     const { records } = await create(t)
-    await records.end(revocation('a', 50, 500))
-    await records.end(revocation('b'))
-    const { number } = await records.endingsAfter(0, 10)
+    await records.revoke(revocation('a', 50, 500))
+    await records.revoke(revocation('b'))
+    const { number } = await records.revocationsAfter(0, 10)
 
-    await records.end(revocation('a', 40, 700))
+    await records.revoke(revocation('a', 40, 700))
 
-    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [revocation('a', 50, 700)])
+    assert.deepEqual((await records.revocationsAfter(number, 10)).revocations, [revocation('a', 50, 700)])
   })
 
   test(`${engine}: expired rows are purged, and followers still get everything after them`, async (t) => {
     const { records, store } = await create(t)
     await records.use('old', { now: 0, until: 100 })
     await records.use('young', { now: 0, until: 200 })
-    for (const subject of ['a', 'b', 'c']) await records.end(revocation(subject, 1, 100))
-    const { number } = await records.endingsAfter(0, 10)
+    for (const subject of ['a', 'b', 'c']) await records.revoke(revocation(subject, 1, 100))
+    const { number } = await records.revocationsAfter(0, 10)
 
     await records.purge(150)
     const countRows = async (table: string) =>
       Number((await store.engine.reader.get(`SELECT COUNT(*) AS count FROM ${table}`))?.count)
     assert.deepEqual([await countRows('login_uses'), await countRows('login_endings')], [1, 1])
-    await records.end(revocation('d'))
+    await records.revoke(revocation('d'))
 
-    assert.deepEqual((await records.endingsAfter(number, 10)).endings, [revocation('d')])
+    assert.deepEqual((await records.revocationsAfter(number, 10)).revocations, [revocation('d')])
   })
 
   test(`${engine}: a follower starts over after the database was restored to an earlier state`, async (t) => {
     const { records } = await create(t)
-    await records.end(revocation('a'))
+    await records.revoke(revocation('a'))
 
-    assert.deepEqual((await records.endingsAfter(77, 10)).endings, [revocation('a')])
+    assert.deepEqual((await records.revocationsAfter(77, 10)).revocations, [revocation('a')])
   })
 }

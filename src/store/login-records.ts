@@ -12,7 +12,7 @@ export interface LoginRevocation {
 
 /** A page of revocations; `number` is the cursor for the next one. */
 interface RevocationPage {
-  readonly endings: readonly LoginRevocation[]
+  readonly revocations: readonly LoginRevocation[]
   readonly number: number
   readonly more: boolean
 }
@@ -21,9 +21,9 @@ interface RevocationPage {
 export interface LoginRecords {
   /** True for the first use of an id on any node until it expires. */
   use(id: string, options: { now: number; until: number }): Promise<boolean>
-  end(revocation: LoginRevocation): Promise<void>
+  revoke(revocation: LoginRevocation): Promise<void>
   /** Revocations after a number, oldest first; starts over when the database was restored to before that number. */
-  endingsAfter(number: number, limit: number): Promise<RevocationPage>
+  revocationsAfter(number: number, limit: number): Promise<RevocationPage>
   purge(now: number): Promise<void>
 }
 
@@ -44,7 +44,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
         return inserted > 0
       }),
 
-    end: ({ place, subject, at, until }) =>
+    revoke: ({ place, subject, at, until }) =>
       inTransaction(async (sql) => {
         // Write transactions are serialised, so that numbers become visible in order.
         const number = (await lastRevocationNumber(sql)) + 1
@@ -62,7 +62,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
         )
       }),
 
-    endingsAfter: (number, limit) =>
+    revocationsAfter: (number, limit) =>
       query(async (sql): Promise<RevocationPage> => {
         const after = (await lastRevocationNumber(sql)) < number ? 0 : number
         const rows = await sql.all(
@@ -71,7 +71,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
           limit,
         )
         return {
-          endings: rows.map(({ place, subject, at, expires_at }) => ({
+          revocations: rows.map(({ place, subject, at, expires_at }) => ({
             place: String(place),
             subject: String(subject),
             at: Number(at),

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
+import { createMasterKeyFile, Keyring, MasterKeyError } from './master-key.ts'
 import { addMasterKey } from './rotate.ts'
 
 function keyFile(t: TestContext): string {
@@ -40,7 +40,7 @@ test('a key file that others can read, or a group can write, is rejected with th
     chmodSync(file, mode)
     assert.throws(
       () => new Keyring(file),
-      (error) => error instanceof MasterKeyRefused && error.message.includes(`run chmod 600 ${file}`),
+      (error) => error instanceof MasterKeyError && error.message.includes(`run chmod 600 ${file}`),
     )
   }
   chmodSync(file, 0o440)
@@ -54,7 +54,7 @@ test('a file that is not a key is rejected, and the error does not repeat its te
     writeFileSync(file, text, { mode: 0o600 })
     assert.throws(
       () => new Keyring(file),
-      (error) => error instanceof MasterKeyRefused && !error.message.includes('hunter2'),
+      (error) => error instanceof MasterKeyError && !error.message.includes('hunter2'),
       text,
     )
   }

@@ -14,7 +14,7 @@ import { dirname } from 'node:path'
 import { type MasterKey, toMasterKey } from './seal.ts'
 
 /** The key file is missing, unsafe or wrong: nothing can be unsealed, so the start fails. */
-export class MasterKeyRefused extends Error {
+export class MasterKeyError extends Error {
   override name = 'MasterKeyError'
 }
 
@@ -81,26 +81,25 @@ export function readMasterKeys(file: string): MasterKey[] {
   try {
     const mode = statSync(file).mode & 0o777
     if (mode & 0o027) {
-      throw new MasterKeyRefused(
+      throw new MasterKeyError(
         `The master key file ${file} is open to others (mode ${mode.toString(8)}): run chmod 600 ${file}.`,
       )
     }
     text = readFileSync(file, 'utf8')
   } catch (error) {
-    if (error instanceof MasterKeyRefused) throw error
+    if (error instanceof MasterKeyError) throw error
     const { code, message } = error as NodeJS.ErrnoException
-    if (code !== 'ENOENT')
-      throw new MasterKeyRefused(`The master key file ${file} cannot be read: ${message}.`)
-    throw new MasterKeyRefused(
+    if (code !== 'ENOENT') throw new MasterKeyError(`The master key file ${file} cannot be read: ${message}.`)
+    throw new MasterKeyError(
       `The master key file ${file} is missing, and the database holds secrets sealed with it: put the file back, or name it with --master-key-file.`,
     )
   }
   const keys = text.split(/\s+/).filter((line) => line !== '')
-  if (keys.length === 0) throw new MasterKeyRefused(`The master key file ${file} is empty: put the key back.`)
+  if (keys.length === 0) throw new MasterKeyError(`The master key file ${file} is empty: put the key back.`)
   return keys.map((line) => {
     const bytes = Buffer.from(line, 'base64')
     if (bytes.length !== 32 || bytes.toString('base64') !== line) {
-      throw new MasterKeyRefused(`The master key file ${file} must hold 32 bytes in base64 on each line.`)
+      throw new MasterKeyError(`The master key file ${file} must hold 32 bytes in base64 on each line.`)
     }
     return toMasterKey(bytes)
   })

@@ -42,7 +42,7 @@ export type NameClaimOutcome =
   /** `held`: online in these sessions. `kept`: in the grace period of another credential. `cooldown`: of another account. */
   | {
       readonly granted: false
-      readonly because: 'held' | 'kept' | 'cooldown'
+      readonly reason: 'held' | 'kept' | 'cooldown'
       readonly holders: readonly { readonly session: string; readonly credential: string }[]
     }
 
@@ -68,7 +68,7 @@ export function decideNameClaim(
     holders: readonly NameClaim[] = [],
   ): Extract<NameClaimOutcome, { granted: false }> => ({
     granted: false,
-    because: reason,
+    reason: reason,
     holders: holders.map(({ session, credential }) => ({ session, credential })),
   })
   const otherAccounts = claims.filter((claim) => claim.account !== request.account)

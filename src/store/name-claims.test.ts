@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { freshDatabase } from '../../test/support/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import {
@@ -34,7 +34,7 @@ async function createClaims(t: TestContext, url?: string) {
 
 const engines = {
   sqlite: createClaims,
-  postgres: async (t: TestContext) => createClaims(t, (await freshDatabase(t)).url),
+  postgres: async (t: TestContext) => createClaims(t, (await createTestDatabase(t)).url),
 }
 
 let count = 0
@@ -60,7 +60,7 @@ function request(changes: Partial<NameClaimRequest> = {}): NameClaimRequest {
 /** `granted`, or the reason of the rejection. */
 async function claim(rows: NameClaimRows, requested: NameClaimRequest, spans = SPANS, node = NODE) {
   const { outcomes } = await rows.change(node, { claims: [requested], releases: [] }, spans)
-  return outcomes[0]!.granted ? 'granted' : outcomes[0]!.because
+  return outcomes[0]!.granted ? 'granted' : outcomes[0]!.reason
 }
 
 const release = (rows: NameClaimRows, { tunnel }: NameClaimRequest, kept = false) =>

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { freshDatabase } from '../../test/support/postgres.ts'
+import { createTestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openNodes, openStore } from './index.ts'
@@ -22,7 +22,7 @@ async function createNodes(t: TestContext, url?: string) {
 
 const engines = {
   sqlite: createNodes,
-  postgres: async (t: TestContext) => createNodes(t, (await freshDatabase(t)).url),
+  postgres: async (t: TestContext) => createNodes(t, (await createTestDatabase(t)).url),
 }
 
 const TIMES = { ttlMs: 60_000, expire: true }

@@ -8,16 +8,16 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import pg from 'pg'
-import { freshDatabase, startPostgres } from '../../test/support/postgres.ts'
+import { createTestDatabase, startPostgres } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import { DatabaseRefused, type DurableStore, openStore, StoreUnavailable } from './index.ts'
+import { type DurableStore, openStore, StoreUnavailable, UnsupportedDatabase } from './index.ts'
 import { draft, put, recorder, storeContract, type TestDatabase } from './store.contract.ts'
 import { assertNothingLost, startWriters } from './writers.contract.ts'
 
 /** A new database on the server of this test run. */
 async function createDatabase(t: TestContext): Promise<TestDatabase> {
-  const { url, dataDir: serverFiles } = await freshDatabase(t)
+  const { url, dataDir: serverFiles } = await createTestDatabase(t)
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
   const masterKeyFile = join(dataDir, 'master.key')
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
@@ -97,7 +97,7 @@ test('postgres: a restart of the server does not end the store or its followers'
 test('postgres: calls to a server that hangs time out, and succeed when it answers again', {
   timeout: 60_000,
 }, async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const proxy = await startProxy(t, url)
   const store = await openAt(t, proxy.url)
   await put(store, draft({ id: 'th_before' }))
@@ -115,7 +115,7 @@ test('postgres: calls to a server that hangs time out, and succeed when it answe
 test('postgres: a commit whose response is lost settles with its real outcome', {
   timeout: 60_000,
 }, async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const proxy = await startProxy(t, url)
   const store = await openAt(t, proxy.url)
   await put(store, draft({ id: 'th_before' }))
@@ -136,7 +136,7 @@ test('postgres: a commit whose response is lost settles with its real outcome', 
 })
 
 test('postgres: acknowledged writes survive a killed client', async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-store-'))
   t.after(() => rmSync(dataDir, { recursive: true, force: true }))
   const acknowledged = new Map<string, string>()
@@ -155,18 +155,18 @@ test('postgres: acknowledged writes survive a killed client', async (t) => {
 })
 
 test('postgres: a server that may lose acknowledged writes is rejected', async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   await execute(url, `ALTER DATABASE ${new URL(url).pathname.slice(1)} SET synchronous_commit = off`)
   const withoutFsync = await startPostgres({ fsync: 'off' })
   t.after(() => withoutFsync.dispose())
 
   await assert.rejects(openAt(t, url), (error) => {
-    assert.ok(error instanceof DatabaseRefused)
+    assert.ok(error instanceof UnsupportedDatabase)
     assert.match(error.message, /synchronous_commit=off/)
     return true
   })
   await assert.rejects(openAt(t, withoutFsync.url), (error) => {
-    assert.ok(error instanceof DatabaseRefused)
+    assert.ok(error instanceof UnsupportedDatabase)
     assert.match(error.message, /fsync=off/)
     return true
   })
@@ -180,7 +180,7 @@ test('postgres: an unreachable address and an unsupported URL are rejected with 
     return true
   })
   await assert.rejects(openAt(t, 'mysql://adit:hunter2@127.0.0.1/adit'), (error) => {
-    assert.ok(error instanceof DatabaseRefused)
+    assert.ok(error instanceof UnsupportedDatabase)
     assert.doesNotMatch(inspect(error), /hunter2/)
     return true
   })

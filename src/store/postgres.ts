@@ -390,7 +390,7 @@ async function verifyDurability(client: pg.Client): Promise<void> {
   )
   const settings = rows[0] as Record<string, string>
   const reject = (message: string) => {
-    throw new DatabaseRefused(message)
+    throw new UnsupportedDatabase(message)
   }
   if (settings.fsync !== 'on')
     reject('The PostgreSQL server runs with fsync=off and may lose what it acknowledged: set fsync=on.')
@@ -409,7 +409,7 @@ async function verifyDurability(client: pg.Client): Promise<void> {
 }
 
 /** The database is reachable but cannot be used safely. */
-export class DatabaseRefused extends Error {
+export class UnsupportedDatabase extends Error {
   override name = 'UnsupportedDatabase'
 }
 

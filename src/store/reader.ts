@@ -30,7 +30,7 @@ export function createReader(sql: Sql, vault: Vault): Reader {
       const record = await sql.get(HOLDER, scope, name)
       return record && { account: String(record.account), kind: String(record.kind), id: String(record.id) }
     },
-    async holdersBelow(scope, prefix, limit) {
+    async holdersWithPrefix(scope, prefix, limit) {
       // Names are valid Unicode, so nothing sorts above the prefix followed by the highest code point.
       const records = await sql.all(HOLDERS_BELOW, scope, prefix, `${prefix}\u{10ffff}`, limit)
       return records.map(({ account, kind, id }) => ({

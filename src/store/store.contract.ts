@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts'
 import { systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { DurableStore } from './durable-store.ts'
-import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
+import { createMasterKeyFile, Keyring, MasterKeyError } from './master-key.ts'
 import { NewerSchema } from './migrations.ts'
 import { addMasterKey, rotateMasterKey } from './rotate.ts'
 import { migrations } from './schema.ts'
@@ -397,7 +397,10 @@ export function storeContract(
       write(store, (tx) => tx.remove('thing', ACCOUNT, 'th_used')),
       (error) => {
         assert.ok(error instanceof StillReferenced)
-        assert.deepEqual([error.by.id, error.by.kind, error.by.field], ['th_user', 'thing', 'via'])
+        assert.deepEqual(
+          [error.referrer.id, error.referrer.kind, error.referrer.field],
+          ['th_user', 'thing', 'via'],
+        )
         return true
       },
     )
@@ -837,13 +840,13 @@ export function storeContract(
       const elsewhere = `${database.masterKeyFile}.elsewhere`
 
       await assert.rejects(database.open({ masterKeyFile: elsewhere }), (error) => {
-        assert.ok(error instanceof MasterKeyRefused)
+        assert.ok(error instanceof MasterKeyError)
         assert.match(error.message, /missing.*put the file back/)
         return true
       })
       createMasterKeyFile(elsewhere)
       await assert.rejects(database.open({ masterKeyFile: elsewhere }), (error) => {
-        assert.ok(error instanceof MasterKeyRefused)
+        assert.ok(error instanceof MasterKeyError)
         assert.match(error.message, /does not hold the key/)
         return true
       })
@@ -877,7 +880,7 @@ export function storeContract(
 
     assert.ok(rewrapped >= 3, 'the settings of the store at least')
     await Promise.all([store.close(), other.close()])
-    await assert.rejects(database.open({ masterKeyFile: before }), MasterKeyRefused)
+    await assert.rejects(database.open({ masterKeyFile: before }), MasterKeyError)
     const reopened = await database.open()
     for (let n = 0; n < 50; n += 1) {
       assert.deepEqual((await reopened.get('thing', ACCOUNT, `th_${n}`))?.secrets, { n: String(n) })

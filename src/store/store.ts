@@ -86,7 +86,7 @@ export interface Reader {
   /** The row that holds a unique name. */
   holder(scope: string, name: string): Promise<{ account: string; kind: string; id: string } | undefined>
   /** The rows that hold names with this prefix, in ascending order of name. */
-  holdersBelow(
+  holdersWithPrefix(
     scope: string,
     prefix: string,
     limit: number,
@@ -148,7 +148,7 @@ export interface Store extends Reader {
    * The same reads, answered by the fallback copy while the database is unavailable. The copy may lack the most recent
    * changes (P8).
    */
-  readonly lastKnown: Reader & Pick<Store, 'scan'>
+  readonly fallbackReader: Reader & Pick<Store, 'scan'>
   /** All rows of a kind in all accounts, in ascending order of id: for background jobs, not for requests. */
   scan(kind: string, page: { limit: number; after?: string | undefined }): Promise<Row[]>
   /** Committed changes above a revision, oldest first: the outbox of resource events. */
@@ -213,11 +213,11 @@ export class LeaseLost extends Error {
 /** Another row still references the row to delete. */
 export class StillReferenced extends Error {
   override name = 'StillReferenced'
-  readonly by: { kind: string; id: string; field: string }
+  readonly referrer: { kind: string; id: string; field: string }
 
   constructor(id: string, referrer: { kind: string; id: string; field: string }) {
     super(`${id} is still used by ${referrer.id}`)
-    this.by = referrer
+    this.referrer = referrer
   }
 }
 

@@ -61,14 +61,14 @@ export class CallTransaction implements Transaction {
     this.get = this.#reader.get
     this.list = this.#reader.list
     this.holder = this.#reader.holder
-    this.holdersBelow = this.#reader.holdersBelow
+    this.holdersWithPrefix = this.#reader.holdersWithPrefix
     this.referrers = this.#reader.referrers
   }
 
   readonly get: Reader['get']
   readonly list: Reader['list']
   readonly holder: Reader['holder']
-  readonly holdersBelow: Reader['holdersBelow']
+  readonly holdersWithPrefix: Reader['holdersWithPrefix']
   readonly referrers: Reader['referrers']
 
   async insert(draft: Draft): Promise<Row> {

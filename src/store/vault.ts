@@ -1,4 +1,4 @@
-import { createMasterKeyFile, Keyring, MasterKeyRefused } from './master-key.ts'
+import { createMasterKeyFile, Keyring, MasterKeyError } from './master-key.ts'
 import { type MasterKey, rewrap, type SealContext, seal, sealedKeyId, unseal } from './seal.ts'
 import type { Sql } from './sql.ts'
 
@@ -42,7 +42,7 @@ export class Vault {
     const check = await sql.get('SELECT value FROM settings WHERE name = ?', KEY_CHECK_SETTING)
     const id = check && sealedKeyId(String(check.value))
     const key = id === undefined ? undefined : this.#keyring.find(id)
-    if (!key) throw new MasterKeyRefused(wrongKeyMessage(this.#keyring.file, id))
+    if (!key) throw new MasterKeyError(wrongKeyMessage(this.#keyring.file, id))
     return key
   }
 
@@ -73,7 +73,7 @@ export async function openVault(sql: Sql, keyFile: string): Promise<Vault> {
   try {
     vault.unseal(settingSealContext(KEY_CHECK_SETTING), String(check.value))
   } catch {
-    throw new MasterKeyRefused(wrongKeyMessage(keyFile, sealedKeyId(String(check.value))))
+    throw new MasterKeyError(wrongKeyMessage(keyFile, sealedKeyId(String(check.value))))
   }
   return vault
 }

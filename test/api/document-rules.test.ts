@@ -5,8 +5,8 @@ import { createAccount } from '../../src/auth/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { shareApi, startApi, type TestApi } from '../support/api.ts'
 import { createOnline } from '../support/online.ts'
-import { refused } from '../support/refused.ts'
-import { type Body, certificates, hostport, moduleSamples, next } from '../support/samples.ts'
+import { assertRejected } from '../support/refused.ts'
+import { type Body, certificates, hostport, moduleSamples, nextNumber } from '../support/samples.ts'
 
 const { fresh } = await shareApi()
 
@@ -38,10 +38,14 @@ test('authentication 1, 2 and 6: API keys authenticate, other tokens do not', as
   assert.equal((await api.call('GET', '/api_keys', { key: token })).status, 200)
   assert.equal((await api.call('GET', '/api_keys', { key: authtoken })).status, 401)
   for (const authorization of ['', 'Basic eDp5', token, `Token ${token}`, `Bearer ${token} x`, 'Bearer'])
-    await refused(api, () => api.call('GET', '/api_keys', { key: undefined, headers: { authorization } }), {
-      status: 401,
-      what: authorization,
-    })
+    await assertRejected(
+      api,
+      () => api.call('GET', '/api_keys', { key: undefined, headers: { authorization } }),
+      {
+        status: 401,
+        what: authorization,
+      },
+    )
   const lower = { authorization: `bearer ${token}` }
   assert.equal((await api.call('GET', '/api_keys', { key: undefined, headers: lower })).status, 200)
 })
@@ -53,16 +57,20 @@ test('authentication 5: the caller is the owner, unless an administrator names a
     assert.equal((await api.call.create(base, {})).owner_id, api.account.userId)
     const { id, owner_id } = await api.call.create(base, { owner_id: bot.id })
     assert.equal(owner_id, bot.id)
-    await refused(api, () => api.call('PATCH', `${base}/${id}`, { body: { owner_id: api.account.userId } }), {
-      status: 400,
-      field: 'owner_id',
-      what: 'changing the owner',
-    })
+    await assertRejected(
+      api,
+      () => api.call('PATCH', `${base}/${id}`, { body: { owner_id: api.account.userId } }),
+      {
+        status: 400,
+        field: 'owner_id',
+        what: 'changing the owner',
+      },
+    )
   }
   const { token } = await api.call.create('/api_keys', { owner_id: bot.id })
   const asBot = api.client(token)
   assert.equal((await asBot.create('/credentials', {})).owner_id, bot.id)
-  await refused(api, () => asBot('POST', '/credentials', { body: { owner_id: api.account.userId } }), {
+  await assertRejected(api, () => asBot('POST', '/credentials', { body: { owner_id: api.account.userId } }), {
     status: 403,
     what: 'a bot naming another owner',
   })
@@ -91,7 +99,7 @@ test('ACL rules: the documented forms are accepted and normalized', async () => 
   const { id } = await api.call.create('/credentials', { acl: ['*'] })
   assert.deepEqual((await api.call('PATCH', `/credentials/${id}`, { body: { acl: [] } })).body.acl, [])
   for (const rule of ['connect:example.com', 'listen:*', 'bind', 'bind:', 'BIND', 'bind:a b', 'bind:*.*.com'])
-    await refused(api, () => api.call('POST', '/credentials', { body: { acl: [rule] } }), {
+    await assertRejected(api, () => api.call('POST', '/credentials', { body: { acl: [rule] } }), {
       status: 400,
       field: 'acl[0]',
       what: rule,
@@ -114,11 +122,11 @@ test('IP policy rules: IPv4 and IPv6 ranges are normalized and unique within a p
   }
   const duplicate = { cidr: '::/0', action: 'deny', ip_policy_id: id }
   for (const cidr of ['::/0', '0:0::/0', '192.0.2.1/32', '2001:db8:0::/32', '2001:DB8:0:0::1'])
-    await refused(api, () => api.call('POST', '/ip_policy_rules', { body: { ...duplicate, cidr } }), {
+    await assertRejected(api, () => api.call('POST', '/ip_policy_rules', { body: { ...duplicate, cidr } }), {
       status: 409,
       what: `${cidr} twice`,
     })
-  await refused(
+  await assertRejected(
     api,
     () => api.call('POST', '/ip_policy_rules', { body: { ...duplicate, action: 'block' } }),
     {
@@ -143,9 +151,9 @@ test('reserved addresses come from the configured port range, and only documente
   assert.equal(addresses.size, 7)
   assert.equal((await api.call.create('/reserved_addrs', {})).region, 'us')
   assert.equal((await api.call.create('/reserved_addrs', { region: '' })).region, 'us')
-  const domain = `region${next()}.example.com`
+  const domain = `region${nextNumber()}.example.com`
   assert.equal((await api.call.create('/reserved_domains', { domain, region: '' })).region, null)
-  await refused(api, () => api.call('POST', '/reserved_addrs', { body: { region: 'mars' } }), {
+  await assertRejected(api, () => api.call('POST', '/reserved_addrs', { body: { region: 'mars' } }), {
     status: 400,
     field: 'region',
     what: 'an unknown region',
@@ -162,7 +170,10 @@ test('a released address is reassigned last, and an exhausted range is reported'
   const addrs = []
   for (const creation of pending) addrs.push((await creation).addr)
   assert.deepEqual(addrs.toSorted(), ['localhost:20000', 'localhost:20001', 'localhost:20002'])
-  await refused(api, () => api.call('POST', '/reserved_addrs'), { status: 409, what: 'a fourth address' })
+  await assertRejected(api, () => api.call('POST', '/reserved_addrs'), {
+    status: 409,
+    what: 'a fourth address',
+  })
 })
 
 async function uploadCertificate(api: TestApi): Promise<string> {
@@ -201,7 +212,7 @@ test('reserved domains: platform and custom names, and the fields derived from t
   const ownWildcard = await api.call.create('/reserved_domains', { domain: '*.app.adit.localhost' })
   assert.equal(ownWildcard.acme_challenge_cname_target, null)
   for (const domain of ['adit.localhost', '*.adit.localhost'])
-    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+    await assertRejected(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
       status: 400,
       field: 'domain',
       what: domain,
@@ -212,7 +223,7 @@ test('reserved domains: platform and custom names, and the fields derived from t
     'x.cname.adit.localhost',
     'ns1.adit.localhost',
   ])
-    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+    await assertRejected(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
       status: 409,
       what: domain,
     })
@@ -222,13 +233,13 @@ test('public suffixes cannot be reserved or used as an agent ingress, but names 
   const api = await fresh()
 
   for (const domain of ['co.uk', '*.co.uk', 'github.io', '*.github.io'])
-    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+    await assertRejected(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
       status: 400,
       field: 'domain',
       what: domain,
     })
   for (const domain of ['co.uk', 'github.io', 'connect.adit.localhost'])
-    await refused(api, () => api.call('POST', '/agent_ingresses', { body: { domain } }), {
+    await assertRejected(api, () => api.call('POST', '/agent_ingresses', { body: { domain } }), {
       status: 400,
       field: 'domain',
       what: `the ingress ${domain}`,
@@ -243,11 +254,11 @@ test('a parent of the platform domain cannot be reserved', async (t) => {
   const api = await startApi(t, { config: { domain: 'tunnels.example.com' } })
 
   for (const domain of ['example.com', '*.example.com'])
-    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+    await assertRejected(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
       status: 409,
       what: domain,
     })
-  await refused(api, () => api.call('POST', '/agent_ingresses', { body: { domain: 'example.com' } }), {
+  await assertRejected(api, () => api.call('POST', '/agent_ingresses', { body: { domain: 'example.com' } }), {
     status: 400,
     field: 'domain',
     what: 'the ingress example.com',
@@ -259,7 +270,7 @@ test('private network names can be reserved only if the platform domain is priva
   const internalApi = await startApi(t, { config: { domain: 'tunnels.corp.internal' } })
 
   for (const domain of ['app.corp.internal', '*.corp.internal'])
-    await refused(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
+    await assertRejected(api, () => api.call('POST', '/reserved_domains', { body: { domain } }), {
       status: 400,
       field: 'domain',
       what: domain,
@@ -275,7 +286,7 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
   const field = 'certificate_management_policy'
 
   const body = { domain: 'a.example.com', certificate_id, certificate_management_policy }
-  await refused(api, () => api.call('POST', '/reserved_domains', { body: body }), {
+  await assertRejected(api, () => api.call('POST', '/reserved_domains', { body: body }), {
     status: 400,
     field,
     what: 'both',
@@ -286,7 +297,7 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
   assert.equal(one.certificate_management_status, null)
   const path = `/reserved_domains/${one.id}`
   const change = { certificate_id, certificate_management_policy }
-  await refused(api, () => api.call('PATCH', path, { body: change }), {
+  await assertRejected(api, () => api.call('PATCH', path, { body: change }), {
     status: 400,
     field,
     what: 'PATCH both',
@@ -307,7 +318,7 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
   assert.equal((await api.call('DELETE', `${path}/certificate`)).status, 204)
   assert.equal((await api.call('GET', path)).body.certificate, null)
   assert.equal((await api.call('DELETE', `/tls_certificates/${certificate_id}`)).status, 204)
-  await refused(
+  await assertRejected(
     api,
     () =>
       api.call('POST', '/reserved_domains', {
@@ -315,7 +326,7 @@ test('errors 3: certificate_id and certificate_management_policy exclude each ot
       }),
     { status: 400, what: "a policy under the platform's domain" },
   )
-  await refused(
+  await assertRejected(
     api,
     () => api.call('PATCH', path, { body: { certificate_management_policy: { authority: 'nobody' } } }),
     { status: 400, field: 'certificate_management_policy.authority', what: 'an unknown authority' },
@@ -349,13 +360,16 @@ test('DELETE detaches a part of a name, and an update with null leaves it unchan
     const requestField = part.endsWith('configuration') ? `${part}_id` : part
     assert.notEqual((await api.call('PATCH', path, { body: { [requestField]: null } })).body[part], null)
     if (part === 'certificate_management_policy' && path.startsWith('/reserved_domains'))
-      await refused(api, () => api.call('DELETE', `${path}/certificate`), { status: 409, what: 'managed' })
+      await assertRejected(api, () => api.call('DELETE', `${path}/certificate`), {
+        status: 409,
+        what: 'managed',
+      })
     assert.equal((await api.call('DELETE', `${path}/${part}`)).status, 204)
     assert.equal((await api.call('GET', path)).body[part], null)
     if (part === 'certificate_management_policy')
       assert.equal((await api.call('GET', path)).body.certificate_management_status, null)
   }
-  await refused(
+  await assertRejected(
     api,
     async () =>
       api.call('PATCH', `/reserved_domains/${domain.id}`, {
@@ -401,7 +415,7 @@ test('an uploaded certificate authority shows the fields of its certificate', as
     ['a key', leaf.key],
     ['a certificate with a key', `${ca.caPem}${leaf.key}`],
   ] as const)
-    await refused(api, () => api.call('POST', '/certificate_authorities', { body: { ca_pem } }), {
+    await assertRejected(api, () => api.call('POST', '/certificate_authorities', { body: { ca_pem } }), {
       status: 400,
       field: 'ca_pem',
       what: title,
@@ -422,7 +436,7 @@ test('hostports: reserved names on port 443, one edge each; the bound port is an
   assert.deepEqual(edge.hostports, [host])
   for (const path of ['/edges/tls', '/edges/https'])
     for (const other of [host, boundHost])
-      await refused(api, () => api.call('POST', path, { body: { hostports: [other] } }), {
+      await assertRejected(api, () => api.call('POST', path, { body: { hostports: [other] } }), {
         status: 409,
         what: `${path} ${other}`,
       })
@@ -433,12 +447,12 @@ test('hostports: reserved names on port 443, one edge each; the bound port is an
       [await hostport(api.call)].flatMap((name) => [name, name.replace('443', '8443')]),
     ],
   ] as const)
-    await refused(api, () => api.call('POST', '/edges/tls', { body: { hostports } }), {
+    await assertRejected(api, () => api.call('POST', '/edges/tls', { body: { hostports } }), {
       status: 400,
       field: 'hostports',
       what: title,
     })
-  await refused(
+  await assertRejected(
     api,
     () => api.call('POST', '/edges/tls', { body: { hostports: [host.replace('443', '80')] } }),
     {
@@ -450,7 +464,7 @@ test('hostports: reserved names on port 443, one edge each; the bound port is an
   await api.call.create('/reserved_domains', { domain: '*.wild.example.com' })
   for (const name of ['a.wild.example.com:443', 'b.c.wild.example.com:443', '*.wild.example.com:443'])
     await api.call.create('/edges/https', { hostports: [name] })
-  await refused(
+  await assertRejected(
     api,
     () => api.call('POST', '/edges/tls', { body: { hostports: ['wild.example.com:443'] } }),
     {
@@ -469,12 +483,15 @@ test('a reserved name in use by an edge cannot be deleted', async () => {
   const domains = (await api.call('GET', '/reserved_domains')).body.reserved_domains
   const domainId = domains.find(({ domain }: Body) => `${domain}:443` === host).id
 
-  const rejected = await refused(api, () => api.call('DELETE', `/reserved_domains/${domainId}`), {
+  const rejected = await assertRejected(api, () => api.call('DELETE', `/reserved_domains/${domainId}`), {
     status: 409,
     what: host,
   })
   assert.match(rejected.body.msg, new RegExp(tls.id))
-  await refused(api, () => api.call('DELETE', `/reserved_addrs/${addrId}`), { status: 409, what: addr })
+  await assertRejected(api, () => api.call('DELETE', `/reserved_addrs/${addrId}`), {
+    status: 409,
+    what: addr,
+  })
   const wildcard = await api.call.create('/reserved_domains', { domain: '*.more.example.com' })
   const exactDomain = await api.call.create('/reserved_domains', { domain: 'a.more.example.com' })
   const edge = await api.call.create('/edges/https', { hostports: ['a.more.example.com:443'] })
@@ -483,7 +500,7 @@ test('a reserved name in use by an edge cannot be deleted', async () => {
     204,
     'the exact name is enough',
   )
-  await refused(api, () => api.call('DELETE', `/reserved_domains/${exactDomain.id}`), {
+  await assertRejected(api, () => api.call('DELETE', `/reserved_domains/${exactDomain.id}`), {
     status: 409,
     what: 'the last one',
   })
@@ -529,16 +546,19 @@ test('tls_termination: termination point, minimum version, and modules that requ
     ['an unknown termination point', { terminate_at: 'nowhere' }],
     ['a version where the edge takes no part', { terminate_at: 'upstream', min_version: '1.2' }],
   ] as const)
-    await refused(api, () => put(body), { status: 400, what: title })
+    await assertRejected(api, () => put(body), { status: 400, what: title })
   const mutualTls = {
     certificate_authority_ids: (await moduleSamples.mutual_tls!(api.call)).certificate_authority_ids,
   }
   assert.equal((await api.call('PUT', `/edges/tls/${edge.id}/mutual_tls`, { body: mutualTls })).status, 200)
-  await refused(api, () => put({ terminate_at: 'upstream' }), {
+  await assertRejected(api, () => put({ terminate_at: 'upstream' }), {
     status: 400,
     what: 'mutual TLS without the edge',
   })
-  await refused(api, () => api.call('DELETE', path), { status: 400, what: 'mutual TLS without termination' })
+  await assertRejected(api, () => api.call('DELETE', path), {
+    status: 400,
+    what: 'mutual TLS without termination',
+  })
 })
 
 test('SAML: response-only fields are filled in, and the signing certificate is stable', async () => {
@@ -575,7 +595,7 @@ test('SAML: response-only fields are filled in, and the signing certificate is s
     ['more than 32 bits', { idp_metadata, maximum_duration: 2 ** 32 }],
     ['negative seconds', { idp_metadata, inactivity_timeout: -1 }],
   ] as const)
-    await refused(api, () => api.call('PUT', path, { body: input }), { status: 400, what: title })
+    await assertRejected(api, () => api.call('PUT', path, { body: input }), { status: 400, what: title })
 })
 
 test('OIDC: the client secret is shown, and a route has at most one login module', async () => {
@@ -597,7 +617,7 @@ test('OIDC: the client secret is shown, and a route has at most one login module
     (await api.call('GET', `/edges/https/${edge.id}`)).body.routes[0].oidc.client_secret,
     'my secret',
   )
-  await refused(
+  await assertRejected(
     api,
     () => api.call('PUT', `${path}/saml`, { body: { idp_metadata: '<EntityDescriptor/>' } }),
     {
@@ -609,7 +629,7 @@ test('OIDC: the client secret is shown, and a route has at most one login module
     body: { enabled: false, idp_metadata: '<EntityDescriptor/>' },
   })
   assert.equal(disabledResponse.status, 200)
-  await refused(api, () => api.call('PUT', `${path}/oidc`, { body: { ...oidc, issuer: 'ftp://x' } }), {
+  await assertRejected(api, () => api.call('PUT', `${path}/oidc`, { body: { ...oidc, issuer: 'ftp://x' } }), {
     status: 400,
     field: 'issuer',
     what: 'an issuer that is not a URL',
@@ -629,7 +649,7 @@ test('HTTP response backends: header names are lower case, and no headers is nul
 test('tunnel groups list the online tunnels that match all labels', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
-  const { tunnel } = online.join(api.account.accountId, api.url)
+  const { tunnel } = online.putOnline(api.account.accountId, api.url)
 
   const matching = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue' } })
   const unmatched = await api.call.create('/backends/tunnel_group', { labels: { team: 'blue', app: 'db' } })
@@ -649,7 +669,7 @@ test('weights range from 0 to 10000, and nested backends are acyclic and limited
       },
     )
   for (const weight of [-1, 10_001, 1.5])
-    await refused(
+    await assertRejected(
       api,
       () => api.call('POST', '/backends/weighted', { body: { backends: { [child]: weight } } }),
       {
@@ -665,25 +685,29 @@ test('weights range from 0 to 10000, and nested backends are acyclic and limited
     [`/backends/failover/${upper.id}`, { backends: [upper.id] }],
     [`/backends/weighted/${lower.id}`, { backends: { [lower.id]: 1 } }],
   ] as const)
-    await refused(api, () => api.call('PATCH', path, { body }), {
+    await assertRejected(api, () => api.call('PATCH', path, { body }), {
       status: 400,
       field: 'backends',
       what: path,
     })
-  const rejected = await refused(api, () => api.call('DELETE', `/backends/http_response/${child}`), {
+  const rejected = await assertRejected(api, () => api.call('DELETE', `/backends/http_response/${child}`), {
     status: 409,
     what: 'a backend in use',
   })
   assert.match(rejected.body.msg, /still used by/)
-  await refused(api, () => api.call('POST', '/backends/failover', { body: { backends: [child, child] } }), {
-    status: 400,
-    field: 'backends',
-    what: 'a child twice',
-  })
+  await assertRejected(
+    api,
+    () => api.call('POST', '/backends/failover', { body: { backends: [child, child] } }),
+    {
+      status: 400,
+      field: 'backends',
+      what: 'a child twice',
+    },
+  )
   let deepest = child
   for (let depth = 0; depth < 8; depth++)
     deepest = (await api.call.create('/backends/failover', { backends: [deepest] })).id
-  await refused(api, () => api.call('POST', '/backends/failover', { body: { backends: [deepest] } }), {
+  await assertRejected(api, () => api.call('POST', '/backends/failover', { body: { backends: [deepest] } }), {
     status: 400,
     field: 'backends',
     what: 'nine deep',
@@ -727,11 +751,15 @@ test('event destinations: exactly one target and one kind of authentication, and
     ['another service', { kinesis: { auth: { role }, stream_arn: 'arn:aws:sqs:us-east-1:1:x' } }],
     ['an unknown target', { carrier_pigeon: {} }],
   ] as const)
-    await refused(api, () => api.call('POST', '/event_destinations', { body: { format: 'json', target } }), {
-      status: 400,
-      what: title,
-    })
-  await refused(
+    await assertRejected(
+      api,
+      () => api.call('POST', '/event_destinations', { body: { format: 'json', target } }),
+      {
+        status: 400,
+        what: title,
+      },
+    )
+  await assertRejected(
     api,
     () => api.call('POST', '/event_destinations', { body: { format: 'xml', target: { monitoring } } }),
     { status: 400, field: 'format', what: 'another format' },
@@ -748,10 +776,14 @@ test('a destination in use by a subscription cannot be deleted', async () => {
     sources: [{ type: 'ip_policy_created.v0' }],
   })
 
-  const rejected = await refused(api, () => api.call('DELETE', `/event_destinations/${destination.id}`), {
-    status: 409,
-    what: 'in use',
-  })
+  const rejected = await assertRejected(
+    api,
+    () => api.call('DELETE', `/event_destinations/${destination.id}`),
+    {
+      status: 409,
+      what: 'in use',
+    },
+  )
 
   assert.match(rejected.body.msg, new RegExp(subscription.id))
 })
@@ -769,11 +801,11 @@ test('event sources are sub-resources of a subscription with their own URIs', as
   assert.deepEqual((await api.call('GET', path)).body, { sources: [created.body], uri: `${api.url}${path}` })
   assert.deepEqual((await api.call('GET', `/event_subscriptions/${id}`)).body.sources, [created.body])
   assert.deepEqual((await api.call('PATCH', uri, { body: {} })).body, created.body)
-  await refused(api, () => api.call('POST', path, { body: { type: 'ip_policy_created.v0' } }), {
+  await assertRejected(api, () => api.call('POST', path, { body: { type: 'ip_policy_created.v0' } }), {
     status: 409,
     what: 'twice',
   })
-  await refused(api, () => api.call('PATCH', uri, { body: { fields: ['x'] } }), {
+  await assertRejected(api, () => api.call('PATCH', uri, { body: { fields: ['x'] } }), {
     status: 400,
     what: 'fields of an event that has none',
   })
@@ -794,7 +826,7 @@ test('a policy in use by a module cannot be deleted, and deleting a policy delet
   })
   const edge = await api.call.create('/edges/tcp', { ip_restriction: { ip_policy_ids: [policy.id] } })
 
-  const rejected = await refused(api, () => api.call('DELETE', `/ip_policies/${policy.id}`), {
+  const rejected = await assertRejected(api, () => api.call('DELETE', `/ip_policies/${policy.id}`), {
     status: 409,
     what: 'used',
   })
@@ -815,7 +847,7 @@ test('deleting an edge deletes its routes', async () => {
 
   const { routes } = (await api.call('GET', `/edges/https/${edge.id}`)).body
   assert.deepEqual(routes, created)
-  await refused(
+  await assertRejected(
     api,
     () =>
       api.call('POST', `/edges/https/${edge.id}/routes`, {
@@ -832,17 +864,21 @@ test('versioning: the optional header must be 2, and paths carry no version', as
   assert.equal((await api.call('GET', '/api_keys')).status, 200)
   assert.equal((await api.call('GET', '/api_keys', { headers: { 'service-version': '2' } })).status, 200)
   for (const version of ['1', '3', '2.0', '', 'two'])
-    await refused(api, () => api.call('GET', '/api_keys', { headers: { 'service-version': version } }), {
-      status: 400,
-      what: `version ${version}`,
-    })
+    await assertRejected(
+      api,
+      () => api.call('GET', '/api_keys', { headers: { 'service-version': version } }),
+      {
+        status: 400,
+        what: `version ${version}`,
+      },
+    )
   assert.equal((await api.call('GET', '/v2/api_keys')).status, 404)
 })
 
 test('names are unique within an account, not across accounts', async () => {
   const api = await fresh()
   const third = await createAccount(api.store, {
-    name: `third${next()}`,
+    name: `third${nextNumber()}`,
     email: 'a@example.com',
     clock: systemClock,
   })

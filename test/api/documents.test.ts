@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Answer } from '../support/api.ts'
+import type { TestResponse } from '../support/api.ts'
 import { shareApi, startApi } from '../support/api.ts'
 import { createOnline } from '../support/online.ts'
-import { type Body, collection, type StoredKind, samples } from '../support/samples.ts'
+import { type Body, collectionPath, type StoredKind, samples } from '../support/samples.ts'
 
 const { fresh } = await shareApi()
 
@@ -327,7 +327,7 @@ function assertDocumented(row: DocumentedResource, response: Body): void {
 for (const row of DOCUMENTED)
   test(`${row.base} as documented`, async () => {
     const api = await fresh()
-    assert.equal(collection(row.kind), row.base)
+    assert.equal(collectionPath(row.kind), row.base)
     const sample = samples[row.kind]
     const sampleBody = await sample.create(api.call)
     const body = Object.fromEntries(
@@ -381,7 +381,7 @@ test('tunnel sessions can be listed, read and sent commands as documented', asyn
     uri: `${api.url}/tunnel_sessions`,
     next_page_uri: null,
   })
-  const { session } = online.join(api.account.accountId, api.url)
+  const { session } = online.putOnline(api.account.accountId, api.url)
   const fields: Record<string, Kind> = {
     id: 'string',
     uri: 'string',
@@ -407,7 +407,7 @@ test('tunnel sessions can be listed, read and sent commands as documented', asyn
     assert.equal(response.body, '')
     assert.deepEqual(online.commands.at(-1), [command, session])
   }
-  const rejectUpdate = async (): Promise<Answer> =>
+  const rejectUpdate = async (): Promise<TestResponse> =>
     api.call('POST', `/tunnel_sessions/${session}/update`, { body: {} })
   for (const [cause, status] of [
     ['unsupported', 400],

@@ -3,13 +3,13 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { catalogue } from '../../src/api/problems.ts'
-import { refusalKinds } from '../../src/edge/errors.ts'
+import { edgeErrorKinds } from '../../src/edge/errors.ts'
 
 const document = readFileSync(join(import.meta.dirname, '..', '..', 'docs', 'errors.md'), 'utf8')
 const rows = [...document.matchAll(/^\| `ERR_ADIT_(\d+)` \| (\d+) \| (.+) \| (.+) \|$/gm)].map(
   ([, code, status, cause, next]) => ({ code: Number(code), status: Number(status), cause, next }),
 )
-const catalogued = [...Object.entries(catalogue), ...Object.entries(refusalKinds)].map(
+const catalogued = [...Object.entries(catalogue), ...Object.entries(edgeErrorKinds)].map(
   ([name, { code, status }]) => ({ name, code, status }),
 )
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shareApi, type TestApi } from '../support/api.ts'
-import { refused } from '../support/refused.ts'
+import { assertRejected } from '../support/refused.ts'
 import { certificates } from '../support/samples.ts'
-import { sshPublicKey } from '../support/ssh-keys.ts'
+import { generateSshPublicKey } from '../support/ssh-keys.ts'
 
 const { fresh } = await shareApi()
 
@@ -37,12 +37,12 @@ test('a rule across fields of a module names the field to correct, for every met
     [route, 'oauth', { provider: {} }, 'provider'],
     [edge, 'tls_termination', { terminate_at: 'upstream', min_version: '1.2' }, 'min_version'],
   ] as const) {
-    await refused(api, () => api.call('PUT', `${path}/${module}`, { body }), {
+    await assertRejected(api, () => api.call('PUT', `${path}/${module}`, { body }), {
       status: 400,
       field,
       what: `PUT ${module} ${JSON.stringify(body)}`,
     })
-    await refused(api, () => api.call('PATCH', path, { body: { [module]: body } }), {
+    await assertRejected(api, () => api.call('PATCH', path, { body: { [module]: body } }), {
       status: 400,
       field: `${module}.${field}`,
       what: `PATCH ${module} ${JSON.stringify(body)}`,
@@ -63,7 +63,10 @@ test('a conflict with stored configuration names no request field', async () => 
     [`${route}/saml`, { idp_metadata_url: 'https://idp.example.com/metadata' }],
     [`/edges/tls/${edge.id}/mutual_tls`, { certificate_authority_ids: [authority.id] }],
   ] as const) {
-    const response = await refused(api, () => api.call('PUT', path, { body }), { status: 400, what: path })
+    const response = await assertRejected(api, () => api.call('PUT', path, { body }), {
+      status: 400,
+      what: path,
+    })
     assert.equal(response.body.details.field, undefined)
   }
 })
@@ -71,7 +74,7 @@ test('a conflict with stored configuration names no request field', async () => 
 test('a body that is not an object names no field', async () => {
   const api = await fresh()
 
-  const response = await refused(api, () => api.call('POST', '/ip_policies', { raw: '[]' }), {
+  const response = await assertRejected(api, () => api.call('POST', '/ip_policies', { raw: '[]' }), {
     status: 400,
     what: 'a list',
   })
@@ -95,7 +98,7 @@ test('an error in an event source names the field as the request spells it', asy
     ['PATCH', `${basePath}/tcp_connection_closed.v0`, { fields: ['no.such'] }, 'fields[0]'],
     ['PATCH', `${basePath}/tcp_connection_closed.v0`, { filter: 'ev.(' }, 'filter'],
   ] as const)
-    await refused(api, () => api.call(method, path, { body }), {
+    await assertRejected(api, () => api.call(method, path, { body }), {
       status: 400,
       field,
       what: `${method} ${JSON.stringify(body)}`,
@@ -105,7 +108,7 @@ test('an error in an event source names the field as the request spells it', asy
 test('a time that an SSH certificate cannot carry is reported with its field', async () => {
   const api = await fresh()
   const authority = await api.call.create('/ssh_certificate_authorities', {})
-  const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
+  const body = { ssh_certificate_authority_id: authority.id, public_key: generateSshPublicKey() }
   for (const [times, field] of [
     [{ valid_after: '1960-01-01T00:00:00Z' }, 'valid_after'],
     [{ valid_after: '1960-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' }, 'valid_after'],
@@ -114,7 +117,7 @@ test('a time that an SSH certificate cannot carry is reported with its field', a
     [{ valid_after: '2030-01-01T00:00:00Z', valid_until: '2029-01-01T00:00:00Z' }, 'valid_until'],
   ] as const)
     for (const path of ['/ssh_user_certificates', '/ssh_host_certificates'])
-      await refused(api, () => api.call('POST', path, { body: { ...body, ...times } }), {
+      await assertRejected(api, () => api.call('POST', path, { body: { ...body, ...times } }), {
         status: 400,
         field,
         what: `${path} ${JSON.stringify(times)}`,

@@ -3,8 +3,8 @@ import { test } from 'node:test'
 import { routes } from '../../src/api/all-routes.ts'
 import { engines } from '../support/engines.ts'
 import { createOnline } from '../support/online.ts'
-import { refused } from '../support/refused.ts'
-import { bodyOf, Places } from '../support/sample-objects.ts'
+import { assertRejected } from '../support/refused.ts'
+import { createBody, PathParameters } from '../support/sample-objects.ts'
 import type { Body } from '../support/samples.ts'
 
 /** Yields a copy of the body for each string in it with U+0000 appended, and one for each key. */
@@ -31,24 +31,24 @@ for (const engine of Object.keys(engines))
   test(`U+0000 is rejected in every string, key, id and parameter, on ${engine}`, async (t) => {
     const online = createOnline()
     const api = await engines[engine]!(t, { online, dashboard: true })
-    const pathParameters = new Places(api.call, online.join(api.account.accountId, api.url))
+    const pathParameters = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
     let attempts = 0
 
     for (const route of routes) {
-      const path = await pathParameters.fill(route)
+      const path = await pathParameters.resolvePath(route)
       const title = `${route.method} ${path}`
-      const body = { description: 'text', ...(await bodyOf(route, api.call)) } as Body
+      const body = { description: 'text', ...(await createBody(route, api.call)) } as Body
       if (route.body !== undefined)
         for (const invalidBody of injectNul(body)) {
           attempts++
-          await refused(api, () => api.call(route.method, path, { body: invalidBody }), {
+          await assertRejected(api, () => api.call(route.method, path, { body: invalidBody }), {
             status: 400,
             what: `${title} ${JSON.stringify(invalidBody)}`,
           })
         }
       const send = route.body === undefined ? {} : { body }
       for (const address of [`${path}%00`, `${path}?limit=1%00`, `${path}?before_id=%00`])
-        await refused(api, () => api.call(route.method, address, send), { status: 400, what: address })
+        await assertRejected(api, () => api.call(route.method, address, send), { status: 400, what: address })
     }
 
     assert.ok(attempts > 500, `${attempts} bodies`)

@@ -6,7 +6,7 @@ import { createOnline } from '../support/online.ts'
 import {
   type Body,
   certificates,
-  create,
+  createSample,
   moduleSamples,
   type StoredKind,
   samples,
@@ -230,7 +230,7 @@ test('the official client manages HTTPS routes', async () => {
 test('the official client manages every module', async () => {
   const api = await fresh()
   const modules = createOfficialClient(api).edgeModules
-  const https = await create(api.call, 'edges_https')
+  const https = await createSample(api.call, 'edges_https')
   const route = await api.call.create(`/edges/https/${https.id}/routes`, {
     match_type: 'path_prefix',
     match: '/m',
@@ -263,7 +263,7 @@ test('the official client manages every module', async () => {
 test('the official client sends commands to agents and lists what is online', async (t) => {
   const online = createOnline()
   const api = await startApi(t, { online })
-  const { session, tunnel, endpoint } = online.join(api.account.accountId, api.url)
+  const { session, tunnel, endpoint } = online.putOnline(api.account.accountId, api.url)
   const ngrok = createOfficialClient(api)
 
   const [item] = await ngrok.tunnelSessions.list()

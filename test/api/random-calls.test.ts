@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Ajv, type ValidateFunction } from 'ajv'
-import type { Answer, ApiClient, TestApi } from '../support/api.ts'
+import type { ApiClient, TestApi, TestResponse } from '../support/api.ts'
 import { engines } from '../support/engines.ts'
-import { generate, type Schema } from '../support/generate.ts'
+import { generate, type JsonSchema } from '../support/generate.ts'
 import { createOnline } from '../support/online.ts'
-import { createRandom, type Random } from '../support/random.ts'
-import { type Body, create, type StoredKind, samples } from '../support/samples.ts'
+import { createRandom, type SeededRandom } from '../support/random.ts'
+import { type Body, createSample, type StoredKind, samples } from '../support/samples.ts'
 
 interface Operation {
   operationId: string
   tags: [string]
   parameters: { name: string; in: string }[]
-  requestBody?: { content: { 'application/json': { schema: Schema } } }
-  responses: Record<string, { content?: { 'application/json': { schema: Schema } } }>
+  requestBody?: { content: { 'application/json': { schema: JsonSchema } } }
+  responses: Record<string, { content?: { 'application/json': { schema: JsonSchema } } }>
 }
 
 /** An operation of the OpenAPI document with its method and path. */
@@ -24,7 +24,7 @@ interface ApiOperation extends Operation {
 
 const callsFactor = Number(process.env.CALLS_FACTOR ?? 1)
 const CALLS = { SQLite: 1500 * callsFactor, PostgreSQL: 500 * callsFactor }
-const PROBLEM: Schema = { $ref: '#/components/schemas/Problem' }
+const PROBLEM: JsonSchema = { $ref: '#/components/schemas/Problem' }
 const INVALID_IDS = ['x', '%00', '..', 'é', '%2f', '0', 'null', ' ', 'a'.repeat(300)]
 
 /** The ids of existing objects by tag, and the ids of deleted ones. */
@@ -55,16 +55,16 @@ class ObjectPool {
 }
 
 class Fuzzer {
-  readonly #random: Random
+  readonly #random: SeededRandom
   readonly #api: TestApi
   readonly #pool = new ObjectPool()
   readonly #calls: ApiOperation[]
   readonly #ajv: Ajv
-  readonly #validators = new Map<Schema, ValidateFunction>()
+  readonly #validators = new Map<JsonSchema, ValidateFunction>()
   readonly statuses = new Map<number, number>()
   readonly succeeded = new Set<string>()
 
-  constructor(random: Random, api: TestApi, document: { paths: Body; components: Body }) {
+  constructor(random: SeededRandom, api: TestApi, document: { paths: Body; components: Body }) {
     this.#random = random
     this.#api = api
     this.#ajv = new Ajv({ strict: false, validateFormats: false })
@@ -97,7 +97,7 @@ class Fuzzer {
     else if (body !== undefined) options.body = body
     if (random.below(50) === 0) options.headers = { 'content-type': random.pick(['text/plain', 'x', '']) }
     if (random.below(50) === 0) options.key = random.pick(['', 'x', `${'0'.repeat(27)}_${'0'.repeat(43)}`])
-    const client = random.below(20) === 0 ? this.#api.strange : this.#api.call
+    const client = random.below(20) === 0 ? this.#api.callAsOther : this.#api.call
     const response = await client(call.method, path, options)
     this.#check(call, path, response, `${call.method} ${path} ${JSON.stringify(body)?.slice(0, 500)}`)
   }
@@ -148,7 +148,7 @@ class Fuzzer {
     return name === undefined ? sampleBody : { ...sampleBody, [name]: (created as Body)[name] }
   }
 
-  #check(call: ApiOperation, path: string, result: Answer, request: string): void {
+  #check(call: ApiOperation, path: string, result: TestResponse, request: string): void {
     const { status, body } = result
     this.statuses.set(status, (this.statuses.get(status) ?? 0) + 1)
     const context = `${request} -> ${status} ${JSON.stringify(body).slice(0, 800)}`
@@ -171,7 +171,7 @@ class Fuzzer {
     if (status === 204 && isSingle) this.#pool.drop(id)
   }
 
-  #assertSchema(schema: Schema, body: unknown, context: string): void {
+  #assertSchema(schema: JsonSchema, body: unknown, context: string): void {
     let validate = this.#validators.get(schema)
     if (validate === undefined) {
       const absolute = JSON.stringify(schema).replaceAll('#/components', 'openapi#/components')
@@ -189,11 +189,12 @@ async function run(t: TestContext, engine: keyof typeof CALLS): Promise<void> {
   const api = await engines[engine]!(t, { online })
   const { body: document } = await api.call('GET', '/openapi.json')
   const fuzzer = new Fuzzer(random, api, document)
-  const { session, tunnel, endpoint } = online.join(api.account.accountId, api.url)
+  const { session, tunnel, endpoint } = online.putOnline(api.account.accountId, api.url)
   fuzzer.add('tunnel_sessions', { id: session })
   fuzzer.add('tunnels', { id: tunnel })
   fuzzer.add('endpoints', { id: endpoint })
-  for (const kind of Object.keys(samples) as StoredKind[]) fuzzer.add(kind, await create(api.call, kind))
+  for (const kind of Object.keys(samples) as StoredKind[])
+    fuzzer.add(kind, await createSample(api.call, kind))
 
   for (let call = 0; call < CALLS[engine]; call++) await fuzzer.step()
 

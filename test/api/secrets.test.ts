@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type ApiClient, createClient, tempDir } from '../support/api.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { createRandom } from '../support/random.ts'
 import { type Body, certificates } from '../support/samples.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
@@ -174,7 +174,7 @@ async function checkNoSecrets(
     ...(databaseDir === undefined ? [] : await readFiles(databaseDir, /pg_internal\.init$|postmaster/)),
   ]
   await server.stop()
-  contents.push(['the log', server.said()])
+  contents.push(['the log', server.output()])
   contents.push(...(await readFiles(dataDir, /credentials\.json$/)))
 
   for (const [source, content] of contents) {
@@ -195,7 +195,7 @@ async function checkNoSecrets(
   for (const [content, word] of [
     [audit, 'api_keys'],
     [metrics.body, 'adit_api_calls_total'],
-    [server.said(), '"operation":"api_keys.create"'],
+    [server.output(), '"operation":"api_keys.create"'],
   ])
     assert.ok(content.includes(word), `${word} was looked for in what was really written`)
 }
@@ -204,6 +204,6 @@ test('100 secrets appear in no file, log, backup, metric, audit record or error 
   checkNoSecrets(t, [], undefined))
 
 test('100 secrets appear in no file, log, backup, metric, audit record or error response, on PostgreSQL (P41-P43)', async (t) => {
-  const { url, dataDir } = await freshDatabase(t)
+  const { url, dataDir } = await createTestDatabase(t)
   await checkNoSecrets(t, ['--database-url', url], dataDir)
 })

@@ -4,9 +4,9 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { shareApi, tempDir } from '../support/api.ts'
-import { refused } from '../support/refused.ts'
+import { assertRejected } from '../support/refused.ts'
 import type { Body } from '../support/samples.ts'
-import { sshPublicKey } from '../support/ssh-keys.ts'
+import { generateSshPublicKey } from '../support/ssh-keys.ts'
 
 const { fresh } = await shareApi()
 
@@ -95,7 +95,7 @@ test('authorities have the requested key type, ed25519 by default', async (t) =>
     [{ private_key_type: 'rsa', elliptic_curve: 'p256' }, 'elliptic_curve'],
     [{ private_key_type: 'ecdsa', key_size: 2048 }, 'key_size'],
   ] as const)
-    await refused(api, () => api.call('POST', '/ssh_certificate_authorities', { body }), {
+    await assertRejected(api, () => api.call('POST', '/ssh_certificate_authorities', { body }), {
       status: 400,
       field,
       what: JSON.stringify(body),
@@ -109,7 +109,7 @@ test('ssh-keygen reads the requested fields from a user certificate', async (t) 
     authorities.push(await api.call.create('/ssh_certificate_authorities', { private_key_type }))
   for (const authority of authorities)
     for (const kind of ['ed25519', 'p256', 'p384', 'p521', 'rsa'] as const) {
-      const public_key = sshPublicKey(kind)
+      const public_key = generateSshPublicKey(kind)
 
       const created = await api.call.create('/ssh_user_certificates', {
         ssh_certificate_authority_id: authority.id,
@@ -143,7 +143,7 @@ test('ssh-keygen reads the requested fields from a user certificate', async (t) 
 test('a user certificate is by default valid for one day and permits a terminal and the user rc file', async (t) => {
   const { api, read } = await start(t)
   const authority = await api.call.create('/ssh_certificate_authorities', {})
-  const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
+  const body = { ssh_certificate_authority_id: authority.id, public_key: generateSshPublicKey() }
   const now = Date.now()
 
   const created = await api.call.create('/ssh_user_certificates', body)
@@ -173,7 +173,7 @@ test('a host certificate is valid for one year and carries no options', async (t
 
   const created = await api.call.create('/ssh_host_certificates', {
     ssh_certificate_authority_id: authority.id,
-    public_key: sshPublicKey('p256'),
+    public_key: generateSshPublicKey('p256'),
     principals: ['host.example.com', '192.0.2.1'],
   })
 
@@ -187,18 +187,18 @@ test('a host certificate is valid for one year and carries no options', async (t
 test('certificates that no server would accept are not signed', async (t) => {
   const { api } = await start(t)
   const authority = await api.call.create('/ssh_certificate_authorities', {})
-  const body = { ssh_certificate_authority_id: authority.id, public_key: sshPublicKey() }
+  const body = { ssh_certificate_authority_id: authority.id, public_key: generateSshPublicKey() }
   for (const [field, overrides] of [
-    ['public_key', { public_key: sshPublicKey('rsa1024') }],
+    ['public_key', { public_key: generateSshPublicKey('rsa1024') }],
     ['public_key', { public_key: 'ssh-dss AAAAB3NzaC1kc3M=' }],
-    ['public_key', { public_key: `no-pty ${sshPublicKey()}` }],
+    ['public_key', { public_key: `no-pty ${generateSshPublicKey()}` }],
     ['critical_options', { critical_options: { 'verify-required': '' } }],
     ['critical_options', { critical_options: { 'source-address': 'everywhere' } }],
     ['critical_options', { critical_options: { 'force-command': 'a\nb' } }],
     ['valid_until', { valid_after: '2030-01-01T00:00:00Z', valid_until: '2030-01-01T00:00:00Z' }],
     ['valid_until', { valid_until: '2020-01-01T00:00:00Z' }],
   ] as const)
-    await refused(
+    await assertRejected(
       api,
       () => api.call('POST', '/ssh_user_certificates', { body: { ...body, ...overrides } }),
       {
@@ -208,7 +208,7 @@ test('certificates that no server would accept are not signed', async (t) => {
       },
     )
   const certificate = await api.call.create('/ssh_user_certificates', body)
-  await refused(api, () => api.call('DELETE', `/ssh_certificate_authorities/${authority.id}`), {
+  await assertRejected(api, () => api.call('DELETE', `/ssh_certificate_authorities/${authority.id}`), {
     status: 409,
     what: 'an authority with certificates',
   })

@@ -44,14 +44,14 @@ test('a CNAME with a wrong target is a DNS_ERROR that names the target, and no o
 
 test('a CNAME left over from another reservation is not accepted as proof', async (t) => {
   const platform = await startNames(t)
-  const other = await platform.api.strange.create('/reserved_domains', {
+  const other = await platform.api.callAsOther.create('/reserved_domains', {
     domain: 'shop.example.com',
     certificate_management_policy: ECDSA,
   })
   platform.serve(
     userZone('example.com', [{ name: 'shop.example.com', type: 'CNAME', data: other.cname_target }]),
   )
-  await platform.api.strange('DELETE', `/reserved_domains/${other.id}`)
+  await platform.api.callAsOther('DELETE', `/reserved_domains/${other.id}`)
 
   const domain = await reserve(platform, 'shop.example.com')
 
@@ -90,7 +90,7 @@ test('a failed validation with correct DNS is an INTERNAL_ERROR, not a DNS_ERROR
   const platform = await startNames(t, { certs: { jobs: false } })
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   const secondNode = await platform.node({ jobs: true })
-  const originalChallenge = platform.certs.challenge
+  const originalChallenge = platform.certs.httpChallenge
   Object.assign(platform.certs, { challenge: () => undefined })
   Object.assign(secondNode, { challenge: () => undefined })
 

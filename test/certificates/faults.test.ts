@@ -5,9 +5,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { silentLog } from '../../src/base/log.ts'
 import { openStore } from '../../src/store/index.ts'
-import { type NamesPlatform, rowsOf, startNames, until, userZone } from '../support/names.ts'
+import { type NamesPlatform, scanRows, startNames, until, userZone } from '../support/names.ts'
 import { PATHS } from '../support/pebble.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 
 const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
 const wildcardZone = userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }])
@@ -81,7 +81,7 @@ test('fifty concurrent names each get a certificate with one order from an unrel
 
 for (const engine of ['SQLite', 'PostgreSQL'] as const)
   test(`two nodes on one ${engine} store place one order per name`, async (t) => {
-    const url = engine === 'PostgreSQL' ? (await freshDatabase(t)).url : undefined
+    const url = engine === 'PostgreSQL' ? (await createTestDatabase(t)).url : undefined
     const platform = await startNames(t, url === undefined ? {} : { databaseUrl: url })
     platform.serve(wildcardZone)
     await platform.certs.runDue()
@@ -110,7 +110,7 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
     })
 
     assert.equal(platform.pebble.count('order') - ordersBefore, 12)
-    const certificates = await rowsOf(platform.api.store, 'tls_certificates')
+    const certificates = await scanRows(platform.api.store, 'tls_certificates')
     assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 12)
   })
 
@@ -155,7 +155,7 @@ function holdFirst(platform: NamesPlatform, prefix: string): { arrived: Promise<
 }
 
 test('the order of a node killed before finalization is finished by another node', async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const platform = await startWithoutJobs(t, url)
   const ordersBefore = platform.pebble.count('order')
   const finalizeRequest = holdFirst(platform, PATHS.finalize)
@@ -177,7 +177,7 @@ test('the order of a node killed before finalization is finished by another node
 })
 
 test('a node paused beyond its lease does not act on it after resuming', async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const platform = await startWithoutJobs(t, url)
   const ordersBefore = platform.pebble.count('order')
   const challengeRequest = holdFirst(platform, PATHS.challenge)
@@ -196,6 +196,6 @@ test('a node paused beyond its lease does not act on it after resuming', async (
   const current = (await platform.api.call('GET', `/reserved_domains/${domain.id}`)).body
   assert.equal(current.certificate.id, issuedDomain.certificate.id)
   assert.equal(platform.pebble.count('order') - ordersBefore, 1)
-  const certificates = await rowsOf(platform.api.store, 'tls_certificates')
+  const certificates = await scanRows(platform.api.store, 'tls_certificates')
   assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 1)
 })

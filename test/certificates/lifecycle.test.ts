@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createAuthority, loadAuthority } from '../../src/certs/index.ts'
-import { type NamesPlatform, rowsOf, startNames, until, userZone } from '../support/names.ts'
+import { type NamesPlatform, scanRows, startNames, until, userZone } from '../support/names.ts'
 
 const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
 const DAY = 24 * 60 * 60_000
@@ -56,7 +56,7 @@ test('a domain whose policy is detached keeps its certificate, which its owner m
   assert.equal(await readServedVersion(platform), domain.certificate.id)
   await until(
     'its job is gone',
-    async () => (await rowsOf(platform.api.store, 'certificate_jobs')).length === 1,
+    async () => (await scanRows(platform.api.store, 'certificate_jobs')).length === 1,
   )
   assert.equal((await call('DELETE', `/reserved_domains/${domain.id}/certificate`)).status, 204)
   await until('it can be deleted', async () => {

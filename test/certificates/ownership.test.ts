@@ -20,7 +20,7 @@ for (const [name, [firstPath, first], [secondPath, second]] of conflicts)
     const api = await startApi(t)
     await api.call.create(firstPath, { domain: first })
 
-    const otherResponse = await api.strange('POST', secondPath, { body: { domain: second } })
+    const otherResponse = await api.callAsOther('POST', secondPath, { body: { domain: second } })
     const ownResponse = await api.call('POST', secondPath, { body: { domain: second } })
 
     assert.equal(otherResponse.status, 409)

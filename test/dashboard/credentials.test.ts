@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Clock } from '../../src/base/clock.ts'
 import { shareApi, type TestApi } from '../support/api.ts'
-import { makeUser, openBrowser, type TestBrowser } from '../support/dashboard.ts'
+import { createUser, openBrowser, type TestBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
 
 const STEP_MS = 30_000
@@ -27,7 +27,7 @@ const clock = createStoppedClock()
 const { fresh } = await shareApi({ dashboard: true, clock })
 
 async function startSignedIn(api: TestApi, options: { role?: string } = {}) {
-  const user = await makeUser(api, options)
+  const user = await createUser(api, options)
   const browser = openBrowser(api.url)
   assert.equal((await browser.signIn({ email: user.email, password: user.password })).status, 200)
   return { user, browser }
@@ -319,15 +319,15 @@ test('an administrator resets the password of a user, which ends the sessions an
 test('two users with the same email address in two accounts are distinguished by password', async () => {
   const api = await fresh()
   const email = 'both@example.com'
-  const ownUser = await makeUser(api, { email })
-  const { id } = await api.strange.create('/users', { email, role: 'admin' })
-  const resetResponse = await api.strange('PUT', `/dashboard/api/users/${id}/password`)
+  const ownUser = await createUser(api, { email })
+  const { id } = await api.callAsOther.create('/users', { email, role: 'admin' })
+  const resetResponse = await api.callAsOther('PUT', `/dashboard/api/users/${id}/password`)
 
   const first = await openBrowser(api.url).signIn({ email, password: ownUser.password })
   const other = await openBrowser(api.url).signIn({ email, password: resetResponse.body.password })
 
   assert.equal(first.body.account_id, api.account.accountId)
-  assert.equal(other.body.account_id, api.stranger.accountId)
+  assert.equal(other.body.account_id, api.otherAccount.accountId)
 })
 
 test('changes of passwords and second factors are audited without their values', async () => {

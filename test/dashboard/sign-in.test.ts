@@ -7,11 +7,11 @@ import { Writable } from 'node:stream'
 import { test } from 'node:test'
 import pino from 'pino'
 import type { Clock } from '../../src/base/clock.ts'
-import { type Passwords, TooBusy } from '../../src/dashboard/passwords.ts'
+import { PasswordQueueFull, type Passwords } from '../../src/dashboard/passwords.ts'
 import { cheapPasswords, shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
-import { makeUser, openBrowser } from '../support/dashboard.ts'
+import { createUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 
 const HOUR_MS = 3_600_000
 
@@ -36,7 +36,7 @@ async function until(condition: () => Promise<boolean>): Promise<void> {
 }
 
 async function startSignedIn(api: TestApi, options: { role?: string } = {}) {
-  const user = await makeUser(api, options)
+  const user = await createUser(api, options)
   const browser = openBrowser(api.url)
   const response = await browser.signIn({ email: user.email, password: user.password })
   assert.equal(response.status, 200, JSON.stringify(response.body))
@@ -46,7 +46,7 @@ async function startSignedIn(api: TestApi, options: { role?: string } = {}) {
 for (const [engine, start] of Object.entries(engines)) {
   test(`${engine}: a user signs in with a password and calls the API with the session`, async (t) => {
     const api = await start(t, { dashboard: true })
-    const { id, email, password } = await makeUser(api)
+    const { id, email, password } = await createUser(api)
     const browser = openBrowser(api.url)
 
     const response = await browser.signIn({ email: email.toUpperCase(), password })
@@ -115,7 +115,7 @@ for (const [engine, start] of Object.entries(engines)) {
 
 test('failed sign-ins do not reveal whether the user or the password is wrong', async () => {
   const api = await fresh()
-  const { email, password } = await makeUser(api)
+  const { email, password } = await createUser(api)
   const attempts = [
     { email, password: `${password}x` },
     { email: `no-${email}`, password },
@@ -140,11 +140,11 @@ test('a sign-in checks the same number of passwords whether the address has no, 
     },
   }
   const api = await startApi(t, { dashboard: true, passwords })
-  const singleUser = await makeUser(api)
+  const singleUser = await createUser(api)
   const email = 'both@example.com'
-  const ownUser = await makeUser(api, { email })
-  const { id } = await api.strange.create('/users', { email, role: 'admin' })
-  const otherUser = (await api.strange('PUT', `/dashboard/api/users/${id}/password`)).body
+  const ownUser = await createUser(api, { email })
+  const { id } = await api.callAsOther.create('/users', { email, role: 'admin' })
+  const otherUser = (await api.callAsOther('PUT', `/dashboard/api/users/${id}/password`)).body
   async function countChecks(credentials: { email: string; password: string }, expected: number) {
     checks = 0
     assert.equal((await openBrowser(api.url).signIn(credentials)).status, expected)
@@ -176,7 +176,7 @@ test('a sign-in with the old password fails if the password is changed meanwhile
     },
   }
   const api = await startApi(t, { dashboard: true, passwords })
-  const { id, email, password } = await makeUser(api)
+  const { id, email, password } = await createUser(api)
   const pendingSignIn = openBrowser(api.url).signIn({ email, password })
   await started
 
@@ -193,10 +193,10 @@ test('sign-ins while password checks are saturated get 429 and are not counted a
   const passwords: Passwords = {
     hash: cheapPasswords.hash,
     matches: (password, stored) =>
-      busy ? Promise.reject(new TooBusy('busy')) : cheapPasswords.matches(password, stored),
+      busy ? Promise.reject(new PasswordQueueFull('busy')) : cheapPasswords.matches(password, stored),
   }
   const api = await startApi(t, { dashboard: true, passwords })
-  const { email, password } = await makeUser(api)
+  const { email, password } = await createUser(api)
   for (let time = 0; time < 40; time += 1) {
     const response = await openBrowser(api.url).signIn({ email, password })
     assert.equal(`${response.status} ${response.headers.get('retry-after')}`, '429 5')
@@ -209,8 +209,8 @@ test('sign-ins while password checks are saturated get 429 and are not counted a
 
 test('after ten wrong passwords a user is throttled, even with the right one, and other users are not', async () => {
   const api = await fresh()
-  const { email, password } = await makeUser(api)
-  const other = await makeUser(api)
+  const { email, password } = await createUser(api)
+  const other = await createUser(api)
   const browser = openBrowser(api.url)
   for (let attempt = 0; attempt < 10; attempt += 1)
     assert.equal((await browser.signIn({ email, password: 'guess' })).status, 401)
@@ -245,7 +245,7 @@ test('unknown users are throttled alike, and one client address cannot try many 
 
 test('concurrent attempts are all counted', async () => {
   const api = await fresh()
-  const { email } = await makeUser(api)
+  const { email } = await createUser(api)
 
   const responses = await Promise.all(
     Array.from({ length: 25 }, () => openBrowser(api.url).signIn({ email, password: 'guess' })),
@@ -258,7 +258,7 @@ test('concurrent attempts are all counted', async () => {
 
 test('successful sign-ins are not counted as attempts', async () => {
   const api = await fresh()
-  const { email, password } = await makeUser(api)
+  const { email, password } = await createUser(api)
 
   for (let time = 0; time < 40; time += 1)
     assert.equal((await openBrowser(api.url).signIn({ email, password })).status, 200)
@@ -312,7 +312,7 @@ test('cross-site requests are rejected', async () => {
 
 test('a cross-site form cannot sign in: only JSON is accepted', async () => {
   const api = await fresh()
-  const { email, password } = await makeUser(api)
+  const { email, password } = await createUser(api)
   for (const type of ['text/plain', 'application/x-www-form-urlencoded']) {
     const headers = { 'content-type': type }
 
@@ -328,7 +328,7 @@ test('a cross-site form cannot sign in: only JSON is accepted', async () => {
 test('signing in creates a new session, whatever cookie the browser sends', async () => {
   const api = await fresh()
   const { browser: attacker } = await startSignedIn(api, { role: 'read_only' })
-  const victim = await makeUser(api)
+  const victim = await createUser(api)
   const browser = openBrowser(api.url)
   browser.cookie = attacker.cookie
 
@@ -398,11 +398,11 @@ test('a bot signs in with its key and has no user', async () => {
 test('a session cannot access another account', async () => {
   const api = await fresh()
   const { browser } = await startSignedIn(api)
-  const policy = await api.strange.create('/ip_policies', {})
+  const policy = await api.callAsOther.create('/ip_policies', {})
 
   assert.equal((await browser.call('GET', `/ip_policies/${policy.id}`)).status, 404)
   assert.equal(
-    (await browser.call('PUT', `/dashboard/api/users/${api.stranger.userId}/password`)).status,
+    (await browser.call('PUT', `/dashboard/api/users/${api.otherAccount.userId}/password`)).status,
     404,
   )
 })
@@ -478,7 +478,7 @@ test('sign-ins, sign-outs, failures and dashboard changes are audited', async ()
 
 test('password guessing does not flood the audit log', async () => {
   const api = await fresh()
-  const users = await Promise.all(Array.from({ length: 3 }, () => makeUser(api)))
+  const users = await Promise.all(Array.from({ length: 3 }, () => createUser(api)))
   for (const { email } of users)
     for (let attempt = 0; attempt < 10; attempt += 1)
       await openBrowser(api.url).signIn({ email, password: 'guess' })
@@ -556,7 +556,7 @@ test('sessions survive a restart, and neither files nor logs contain a secret', 
 })
 
 test('a session is valid on every node of a cluster and ends on all of them', async (t) => {
-  const { url: databaseUrl } = await freshDatabase(t)
+  const { url: databaseUrl } = await createTestDatabase(t)
   const dataDir = await tempDir(t)
   const firstApi = await startApi(t, { dashboard: true, databaseUrl, dataDir })
   const secondApi = await startApi(t, { dashboard: true, databaseUrl, dataDir })

@@ -7,7 +7,7 @@ import { type AddressInfo, connect as connectTcp, createServer, type Socket } fr
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
-import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createRandom } from '../support/random.ts'
 
@@ -50,7 +50,7 @@ async function getBody(port: number, host: string): Promise<string> {
 
 /** Starts our agent as a library; it discovers the platform like an agent without configuration. */
 async function startAgent(t: TestContext, platform: TestPlatform, more = {}): Promise<AgentHandle> {
-  const agent = await connect({ env: cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir }), ...more })
+  const agent = await connect({ env: cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir }), ...more })
   t.after(() => agent.close())
   return agent
 }
@@ -58,7 +58,7 @@ async function startAgent(t: TestContext, platform: TestPlatform, more = {}): Pr
 test('an agent without configuration discovers the local server and prints a working URL', async (t) => {
   const platform = await startPlatform(t)
   const port = await startLocal(t, (request, response) => response.end(`hello ${request.url}`))
-  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
 
   const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
   await program.until(({ stdout }) => /Forwarding +https:/.test(stdout))
@@ -165,7 +165,7 @@ test('300 transfers of random size arrive byte for byte, or fail visibly at both
 test('restart, stop and update reach the agent through the management API', async (t) => {
   const platform = await startPlatform(t)
   const port = await startLocal(t, (_request, response) => response.end('here'))
-  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
   const program = startProgram(t, ['http', String(port), '--web-addr=false', '--scheme=http'], { env })
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
   const url = /Forwarding +(\S+)/.exec(program.stdout)?.[1] ?? ''
@@ -190,12 +190,12 @@ test('restart, stop and update reach the agent through the management API', asyn
   assert.notEqual(second, first)
   assert.equal(body, 'here')
   assert.equal(stopResponse.status, 204)
-  assert.equal(await program.ended(), 0)
+  assert.equal(await program.waitForExit(), 0)
 })
 
 /** Starts a server and an agent as processes with short heartbeats; `ask` requests the agent's name. */
 async function startPair(t: TestContext) {
-  const home = makeHome(t)
+  const home = createHome(t)
   const env = cleanEnv(home, { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
   const ports = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
     `--${name}-addr`,
@@ -236,7 +236,7 @@ test('a killed server serves the same name within two seconds of its restart', a
   assert.equal(await first.ask(), 'again')
 
   first.server.child.kill('SIGKILL')
-  await first.server.ended()
+  await first.server.waitForExit()
   const second = await startServer()
 
   await assertServedSoon(second.ask)
@@ -248,7 +248,7 @@ test('a killed agent gets its name back immediately after its restart', async (t
   const agent = await startAgent()
 
   agent.child.kill('SIGKILL')
-  await agent.ended()
+  await agent.waitForExit()
   await startAgent()
 
   await assertServedSoon(ask)

@@ -6,7 +6,7 @@ import type { TestContext } from 'node:test'
 import { type ConnectionOptions, createServer as createTlsServer, connect as tlsConnect } from 'node:tls'
 import ngrok from '@ngrok/ngrok'
 import { createSelfSigned } from '../../src/certs/index.ts'
-import { askSecurely, type Question, type Reply } from '../../src/edge/testing/client.ts'
+import { sendHttps, type TestRequest, type TestResponse } from '../../src/edge/testing/client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 /** A platform with upstream services, and functions that create edges and send requests to them. */
@@ -47,8 +47,8 @@ export async function startEdgeHarness(t: TestContext) {
       match: '/',
       ...route,
     })
-    const ask = (options: Partial<Question> = {}): Promise<Reply> =>
-      askSecurely(httpsPort, caPem, { host, ...options })
+    const ask = (options: Partial<TestRequest> = {}): Promise<TestResponse> =>
+      sendHttps(httpsPort, caPem, { host, ...options })
     return {
       path: `/edges/https/${edge.id}`,
       route: `/edges/https/${edge.id}/routes/${createdRoute.id}`,

@@ -3,7 +3,7 @@ import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { clientAuthority } from '../../src/edge/testing/client-certificates.ts'
+import { createClientAuthority } from '../../src/edge/testing/client-certificates.ts'
 import { startProvider } from '../login/openid-provider.ts'
 import { connectLabelled, type EdgeHarness, eventually, startEdgeHarness } from './edge-harness.ts'
 
@@ -21,7 +21,7 @@ interface Row {
 
 const clients = await Promise.all(
   ['one', 'two'].map(async (name) => {
-    const authority = await clientAuthority(`authority ${name}`)
+    const authority = await createClientAuthority(`authority ${name}`)
     return { ca: authority.ca, certificate: await authority.issue(name) }
   }),
 )

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { fetchHost, startAgent, startLocal, until } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
-import { freePorts } from '../support/free-ports.ts'
+import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
 /** The node agents connect to, and the API calls of both accounts: on one node, or across two nodes on one database. */
@@ -16,7 +16,7 @@ const platforms = {
     return { node, ownCall: node.call, other }
   },
   async 'two nodes on PostgreSQL'(t: TestContext, flags: string[] = []) {
-    const { url } = await freshDatabase(t)
+    const { url } = await createTestDatabase(t)
     const allFlags = ['--database-url', url, ...flags]
     const node = await startPlatform(t, allFlags)
     const second = await startPlatform(t, [
@@ -48,9 +48,9 @@ for (const [description, start] of Object.entries(platforms)) {
     }
 
     assert.deepEqual((await other.call('GET', '/reserved_domains')).body.reserved_domains, [])
-    assert.equal((await visit(node, 'taken.adit.localhost')).body, 'agent')
+    assert.equal((await fetchHost(node, 'taken.adit.localhost')).body, 'agent')
     await ownCall.create('/reserved_domains', { domain: 'taken.adit.localhost' })
-    assert.equal((await visit(node, 'taken.adit.localhost')).body, 'agent')
+    assert.equal((await fetchHost(node, 'taken.adit.localhost')).body, 'agent')
   })
 
   test(`a released name stays unavailable to other accounts during the cooldown, for binds and reservations: ${description}`, async (t) => {
@@ -109,7 +109,7 @@ for (const [description, start] of Object.entries(platforms)) {
   })
 
   test(`TCP ports of another account are neither reserved nor assigned: ${description}`, async (t) => {
-    const first = await freePorts(3)
+    const first = await findFreePorts(3)
     const { node, ownCall, other } = await start(t, ['--tcp-ports', `${first}-${first + 2}`])
     const agent = await startAgent(t, node)
     const online = await agent.forward({ addr: 9, proto: 'tcp' })
@@ -135,7 +135,7 @@ for (const [description, start] of Object.entries(platforms)) {
 }
 
 test('a port reserved by another account is not assigned to a tunnel that requests any port', async (t) => {
-  const first = await freePorts(3)
+  const first = await findFreePorts(3)
   const { node, other } = await platforms['one node on SQLite'](t, ['--tcp-ports', `${first}-${first + 1}`])
   const { addr } = await other.call.create('/reserved_addrs', {})
   const agent = await startAgent(t, node)
@@ -157,5 +157,5 @@ test('the name of an agent that resumes within the grace period stays unavailabl
   const body = { domain: 'back.adit.localhost' }
   assert.equal((await other.call('POST', '/reserved_domains', { body })).status, 409)
 
-  await until(async () => (await visit(node, 'back.adit.localhost')).body === 'agent')
+  await until(async () => (await fetchHost(node, 'back.adit.localhost')).body === 'agent')
 })

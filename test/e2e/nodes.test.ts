@@ -8,14 +8,14 @@ import {
 } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent, startLocal, until } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 
 /** Starts two nodes on one database. */
 async function startNodes(t: TestContext) {
-  const flags = ['--database-url', (await freshDatabase(t)).url]
+  const flags = ['--database-url', (await createTestDatabase(t)).url]
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
   return { first, second, call: createClient(second.credentials.api_url, first.credentials.api_key) }
@@ -116,15 +116,15 @@ test('an agent that reconnects to another node takes its name over from its stal
   const credentials = { ...first.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { ...first, credentials }, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://moves.adit.localhost' })
-  await until(async () => (await visit(second, 'moves.adit.localhost')).body === 'here')
+  await until(async () => (await fetchHost(second, 'moves.adit.localhost')).body === 'here')
 
   relay.redirect(portOf(second.credentials.agent_addr))
 
   await until(async () => {
     const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body
-    return tunnel_sessions.length === 1 && (await visit(first, 'moves.adit.localhost')).body === 'here'
+    return tunnel_sessions.length === 1 && (await fetchHost(first, 'moves.adit.localhost')).body === 'here'
   })
-  assert.equal((await visit(second, 'moves.adit.localhost')).body, 'here')
+  assert.equal((await fetchHost(second, 'moves.adit.localhost')).body, 'here')
 })
 
 test('a name that is online at one node cannot be bound at another', async (t) => {
@@ -142,11 +142,11 @@ test('when a node stops, its tunnels are offline everywhere', async (t) => {
   const port = await startLocal(t, (_request, response) => response.end('here'))
   const agent = await startAgent(t, second, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://gone.adit.localhost' })
-  await until(async () => (await visit(first, 'gone.adit.localhost')).body === 'here')
+  await until(async () => (await fetchHost(first, 'gone.adit.localhost')).body === 'here')
 
   await second.stop()
 
-  await until(async () => (await visit(first, 'gone.adit.localhost')).status === 404)
+  await until(async () => (await fetchHost(first, 'gone.adit.localhost')).status === 404)
 })
 
 test('a stopping node lets requests through other nodes finish', async (t) => {
@@ -179,14 +179,14 @@ test('a stopping node lets requests through other nodes finish', async (t) => {
 })
 
 test('a node without a peer address does not join the cluster', async (t) => {
-  const flags = ['--database-url', (await freshDatabase(t)).url, '--peer-addr', 'false']
+  const flags = ['--database-url', (await createTestDatabase(t)).url, '--peer-addr', 'false']
   const first = await startPlatform(t, flags)
   const key = join(first.dataDir, 'master.key')
   const second = await startPlatform(t, [...flags, '--master-key-file', key])
   const agent = await startAgent(t, first, first.credentials.authtoken)
   await agent.forward({ addr: 80, url: 'http://alone.adit.localhost' })
 
-  const { status } = await visit(second, 'alone.adit.localhost')
+  const { status } = await fetchHost(second, 'alone.adit.localhost')
 
   assert.equal(status, 404)
 })
@@ -199,6 +199,6 @@ test('the edge can run in its own process beside the gateway, even on the embedd
 
   await agent.forward({ addr: port, url: 'http://split.adit.localhost' })
 
-  await until(async () => (await visit(edge, 'split.adit.localhost')).body === 'here')
+  await until(async () => (await fetchHost(edge, 'split.adit.localhost')).body === 'here')
   assert.equal(edge.credentials.api_url, gateway.credentials.api_url)
 })

@@ -4,7 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import type { ApiClient } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { startPlatform } from '../support/platform.ts'
@@ -73,7 +73,7 @@ async function startTenants(t: TestContext) {
 
   async function startAgent(options: Record<string, unknown>) {
     const agent = await connect({
-      env: cleanEnv(makeHome(t), {}),
+      env: cleanEnv(createHome(t), {}),
       connectUrl: platform.credentials.agent_addr,
       authtoken: other.authtoken,
       rootCas: platform.credentials.ca_file,

@@ -1,10 +1,10 @@
 import type { TestContext } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
-import { type Forged, forge } from './saml-forge.ts'
+import { type ForgedResponse, forgeResponse } from './saml-forge.ts'
 import { startSamlRoute } from './saml-route.ts'
 
 /** The fields of a forged response that differ from a valid one. */
-export type ForgedOverrides = Partial<Forged>
+export type ForgedOverrides = Partial<ForgedResponse>
 
 /** Starts a route that SAML protects, with a provider that sends forged responses. */
 export async function startForgingRoute(t: TestContext, settings: Record<string, unknown> = {}) {
@@ -20,7 +20,7 @@ export async function startForgingRoute(t: TestContext, settings: Record<string,
     const client = new CookieClient(platform)
     const redirectResponse = await client.once(`${url}/page`)
     const authnRequest = await idp.request(redirectResponse.headers.get('location') ?? '')
-    const xml = tamper(forge({ ...validFields, requestId: authnRequest.id, ...overrides }))
+    const xml = tamper(forgeResponse({ ...validFields, requestId: authnRequest.id, ...overrides }))
     return toOutcome(await samlRoute.post(xml, authnRequest.relayState, client))
   }
 
@@ -29,7 +29,7 @@ export async function startForgingRoute(t: TestContext, settings: Record<string,
     overrides: ForgedOverrides = {},
     tamper = (xml: string) => xml,
   ): Promise<string | number> {
-    const xml = tamper(forge({ ...validFields, ...overrides }))
+    const xml = tamper(forgeResponse({ ...validFields, ...overrides }))
     return toOutcome(await samlRoute.post(xml, `${url}/page`, new CookieClient(platform)))
   }
 

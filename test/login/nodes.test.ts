@@ -4,14 +4,14 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CookieClient } from '../support/browser-client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { startSamlRoute } from './saml-route.ts'
 
 type SamlRoute = Awaited<ReturnType<typeof startSamlRoute>>
 
 /** Starts a SAML route on a database that other nodes can join. */
 async function startFirstNode(t: TestContext) {
-  const flags = ['--database-url', (await freshDatabase(t)).url]
+  const flags = ['--database-url', (await createTestDatabase(t)).url]
   const samlRoute = await startSamlRoute(t, {}, flags)
   const key = join(samlRoute.platform.dataDir, 'master.key')
   const startAnother = () =>

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
 import { createHmac, sign } from 'node:crypto'
 import { test } from 'node:test'
-import { SignInRefused } from '../../src/edge/login/sign-in.ts'
+import { SignInError } from '../../src/edge/login/sign-in.ts'
 import {
-  first,
-  type Manners,
-  newKey,
-  second,
+  createSigningKey,
+  firstKey,
+  type ProviderBehaviour,
+  secondKey,
   startOpenidProvider as start,
 } from '../../src/edge/testing/openid-provider.ts'
 
@@ -37,35 +37,35 @@ interface Case {
   /** What the plan requires of the relying party. */
   readonly requirement: string
   /** How the provider of the case behaves. */
-  readonly provider?: Partial<Manners>
+  readonly provider?: Partial<ProviderBehaviour>
   readonly outcome: 'accepts' | 'rejects'
   /** Further assertions after an accepted sign-in. */
   check?(provider: Provider, signedIn: SignedIn): unknown
 }
 
-const ellipticKey = newKey('elliptic', 'ES256')
-const claims = (change: Record<string, unknown>): Partial<Manners> => ({
+const ellipticKey = createSigningKey('elliptic', 'ES256')
+const claims = (change: Record<string, unknown>): Partial<ProviderBehaviour> => ({
   claims: (right) => ({ ...right, ...change }),
 })
 /** An ID token without the claims of `profile` and `email`, as specified for the code flow. */
 const bareToken = claims({ name: undefined, email: undefined })
-const withMethods = (...methods: string[]): Partial<Manners> => ({
+const withMethods = (...methods: string[]): Partial<ProviderBehaviour> => ({
   description: { token_endpoint_auth_methods_supported: methods },
 })
-const ecdsa: Partial<Manners> = {
+const ecdsa: Partial<ProviderBehaviour> = {
   description: { id_token_signing_alg_values_supported: ['RS256', 'ES256'] },
   key: ellipticKey,
-  published: [first, ellipticKey],
+  published: [firstKey, ellipticKey],
 }
 
 const cases: Record<string, Case> = {
   'rp-response_type-code': {
     requirement: 'requests response_type=code and redeems the code',
     outcome: 'accepts',
-    check({ told }, { url }) {
+    check({ observed }, { url }) {
       assert.equal(url.searchParams.get('response_type'), 'code')
-      assert.equal(told.form.get('grant_type'), 'authorization_code')
-      assert.match(told.form.get('code') ?? '', /^code-/)
+      assert.equal(observed.form.get('grant_type'), 'authorization_code')
+      assert.match(observed.form.get('code') ?? '', /^code-/)
     },
   },
   'rp-scope-openid': {
@@ -91,25 +91,25 @@ const cases: Record<string, Case> = {
     requirement: 'authenticates with HTTP Basic',
     provider: withMethods('client_secret_basic'),
     outcome: 'accepts',
-    check({ told }) {
+    check({ observed }) {
       const expected = `Basic ${Buffer.from('app:app-secret').toString('base64')}`
       // RFC 6749 section 2.3.1: both parts are form-encoded first.
-      assert.equal(decodeURIComponent(decodedBasic(told.tokenAuthorization)), decodedBasic(expected))
-      assert.equal(told.form.get('client_secret'), null)
+      assert.equal(decodeURIComponent(decodedBasic(observed.tokenAuthorization)), decodedBasic(expected))
+      assert.equal(observed.form.get('client_secret'), null)
     },
   },
   'rp-token_endpoint-client_secret_basic, by default': {
     requirement: 'authenticates with HTTP Basic where the provider lists no method',
     outcome: 'accepts',
-    check: ({ told }) => assert.match(told.tokenAuthorization ?? '', /^Basic /),
+    check: ({ observed }) => assert.match(observed.tokenAuthorization ?? '', /^Basic /),
   },
   'rp-token_endpoint-client_secret_post': {
     requirement: 'authenticates in the form',
     provider: withMethods('private_key_jwt', 'client_secret_post'),
     outcome: 'accepts',
-    check({ told }) {
+    check({ observed }) {
       assert.deepEqual(
-        [told.form.get('client_id'), told.form.get('client_secret'), told.tokenAuthorization],
+        [observed.form.get('client_id'), observed.form.get('client_secret'), observed.tokenAuthorization],
         ['app', 'app-secret', undefined],
       )
     },
@@ -136,7 +136,7 @@ const cases: Record<string, Case> = {
   },
   'rp-id_token-bad-sig-rs256': {
     requirement: 'rejects a token whose RS256 signature is not valid',
-    provider: { signer: (input) => sign('sha256', Buffer.from(`${input}x`), first.privateKey) },
+    provider: { signer: (input) => sign('sha256', Buffer.from(`${input}x`), firstKey.privateKey) },
     outcome: 'rejects',
   },
   'rp-id_token-bad-sig-es256': {
@@ -181,16 +181,16 @@ const cases: Record<string, Case> = {
   },
   'rp-id_token-kid-absent-multiple-jwks': {
     requirement: 'rejects a token without kid if several keys fit (it may also try them all)',
-    provider: { header: { kid: undefined }, published: [first, second] },
+    provider: { header: { kid: undefined }, published: [firstKey, secondKey] },
     outcome: 'rejects',
   },
   'rp-userinfo-bearer-header': {
     requirement: 'sends the access token to the UserInfo endpoint as a bearer token in the head',
     provider: bareToken,
     outcome: 'accepts',
-    check: ({ told }) =>
+    check: ({ observed }) =>
       assert.deepEqual(
-        told.userinfo.map(({ authorization }) => authorization),
+        observed.userinfo.map(({ authorization }) => authorization),
         ['Bearer x'],
       ),
   },
@@ -198,9 +198,9 @@ const cases: Record<string, Case> = {
     requirement: 'sends no access token in the query',
     provider: bareToken,
     outcome: 'accepts',
-    check: ({ told }) =>
+    check: ({ observed }) =>
       assert.deepEqual(
-        told.userinfo.map(({ url }) => url),
+        observed.userinfo.map(({ url }) => url),
         ['/userinfo'],
       ),
   },
@@ -217,15 +217,15 @@ const cases: Record<string, Case> = {
   'rp-discovery-openid-configuration': {
     requirement: 'uses the endpoints of /.well-known/openid-configuration',
     outcome: 'accepts',
-    check({ told, issuer }, { url }) {
+    check({ observed, issuer }, { url }) {
       assert.equal(`${url.origin}${url.pathname}`, `${issuer}/auth`)
-      assert.equal(told.descriptions, 1)
+      assert.equal(observed.descriptions, 1)
     },
   },
   'rp-discovery-jwks_uri-keys': {
     requirement: 'uses the keys at jwks_uri',
     outcome: 'accepts',
-    check: ({ told }) => assert.equal(told.keyRequests, 1),
+    check: ({ observed }) => assert.equal(observed.keyRequests, 1),
   },
   'rp-discovery-issuer-not-matching-config': {
     requirement: 'rejects a configuration whose issuer is another than the one asked',
@@ -241,10 +241,10 @@ function decodedBasic(authorization = ''): string {
 for (const [name, { requirement, provider: manners = {}, outcome, check }] of Object.entries(cases))
   test(`${name}: the relying party ${requirement}`, async (t) => {
     const provider = await start(t)
-    Object.assign(provider.manners, manners)
+    Object.assign(provider.behaviour, manners)
 
     if (outcome === 'rejects') {
-      await assert.rejects(provider.attempt(), SignInRefused)
+      await assert.rejects(provider.attempt(), SignInError)
       return
     }
     const signedIn = await provider.attempt()
@@ -253,25 +253,25 @@ for (const [name, { requirement, provider: manners = {}, outcome, check }] of Ob
   })
 
 for (const [name, published] of Object.entries({
-  'rp-key-rotation-op-sign-key': [second],
-  'rp-key-rotation-op-sign-key, with the old key still published': [first, second],
+  'rp-key-rotation-op-sign-key': [secondKey],
+  'rp-key-rotation-op-sign-key, with the old key still published': [firstKey, secondKey],
 }))
   test(`${name}: the relying party fetches the new key and accepts a token signed with it`, async (t) => {
-    const { manners, attempt, make, told } = await start(t)
-    const signIn = make()
+    const { behaviour, attempt, createSignIn, observed } = await start(t)
+    const signIn = createSignIn()
     await attempt(signIn)
 
-    Object.assign(manners, { key: second, published })
+    Object.assign(behaviour, { key: secondKey, published })
 
     assert.equal((await attempt(signIn)).identity.id, 'ada')
-    assert.equal(told.keyRequests, 2)
+    assert.equal(observed.keyRequests, 2)
   })
 
 test('rp-init-logout: the relying party redirects to the end_session_endpoint', async (t) => {
-  const { make, attempt, issuer } = await start(t)
+  const { createSignIn, attempt, issuer } = await start(t)
   const { identity } = await attempt()
 
-  const url = new URL((await make().logoutUrl?.(identity)) ?? '')
+  const url = new URL((await createSignIn().logoutUrl?.(identity)) ?? '')
 
   assert.equal(`${url.origin}${url.pathname}`, `${issuer}/end`)
   assert.equal(url.searchParams.get('client_id'), 'app')

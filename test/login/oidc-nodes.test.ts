@@ -6,11 +6,11 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Response } from 'undici'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
-import { askSecurely } from '../../src/edge/testing/client.ts'
+import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { sendHttps } from '../../src/edge/testing/client.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
 
 async function freePort(): Promise<number> {
@@ -25,7 +25,7 @@ type PickNode = (url: URL) => TestPlatform
 
 /** Starts two nodes on one database behind one public address, and an OpenID provider. */
 async function startNodes(t: TestContext) {
-  const flags = ['--database-url', (await freshDatabase(t)).url, '--outbound-allow', '127.0.0.1']
+  const flags = ['--database-url', (await createTestDatabase(t)).url, '--outbound-allow', '127.0.0.1']
   const first = await startPlatform(t, flags)
   // The public port is that of the first node.
   const publicPort = new URL(first.credentials.https_url).port
@@ -52,7 +52,7 @@ async function startNodes(t: TestContext) {
       if (!hostname.endsWith('.adit.localhost')) return first.fetch(url, init)
       const node = pick(new URL(url))
       const port = node === second ? secondPort : Number(publicPort)
-      const reply = await askSecurely(port, node.caPem, {
+      const reply = await sendHttps(port, node.caPem, {
         host,
         servername: hostname,
         path: `${pathname}${search}`,
@@ -98,7 +98,7 @@ async function startNodes(t: TestContext) {
   /** Creates a protected endpoint of an agent connected to the first node. */
   async function protectEndpoint() {
     const agent = await connect({
-      env: cleanEnv(makeHome(t), {}),
+      env: cleanEnv(createHome(t), {}),
       connectUrl: first.credentials.agent_addr,
       authtoken: first.credentials.authtoken,
       rootCas: first.credentials.ca_file,

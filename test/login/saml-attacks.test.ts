@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { type ForgedOverrides, startForgingRoute as start, toOutcome } from './forged-answers.ts'
-import { forge, statusCode, wrappings } from './saml-forge.ts'
+import { forgeResponse, statusCode, wrappings } from './saml-forge.ts'
 import { startSamlRoute } from './saml-route.ts'
 
 test('a valid response signs in with up to a minute of clock skew', async (t) => {
@@ -177,7 +177,7 @@ test('a response in ambiguous or hostile XML is rejected', async (t) => {
 test('an assertion is accepted once, whatever response wraps it', async (t) => {
   const { validFields, post, platform, url } = await start(t)
   const deliver = async (xml: string) => toOutcome(await post(xml, `${url}/page`, new CookieClient(platform)))
-  const signedResponse = forge({ ...validFields, sign: 'both' })
+  const signedResponse = forgeResponse({ ...validFields, sign: 'both' })
   const outerSignature = /<Signature\b[\s\S]*?<\/Signature>/.exec(signedResponse)?.[0] ?? ''
 
   assert.equal(await deliver(signedResponse), 'ada-id')
@@ -195,7 +195,11 @@ test('an assertion is accepted once, whatever response wraps it', async (t) => {
     ),
     403,
   )
-  assert.equal(await deliver(forge({ ...validFields, sign: 'both' })), 'ada-id', 'another one is taken')
+  assert.equal(
+    await deliver(forgeResponse({ ...validFields, sign: 'both' })),
+    'ada-id',
+    'another one is taken',
+  )
 })
 
 test('group names are compared exactly', async (t) => {
@@ -204,7 +208,11 @@ test('group names are compared exactly', async (t) => {
   const validFields = { key: idp.key, acs: saml.assertion_consumer_service_url, entityId: saml.entity_id }
   const enter = async (groups: string[]) =>
     toOutcome(
-      await samlRoute.post(forge({ ...validFields, groups }), `${url}/page`, new CookieClient(platform)),
+      await samlRoute.post(
+        forgeResponse({ ...validFields, groups }),
+        `${url}/page`,
+        new CookieClient(platform),
+      ),
     )
 
   for (const group of ['Admins', 'admins ', ' admins', 'admins2', 'admin', 'staff,admins', 'admins&#10;', ''])

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { type ForgedOverrides, startForgingRoute, toOutcome } from './forged-answers.ts'
-import { forge, statusCode, wrappings } from './saml-forge.ts'
+import { forgeResponse, statusCode, wrappings } from './saml-forge.ts'
 import { idpMetadata } from './saml-route.ts'
 
 /*
@@ -99,16 +99,16 @@ const cases: Record<string, Case> = {
   'no InResponseTo where there was a request': rejects({ requestId: null }),
   'unsolicited response': {
     outcome: 'accepts',
-    deliver: (route) => initiate(route, forge(route.validFields)),
+    deliver: (route) => initiate(route, forgeResponse(route.validFields)),
   },
   'unsolicited response with an InResponseTo': {
     outcome: 'rejects',
-    deliver: (route) => initiate(route, forge({ ...route.validFields, requestId: '_other' })),
+    deliver: (route) => initiate(route, forgeResponse({ ...route.validFields, requestId: '_other' })),
   },
   'replayed assertion': {
     outcome: 'rejects',
     async deliver(route) {
-      const xml = forge(route.validFields)
+      const xml = forgeResponse(route.validFields)
       assert.equal(await initiate(route, xml), 'ada-id')
       return initiate(route, xml)
     },
@@ -117,8 +117,8 @@ const cases: Record<string, Case> = {
     outcome: 'rejects',
     async deliver(route) {
       const assertionId = '_replayed'
-      assert.equal(await initiate(route, forge({ ...route.validFields, assertionId })), 'ada-id')
-      return initiate(route, forge({ ...route.validFields, assertionId }))
+      assert.equal(await initiate(route, forgeResponse({ ...route.validFields, assertionId })), 'ada-id')
+      return initiate(route, forgeResponse({ ...route.validFields, assertionId }))
     },
   },
 

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { signXml } from '@node-saml/node-saml/lib/xml.js'
 
 /** The fields of a forged response; null omits a field. Times are in seconds from now. */
-export interface Forged {
+export interface ForgedResponse {
   key: string
   acs: string
   entityId: string
@@ -38,7 +38,7 @@ export const statusCode = (name: string, ...inner: string[]): string =>
   `<samlp:StatusCode Value="urn:oasis:names:tc:SAML:2.0:status:${name}">${inner.length === 0 ? '' : statusCode(...(inner as [string]))}</samlp:StatusCode>`
 
 /** Builds the response of an identity provider by hand, so that each of its parts can be wrong. */
-export function forge(fields: Forged): string {
+export function forgeResponse(fields: ForgedResponse): string {
   const {
     key,
     acs,

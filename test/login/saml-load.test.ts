@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { forge } from './saml-forge.ts'
+import { forgeResponse } from './saml-forge.ts'
 import { startSamlProcess } from './saml-route.ts'
 
 const CONCURRENCY = 6
@@ -21,7 +21,7 @@ async function mainThreadCpu(pid: number): Promise<number> {
 async function hostileMessages(acs: string, entityId: string): Promise<Record<string, string>> {
   const { privateKeyPem } = await createSelfSigned({ commonName: 'stranger' })
   const fields = { key: privateKeyPem.reveal(), acs, entityId, sign: 'both' as const }
-  const forgedXml = forge(fields)
+  const forgedXml = forgeResponse(fields)
   const siblings = (count: number, before: string) =>
     forgedXml.replace(before, `${'<x></x>'.repeat(count)}${before}`)
   const unclosedTags = (bytes: number) => `<Response b="${'<Response-'.repeat(bytes / 10)}"/>`
@@ -32,7 +32,10 @@ async function hostileMessages(acs: string, entityId: string): Promise<Record<st
     'as many siblings as are accepted': siblings(900, '<samlp:Status>'),
     'the same inside the signed element': siblings(900, '<saml:AttributeStatement>'),
     'the same inside a signature': siblings(900, '<SignatureValue>'),
-    '800 groups': forge({ ...fields, groups: Array.from({ length: 800 }, (_, index) => `group ${index}`) }),
+    '800 groups': forgeResponse({
+      ...fields,
+      groups: Array.from({ length: 800 }, (_, index) => `group ${index}`),
+    }),
     'text of the maximum length': forgedXml.replace('>staff<', `>${'&#97;'.repeat(22_000)}<`),
   }
 }

@@ -5,9 +5,9 @@ import { get } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import type { Credentials } from '../reliability/harness.ts'
-import { startLocal, textOf, until } from '../reliability/harness.ts'
+import { readText, startLocal, until } from '../reliability/harness.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
@@ -33,7 +33,7 @@ async function startNodes(t: TestContext, databaseUrl: string) {
     const url = `--url=http://${NAMES[index]}.adit.localhost`
     const agent = startProgram(t, ['http', String(port), url, '--web-addr=false'], {
       env: {
-        ...cleanEnv(makeHome(t)),
+        ...cleanEnv(createHome(t)),
         ADIT_CONNECT_URL: node.agent_addr,
         ADIT_CONNECT_CAS: node.ca_file,
         ADIT_AUTHTOKEN: nodes[0]!.authtoken,
@@ -52,7 +52,7 @@ async function findFailures(nodes: readonly Credentials[]): Promise<string[]> {
       const headers = { Host: `${name}.adit.localhost` }
       const request = get({ host: '127.0.0.1', port, headers, agent: false, timeout: 5000 })
       request.on('timeout', () => request.destroy(new Error('no response')))
-      const body = await once(request, 'response').then(([response]) => textOf(response), String)
+      const body = await once(request, 'response').then(([response]) => readText(response), String)
       return body === name ? [] : [`${name} at node ${index + 1}: ${body}`]
     }),
   )

@@ -5,7 +5,7 @@ import { test } from 'node:test'
 import { createClient, tempDir } from '../support/api.ts'
 import { checkTables } from '../support/check-tables.ts'
 import { API_ONLY } from '../support/kill-server.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { createRandom } from '../support/random.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { WriteHistory } from '../support/write-history.ts'
@@ -34,7 +34,7 @@ for (const engine of ['sqlite', 'postgres'] as const)
       const random = createRandom()
       t.diagnostic(`SEED=${random.seed}`)
       const dataDir = await tempDir(t)
-      const url = engine === 'postgres' ? (await freshDatabase(t)).url : undefined
+      const url = engine === 'postgres' ? (await createTestDatabase(t)).url : undefined
       const flags = url === undefined ? API_ONLY : [...API_ONLY, '--database-url', url]
       const tables = url === undefined ? { file: join(dataDir, 'adit.db') } : { url }
       const history = new WriteHistory(random)

@@ -44,8 +44,8 @@ async function runAgent(): Promise<void> {
         onCommand: async () => {},
         onClose: () => closed.resolve(),
       })
-      clientId = session.welcome.ClientId ?? clientId
-      cookie = session.welcome.Extra?.Cookie ?? cookie
+      clientId = session.authResponse.ClientId ?? clientId
+      cookie = session.authResponse.Extra?.Cookie ?? cookie
       backoff.reset()
       report(1)
       await closed.promise

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { startLocal, startWorld, textOf, until } from '../reliability/harness.ts'
+import { readText, startHarness, startLocal, until } from '../reliability/harness.ts'
 import { createClient } from '../support/api.ts'
 import { type LightAgents, startLightAgents } from '../support/light-agents.ts'
 
@@ -39,7 +39,7 @@ function slope(samples: readonly Sample[]): number {
 }
 
 test(`${MINUTES} minutes of requests, writes and agent churn leak no memory and no descriptors (P59)`, async (t) => {
-  const harness = await startWorld(t, ['--api-rate-limit', '0'])
+  const harness = await startHarness(t, ['--api-rate-limit', '0'])
   const port = await startLocal(t, (request, response) => {
     request.resume()
     response.end('x'.repeat(Number(request.url!.slice(1))))
@@ -58,7 +58,7 @@ test(`${MINUTES} minutes of requests, writes and agent churn leak no memory and 
   let [requests, writes] = [0, 0]
   const sendRequests = async () => {
     for (let size = 0; running(); size = (size * 7 + 101) % 200_000) {
-      const body = await textOf(await harness.ask('soak.adit.localhost', `/${size}`))
+      const body = await readText(await harness.get('soak.adit.localhost', `/${size}`))
       assert.equal(body.length, size)
       requests += 1
     }

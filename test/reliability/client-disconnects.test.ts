@@ -69,7 +69,7 @@ async function dial(t: TestContext, port: number): Promise<Socket> {
 
 async function assertHealthy(server: ServerProcess, exited: Promise<void>): Promise<void> {
   const response = await Promise.race([fetch(`${server.url}/healthz`), exited])
-  assert.equal(response?.status, 200, server.said())
+  assert.equal(response?.status, 200, server.output())
 }
 
 test('clients that reset their TLS connections neither crash the server nor lose events', async (t) => {

@@ -8,7 +8,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createClient } from '../support/api.ts'
 import { startPostgres } from '../support/postgres.ts'
-import { type Harness, startLocal, startWorld, textOf, until } from './harness.ts'
+import { type Harness, readText, startHarness, startLocal, until } from './harness.ts'
 import { startRelay } from './relay.ts'
 
 const NAME = 'steady.adit.localhost'
@@ -73,7 +73,7 @@ async function moveBack(dataDir: string): Promise<void> {
 for (const [outage, create] of Object.entries(outages)) {
   test(`a restarted server serves its last known configuration while its database ${outage}`, async (t) => {
     const database = await create(t)
-    const harness = await startWorld(t, database.flags)
+    const harness = await startHarness(t, database.flags)
     const dataDir = dirname(harness.credentials.ca_file)
     const port = await startLocal(t, (_request, response) => response.end('served'))
     const agent = harness.startAgent(['http', String(port), `--url=http://${NAME}`], {
@@ -93,7 +93,7 @@ for (const [outage, create] of Object.entries(outages)) {
     await harness.restart()
     assert.match(harness.server.stdout, /^Its database is unavailable, though\. The /m)
     assert.equal(await getShop(harness), 'open')
-    await until(async () => (await textOf(await harness.ask(NAME))) === 'served', 'the agent is back')
+    await until(async () => (await readText(await harness.get(NAME))) === 'served', 'the agent is back')
     assert.equal(await read(), 503)
     assert.equal(await update('changed while away'), 503)
     assert.equal(await getShop(harness), 'open')
@@ -101,14 +101,14 @@ for (const [outage, create] of Object.entries(outages)) {
     await database.restore(dataDir)
     await until(async () => (await update('changed')) === 200, 'the database takes changes')
     await until(async () => (await getShop(harness)) === 'changed', 'the edge follows them', 5_000)
-    assert.equal(await textOf(await harness.ask(NAME)), 'served')
+    assert.equal(await readText(await harness.get(NAME)), 'served')
   })
 }
 
 for (const outage of ['is stopped', 'does not respond']) {
   test(`a server accepts agents and lists what is online while the database it created ${outage}`, async (t) => {
     const database = await outages[outage]!(t)
-    const harness = await startWorld(t, database.flags)
+    const harness = await startHarness(t, database.flags)
     const dataDir = dirname(harness.credentials.ca_file)
     await createShopEdge(harness, 'open')
     // An unused key, so that it is in no cache of this process.
@@ -125,7 +125,7 @@ for (const outage of ['is stopped', 'does not respond']) {
     previousAgent.child.kill('SIGKILL')
     const agent = startAgent()
     await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-    assert.equal(await textOf(await harness.ask(NAME)), 'served')
+    assert.equal(await readText(await harness.get(NAME)), 'served')
 
     const call = createClient(harness.credentials.api_url, key.token)
     for (const kind of ['tunnel_sessions', 'tunnels', 'endpoints']) {
@@ -142,13 +142,13 @@ for (const outage of ['is stopped', 'does not respond']) {
 
     await database.restore(dataDir)
     await until(async () => (await call('POST', '/ip_policies', { body: {} })).status === 201, 'writes work')
-    assert.equal(await textOf(await harness.ask(NAME)), 'served')
+    assert.equal(await readText(await harness.get(NAME)), 'served')
   })
 }
 
 test('a key revoked right after the database is restored is rejected at once by the node that revoked it', async (t) => {
   const database = await outages['is stopped']!(t)
-  const harness = await startWorld(t, database.flags)
+  const harness = await startHarness(t, database.flags)
   const dataDir = dirname(harness.credentials.ca_file)
   const call = createClient(harness.credentials.api_url, harness.credentials.api_key)
   const key = await call.create('/api_keys', { description: 'leaked' })
@@ -189,7 +189,7 @@ async function getShop({ credentials }: Harness): Promise<string> {
     ca: readFileSync(credentials.ca_file),
   })
   const [response] = await once(request, 'response')
-  return textOf(response)
+  return readText(response)
 }
 
 /** Whether the fallback copy in the data directory already has the row. */

@@ -6,7 +6,7 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
-import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/agent/version.ts'
 
 /** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
@@ -120,7 +120,7 @@ suite('sources that hold many connections', () => {
 async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   // The programs end with the suite instead of a test.
   const t = { after: (step: () => unknown) => void cleanups.unshift(step) } as unknown as TestContext
-  const env = cleanEnv(makeHome(t))
+  const env = cleanEnv(createHome(t))
   ports.dns = await freePort()
   ports.peer = await freePort()
   ports.probe = await freePort()

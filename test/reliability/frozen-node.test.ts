@@ -4,21 +4,21 @@ import { readFileSync } from 'node:fs'
 import { get } from 'node:http'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import type { Credentials } from './harness.ts'
-import { startLocal, textOf, until } from './harness.ts'
+import { readText, startLocal, until } from './harness.ts'
 
 const NAME = 'moves.adit.localhost'
 const TIMEOUT_MS = 60_000
 
 /** Starts two server processes on one database. */
 async function startNodes(t: TestContext) {
-  const flags = ['--database-url', (await freshDatabase(t)).url, '--log-level', 'error']
+  const flags = ['--database-url', (await createTestDatabase(t)).url, '--log-level', 'error']
   const dirs = [await tempDir(t), await tempDir(t)] as const
   const first = await startServerProcess(t, dirs[0], flags)
   const second = await startServerProcess(t, dirs[1], [
@@ -56,7 +56,7 @@ async function listConnectAddresses({
     onClose: () => {},
   })
   session.close()
-  return (session.welcome.Extra?.ConnectAddresses ?? []).map(({ ServerAddr }) => ServerAddr)
+  return (session.authResponse.Extra?.ConnectAddresses ?? []).map(({ ServerAddr }) => ServerAddr)
 }
 
 async function getBody({ credentials }: { credentials: Credentials }): Promise<string> {
@@ -64,7 +64,7 @@ async function getBody({ credentials }: { credentials: Credentials }): Promise<s
   const request = get({ host: '127.0.0.1', port, headers: { Host: NAME }, agent: false, timeout: 5000 })
   request.on('timeout', () => request.destroy(new Error('no answer')))
   const [response] = await once(request, 'response')
-  return textOf(response)
+  return readText(response)
 }
 
 test('an agent fails over to the other node when its node freezes, and both nodes serve it after the thaw', async (t) => {
@@ -78,7 +78,7 @@ test('an agent fails over to the other node when its node freezes, and both node
   )
   const agent = startProgram(t, ['http', String(port), `--url=http://${NAME}`, '--web-addr=false'], {
     env: {
-      ...cleanEnv(makeHome(t)),
+      ...cleanEnv(createHome(t)),
       ADIT_CONNECT_URL: agent_addr,
       ADIT_CONNECT_CAS: ca_file,
       ADIT_AUTHTOKEN: authtoken,

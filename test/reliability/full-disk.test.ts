@@ -25,7 +25,7 @@ for (const [state, method] of [
 
     const second = await startServerProcess(t, dataDir)
 
-    const url = /API and dashboard +(\S+)/.exec(second.said())![1]!
+    const url = /API and dashboard +(\S+)/.exec(second.output())![1]!
     const callAgain = createClient(url, apiKey)
     assert.equal((await callAgain('GET', `/ip_policies/${id}`)).body.description, 'before the disk was full')
     assert.equal(await readFile(join(dataDir, 'ca.pem'), 'utf8'), root)

@@ -5,7 +5,7 @@ import type { AddressInfo } from 'node:net'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { cleanEnv, makeHome, type Program, startProgram } from '../../src/agent/testing/program.ts'
+import { type AgentProcess, cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 
 /** The contents of `credentials.json`. */
 export interface Credentials {
@@ -23,12 +23,12 @@ export interface Harness {
   readonly credentials: Credentials
   readonly httpPort: number
   readonly agentPort: number
-  server: Program
+  server: AgentProcess
   /** Restarts the server on the same data directory and ports. */
   restart(): Promise<void>
-  startAgent(args: readonly string[], env?: Record<string, string>, webAddr?: string): Program
+  startAgent(args: readonly string[], env?: Record<string, string>, webAddr?: string): AgentProcess
   /** Sends one GET to the public listener; the caller reads the body. */
-  ask(host: string, path?: string): Promise<IncomingMessage>
+  get(host: string, path?: string): Promise<IncomingMessage>
   /** Lists a collection of the management API. */
   list(path: string): Promise<unknown[]>
 }
@@ -38,8 +38,8 @@ const listenOn = (ports: readonly string[]) =>
   LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
 
 /** Starts `adit server` with an empty home directory; all processes end with the test. */
-export async function startWorld(t: TestContext, flags: readonly string[] = []): Promise<Harness> {
-  const env = cleanEnv(makeHome(t))
+export async function startHarness(t: TestContext, flags: readonly string[] = []): Promise<Harness> {
+  const env = cleanEnv(createHome(t))
   const startServer = async (ports: readonly string[]) => {
     const server = startProgram(t, ['server', '--log-level', 'error', ...listenOn(ports), ...flags], { env })
     await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
@@ -68,7 +68,7 @@ export async function startWorld(t: TestContext, flags: readonly string[] = []):
     },
     startAgent: (args, extraEnv = {}, webAddr = 'false') =>
       startProgram(t, [...args, `--web-addr=${webAddr}`], { env: { ...env, ...extraEnv } }),
-    async ask(host, path = '/') {
+    async get(host, path = '/') {
       const headers = { Host: `${host}:${httpPort}` }
       const request = get({ host: '127.0.0.1', port: httpPort, path, headers, agent: false })
       const [response] = await once(request, 'response')
@@ -95,7 +95,7 @@ export async function startLocal(t: TestContext, listener: RequestListener): Pro
 }
 
 /** Reads the body as text; rejects if it is truncated. */
-export async function textOf(response: IncomingMessage): Promise<string> {
+export async function readText(response: IncomingMessage): Promise<string> {
   let body = ''
   for await (const chunk of response.setEncoding('utf8')) body += chunk
   return body
@@ -116,6 +116,6 @@ export async function until(
 }
 
 /** Scales a promised time by the load of the machine. */
-export function promised(milliseconds: number): number {
+export function scaleForLoad(milliseconds: number): number {
   return milliseconds * Math.max(1, loadavg()[0]! / availableParallelism())
 }

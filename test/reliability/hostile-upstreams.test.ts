@@ -3,12 +3,12 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { startService } from '../../src/agent/forward/testing.ts'
-import { type HostileAnswer, hostileAnswers } from '../../src/edge/testing/hostile-answers.ts'
-import { rawClient } from '../../src/edge/testing/raw-client.ts'
+import { type HostileResponse, hostileResponses } from '../../src/edge/testing/hostile-answers.ts'
+import { openRawClient } from '../../src/edge/testing/raw-client.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startLocal, startWorld, textOf } from './harness.ts'
+import { type Harness, readText, startHarness, startLocal } from './harness.ts'
 
 /** The memory growth allowed for an agent, whatever its upstream sends; each flood sends more within a second. */
 const MAX_GROWTH_MIB = 64
@@ -33,8 +33,8 @@ interface Captured {
 
 /** Starts a server and an agent as processes; all tunnels but one share an upstream with a configurable response. */
 async function startHostile(t: TestContext) {
-  const harness = await startWorld(t)
-  const upstream = { answer: (() => {}) as HostileAnswer['answer'], connections: 0 }
+  const harness = await startHarness(t)
+  const upstream = { answer: (() => {}) as HostileResponse['respond'], connections: 0 }
   const port = await startService(t, (socket) => {
     upstream.connections++
     socket.once('close', () => upstream.connections--)
@@ -63,14 +63,14 @@ async function startHostile(t: TestContext) {
 }
 
 async function assertHealthyTunnel(harness: Harness): Promise<void> {
-  assert.equal(await textOf(await harness.ask(HEALTHY_HOST)), 'well')
+  assert.equal(await readText(await harness.get(HEALTHY_HOST)), 'well')
 }
 
 /** Sends requests that must end with 502 or a reset, each on its own connection, while another tunnel keeps working. */
 async function sendRequests(t: TestContext, harness: Harness, name: string): Promise<void> {
   // Requests over HTTP/2 share a connection, and the hostile responses refer to its first stream only.
   const clients = Array.from({ length: name === HTTP2 ? 1 : HTTP1_CLIENTS }, () =>
-    rawClient(t, harness.httpPort).write(
+    openRawClient(t, harness.httpPort).write(
       `POST / HTTP/1.1\r\nHost: ${hostOf(name)}:${harness.httpPort}\r\nContent-Length: 0\r\n\r\n`,
     ),
   )
@@ -83,14 +83,14 @@ async function sendRequests(t: TestContext, harness: Harness, name: string): Pro
 }
 
 const listAnswers = (http2: boolean) =>
-  Object.entries(hostileAnswers).filter(([, response]) => (response.http2 === true) === http2)
+  Object.entries(hostileResponses).filter(([, response]) => (response.http2 === true) === http2)
 
 for (const name of [...Object.keys(tunnels), HTTP2]) {
   test(`no upstream response crashes an agent, exhausts its memory or blocks its other tunnels: ${name}`, async (t) => {
     const { harness, upstream, agent, pid } = await startHostile(t)
     const beforeMiB = await residentMiB(pid)
 
-    for (const [title, { answer: respond }] of listAnswers(name === HTTP2)) {
+    for (const [title, { respond }] of listAnswers(name === HTTP2)) {
       upstream.answer = respond
       await sendRequests(t, harness, name)
       await eventually(() => upstream.connections === 0, `connections are discarded: ${title}`, TIMEOUT_MS)
@@ -109,7 +109,7 @@ for (const name of Object.keys(tunnels)) {
     const { harness, upstream, api } = await startHostile(t)
     const answer = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
     upstream.answer = (socket) => void socket.write(answer('ok') + answer('poison').repeat(1000))
-    const client = rawClient(t, harness.httpPort)
+    const client = openRawClient(t, harness.httpPort)
 
     for (let count = 1; count <= 3; count++) {
       client.write(`GET /${count} HTTP/1.1\r\nHost: ${hostOf(name)}:${harness.httpPort}\r\n\r\n`)
@@ -129,12 +129,12 @@ for (const name of Object.keys(tunnels)) {
 test('a replay ends, whatever the upstream responds', async (t) => {
   const { harness, upstream, api, pid } = await startHostile(t)
   upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
-  await textOf(await harness.ask(hostOf('inspected')))
+  await readText(await harness.get(hostOf('inspected')))
   const { requests } = (await api('GET', '/api/requests/http?tunnel_name=inspected')).body
   const { id } = requests[0]
   const beforeMiB = await residentMiB(pid)
 
-  for (const [title, { answer: respond }] of listAnswers(false)) {
+  for (const [title, { respond }] of listAnswers(false)) {
     for (const tunnel_name of Object.keys(tunnels)) {
       let contacted = false
       upstream.answer = (socket) => {
@@ -162,7 +162,7 @@ test('a replay ends, whatever the upstream responds', async (t) => {
 test('an HTTP/1 request cannot be replayed to a tunnel with an HTTP/2 upstream', async (t) => {
   const { harness, upstream, api } = await startHostile(t)
   upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
-  await textOf(await harness.ask(hostOf('inspected')))
+  await readText(await harness.get(hostOf('inspected')))
   const { requests } = (await api('GET', '/api/requests/http?tunnel_name=inspected')).body
 
   const { status, body } = await api('POST', '/api/requests/http', {

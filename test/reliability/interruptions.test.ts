@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import type { Program } from '../../src/agent/testing/program.ts'
-import { type Harness, promised, startLocal, startWorld, textOf, until } from './harness.ts'
+import type { AgentProcess } from '../../src/agent/testing/program.ts'
+import { type Harness, readText, scaleForLoad, startHarness, startLocal, until } from './harness.ts'
 import { type Relay, startRelay } from './relay.ts'
 
 const NAME = 'steady.adit.localhost'
@@ -10,13 +10,13 @@ const NAME = 'steady.adit.localhost'
 interface TunnelFixture {
   readonly harness: Harness
   readonly relay: Relay
-  agent: Program
-  startAgent(): Program
+  agent: AgentProcess
+  startAgent(): AgentProcess
 }
 
 async function startFixture(t: TestContext): Promise<TunnelFixture> {
   const [harness, port] = await Promise.all([
-    startWorld(t),
+    startHarness(t),
     startLocal(t, (_request, response) => response.end('served')),
   ])
   const relay = await startRelay(t, harness.agentPort)
@@ -36,8 +36,8 @@ async function startFixture(t: TestContext): Promise<TunnelFixture> {
 }
 
 async function isServing({ harness }: TunnelFixture): Promise<boolean> {
-  const response = await harness.ask(NAME)
-  return (await textOf(response)) === 'served'
+  const response = await harness.get(NAME)
+  return (await readText(response)) === 'served'
 }
 
 const hasNoSession = async ({ harness }: TunnelFixture) =>
@@ -89,7 +89,7 @@ const interruptions: Record<string, Interruption> = {
     rounds: 3,
     async interrupt({ agent }) {
       agent.child.kill('SIGKILL')
-      await agent.ended()
+      await agent.waitForExit()
     },
     async recover(fixture) {
       fixture.agent = fixture.startAgent()
@@ -100,7 +100,7 @@ const interruptions: Record<string, Interruption> = {
     rounds: 3,
     async interrupt({ harness }) {
       harness.server.child.kill('SIGKILL')
-      await harness.server.ended()
+      await harness.server.waitForExit()
     },
     recover: ({ harness }) => harness.restart(),
   },
@@ -117,7 +117,7 @@ test('after any interruption the same name is served again soon, and no stale se
         const elapsedMs = await until(() => isServing(fixture), `${NAME} serves again`)
 
         t.diagnostic(`round ${round}: ${elapsedMs.toFixed(0)} ms`)
-        assert.ok(elapsedMs <= promised(2000), `round ${round} took ${elapsedMs} ms`)
+        assert.ok(elapsedMs <= scaleForLoad(2000), `round ${round} took ${elapsedMs} ms`)
         for (const list of ['/tunnel_sessions', '/tunnels', '/endpoints'])
           assert.equal((await fixture.harness.list(list)).length, 1, `${list} in round ${round}`)
       }

@@ -7,7 +7,7 @@ import { connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
-import { type Harness, startWorld, until } from './harness.ts'
+import { type Harness, startHarness, until } from './harness.ts'
 
 const NAME = 'leaky.adit.localhost'
 const CLIENTS_PER_STAGE = 20
@@ -116,7 +116,7 @@ async function startService(t: TestContext): Promise<number> {
 }
 
 test('clients that disconnect at any stage leak no descriptor in the server or the agent', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const port = await startService(t)
   const agent = harness.startAgent(['http', String(port), `--url=${NAME}`, '--scheme=http', '--scheme=https'])
   await agent.until(({ stdout }) => stdout.split('Forwarding').length > 2)

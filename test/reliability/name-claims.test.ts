@@ -6,10 +6,10 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { AgentHandle } from '../../src/agent/index.ts'
 import type { ServerLimits } from '../../src/server/index.ts'
-import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent, startLocal, until } from '../support/agents.ts'
 import { tempDir } from '../support/api.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { freshDatabase, startPostgres } from '../support/postgres.ts'
+import { createTestDatabase, startPostgres } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 import { startRelay } from './relay.ts'
 
@@ -50,7 +50,7 @@ function startPolling(nodes: readonly Node[], hosts: readonly string[]) {
     nodes.map(async (node) => {
       while (!stopping)
         for (const host of hosts) {
-          const { status, body } = await visit(node, host)
+          const { status, body } = await fetchHost(node, host)
           if (status === 200) responders.get(host)!.add(body)
         }
     }),
@@ -68,7 +68,7 @@ const CONTENDED = Array.from({ length: 20 }, (_, index) => `both-${index}.adit.l
 
 const platforms = {
   async 'three nodes on PostgreSQL'(t: TestContext) {
-    const { url } = await freshDatabase(t)
+    const { url } = await createTestDatabase(t)
     const first = await startPlatform(t, ['--database-url', url])
     const flags = ['--database-url', url, '--master-key-file', join(first.dataDir, 'master.key')]
     const others = [await startPlatform(t, flags), await startPlatform(t, flags)]
@@ -106,7 +106,7 @@ for (const [description, start] of Object.entries(platforms)) {
     )
     for (const node of new Set(nodes))
       for (const [index, host] of CONTENDED.entries())
-        await until(async () => (await visit(node, host)).body === holders[index]![0])
+        await until(async () => (await fetchHost(node, host)).body === holders[index]![0])
     await poller.stop()
 
     for (const { id, distinct } of outcomes) assert.ok(!distinct.includes('refused'), id)
@@ -146,7 +146,7 @@ async function startNode(t: TestContext, flags: readonly string[], existingDataD
 }
 
 test('names of a killed or paused node can be bound elsewhere, and the paused node never serves them again', async (t) => {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const commonFlags = ['--log-level', 'error', '--name-cooldown', '0', '--database-url', url]
   const killedNode = await startNode(t, commonFlags)
   const flags = [...commonFlags, '--master-key-file', join(killedNode.dataDir, 'master.key')]
@@ -162,7 +162,7 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   for (const host of hosts('killed')) assert.equal(await previous.killed.bind(host), 'bound')
   for (const host of hosts('stopped')) assert.equal(await previous.stopped.bind(host), 'bound')
   for (const host of [...hosts('killed'), ...hosts('stopped')]) {
-    await until(async () => (await visit(thirdNode, host)).status === 200)
+    await until(async () => (await fetchHost(thirdNode, host)).status === 200)
     assert.equal(await successor.bind(host), 'refused', 'they are online elsewhere')
   }
 
@@ -171,20 +171,20 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   const takeOver = (host: string) => until(async () => (await successor.bind(host)) === 'bound', 30_000)
   await Promise.all([...hosts('killed'), ...hosts('stopped')].map(takeOver))
   // Sent while the node is stopped, and answered as soon as it resumes.
-  const pendingVisits = hosts('stopped').map((host) => visit(stoppedNode, host))
+  const pendingVisits = hosts('stopped').map((host) => fetchHost(stoppedNode, host))
   stoppedNode.child.kill('SIGCONT')
 
   for (const response of await Promise.all(pendingVisits))
     assert.notEqual(response.body, 'on the stopped node')
   for (const host of hosts('stopped')) {
     await until(async () => {
-      const { body } = await visit(stoppedNode, host)
+      const { body } = await fetchHost(stoppedNode, host)
       assert.notEqual(body, 'on the stopped node')
       return body === 'the next holder'
     }, 20_000)
-    assert.equal((await visit(thirdNode, host)).body, 'the next holder')
+    assert.equal((await fetchHost(thirdNode, host)).body, 'the next holder')
   }
-  for (const host of hosts('killed')) assert.equal((await visit(thirdNode, host)).body, 'the next holder')
+  for (const host of hosts('killed')) assert.equal((await fetchHost(thirdNode, host)).body, 'the next holder')
 })
 
 test('while PostgreSQL is down agents keep and resume their names, and cannot bind new ones', async (t) => {
@@ -206,10 +206,10 @@ test('while PostgreSQL is down agents keep and resume their names, and cannot bi
     lateAgent.forward({ addr: port, url: 'http://new.adit.localhost' }),
     /database is unavailable/,
   )
-  assert.equal((await visit(node, 'held.adit.localhost')).body, 'served')
+  assert.equal((await fetchHost(node, 'held.adit.localhost')).body, 'served')
   relay.cut()
   await until(
-    async () => agent.status === 'online' && (await visit(node, 'held.adit.localhost')).body === 'served',
+    async () => agent.status === 'online' && (await fetchHost(node, 'held.adit.localhost')).body === 'served',
     20_000,
   )
 
@@ -222,5 +222,5 @@ test('while PostgreSQL is down agents keep and resume their names, and cannot bi
       ),
     20_000,
   )
-  assert.equal((await visit(node, 'held.adit.localhost')).body, 'served')
+  assert.equal((await fetchHost(node, 'held.adit.localhost')).body, 'served')
 })

@@ -6,46 +6,46 @@ import { afterEach, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openThroughProxy, parseProxy } from '../../src/agent/connect/proxy.ts'
-import { asDuplex } from '../../src/agent/forward/duplex.ts'
-import { HeldStream as AgentHeldStream } from '../../src/agent/forward/held-stream.ts'
+import { toDuplex } from '../../src/agent/forward/duplex.ts'
+import { BufferedStream as AgentHeldStream } from '../../src/agent/forward/held-stream.ts'
 import { PreambleStream } from '../../src/agent/forward/preamble.ts'
 import { SocketPipe } from '../../src/agent/forward/socket-pipe.ts'
 import { MessageScanner } from '../../src/agent/http1.ts'
 import type { Capture } from '../../src/agent/inspector/capture-store.ts'
 import { Copier } from '../../src/agent/inspector/copier.ts'
-import { decodedBody } from '../../src/agent/inspector/decoded-body.ts'
+import { decodeBody } from '../../src/agent/inspector/decoded-body.ts'
 import { EventScanner } from '../../src/agent/inspector/event-scanner.ts'
 import { WebSocketScanner } from '../../src/agent/inspector/websocket-scanner.ts'
 import { readJson } from '../../src/agent/local-api/local-api.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { ByteBudgets } from '../../src/base/io/byte-budget.ts'
-import { Turn } from '../../src/base/io/flush-scheduler.ts'
+import { FlushScheduler } from '../../src/base/io/flush-scheduler.ts'
 import { packReads } from '../../src/base/io/packed-reads.ts'
 import { SocketStream } from '../../src/base/io/socket-stream.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../src/base/io/stream.ts'
 import { StreamDuplex } from '../../src/base/io/stream-duplex.ts'
-import { Deadlines } from '../../src/base/io/timer-wheel.ts'
+import { TimerWheel } from '../../src/base/io/timer-wheel.ts'
 import { readBody } from '../../src/base/outbound/outbound.ts'
 import { LineReader } from '../../src/cluster/json-lines.ts'
 import { readMessage } from '../../src/dns/ask.ts'
 import { createTcpServer } from '../../src/dns/tcp.ts'
-import type { Target } from '../../src/edge/backend.ts'
+import type { UpstreamTarget } from '../../src/edge/backend.ts'
 import { DialledStream } from '../../src/edge/backends/dialled-stream.ts'
 import { DiallingUpstream } from '../../src/edge/backends/dialling-upstream.ts'
 import { FallbackStream } from '../../src/edge/backends/fallback-stream.ts'
 import type { Exchange } from '../../src/edge/exchange.ts'
-import { HELD_BODIES, HeldBody } from '../../src/edge/held-body.ts'
-import { HelloReader } from '../../src/edge/listeners/client-hello.ts'
+import { HELD_BODY_LIMITS, HeldBody } from '../../src/edge/held-body.ts'
+import { ClientHelloParser } from '../../src/edge/listeners/client-hello.ts'
 import { HeadBuffer } from '../../src/edge/message/head-buffer.ts'
-import { TransformFeed } from '../../src/edge/transform-writer.ts'
-import type { Visitor } from '../../src/edge/tunnels.ts'
+import { TransformWriter } from '../../src/edge/transform-writer.ts'
+import type { ClientInfo } from '../../src/edge/tunnels.ts'
 import { CallReader, MuxSession, type MuxStream } from '../../src/protocol/index.ts'
 import { JsonReader } from '../../src/protocol/json-reader.ts'
 import { ProxyHeaderReader } from '../../src/protocol/proxy-header.ts'
-import { HeldStream } from '../../src/sessions/pending-stream.ts'
-import { ciphersFor, KEX, MACS } from '../../src/sessions/ssh/algorithms.ts'
+import { PendingStream } from '../../src/sessions/pending-stream.ts'
+import { KEX, MACS, selectCiphers } from '../../src/sessions/ssh/algorithms.ts'
 import { ForwardedChannel } from '../../src/sessions/ssh/forwarded-channel.ts'
-import { speakSsh } from '../../src/sessions/ssh/ssh2.ts'
+import { startSshServer } from '../../src/sessions/ssh/ssh2.ts'
 
 /** The memory a reader may retain for each byte received. */
 const MAX_BYTES_PER_BYTE = 2
@@ -165,12 +165,12 @@ function stalledSocket(): Socket {
 
 /** Creates an exchange with only the parts that buffer a body. */
 function openExchange(): Exchange {
-  const budgets = new ByteBudgets(HELD_BODIES)
+  const budgets = new ByteBudgets(HELD_BODY_LIMITS)
   return {
-    core: { heldBodies: budgets, deadlines: new Deadlines(systemClock), limits: { heldBody: 60_000 } },
+    core: { heldBodyBudgets: budgets, timers: new TimerWheel(systemClock), limits: { heldBody: 60_000 } },
     connection: { remoteAddress: '192.0.2.1' },
-    whenFinished() {},
-    refuse: assert.fail,
+    onFinish() {},
+    reject: assert.fail,
     resumeBody() {},
   } as unknown as Exchange
 }
@@ -231,14 +231,14 @@ const readers: Record<string, Reader> = {
   'a ClientHello': {
     bytes: createUnfinished(Buffer.from([22, 3, 1, 0x40, 0, 1, 0, 0x3f, 0xf0]), 16_000),
     open: () => {
-      const reader = new HelloReader()
+      const reader = new ClientHelloParser()
       return (chunk) => reader.push(chunk)
     },
   },
   'a pending stream of the server': {
     bytes: Buffer.alloc(65_000),
     open: () => {
-      const stream = new HeldStream({ again() {}, leave() {} }, true, {} as never, undefined)
+      const stream = new PendingStream({ retry() {}, cancel() {} }, true, {} as never, undefined)
       return (chunk) => stream.write(chunk)
     },
   },
@@ -259,7 +259,12 @@ const readers: Record<string, Reader> = {
   'a stream whose upstream is being dialled': {
     bytes: Buffer.alloc(262_000),
     open: () => {
-      const pipe = new SocketPipe(new OpenStream(), new Turn(), new Deadlines(systemClock), () => {})
+      const pipe = new SocketPipe(
+        new OpenStream(),
+        new FlushScheduler(),
+        new TimerWheel(systemClock),
+        () => {},
+      )
       return (chunk) => pipe.onData(chunk)
     },
   },
@@ -280,7 +285,7 @@ const readers: Record<string, Reader> = {
   'a WebSocket message in the inspector': {
     bytes: createUnfinished(Buffer.from([0xc1, 127, 0, 0, 0, 0, 0, 1, 0, 0]), 60_000),
     open: () => {
-      const scanner = new WebSocketScanner(false, new Copier(), { message() {}, broken() {} })
+      const scanner = new WebSocketScanner(false, new Copier(), { onMessage() {}, onInvalid() {} })
       return (chunk) => scanner.push(chunk)
     },
   },
@@ -288,7 +293,7 @@ const readers: Record<string, Reader> = {
     bytes: Buffer.alloc(130_000),
     open: () => {
       const carrier = { congested: true, wait() {}, sendData() {}, sendEnd() {}, sendClose() {} }
-      const channel = new ForwardedChannel(1, { ...carrier, sendGrant() {}, forget() {} })
+      const channel = new ForwardedChannel(1, { ...carrier, sendWindowAdjust() {}, remove() {} })
       return (chunk) => channel.write(chunk)
     },
   },
@@ -303,7 +308,7 @@ const readers: Record<string, Reader> = {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const stream = new OpenStream()
-      const duplex = asDuplex(stream)
+      const duplex = toDuplex(stream)
       return (chunk) => {
         stream.sink.onData(chunk)
         return duplex
@@ -313,7 +318,7 @@ const readers: Record<string, Reader> = {
   'a body whose compressor is busy': {
     bytes: Buffer.alloc(262_000),
     open: () => {
-      const feed = new TransformFeed(new Transform({ transform() {} }), () => {})
+      const feed = new TransformWriter(new Transform({ transform() {} }), () => {})
       return (chunk) => feed.write(chunk)
     },
   },
@@ -362,8 +367,8 @@ const readers: Record<string, Reader> = {
   'the first bytes of an SSH client': {
     bytes: createUnfinished(Buffer.concat([Buffer.from('SSH-2.0-x\r\n'), sshListsStart()]), 30_000),
     open: () => {
-      const offer = { kex: KEX, hostKeys: [], ciphers: ciphersFor, macs: MACS }
-      const client = speakSsh(
+      const offer = { kex: KEX, hostKeys: [], ciphers: selectCiphers, macs: MACS }
+      const client = startSshServer(
         stalledSocket(),
         offer,
         () => ({}),
@@ -377,7 +382,7 @@ const readers: Record<string, Reader> = {
     bytes: Buffer.alloc(262_000),
     open: () => {
       const body = new HeldBody(openExchange(), 1024 * 1024)
-      return (chunk) => body.body(chunk)
+      return (chunk) => body.writeBody(chunk)
     },
   },
   'a buffered HTTP/2 body': {
@@ -386,7 +391,7 @@ const readers: Record<string, Reader> = {
       const stream = new Duplex({ read() {}, write() {} })
       packReads(stream)
       const body = new HeldBody(openExchange(), 1024 * 1024)
-      stream.on('data', (chunk: Buffer) => body.body(chunk))
+      stream.on('data', (chunk: Buffer) => body.writeBody(chunk))
       return (chunk) => stream.push(Buffer.from(chunk))
     },
   },
@@ -394,9 +399,14 @@ const readers: Record<string, Reader> = {
     bytes: Buffer.alloc(65_000),
     open: () => {
       const stream = dialledStream()
-      const inner = { body: (chunk: Buffer) => stream.write(chunk), end() {}, abort() {}, consumed() {} }
+      const inner = {
+        writeBody: (chunk: Buffer) => stream.write(chunk),
+        endBody() {},
+        abort() {},
+        consumed() {},
+      }
       const upstream = new DiallingUpstream(openExchange(), { ...inner, reused: false }, stream)
-      return (chunk) => upstream.body(chunk)
+      return (chunk) => upstream.writeBody(chunk)
     },
   },
   'a congested static backend': {
@@ -409,8 +419,8 @@ const readers: Record<string, Reader> = {
   'a connection whose backends are being dialled': {
     bytes: Buffer.alloc(65_000),
     open: () => {
-      const target = { open: dialledStream } as unknown as Target
-      const stream = new FallbackStream({} as Visitor, target, [], () => undefined)
+      const target = { open: dialledStream } as unknown as UpstreamTarget
+      const stream = new FallbackStream({} as ClientInfo, target, [], () => undefined)
       return (chunk) => stream.write(chunk)
     },
   },
@@ -456,7 +466,7 @@ test('decoding a captured body of single-byte chunks costs no more than its byte
   const raw = Buffer.from(`${head}${'1\r\nx\r\n'.repeat(length)}0\r\n\r\n`)
   const message = { head: Buffer.from(head), raw: () => raw, truncated: false }
   const capture = { request: { head: Buffer.from('GET / HTTP/1.1\r\n\r\n') }, response: message }
-  const decode = () => decodedBody(capture as unknown as Capture, 'response')
+  const decode = () => decodeBody(capture as unknown as Capture, 'response')
   await decode()
   const before = measureMemory()
   const { body } = await decode()

@@ -5,13 +5,13 @@ import type { ServerResponse } from 'node:http'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/agent/version.ts'
 import { createClient } from '../support/api.ts'
-import { startLocal, startWorld, textOf, until } from './harness.ts'
+import { readText, startHarness, startLocal, until } from './harness.ts'
 
 test('a stopping server finishes requests in flight, accepts no new ones and exits with 0', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const pendingResponses = new Map<string, ServerResponse>()
   const port = await startLocal(t, (request, response) => {
     pendingResponses.set(request.url!, response)
@@ -21,8 +21,8 @@ test('a stopping server finishes requests in flight, accepts no new ones and exi
   })
   const agent = harness.startAgent(['http', String(port), '--url=http://slow.adit.localhost'])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  const startedResponse = await harness.ask('slow.adit.localhost', '/begun')
-  const pendingResponse = harness.ask('slow.adit.localhost', '/unanswered')
+  const startedResponse = await harness.get('slow.adit.localhost', '/begun')
+  const pendingResponse = harness.get('slow.adit.localhost', '/unanswered')
   await until(async () => pendingResponses.size === 2, 'both requests reach the service')
 
   harness.server.child.kill('SIGTERM')
@@ -30,15 +30,15 @@ test('a stopping server finishes requests in flight, accepts no new ones and exi
   pendingResponses.get('/begun')!.end('second half')
   pendingResponses.get('/unanswered')!.end('complete')
 
-  assert.equal(await textOf(startedResponse), 'first half, second half')
+  assert.equal(await readText(startedResponse), 'first half, second half')
   const completedResponse = await pendingResponse
-  assert.equal(await textOf(completedResponse), 'complete')
+  assert.equal(await readText(completedResponse), 'complete')
   assert.equal(completedResponse.headers.connection, 'close')
-  assert.equal(await harness.server.ended(), 0)
+  assert.equal(await harness.server.waitForExit(), 0)
 })
 
 test('an idle server stops immediately despite agents and keep-alive connections', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const port = await startLocal(t, (_request, response) => response.end('here'))
   const agent = harness.startAgent(['http', String(port), '--url=http://idle.adit.localhost'])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
@@ -49,12 +49,12 @@ test('an idle server stops immediately despite agents and keep-alive connections
 
   harness.server.child.kill('SIGTERM')
 
-  assert.equal(await harness.server.ended(), 0)
+  assert.equal(await harness.server.waitForExit(), 0)
   await closed
 })
 
 test('half a request to the API does not delay a stopping server', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const socket = connect(Number(new URL(harness.credentials.api_url).port), '127.0.0.1')
   socket.on('error', () => {})
   socket.write('GET / HT')
@@ -64,11 +64,11 @@ test('half a request to the API does not delay a stopping server', async (t) => 
 
   harness.server.child.kill('SIGTERM')
 
-  assert.equal(await harness.server.ended(), 0)
+  assert.equal(await harness.server.waitForExit(), 0)
 })
 
 test('a server whose log cannot be written keeps serving', async (t) => {
-  const env = cleanEnv(makeHome(t))
+  const env = cleanEnv(createHome(t))
   const program = join(BASE_ROOT, 'bin', 'adit')
   const flags = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].map((name) => `--${name}-addr=127.0.0.1:0`)
   const args = ['-c', 'exec "$0" "$@" 2>/dev/full', program, 'server', '--log-level=debug', ...flags]
@@ -80,7 +80,7 @@ test('a server whose log cannot be written keeps serving', async (t) => {
   for (let index = 0; index < 20; index++) await call.create('/ip_policies', {})
 
   server.child.kill('SIGTERM')
-  assert.equal(await server.ended(), 0)
+  assert.equal(await server.waitForExit(), 0)
 })
 
 async function isRefused(port: number): Promise<boolean> {

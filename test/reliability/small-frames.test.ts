@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startLocal, startWorld, until } from './harness.ts'
+import { type Harness, startHarness, startLocal, until } from './harness.ts'
 
 /** The memory growth allowed for a server; a list of chunks took several times as much. */
 const MAX_GROWTH_MIB = 100
@@ -14,7 +14,7 @@ const HOST = 'hook.adit.localhost'
 const KIB = 1024
 
 test('single-byte frames of an authenticated agent do not exhaust server memory', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const session = await openAgentSession(t, harness)
   await authenticate(session, harness.credentials.authtoken)
 
@@ -25,7 +25,7 @@ test('single-byte frames of an authenticated agent do not exhaust server memory'
 })
 
 test('single-byte frames of an unauthenticated client on the agent port do not exhaust server memory', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const session = await openAgentSession(t, harness)
 
   const growthMiB = await measureGrowth(harness, () => floodStreams(session, 8, 240 * KIB))
@@ -35,7 +35,7 @@ test('single-byte frames of an unauthenticated client on the agent port do not e
 })
 
 test('single-byte DATA frames of a buffered body do not exhaust server memory', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const port = await startLocal(t, (_request, response) => response.end())
   const verification = ['--verify-webhook=github', '--verify-webhook-secret=secret']
   const agent = harness.startAgent(['http', String(port), `--url=https://${HOST}`, ...verification])
@@ -56,7 +56,7 @@ test('single-byte DATA frames of a buffered body do not exhaust server memory', 
 })
 
 test('single-byte chunks to the API do not exhaust server memory', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const { host, port } = addressOf(harness.credentials.api_url)
   const chunks = Buffer.from('1\r\nx\r\n'.repeat(16 * KIB))
 

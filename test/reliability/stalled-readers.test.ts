@@ -5,7 +5,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startLocal, startWorld, until } from './harness.ts'
+import { type Harness, startHarness, startLocal, until } from './harness.ts'
 
 const READERS = 200
 const HOST = 'bulk.adit.localhost'
@@ -54,7 +54,7 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
   },
 ]) {
   test(`200 clients that never read use bounded memory, and a neighbour keeps its speed: bodies ${name}`, async (t) => {
-    const harness = await startWorld(t)
+    const harness = await startHarness(t)
     const block = Buffer.alloc(256 * 1024, 'x')
     const port = await startLocal(t, (request, response) => {
       if (!chunked) response.setHeader('Content-Length', 2 ** 40)
@@ -97,7 +97,7 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
 }
 
 test('200 uploads that the local service never reads use bounded memory, and a neighbour can still download', async (t) => {
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const block = Buffer.alloc(256 * 1024, 'x')
   const port = await startLocal(t, (request, response) => {
     request.pause()

@@ -3,8 +3,8 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
-import { createRandom, type Random } from '../support/random.ts'
-import { type Harness, startLocal, startWorld } from './harness.ts'
+import { createRandom, type SeededRandom } from '../support/random.ts'
+import { type Harness, startHarness, startLocal } from './harness.ts'
 
 const TRANSFERS = 300
 const CONCURRENCY = 10
@@ -32,7 +32,7 @@ const digestOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).diges
 test('300 HTTP transfers in both directions are byte-exact, and an aborted service never looks like a clean end', async (t) => {
   const random = createRandom()
   t.diagnostic(`SEED=${random.seed}`)
-  const harness = await startWorld(t)
+  const harness = await startHarness(t)
   const agent = harness.startAgent(['http', String(await startService(t)), `--url=http://${HOST}`])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
 
@@ -60,7 +60,7 @@ test('300 HTTP transfers in both directions are byte-exact, and an aborted servi
 })
 
 /** Draws sizes evenly on a logarithmic scale; the service aborts every tenth transfer. */
-function createTransfer(random: Random, index: number): Transfer {
+function createTransfer(random: SeededRandom, index: number): Transfer {
   const size = () => (index === 0 ? 0 : Math.min(MAX_BYTES, Math.floor(2 ** (random.below(2210) / 100))))
   return {
     uploadBytes: size(),

@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
-import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { createIdentity, openSshSkipReason, readUrl, startSsh } from '../ssh/openssh.ts'
-import { portOf, startAgent, startLocal, until, visit } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent, startLocal, until } from '../support/agents.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { freshDatabase } from '../support/postgres.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { startRelay } from './relay.ts'
 
 const HOST = 'mine.adit.localhost'
@@ -19,12 +19,12 @@ async function startHolder(t: TestContext, node: TestPlatform) {
   const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { credentials })
   await agent.forward({ addr: port, url: ENDPOINT_URL })
-  assert.equal((await visit(node, HOST)).body, 'former')
+  assert.equal((await fetchHost(node, HOST)).body, 'former')
   return relay
 }
 
 async function startNodes(t: TestContext) {
-  const flags = ['--database-url', (await freshDatabase(t)).url]
+  const flags = ['--database-url', (await createTestDatabase(t)).url]
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
   return { first, second }
@@ -39,7 +39,7 @@ test('the name of an agent whose machine has vanished can be bound with the same
 
   await successor.forward({ addr: port, url: ENDPOINT_URL })
 
-  assert.equal((await visit(node, HOST)).body, 'new')
+  assert.equal((await fetchHost(node, HOST)).body, 'new')
   const { tunnel_sessions } = (await node.call('GET', '/tunnel_sessions')).body
   assert.equal(tunnel_sessions.length, 1, 'the silent session is over')
 })
@@ -47,7 +47,7 @@ test('the name of an agent whose machine has vanished can be bound with the same
 test('the name can also be bound by an agent on another node', async (t) => {
   const { first, second } = await startNodes(t)
   const relay = await startHolder(t, first)
-  await until(async () => (await visit(second, HOST)).body === 'former')
+  await until(async () => (await fetchHost(second, HOST)).body === 'former')
   const port = await startLocal(t, (_request, response) => response.end('new'))
   const credentials = { ...second.credentials, authtoken: first.credentials.authtoken }
   const successor = await startAgent(t, { credentials })
@@ -55,14 +55,14 @@ test('the name can also be bound by an agent on another node', async (t) => {
 
   await successor.forward({ addr: port, url: ENDPOINT_URL })
 
-  assert.equal((await visit(second, HOST)).body, 'new')
-  await until(async () => (await visit(first, HOST)).body === 'new')
+  assert.equal((await fetchHost(second, HOST)).body, 'new')
+  await until(async () => (await fetchHost(first, HOST)).body === 'new')
 })
 
 test('a responsive holder keeps its name against binds on the same node and on another', async (t) => {
   const { first, second } = await startNodes(t)
   await startHolder(t, first)
-  await until(async () => (await visit(second, HOST)).body === 'former')
+  await until(async () => (await fetchHost(second, HOST)).body === 'former')
 
   for (const node of [first, second]) {
     const credentials = { ...node.credentials, authtoken: first.credentials.authtoken }
@@ -70,7 +70,7 @@ test('a responsive holder keeps its name against binds on the same node and on a
     await assert.rejects(successor.forward({ addr: 80, url: ENDPOINT_URL }), /already online/)
   }
 
-  assert.equal((await visit(second, HOST)).body, 'former')
+  assert.equal((await fetchHost(second, HOST)).body, 'former')
 })
 
 test('the official SDK answers the liveness probe and keeps its name', async (t) => {
@@ -86,7 +86,7 @@ test('the official SDK answers the liveness probe and keeps its name', async (t)
 
   await assert.rejects(successor.forward({ addr: 80, url: ENDPOINT_URL }), /already online/)
 
-  assert.equal((await visit(node, HOST)).body, 'sdk')
+  assert.equal((await fetchHost(node, HOST)).body, 'sdk')
 })
 
 test('another credential cannot bind the name of a silent session', async (t) => {
@@ -106,7 +106,7 @@ test('the command line takes over the name of an agent whose machine has vanishe
   relay.freeze()
 
   const program = startProgram(t, ['http', String(port), `--url=${ENDPOINT_URL}`, '--web-addr=false'], {
-    env: cleanEnv(makeHome(t), {
+    env: cleanEnv(createHome(t), {
       ADIT_CONNECT_URL: node.credentials.agent_addr,
       ADIT_CONNECT_CAS: node.credentials.ca_file,
       ADIT_AUTHTOKEN: node.credentials.authtoken,
@@ -114,7 +114,7 @@ test('the command line takes over the name of an agent whose machine has vanishe
   })
   await program.until(({ stdout }) => stdout.includes('Forwarding'))
 
-  assert.equal((await visit(node, HOST)).body, 'new')
+  assert.equal((await fetchHost(node, HOST)).body, 'new')
 })
 
 test('an SSH client takes over the name of a vanished SSH client, and not of a responsive one', {

@@ -3,7 +3,7 @@ import { test } from 'node:test'
 import ssh2 from 'ssh2'
 import { eventually } from '../support/eventually.ts'
 import { startPlatform } from '../support/platform.ts'
-import { createRandom, mutate, type Random, rounds } from '../support/random.ts'
+import { createRandom, mutate, rounds, type SeededRandom } from '../support/random.ts'
 import { connectSsh2Client } from './openssh.ts'
 
 /** The internals of an ssh2 client needed to send a raw packet. */
@@ -151,7 +151,7 @@ const SEEDS = [
 ]
 
 /** Sends valid and mutated messages until `PACKETS` are sent or the server closes the connection. */
-async function sendMessages(random: Random, client: Ssh2Internals): Promise<void> {
+async function sendMessages(random: SeededRandom, client: Ssh2Internals): Promise<void> {
   for (
     let packets = 0;
     packets < PACKETS && client._sock.writable && !client._sock.readableEnded;

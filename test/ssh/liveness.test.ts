@@ -12,10 +12,10 @@ import { silentLog } from '../../src/base/log.ts'
 import { Secret } from '../../src/base/secret.ts'
 import {
   createBinder,
-  createResume,
+  createHostIdentity,
+  createResumeTokens,
   createSshGateway,
-  makeHostKeys,
-  openHostIdentity,
+  generateHostKeys,
   Registry,
   RequestLog,
 } from '../../src/sessions/index.ts'
@@ -42,12 +42,12 @@ async function startGateway(t: TestContext, sessions = new Admission({ total: 10
     address: async () => undefined,
     edgeAt: async () => false,
   }
-  const resume = createResume(new Secret(randomBytes(32)))
+  const resume = createResumeTokens(new Secret(randomBytes(32)))
   const gateway = createSshGateway({
     registry,
-    binder: createBinder({ registry, names, address, resume }),
+    binder: createBinder({ registry, reservations: names, address, resume }),
     address,
-    hostIdentity: openHostIdentity(new Secret(makeHostKeys())),
+    hostIdentity: createHostIdentity(new Secret(generateHostKeys())),
     requestLog: new RequestLog(),
     authenticate: async (key) =>
       key.toString('base64') === blob
@@ -56,7 +56,7 @@ async function startGateway(t: TestContext, sessions = new Admission({ total: 10
     region: 'us',
     log: silentLog,
     sessions,
-    limits: { keepaliveMs: KEEPALIVE_MS, silenceMs: SILENCE_MS, loginMs: 400 },
+    limits: { keepaliveIntervalMs: KEEPALIVE_MS, silenceTimeoutMs: SILENCE_MS, loginTimeoutMs: 400 },
   })
   const { port } = await gateway.listen(0, '127.0.0.1')
   t.after(async () => {
@@ -138,7 +138,7 @@ test('an account at its session limit is rejected with the reason, and admitted 
   skip,
 }, async (t) => {
   const sessions = new Admission({ total: 2 })
-  const release = sessions.take('ac_1')
+  const release = sessions.acquire('ac_1')
   const { registry, gateway, port, keyFile } = await startGateway(t, sessions)
 
   // More often than a client address may fail: this is not a failed login.

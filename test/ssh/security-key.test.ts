@@ -3,8 +3,8 @@ import { once } from 'node:events'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { type Device, makeDevice } from '../../src/sessions/ssh/testing/device.ts'
-import { wire } from '../../src/sessions/ssh/wire.ts'
+import { createDevice, type Device } from '../../src/sessions/ssh/testing/device.ts'
+import { encodeStrings } from '../../src/sessions/ssh/wire.ts'
 import { tempDir } from '../support/api.ts'
 import { startPlatform } from '../support/platform.ts'
 import { openSshSkipReason, startSsh } from './openssh.ts'
@@ -18,11 +18,14 @@ const [FAILURE_RESPONSE, LIST_REQUEST, LIST_RESPONSE, SIGN_REQUEST, SIGN_RESPONS
 async function startKeyAgent(t: TestContext, device: Device, touched: boolean): Promise<string> {
   const handleMessage = (message: Buffer): Buffer => {
     if (message[0] === LIST_REQUEST)
-      return Buffer.concat([Buffer.of(LIST_RESPONSE, 0, 0, 0, 1), wire(device.publicKey, 'on a device')])
+      return Buffer.concat([
+        Buffer.of(LIST_RESPONSE, 0, 0, 0, 1),
+        encodeStrings(device.publicKey, 'on a device'),
+      ])
     if (message[0] !== SIGN_REQUEST) return Buffer.of(FAILURE_RESPONSE)
     const data = message.subarray(1 + 4 + device.publicKey.length)
     const payload = data.subarray(4, 4 + data.readUInt32BE(0))
-    return Buffer.concat([Buffer.of(SIGN_RESPONSE), wire(device.sign(payload, touched))])
+    return Buffer.concat([Buffer.of(SIGN_RESPONSE), encodeStrings(device.sign(payload, touched))])
   }
   const server = createServer((socket) => {
     let buffered = Buffer.alloc(0)
@@ -31,7 +34,7 @@ async function startKeyAgent(t: TestContext, device: Device, touched: boolean): 
       buffered = Buffer.concat([buffered, chunk])
       while (buffered.length >= 4 && buffered.length >= 4 + buffered.readUInt32BE(0)) {
         const end = 4 + buffered.readUInt32BE(0)
-        socket.write(wire(handleMessage(buffered.subarray(4, end))))
+        socket.write(encodeStrings(handleMessage(buffered.subarray(4, end))))
         buffered = buffered.subarray(end)
       }
     })
@@ -48,7 +51,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const)
     skip,
   }, async (t) => {
     const platform = await startPlatform(t)
-    const device = makeDevice(kind)
+    const device = createDevice(kind)
     await platform.call.create('/ssh_credentials', {
       public_key: `${device.algorithm} ${device.publicKey.toString('base64')}`,
     })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
-import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from './platform.ts'
 
 /** Starts an agent that connects to one node. */
@@ -14,7 +14,7 @@ export async function startAgent(
   authtoken: string = node.credentials.authtoken,
 ): Promise<AgentHandle> {
   const agent = await connect({
-    env: cleanEnv(makeHome(t), {}),
+    env: cleanEnv(createHome(t), {}),
     connectUrl: node.credentials.agent_addr,
     authtoken,
     rootCas: node.credentials.ca_file,
@@ -46,7 +46,7 @@ export async function until<T>(check: () => Promise<T>, withinMs = 10_000): Prom
 }
 
 /** Requests `/` of a host name on a node's plain HTTP listener. */
-export async function visit(
+export async function fetchHost(
   node: Pick<TestPlatform, 'credentials'>,
   host: string,
 ): Promise<{ status: number; body: string }> {

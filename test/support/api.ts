@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, type TestContext } from 'node:test'
-import { type Api, type ApiConfig, createApi, type Online } from '../../src/api/index.ts'
+import { type Api, type ApiConfig, createApi, type OnlineInventory } from '../../src/api/index.ts'
 import { createAccount, createAuth, createIpRestrictions, type NewAccount } from '../../src/auth/index.ts'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Logger, silentLog } from '../../src/base/log.ts'
@@ -11,7 +11,7 @@ import { createDashboard, createPasswords, type Passwords } from '../../src/dash
 import { type DurableStore, openStore } from '../../src/store/index.ts'
 
 /** An API response as tests see it. */
-export interface Answer {
+export interface TestResponse {
   readonly status: number
   readonly headers: Headers
   // biome-ignore lint/suspicious/noExplicitAny: tests read responses of every shape.
@@ -27,9 +27,9 @@ export interface CallOptions {
 
 /** An HTTP client for the API. */
 export interface ApiClient {
-  (method: string, path: string, options?: CallOptions): Promise<Answer>
+  (method: string, path: string, options?: CallOptions): Promise<TestResponse>
   /** Creates a resource and asserts status 201. */
-  create(path: string, body: unknown): Promise<Answer['body']>
+  create(path: string, body: unknown): Promise<TestResponse['body']>
 }
 
 export interface TestApi {
@@ -40,13 +40,13 @@ export interface TestApi {
   readonly dataDir: string
   readonly account: NewAccount
   /** A second account, which must not see the first one's resources. */
-  readonly stranger: NewAccount
+  readonly otherAccount: NewAccount
   readonly call: ApiClient
-  readonly strange: ApiClient
+  readonly callAsOther: ApiClient
   client(key: string | undefined): ApiClient
 }
 
-export const emptyOnline: Online = {
+export const emptyOnline: OnlineInventory = {
   sessions: () => [],
   tunnels: () => [],
   endpoints: () => [],
@@ -64,7 +64,7 @@ export async function tempDir(t: Pick<TestContext, 'after'>): Promise<string> {
 export interface TestApiOptions {
   databaseUrl?: string
   config?: Partial<ApiConfig>
-  online?: Online
+  online?: OnlineInventory
   clock?: Clock
   log?: Logger
   /** Serves the dashboard together with the API. */
@@ -129,7 +129,7 @@ async function openApi(
     parts: {
       auth,
       online: options.online ?? emptyOnline,
-      ...(options.dashboard && { signedIn: dashboard.signedIn }),
+      ...(options.dashboard && { browserAuth: dashboard.browserAuth }),
     },
     config: {
       apiUrl,
@@ -176,9 +176,9 @@ async function openApi(
       store,
       dataDir,
       account,
-      stranger: otherAccount,
+      otherAccount: otherAccount,
       call: client(account.apiKey.reveal()),
-      strange: client(otherAccount.apiKey.reveal()),
+      callAsOther: client(otherAccount.apiKey.reveal()),
       client,
     }
   }
@@ -186,7 +186,7 @@ async function openApi(
 
 /** A client with this API key, or without one. */
 export function createClient(url: string, key: string | undefined): ApiClient {
-  const send = async (method: string, path: string, options: CallOptions = {}): Promise<Answer> => {
+  const send = async (method: string, path: string, options: CallOptions = {}): Promise<TestResponse> => {
     const authorization = 'key' in options ? options.key : key
     const body = options.raw ?? (options.body === undefined ? undefined : JSON.stringify(options.body))
     const response = await fetch(path.startsWith('http') ? path : `${url}${path}`, {

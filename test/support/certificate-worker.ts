@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { systemClock } from '../../src/base/clock.ts'
 import { createOutbound } from '../../src/base/outbound/outbound.ts'
 import { createAuthority, createCerts, createResolver, loadAuthority } from '../../src/certs/index.ts'
-import { nameServersOf } from '../../src/dns/index.ts'
+import { nameServerNames } from '../../src/dns/index.ts'
 import { openStore } from '../../src/store/index.ts'
 import { BASE, TIMINGS, testLog } from './names.ts'
 
@@ -24,7 +24,7 @@ const certs = createCerts({
   acme: { directory },
   outbound: createOutbound({ allow: ['127.0.0.0/8', '::1/128'], extraCa: [ca] }),
   resolver: createResolver([`127.0.0.1:${dnsPort}`]),
-  nameServers: nameServersOf(BASE),
+  nameServers: nameServerNames(BASE),
   log: testLog,
   leaseMs: 2000,
   timings: TIMINGS,

@@ -1,15 +1,15 @@
 import { newId } from '../../src/base/id.ts'
-import { givePassword } from '../../src/dashboard/index.ts'
-import { type Answer, type CallOptions, cheapPasswords, createClient, type TestApi } from './api.ts'
+import { assignNewPassword } from '../../src/dashboard/index.ts'
+import { type CallOptions, cheapPasswords, createClient, type TestApi, type TestResponse } from './api.ts'
 
 /** A minimal browser session: its cookie and its CSRF token. */
 export interface TestBrowser {
   /** The `Cookie` header, once signed in. */
   cookie: string | undefined
   csrf: string | undefined
-  signIn(proof: unknown, headers?: Record<string, string>): Promise<Answer>
+  signIn(proof: unknown, headers?: Record<string, string>): Promise<TestResponse>
   /** A call as the dashboard's pages make it. */
-  call(method: string, path: string, options?: CallOptions): Promise<Answer>
+  call(method: string, path: string, options?: CallOptions): Promise<TestResponse>
 }
 
 /** A browser that is not signed in. */
@@ -45,13 +45,13 @@ export function openBrowser(url: string): TestBrowser {
 }
 
 /** Creates a user with a password in the test's account. */
-export async function makeUser(
+export async function createUser(
   api: TestApi,
   { role = 'admin', email = `${newId('u').toLowerCase()}@example.com` } = {},
 ): Promise<{ id: string; email: string; password: string }> {
   const { id } = await api.call.create('/users', { email, role })
   const account = api.account.accountId
-  const password = await givePassword(
+  const password = await assignNewPassword(
     { store: api.store, passwords: cheapPasswords },
     { account, id, email },
     {

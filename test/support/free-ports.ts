@@ -18,7 +18,7 @@ async function isFree(port: number): Promise<boolean> {
 }
 
 /** The first of `count` consecutive free ports, for a server with a port range. */
-export async function freePorts(count: number): Promise<number> {
+export async function findFreePorts(count: number): Promise<number> {
   for (;;) {
     const first = MIN_PORT + Math.floor(Math.random() * (MAX_PORT - MIN_PORT))
     const ports = Array.from({ length: count }, (_, index) => first + index)

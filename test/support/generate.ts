@@ -1,17 +1,17 @@
-import type { Random } from './random.ts'
+import type { SeededRandom } from './random.ts'
 
 type Json = Record<string, unknown>
 
 /** A JSON Schema as used in the OpenAPI document. */
-export interface Schema {
+export interface JsonSchema {
   $ref?: string
   type?: string | string[]
   enum?: unknown[]
-  anyOf?: Schema[]
-  properties?: Record<string, Schema>
+  anyOf?: JsonSchema[]
+  properties?: Record<string, JsonSchema>
   required?: string[]
-  items?: Schema
-  additionalProperties?: boolean | Schema
+  items?: JsonSchema
+  additionalProperties?: boolean | JsonSchema
   maxLength?: number
   minimum?: number
   maximum?: number
@@ -56,7 +56,12 @@ const ODD_VALUES: readonly unknown[] = [
 ]
 
 /** Generates a value that mostly fits the schema and sometimes violates it. `ids` are existing ids to refer to. */
-export function generate(random: Random, schema: Schema, ids: readonly string[], depth = 0): unknown {
+export function generate(
+  random: SeededRandom,
+  schema: JsonSchema,
+  ids: readonly string[],
+  depth = 0,
+): unknown {
   if (random.below(25) === 0) return random.pick(ODD_VALUES)
   if (schema.enum !== undefined) return random.pick(schema.enum)
   if (schema.anyOf !== undefined) return generate(random, random.pick(schema.anyOf), ids, depth)
@@ -91,7 +96,7 @@ export function generate(random: Random, schema: Schema, ids: readonly string[],
   }
 }
 
-function generateText(random: Random, { maxLength = 300 }: Schema, ids: readonly string[]): string {
+function generateText(random: SeededRandom, { maxLength = 300 }: JsonSchema, ids: readonly string[]): string {
   const roll = random.below(10)
   if (roll < 4 && ids.length > 0) return random.pick(ids)
   if (roll === 4) return 'x'.repeat(Math.min(maxLength + random.below(2), 5000))
@@ -99,7 +104,12 @@ function generateText(random: Random, { maxLength = 300 }: Schema, ids: readonly
   return random.pick(WORDS)
 }
 
-function generateObject(random: Random, schema: Schema, ids: readonly string[], depth: number): Json {
+function generateObject(
+  random: SeededRandom,
+  schema: JsonSchema,
+  ids: readonly string[],
+  depth: number,
+): Json {
   const object: Json = {}
   for (const [name, inner] of Object.entries(schema.properties ?? {})) {
     const isRequired = schema.required?.includes(name) ?? false

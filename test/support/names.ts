@@ -14,7 +14,7 @@ import {
   createResolver,
   loadAuthority,
 } from '../../src/certs/index.ts'
-import { compileZones, createDns, createZones, nameServersOf, type ZoneData } from '../../src/dns/index.ts'
+import { compileZones, createDns, createZones, nameServerNames, type ZoneData } from '../../src/dns/index.ts'
 import type { Store } from '../../src/store/index.ts'
 import { startApi, type TestApi } from './api.ts'
 import { type Pebble, startPebble } from './pebble.ts'
@@ -100,7 +100,7 @@ export async function startNames(
     const token = request.url?.split('/.well-known/acme-challenge/')[1] ?? ''
     const host = (request.headers.host ?? '').split(':')[0]!
     const keyAuthorization = nodes
-      .map((node) => node.challenge(token, host))
+      .map((node) => node.httpChallenge(token, host))
       .find((value) => value !== undefined)
     response.writeHead(keyAuthorization === undefined ? 404 : 200).end(keyAuthorization)
   }).listen(0, '127.0.0.1')
@@ -121,7 +121,7 @@ export async function startNames(
       acme: acmeEnabled ? { directory: pebble.directory, email: 'operator@adit.test' } : undefined,
       outbound,
       resolver: createResolver([`127.0.0.1:${dnsPort}`]),
-      nameServers: nameServersOf(base),
+      nameServers: nameServerNames(base),
       log: testLog,
       clock,
       leaseMs: 5000,
@@ -197,6 +197,6 @@ export async function until<T>(
 }
 
 /** The rows of a kind in all accounts. */
-export async function rowsOf(store: Store, kind: string) {
+export async function scanRows(store: Store, kind: string) {
   return store.scan(kind, { limit: 500 })
 }

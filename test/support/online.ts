@@ -1,13 +1,13 @@
-import type { Command, CommandOutcome, Online } from '../../src/api/index.ts'
+import type { CommandName, CommandResult, OnlineInventory } from '../../src/api/index.ts'
 import { newId } from '../../src/base/id.ts'
 
 /** Fake sessions, tunnels and endpoints, without agents. */
-export interface TestOnline extends Online {
+export interface TestOnline extends OnlineInventory {
   /** Adds one session, tunnel and endpoint to an account. */
-  join(accountId: string, url: string): { session: string; tunnel: string; endpoint: string }
+  putOnline(accountId: string, url: string): { session: string; tunnel: string; endpoint: string }
   /** The commands sent to agents; `outcome` is the result of the next one. */
-  readonly commands: [command: Command, sessionId: string][]
-  outcome: CommandOutcome
+  readonly commands: [command: CommandName, sessionId: string][]
+  outcome: CommandResult
 }
 
 type Body = Record<string, unknown>
@@ -41,7 +41,7 @@ export function createOnline(): TestOnline {
       commands.push([command, sessionId])
       return online.outcome
     },
-    join(accountId, url) {
+    putOnline(accountId, url) {
       const [session, tunnel, endpoint, credential] = ['ts', 'tn', 'ep', 'cr'].map((prefix) => newId(prefix))
       const started_at = '2026-01-01T00:00:00Z'
       const ref = (path: string, id: string) => ({ id, uri: `${url}/${path}/${id}` })

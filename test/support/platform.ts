@@ -70,7 +70,10 @@ export async function startPlatform(
   return {
     dataDir,
     credentials,
-    admin: { email: server.made?.email ?? '', password: server.made?.password.reveal() ?? '' },
+    admin: {
+      email: server.createdAccount?.email ?? '',
+      password: server.createdAccount?.password.reveal() ?? '',
+    },
     caPem,
     call: createClient(credentials.api_url, credentials.api_key),
     fetch: (url, init = {}) => undiciFetch(url, { ...init, dispatcher }),

@@ -24,7 +24,9 @@ export interface PostgresServer {
 let shared: Promise<{ url: string; dataDir: string | undefined }> | undefined
 
 /** Creates an empty database on the server shared by this test run; it is dropped when the test ends. */
-export async function freshDatabase(t: TestContext): Promise<{ url: string; dataDir: string | undefined }> {
+export async function createTestDatabase(
+  t: TestContext,
+): Promise<{ url: string; dataDir: string | undefined }> {
   shared ??= openSharedServer()
   const { url, dataDir } = await shared
   const name = `test_${randomBytes(8).toString('hex')}`

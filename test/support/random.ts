@@ -1,5 +1,5 @@
 /** A reproducible random source: the same seed gives the same sequence. */
-export interface Random {
+export interface SeededRandom {
   readonly seed: number
   /** An integer from 0 up to, but not including, `limit`. */
   below(limit: number): number
@@ -8,7 +8,7 @@ export interface Random {
 }
 
 /** Creates a generator (mulberry32). The seed comes from SEED when set; tests print it. */
-export function createRandom(seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)): Random {
+export function createRandom(seed = Number(process.env.SEED ?? Date.now() % 2 ** 31)): SeededRandom {
   let state = seed >>> 0
   const next = () => {
     state = (state + 0x6d2b79f5) >>> 0
@@ -32,7 +32,7 @@ export function* rounds(count: number): Generator<number, void, undefined> {
 }
 
 /** A damaged copy: one to four mutations that flip bits, or remove, repeat, overwrite or insert bytes. */
-export function mutate(random: Random, input: Uint8Array): Buffer {
+export function mutate(random: SeededRandom, input: Uint8Array): Buffer {
   let bytes = Buffer.from(input)
   for (let round = 1 + random.below(4); round > 0; round--) {
     const offset = random.below(bytes.length + 1)

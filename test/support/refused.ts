@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Answer, TestApi } from './api.ts'
+import type { TestApi, TestResponse } from './api.ts'
 
 /** Asserts that a call fails with a well-formed error and changes nothing. */
-export async function refused(
+export async function assertRejected(
   api: TestApi,
-  call: () => Promise<Answer>,
+  call: () => Promise<TestResponse>,
   expected: { status: number; field?: string; what: string },
-): Promise<Answer> {
+): Promise<TestResponse> {
   const before = await api.store.revision()
 
   const response = await call()

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict'
-import type { Route } from '../../src/api/routes.ts'
+import type { ApiRoute } from '../../src/api/routes.ts'
 import type { ApiClient } from './api.ts'
-import { type Body, collection, moduleSamples, type StoredKind, samples } from './samples.ts'
+import { type Body, collectionPath, moduleSamples, type StoredKind, samples } from './samples.ts'
 
 const EVENT_SOURCE = 'ip_policy_created.v0'
 
 /** Fills the parameters of every path with ids of one account's objects; an unknown parameter fails the test. */
-export class Places {
+export class PathParameters {
   readonly #idsByTag = new Map<string, Record<string, string>>()
   readonly #client: ApiClient
   readonly #online: Record<string, string>
@@ -21,7 +21,7 @@ export class Places {
   }
 
   /** The path of a route with ids filled in. With `overrides`, creates a new object with these fields for it. */
-  async fill(route: Route, overrides?: Body): Promise<string> {
+  async resolvePath(route: ApiRoute, overrides?: Body): Promise<string> {
     const params = [...route.path.matchAll(/\{([a-z_]+)\}/g)].map((match) => match[1]!)
     if (params.length === 0) return route.path
     const cached = overrides === undefined ? this.#idsByTag.get(route.tag) : undefined
@@ -41,13 +41,13 @@ export class Places {
     const kind = tag as StoredKind
     const parents = (await samples[kind].parents?.(this.#client)) ?? {}
     const body = { ...(await samples[kind].create(this.#client)), ...overrides }
-    const { id } = await this.#client.create(collection(kind, parents), body)
+    const { id } = await this.#client.create(collectionPath(kind, parents), body)
     return { ...parents, id, subscription_id: id, type: EVENT_SOURCE }
   }
 }
 
 /** A valid body for the route. */
-export async function bodyOf(route: Route, client: ApiClient): Promise<Body | undefined> {
+export async function createBody(route: ApiRoute, client: ApiClient): Promise<Body | undefined> {
   if (route.body === undefined) return undefined
   const module = /\.([a-z_]+)\.replace$/.exec(route.id)?.[1]
   if (module !== undefined) return moduleSamples[module]!(client)

@@ -1,6 +1,6 @@
 import { type ResourceKind, resources } from '../../src/resources/index.ts'
 import type { ApiClient } from './api.ts'
-import { sshPublicKey } from './ssh-keys.ts'
+import { generateSshPublicKey } from './ssh-keys.ts'
 import { createTestCa, type TestCa, type TlsIdentity } from './test-ca.ts'
 
 export type Body = Record<string, unknown>
@@ -16,12 +16,12 @@ export interface ResourceSample {
   /** New values for editable fields; empty where only texts are editable. */
   update?(api: ApiClient): Promise<Body>
   /** Values that fit the schema but are rejected, by field. */
-  refused?: Readonly<Record<string, readonly unknown[]>>
+  rejected?: Readonly<Record<string, readonly unknown[]>>
 }
 
 let lastNumber = 0
 /** A number unique in this process. */
-export function next(): number {
+export function nextNumber(): number {
   lastNumber += 1
   return lastNumber
 }
@@ -36,15 +36,15 @@ export function certificates(): Promise<{ ca: TestCa; leaf: TlsIdentity }> {
   return authority
 }
 
-export async function create(api: ApiClient, kind: StoredKind): Promise<Body & { id: string }> {
+export async function createSample(api: ApiClient, kind: StoredKind): Promise<Body & { id: string }> {
   const sample = samples[kind]
   const parents = (await sample.parents?.(api)) ?? {}
-  const path = collection(kind, parents)
+  const path = collectionPath(kind, parents)
   return api.create(path, await sample.create(api))
 }
 
 /** The collection path of a resource. */
-export function collection(kind: StoredKind, parents: Record<string, string> = {}): string {
+export function collectionPath(kind: StoredKind, parents: Record<string, string> = {}): string {
   return resources[kind].path.replace(/\{([a-z_]+)\}/g, (_, name: string) => parents[name]!)
 }
 
@@ -65,7 +65,7 @@ const destination = async (api: ApiClient) =>
 
 /** Creates a reserved domain and returns its hostport, as edges name it. */
 export async function hostport(api: ApiClient): Promise<string> {
-  const { domain } = await api.create('/reserved_domains', { domain: `app${next()}.adit.localhost` })
+  const { domain } = await api.create('/reserved_domains', { domain: `app${nextNumber()}.adit.localhost` })
   return `${domain}:443`
 }
 
@@ -158,7 +158,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
   api_keys: {
     create: async () => ({ ...TEXTS }),
     defaults: EMPTY_TEXTS,
-    refused: { ...TOO_LONG, owner_id: [`usr_${NO_SUCH_ID}`, `ak_${NO_SUCH_ID}`, 'me', ''] },
+    rejected: { ...TOO_LONG, owner_id: [`usr_${NO_SUCH_ID}`, `ak_${NO_SUCH_ID}`, 'me', ''] },
   },
   credentials: {
     create: async () => ({
@@ -167,30 +167,30 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: { ...EMPTY_TEXTS, acl: [] },
     update: async () => ({ acl: ['bind:*=blue'] }),
-    refused: { ...TOO_LONG, ...REJECTED_ACLS, owner_id: [`usr_${NO_SUCH_ID}`, `bot_${NO_SUCH_ID}`] },
+    rejected: { ...TOO_LONG, ...REJECTED_ACLS, owner_id: [`usr_${NO_SUCH_ID}`, `bot_${NO_SUCH_ID}`] },
   },
   ssh_credentials: {
-    create: async () => ({ ...TEXTS, acl: ['*'], public_key: sshPublicKey() }),
+    create: async () => ({ ...TEXTS, acl: ['*'], public_key: generateSshPublicKey() }),
     defaults: { ...EMPTY_TEXTS, acl: [] },
     update: async () => ({ acl: ['bind:app.example.com'] }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       ...REJECTED_ACLS,
       public_key: ['', 'ssh-ed25519', 'ssh-ed25519 AAAA', '-----BEGIN PUBLIC KEY-----', 'x'.repeat(16_385)],
       owner_id: [`usr_${NO_SUCH_ID}`],
     },
   },
-  ip_policies: { create: async () => ({ ...TEXTS }), defaults: EMPTY_TEXTS, refused: TOO_LONG },
+  ip_policies: { create: async () => ({ ...TEXTS }), defaults: EMPTY_TEXTS, rejected: TOO_LONG },
   ip_policy_rules: {
     create: async (api) => ({
       ...TEXTS,
-      cidr: `10.${next() % 256}.0.0/16`,
+      cidr: `10.${nextNumber() % 256}.0.0/16`,
       action: 'deny',
       ip_policy_id: await ipPolicy(api),
     }),
     defaults: EMPTY_TEXTS,
     update: async () => ({ cidr: '2001:db8::/32' }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       cidr: ['10.0.0', '10.0.0.1/8', '10.0.0.0/33', '2001:db8::/129', 'example.com/8', '', '10.0.0.0/-1'],
       ip_policy_id: [`ipp_${NO_SUCH_ID}`, `ipr_${NO_SUCH_ID}`, 'ipp_', ''],
@@ -205,7 +205,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: { ...EMPTY_TEXTS, enforced: false },
     update: async (api) => ({ enforced: false, ip_policy_ids: [await ipPolicy(api), await ipPolicy(api)] }),
-    refused: { ...TOO_LONG, ip_policy_ids: [[]], 'ip_policy_ids[0]': [`ipp_${NO_SUCH_ID}`, 'ipp_x'] },
+    rejected: { ...TOO_LONG, ip_policy_ids: [[]], 'ip_policy_ids[0]': [`ipp_${NO_SUCH_ID}`, 'ipp_x'] },
   },
   reserved_addrs: {
     create: async (api) => ({
@@ -215,12 +215,12 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: { ...EMPTY_TEXTS, region: 'us', endpoint_configuration: null },
     update: async (api) => ({ endpoint_configuration_id: await configuration(api, 'tcp') }),
-    refused: { ...TOO_LONG, endpoint_configuration_id: [`ec_${NO_SUCH_ID}`, 'ec'] },
+    rejected: { ...TOO_LONG, endpoint_configuration_id: [`ec_${NO_SUCH_ID}`, 'ec'] },
   },
   reserved_domains: {
     create: async (api) => ({
       ...TEXTS,
-      domain: `app${next()}.example.com`,
+      domain: `app${nextNumber()}.example.com`,
       region: 'jp',
       certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
       http_endpoint_configuration_id: await configuration(api, 'http'),
@@ -237,7 +237,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
       certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' },
       http_endpoint_configuration_id: await configuration(api, 'http'),
     }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       domain: ['', 'com', 'a..example.com', 'a_b.example.com', '-a.example.com', 'a.*.example.com', '*'],
       http_endpoint_configuration_id: [`ec_${NO_SUCH_ID}`],
@@ -246,24 +246,24 @@ export const samples: Record<StoredKind, ResourceSample> = {
   endpoint_configurations: {
     create: async () => ({ ...TEXTS, type: 'https' }),
     defaults: EMPTY_TEXTS,
-    refused: TOO_LONG,
+    rejected: TOO_LONG,
   },
   agent_ingresses: {
     create: async () => ({
       ...TEXTS,
-      domain: `tunnel${next()}.example.com`,
+      domain: `tunnel${nextNumber()}.example.com`,
       certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'rsa' },
     }),
     defaults: { ...EMPTY_TEXTS, certificate_management_policy: null, certificate_management_status: null },
     update: async () => ({
       certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
     }),
-    refused: { ...TOO_LONG, domain: ['', 'com', '*.example.com', 'a.adit.localhost'] },
+    rejected: { ...TOO_LONG, domain: ['', 'com', '*.example.com', 'a.adit.localhost'] },
   },
   certificate_authorities: {
     create: async () => ({ ...TEXTS, ca_pem: (await certificates()).ca.caPem }),
     defaults: EMPTY_TEXTS,
-    refused: {
+    rejected: {
       ...TOO_LONG,
       ca_pem: ['', 'pem', '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----'],
     },
@@ -274,18 +274,18 @@ export const samples: Record<StoredKind, ResourceSample> = {
       return { ...TEXTS, certificate_pem: leaf.cert, private_key_pem: leaf.key }
     },
     defaults: { ...EMPTY_TEXTS, issued_at: null },
-    refused: { ...TOO_LONG, certificate_pem: ['', 'pem'], private_key_pem: ['', 'pem'] },
+    rejected: { ...TOO_LONG, certificate_pem: ['', 'pem'], private_key_pem: ['', 'pem'] },
   },
   ssh_certificate_authorities: {
     create: async () => ({ ...TEXTS, private_key_type: 'ecdsa', elliptic_curve: 'p384' }),
     defaults: { ...EMPTY_TEXTS, key_type: 'ed25519' },
-    refused: { ...TOO_LONG, key_size: [2048] },
+    rejected: { ...TOO_LONG, key_size: [2048] },
   },
   ssh_user_certificates: {
     create: async (api) => ({
       ...TEXTS,
       ssh_certificate_authority_id: await sshAuthority(api),
-      public_key: sshPublicKey(),
+      public_key: generateSshPublicKey(),
       principals: ['root', 'deploy'],
       critical_options: { 'force-command': '/bin/date', 'source-address': '10.0.0.0/8' },
       extensions: { 'permit-pty': '', 'permit-port-forwarding': '' },
@@ -298,7 +298,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
       critical_options: {},
       extensions: { 'permit-pty': '', 'permit-user-rc': '' },
     },
-    refused: {
+    rejected: {
       ...TOO_LONG,
       ssh_certificate_authority_id: [`sshca_${NO_SUCH_ID}`, `ca_${NO_SUCH_ID}`, ''],
       public_key: ['', 'ssh-rsa AAAA'],
@@ -312,13 +312,13 @@ export const samples: Record<StoredKind, ResourceSample> = {
     create: async (api) => ({
       ...TEXTS,
       ssh_certificate_authority_id: await sshAuthority(api),
-      public_key: sshPublicKey('p256'),
+      public_key: generateSshPublicKey('p256'),
       principals: ['host.example.com'],
       valid_after: '2026-01-01T00:00:00Z',
       valid_until: '2036-01-01T00:00:00Z',
     }),
     defaults: { ...EMPTY_TEXTS, principals: [] },
-    refused: {
+    rejected: {
       ...TOO_LONG,
       ssh_certificate_authority_id: [`sshca_${NO_SUCH_ID}`],
       public_key: ['rubbish'],
@@ -333,14 +333,14 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: { ...EMPTY_TEXTS, hostports: null, mutual_tls: null, tls_termination: null, routes: [] },
     update: async (api) => ({ hostports: [await hostport(api), await hostport(api)] }),
-    refused: { ...TOO_LONG, ...rejectedHostports() },
+    rejected: { ...TOO_LONG, ...rejectedHostports() },
   },
   edges_https_routes: {
     parents: async (api) => ({ edge_id: (await api.create('/edges/https', {})).id }),
     create: async (api) => ({
       ...TEXTS,
       match_type: 'path_prefix',
-      match: `/path${next()}`,
+      match: `/path${nextNumber()}`,
       ...(await modules(
         api,
         'backend',
@@ -368,7 +368,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
       match: '/other',
       backend: { enabled: true, backend_id: await backend(api) },
     }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       match: ['', 'path', '/a?b', '/a//b', '/a/../b', '/a b', '/a%2Fb', '/é', `/${'a'.repeat(1024)}`],
       'backend.backend_id': [`bkdhr_${NO_SUCH_ID}`, `ipp_${NO_SUCH_ID}`],
@@ -392,7 +392,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
       hostports: [await hostport(api)],
       backend: { enabled: true, backend_id: await backend(api) },
     }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       ...rejectedHostports(),
       'mutual_tls.certificate_authority_ids[0]': [`ca_${NO_SUCH_ID}`],
@@ -406,7 +406,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: { ...EMPTY_TEXTS, hostports: null, backend: null, ip_restriction: null },
     update: async (api) => ({ hostports: [(await api.create('/reserved_addrs', {})).addr] }),
-    refused: { ...TOO_LONG, 'hostports[0]': ['localhost', 'localhost:1', 'localhost:70000', ':1'] },
+    rejected: { ...TOO_LONG, 'hostports[0]': ['localhost', 'localhost:1', 'localhost:70000', ':1'] },
   },
   backends_http_response: {
     create: async () => ({
@@ -417,7 +417,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: { ...EMPTY_TEXTS, body: '', headers: null, status_code: 200 },
     update: async () => ({ body: '', headers: { 'x-one': 'two' }, status_code: 503 }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       status_code: [199, 600, 0, -1],
       headers: [{ 'a b': 'c' }, { '': 'c' }, { A: '1', a: '2' }],
@@ -428,7 +428,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     create: async () => ({ ...TEXTS, labels: { team: 'blue', app: 'web' } }),
     defaults: { ...EMPTY_TEXTS, labels: {}, tunnels: [] },
     update: async () => ({ labels: { team: 'red' } }),
-    refused: { ...TOO_LONG, labels: [{ 'a=b': 'c' }, { '': 'c' }], 'labels.a': ['b=c'] },
+    rejected: { ...TOO_LONG, labels: [{ 'a=b': 'c' }, { '': 'c' }], 'labels.a': ['b=c'] },
   },
   backends_weighted: {
     create: async (api) => ({
@@ -437,19 +437,19 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: { ...EMPTY_TEXTS, backends: {} },
     update: async (api) => ({ backends: { [await backend(api)]: 1 } }),
-    refused: { ...TOO_LONG, backends: [{ [`ipp_${NO_SUCH_ID}`]: 1 }, { x: 1 }] },
+    rejected: { ...TOO_LONG, backends: [{ [`ipp_${NO_SUCH_ID}`]: 1 }, { x: 1 }] },
   },
   backends_failover: {
     create: async (api) => ({ ...TEXTS, backends: [await backend(api), await backend(api)] }),
     defaults: { ...EMPTY_TEXTS, backends: [] },
     update: async (api) => ({ backends: [await backend(api)] }),
-    refused: { ...TOO_LONG, 'backends[0]': [`bkdhr_${NO_SUCH_ID}`, `ipp_${NO_SUCH_ID}`, ''] },
+    rejected: { ...TOO_LONG, 'backends[0]': [`bkdhr_${NO_SUCH_ID}`, `ipp_${NO_SUCH_ID}`, ''] },
   },
   backends_static: {
     create: async () => ({ ...TEXTS, address: 'app.example.com:8080', tls: { enabled: true } }),
     defaults: { ...EMPTY_TEXTS, tls: { enabled: false } },
     update: async () => ({ address: '[2001:db8::1]:80', tls: { enabled: false } }),
-    refused: { ...TOO_LONG, address: ['', 'example.com', 'example.com:0', '1.2.3:80', 'a b:80'] },
+    rejected: { ...TOO_LONG, address: ['', 'example.com', 'example.com:0', '1.2.3:80', 'a b:80'] },
   },
   event_destinations: {
     create: async () => ({ ...TEXTS, format: 'json', target: { kinesis } }),
@@ -462,7 +462,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
         },
       },
     }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       format: ['xml', ''],
       target: [{}, { kinesis, monitoring: { api_key: 'k' } }],
@@ -488,7 +488,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
       sources: [{ type: 'ip_policy_deleted.v0' }],
       destination_ids: [await destination(api), await destination(api)],
     }),
-    refused: {
+    rejected: {
       ...TOO_LONG,
       'sources[0].type': ['no_such_event.v0', ''],
       sources: [[{ type: 'ip_policy_created.v0' }, { type: 'ip_policy_created.v0' }]],
@@ -497,20 +497,20 @@ export const samples: Record<StoredKind, ResourceSample> = {
   },
   users: {
     create: async () => ({
-      email: `person${next()}@example.com`,
+      email: `person${nextNumber()}@example.com`,
       name: 'A Person',
       role: 'read_only',
       active: false,
     }),
     defaults: { name: '', role: 'developer', active: true },
     update: async () => ({ name: 'Another', role: 'developer', active: true }),
-    refused: { email: ['', 'person', 'a b@example.com'] },
+    rejected: { email: ['', 'person', 'a b@example.com'] },
   },
   bot_users: {
-    create: async () => ({ name: `bot ${next()}`, active: false }),
+    create: async () => ({ name: `bot ${nextNumber()}`, active: false }),
     defaults: { active: true },
-    update: async () => ({ name: `bot ${next()}`, active: true }),
-    refused: { name: ['', '  ', 'a\nb'] },
+    update: async () => ({ name: `bot ${nextNumber()}`, active: true }),
+    rejected: { name: ['', '  ', 'a\nb'] },
   },
 }
 

@@ -21,7 +21,7 @@ export interface ServerProcess {
   /** The content of its `credentials.json`. */
   readonly credentials: TestPlatform['credentials']
   /** Everything printed and logged so far. */
-  readonly said: () => string
+  readonly output: () => string
   /** Resolves when the process has exited, for any reason. */
   ended(): Promise<void>
   /** Kills the process, like a crash. */
@@ -78,7 +78,7 @@ export async function startServerProcess(
     apiKey: credentials.api_key,
     authtoken: credentials.authtoken,
     credentials,
-    said: output,
+    output,
     ended: () => exited.then(() => undefined),
     kill: () => end('SIGKILL'),
     stop: () => end('SIGTERM'),

@@ -14,7 +14,7 @@ function encodeWire(...parts: readonly (string | Uint8Array)[]): Buffer {
 const CURVES = { p256: 'nistp256', p384: 'nistp384', p521: 'nistp521' } as const
 
 /** Generates a public key, formatted as in a .pub file. */
-export function sshPublicKey(
+export function generateSshPublicKey(
   kind: 'ed25519' | 'rsa' | 'rsa1024' | keyof typeof CURVES = 'ed25519',
   comment = 'somebody@example',
 ): string {

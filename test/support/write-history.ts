@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
-import type { Answer, ApiClient } from './api.ts'
-import type { Random } from './random.ts'
+import type { ApiClient, TestResponse } from './api.ts'
+import type { SeededRandom } from './random.ts'
 
 /** Different kinds of objects: plain, with a unique name, with a secret, with a claimed address. */
 const KINDS = [
@@ -32,12 +32,12 @@ interface TrackedObject {
 
 /** The acknowledged writes, to compare with the state of a server after a crash. */
 export class WriteHistory {
-  readonly #random: Random
+  readonly #random: SeededRandom
   readonly #objects: TrackedObject[] = []
   acknowledged = 0
   #marks = 0
 
-  constructor(random: Random) {
+  constructor(random: SeededRandom) {
     this.#random = random
   }
 
@@ -93,7 +93,7 @@ export class WriteHistory {
     for (const kind of KINDS) {
       const stored = new Map<string, string>()
       for (let uri: string | null = kind.path; uri !== null; ) {
-        const { body }: Answer = await call('GET', uri)
+        const { body }: TestResponse = await call('GET', uri)
         for (const item of body[kind.key]) stored.set(item.id, item[kind.mark])
         uri = body.next_page_uri
       }
@@ -118,7 +118,7 @@ export class WriteHistory {
 }
 
 /** The response, or undefined when the server died first. */
-async function sendOrUndefined(call: Promise<Answer>): Promise<Answer | undefined> {
+async function sendOrUndefined(call: Promise<TestResponse>): Promise<TestResponse | undefined> {
   try {
     return await call
   } catch {

@@ -50,7 +50,7 @@ function typesOf(schema: Schema): string[] {
  * Generates invalid bodies: every field in `body` and every other top-level field with each wrong type, with an unknown
  * enum value, and an unknown field in each object.
  */
-export function* wrongBodies(schema: unknown, body: Json, thorough: boolean): Generator<InvalidBody> {
+export function* invalidBodies(schema: unknown, body: Json, thorough: boolean): Generator<InvalidBody> {
   yield* invalidIn(schema as Schema, body, '', body, thorough)
 }
 

@@ -7,20 +7,20 @@ import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '../../src/agent/index.ts'
-import { cleanEnv, makeHome } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { routes } from '../../src/api/all-routes.ts'
 import { EVENT_TYPES } from '../../src/resources/index.ts'
 import { type ApiClient, createClient } from '../support/api.ts'
 import { openBrowser } from '../support/dashboard.ts'
 import { eventually } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { freshDatabase } from '../support/postgres.ts'
-import { bodyOf, Places } from '../support/sample-objects.ts'
+import { createTestDatabase } from '../support/postgres.ts'
+import { createBody, PathParameters } from '../support/sample-objects.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
 /** Starts two nodes on one database, with API clients of two accounts for each node. */
 async function startNodes(t: TestContext) {
-  const { url } = await freshDatabase(t)
+  const { url } = await createTestDatabase(t)
   const flags = ['--database-url', url, '--outbound-allow', '127.0.0.1']
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
@@ -40,7 +40,7 @@ async function startNodes(t: TestContext) {
 
 async function startAgent(t: TestContext, { credentials }: TestPlatform, authtoken: string, port: number) {
   const agent = await connect({
-    env: cleanEnv(makeHome(t), {}),
+    env: cleanEnv(createHome(t), {}),
     connectUrl: credentials.agent_addr,
     authtoken,
     rootCas: credentials.ca_file,
@@ -93,7 +93,7 @@ test('an account cannot access objects of another through any API route on any n
   await startAgent(t, first, first.credentials.authtoken, (service.address() as AddressInfo).port)
   const readOnlineId = (kind: string) =>
     until(async () => (await ownCallAtSecond('GET', `/${kind}`)).body[kind][0]?.id as string | undefined)
-  const pathParameters = new Places(ownCall, {
+  const pathParameters = new PathParameters(ownCall, {
     session: await readOnlineId('tunnel_sessions'),
     tunnel: await readOnlineId('tunnels'),
     endpoint: await readOnlineId('endpoints'),
@@ -101,8 +101,8 @@ test('an account cannot access objects of another through any API route on any n
   let attempts = 0
 
   for (const route of routes) {
-    const path = await pathParameters.fill(route)
-    const body = await bodyOf(route, otherCall)
+    const path = await pathParameters.resolvePath(route)
+    const body = await createBody(route, otherCall)
     const options = body === undefined ? {} : { body }
     for (const call of [otherCall, otherCallAtSecond]) {
       if (path !== route.path) {

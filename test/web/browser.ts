@@ -34,22 +34,22 @@ export async function openPage(
   browser: Browser,
   url: string,
   options: BrowserContextOptions = {},
-): Promise<{ page: Page; wrong: string[]; asked: Set<string> }> {
+): Promise<{ page: Page; pageErrors: string[]; requestedOrigins: Set<string> }> {
   const context = await browser.newContext(options)
   t.after(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(20_000)
-  const wrong: string[] = []
-  const asked = new Set<string>()
-  page.on('pageerror', (error) => wrong.push(error.message))
+  const pageErrors: string[] = []
+  const requestedOrigins = new Set<string>()
+  page.on('pageerror', (error) => pageErrors.push(error.message))
   page.on('console', (message) => {
-    if (message.type() === 'error' || message.type() === 'warning') wrong.push(message.text())
+    if (message.type() === 'error' || message.type() === 'warning') pageErrors.push(message.text())
   })
   page.on('dialog', (dialog) => {
-    wrong.push(`unexpected dialog: ${dialog.message()}`)
+    pageErrors.push(`unexpected dialog: ${dialog.message()}`)
     void dialog.dismiss()
   })
-  page.on('request', (request) => asked.add(new URL(request.url()).origin))
+  page.on('request', (request) => requestedOrigins.add(new URL(request.url()).origin))
   await page.goto(url)
-  return { page, wrong, asked }
+  return { page, pageErrors, requestedOrigins }
 }

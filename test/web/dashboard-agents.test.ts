@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, shown } from './inspected.ts'
+import { assertAccessible, readText } from './inspected.ts'
 import { startAgent, startAgentProgram, startService } from './served.ts'
 
 let dashboard: TestDashboard
@@ -13,7 +13,7 @@ after(() => dashboard.stop())
 const hello = (_request: unknown, response: { end(text: string): void }) => response.end('hello')
 
 test('the list of agents updates live, with their tunnels', async (t) => {
-  const { page, wrong } = await dashboard.open(t, '/agents')
+  const { page, pageErrors } = await dashboard.open(t, '/agents')
   await page.getByText('No agent is online').waitFor()
 
   const agent = await startAgent(t, dashboard.platform, 'till 3')
@@ -24,14 +24,14 @@ test('the list of agents updates live, with their tunnels', async (t) => {
   await row.getByRole('link', { name: 'till 3' }).click()
 
   await page.getByRole('heading', { name: 'till 3' }).waitFor()
-  const table = await shown(page.getByRole('table', { name: 'Tunnels of this agent' }))
+  const table = await readText(page.getByRole('table', { name: 'Tunnels of this agent' }))
   assert.match(table, new RegExp(`${url}[\\s\\S]*http://localhost`))
   await agent.close()
   await page.getByText('This session has ended').waitFor()
   await page.getByRole('link', { name: 'Online agents' }).click()
   await page.getByText('No agent is online').waitFor()
   assert.deepEqual(
-    wrong.filter((text) => !/404/.test(text)),
+    pageErrors.filter((text) => !/404/.test(text)),
     [],
   )
 })
@@ -44,7 +44,7 @@ test('an agent restarts as a new session and is then stopped', async (t) => {
   await page.getByRole('button', { name: /^Restart/ }).click()
   await page.getByText('reconnects as a new session').waitFor()
   await page.getByText('Do the same from a shell').click()
-  const lines = await shown(page.locator('.equivalent pre'))
+  const lines = await readText(page.locator('.equivalent pre'))
   await page.getByRole('button', { name: 'Restart', exact: true }).click()
   await page.locator('.notice.good', { hasText: 'restarts' }).waitFor()
   await page.locator(`tbody th a:not([href="${first}"])`).waitFor()
@@ -55,7 +55,7 @@ test('an agent restarts as a new session and is then stopped', async (t) => {
   await page.getByRole('button', { name: /^Stop/ }).first().click()
   await page.getByRole('button', { name: 'Stop', exact: true }).click()
   await page.getByText('No agent is online').waitFor()
-  assert.notEqual(await program.ended(), 'unknown')
+  assert.notEqual(await program.waitForExit(), 'unknown')
 })
 
 test('a command the agent does not support shows the reason and has no effect', async (t) => {
@@ -66,7 +66,7 @@ test('a command the agent does not support shows the reason and has no effect', 
   await page.getByRole('button', { name: 'Update embedded' }).click()
   await page.getByRole('button', { name: 'Update', exact: true }).click()
 
-  const error = await shown(page.getByRole('alert'))
+  const error = await readText(page.getByRole('alert'))
   assert.match(error, /runs inside another program, which does not allow it/)
   await page.keyboard.press('Escape')
   await page.getByRole('row', { name: /embedded/ }).waitFor()
@@ -79,15 +79,15 @@ test('endpoints of agents and edges are listed together and can be filtered', as
   const { url } = await agent.forward(await startService(t, hello))
   await platform.call.create('/reserved_domains', { domain: 'both.adit.localhost' })
   await platform.call.create('/edges/https', { hostports: ['both.adit.localhost:443'], description: 'Both' })
-  const { page, wrong } = await dashboard.open(t, '/endpoints')
+  const { page, pageErrors } = await dashboard.open(t, '/endpoints')
   const rows = page.getByRole('table', { name: 'Endpoints' }).locator('tbody tr')
 
   await rows.filter({ hasText: url }).waitFor()
   await rows.filter({ hasText: 'both.adit.localhost' }).waitFor()
   await page.getByRole('button', { name: 'Edges' }).click()
-  const edges = await shown(rows)
+  const edges = await readText(rows)
   await page.getByRole('button', { name: 'Agents' }).click()
-  const agents = await shown(rows)
+  const agents = await readText(rows)
   await page.keyboard.press('/')
   await page.keyboard.type('nothing like it')
   await page.getByText('No matches.').waitFor()
@@ -99,7 +99,7 @@ test('endpoints of agents and edges are listed together and can be filtered', as
   assert.doesNotMatch(edges, new RegExp(url))
   assert.doesNotMatch(agents, /both\.adit\.localhost/)
   await page.getByRole('heading', { name: 'Request path' }).waitFor()
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('a read-only user sees no commands', async (t) => {
@@ -131,6 +131,6 @@ for (const [name, options] of Object.entries({
       const { page } = await dashboard.open(t, `/${path}`, { ...options, bypassCSP: true })
       await page.getByRole('table').waitFor()
 
-      await checked(page, `dashboard-${path}-${name}`)
+      await assertAccessible(page, `dashboard-${path}-${name}`)
     }
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, shown } from './inspected.ts'
+import { assertAccessible, readText } from './inspected.ts'
 import { startAgent, startService } from './served.ts'
 
 let dashboard: TestDashboard
@@ -12,7 +12,7 @@ after(() => dashboard.stop())
 
 test('backends of every kind are created', async (t) => {
   const { call } = dashboard.platform
-  const { page, wrong } = await dashboard.open(t, '/backends')
+  const { page, pageErrors } = await dashboard.open(t, '/backends')
   const begin = async (kind: string) => {
     await page.goto(`${dashboard.url}#/backends/new`)
     await page.getByRole('button', { name: new RegExp(`^${kind}`) }).click()
@@ -51,11 +51,11 @@ test('backends of every kind are created', async (t) => {
   assert.equal(address.address, 'shop.example.com:443')
   assert.deepEqual(failover.backends, [fixed.id, address.id])
   assert.match(
-    await shown(page.locator('.flow-children')),
+    await readText(page.locator('.flow-children')),
     /1st[\s\S]*A fixed response[\s\S]*2nd[\s\S]*A fixed address/,
   )
   assert.deepEqual(
-    wrong.filter((text) => !/status of 400/.test(text)),
+    pageErrors.filter((text) => !/status of 400/.test(text)),
     [],
   )
 })
@@ -63,9 +63,9 @@ test('backends of every kind are created', async (t) => {
 test('the tunnels of a group update live, and the join command is shown', async (t) => {
   const { platform } = dashboard
   const { id } = await platform.call.create('/backends/tunnel_group', { labels: { app: 'till', floor: '2' } })
-  const { page, wrong } = await dashboard.open(t, `/backends/${id}`)
+  const { page, pageErrors } = await dashboard.open(t, `/backends/${id}`)
   await page.getByText('No agent has joined yet').waitFor()
-  const line = await shown(page.locator('.command-line code'))
+  const line = await readText(page.locator('.command-line code'))
 
   const agent = await startAgent(t, platform)
   const port = await startService(t, (_request, response) => response.end('till'))
@@ -77,7 +77,7 @@ test('the tunnels of a group update live, and the join command is shown', async 
   await page.getByText('0 online').waitFor()
 
   assert.equal(line, 'adit tunnel --label app=till --label floor=2 3000')
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('a backend in use lists its referrers and cannot be deleted', async (t) => {
@@ -100,7 +100,7 @@ test('a backend in use lists its referrers and cannot be deleted', async (t) => 
   await page.getByRole('link', { name: 'the route /used of Edge of it' }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
-  const error = await shown(dialog.getByRole('alert'))
+  const error = await readText(dialog.getByRole('alert'))
   await page.keyboard.press('Escape')
   await page.getByRole('link', { name: 'the backend User' }).click()
   await page.getByRole('button', { name: 'Edit' }).click()
@@ -130,6 +130,9 @@ for (const [name, options] of Object.entries({
       const { page } = await dashboard.open(t, path, { ...options, bypassCSP: true })
       await page.locator('main table, .kinds, .flow').first().waitFor()
 
-      await checked(page, `dashboard${path.replaceAll('/', '-').replace(String(deep.id), 'one')}-${name}`)
+      await assertAccessible(
+        page,
+        `dashboard${path.replaceAll('/', '-').replace(String(deep.id), 'one')}-${name}`,
+      )
     }
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, shown } from './inspected.ts'
+import { assertAccessible, readText } from './inspected.ts'
 import { startService } from './served.ts'
 
 let dashboard: TestDashboard
@@ -18,7 +18,7 @@ test('an IP policy reports whether it allows an address, and which rule decides'
   await rule('allow', '198.51.100.0/24')
   await rule('deny', '198.51.100.7/32')
   await call.create('/ip_restrictions', { type: 'api', enforced: false, ip_policy_ids: [policy.id] })
-  const { page, wrong } = await dashboard.open(t, `/ip-policies/${policy.id}`)
+  const { page, pageErrors } = await dashboard.open(t, `/ip-policies/${policy.id}`)
   const field = page.getByLabel('IP address')
   const verdict = page.locator('.ip-verdict')
   const check = async (address: string) => {
@@ -28,15 +28,15 @@ test('an IP policy reports whether it allows an address, and which rule decides'
 
   await check('198.51.100.9')
   await verdict.getByText('allowed', { exact: true }).waitFor()
-  const allowed = await shown(verdict)
+  const allowed = await readText(verdict)
   await check('198.51.100.7')
   await verdict.getByText('denied', { exact: true }).waitFor()
-  const denied = await shown(verdict)
+  const denied = await readText(verdict)
   await check('2001:db8::1')
   await verdict.getByText('2001:db8::1').waitFor()
-  const unmatched = await shown(verdict)
+  const unmatched = await readText(verdict)
   await check('somewhere')
-  const fieldError = await shown(page.locator('.ip-tester .field-error'))
+  const fieldError = await readText(page.locator('.ip-tester .field-error'))
 
   assert.match(allowed, /The rule for 198\.51\.100\.0\/24 allows it/)
   assert.match(allowed, /It can call the API/)
@@ -45,7 +45,7 @@ test('an IP policy reports whether it allows an address, and which rule decides'
   assert.match(unmatched, /No rule allows it/)
   assert.match(fieldError, /"somewhere" is not an IPv4 or IPv6 address/)
   assert.deepEqual(
-    wrong.filter((text) => !/status of 400/.test(text)),
+    pageErrors.filter((text) => !/status of 400/.test(text)),
     [],
   )
 })
@@ -76,16 +76,16 @@ test('a destination accepts a test event, and its delivery status updates live',
   await page.getByText(/The destination accepted the test event/).waitFor()
   await page.getByText('The last delivery succeeded').waitFor()
   await page.getByText('Do the same from a shell').click()
-  const lines = await shown(page.locator('.equivalent pre'))
+  const lines = await readText(page.locator('.equivalent pre'))
   broken = true
   await page.getByRole('button', { name: 'Send test event' }).click()
-  const error = await shown(page.getByRole('alert'))
+  const error = await readText(page.getByRole('alert'))
   await page.locator('.facts', { hasText: 'Error message' }).waitFor()
 
   assert.ok(received.length >= 2)
   assert.match(lines, new RegExp(`adit api event-destinations send-test-event ${destination.id}`))
   assert.match(error, /500/)
-  assert.match(await shown(page.locator('.facts').last()), /Error message[\s\S]*500/)
+  assert.match(await readText(page.locator('.facts').last()), /Error message[\s\S]*500/)
 })
 
 test('the queue length of a destination updates live', async (t) => {
@@ -104,7 +104,7 @@ test('the queue length of a destination updates live', async (t) => {
   await call.create('/ip_policies', { description: 'undelivered' })
 
   await page.getByText(/One event is queued/).waitFor({ timeout: 20_000 })
-  assert.match(await shown(page.locator('.badge.warn')), /failing/)
+  assert.match(await readText(page.locator('.badge.warn')), /failing/)
 })
 
 for (const [name, options] of Object.entries({
@@ -123,11 +123,11 @@ for (const [name, options] of Object.entries({
     await page.keyboard.press('Enter')
     await page.getByText('There are no rules yet').waitFor()
 
-    await checked(page, `dashboard-ip-tester-${name}`)
+    await assertAccessible(page, `dashboard-ip-tester-${name}`)
     const other = await dashboard.open(t, `/event-destinations/${destination.id}`, {
       ...options,
       bypassCSP: true,
     })
     await other.page.getByText('Nothing has been sent yet').waitFor()
-    await checked(other.page, `dashboard-delivery-${name}`)
+    await assertAccessible(other.page, `dashboard-delivery-${name}`)
   })

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, shown } from './inspected.ts'
+import { assertAccessible, readText } from './inspected.ts'
 import { startAgent, startService } from './served.ts'
 
 let dashboard: TestDashboard
@@ -12,18 +12,18 @@ after(() => dashboard.stop())
 
 test('a subdomain of the platform is reserved and needs no further action', async (t) => {
   const { platform } = dashboard
-  const { page, wrong } = await dashboard.open(t, '/domains')
+  const { page, pageErrors } = await dashboard.open(t, '/domains')
 
   await page.getByRole('link', { name: 'New domain' }).click()
   await page.getByRole('textbox', { name: /^Name/ }).fill('Till')
   await page.getByText('Do the same from a shell').click()
-  const lines = await shown(page.locator('.equivalent pre'))
+  const lines = await readText(page.locator('.equivalent pre'))
   await page.getByRole('button', { name: 'Reserve domain' }).click()
   await page.getByRole('heading', { name: 'till.adit.localhost', exact: true }).waitFor()
-  const line = await shown(page.locator('.command-line code'))
+  const line = await readText(page.locator('.command-line code'))
 
   assert.match(lines, /adit api reserved-domains create --domain till\.adit\.localhost/)
-  assert.match(await shown(page.locator('main')), /No action is needed/)
+  assert.match(await readText(page.locator('main')), /No action is needed/)
   assert.equal(await page.getByRole('heading', { name: 'DNS records to create' }).count(), 0)
   // The displayed command works.
   const agent = await startAgent(t, platform)
@@ -32,7 +32,7 @@ test('a subdomain of the platform is reserved and needs no further action', asyn
   const port = await startService(t, (_request, response) => response.end('till'))
   await agent.forward({ addr: port, url })
   assert.equal(await (await platform.fetch(visited ?? '')).text(), 'till')
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('a taken name shows an error at the field', async (t) => {
@@ -44,11 +44,11 @@ test('a taken name shows an error at the field', async (t) => {
   await page.keyboard.press('Enter')
 
   const field = page.locator('.field.wrong', { hasText: 'Name' })
-  assert.match(await shown(field.locator('.field-error')), /reserved already/)
+  assert.match(await readText(field.locator('.field-error')), /reserved already/)
 })
 
 test('a custom domain lists the DNS records to create, each with a copy button', async (t) => {
-  const { page, wrong } = await dashboard.open(t, '/domains/new')
+  const { page, pageErrors } = await dashboard.open(t, '/domains/new')
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
 
   await page.getByRole('radio', { name: /^Custom domain/ }).check()
@@ -64,8 +64,8 @@ test('a custom domain lists the DNS records to create, each with a copy button',
   await proof.getByText('Copied').waitFor()
   const copied = await page.evaluate<string>('navigator.clipboard.readText()')
   assert.match(copied, /\.acme-challenge\.adit\.localhost$/)
-  assert.match(await shown(page.locator('main')), /operator has to start it with --acme-directory/)
-  assert.deepEqual(wrong, [])
+  assert.match(await readText(page.locator('main')), /operator has to start it with --acme-directory/)
+  assert.deepEqual(pageErrors, [])
 })
 
 test('an apex domain shows the alternatives to a CNAME', async (t) => {
@@ -83,7 +83,7 @@ test('automatic certificates are switched off and on, and the domain is edited a
     type: 'https',
     description: 'Old one',
   })
-  const { page, wrong } = await dashboard.open(t, `/domains/${id}`)
+  const { page, pageErrors } = await dashboard.open(t, `/domains/${id}`)
   const dialog = page.getByRole('dialog')
   const read = async () => (await call('GET', `/reserved_domains/${id}`)).body
 
@@ -108,7 +108,7 @@ test('automatic certificates are switched off and on, and the domain is edited a
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('heading', { name: 'Domains' }).waitFor()
   assert.equal((await call('GET', `/reserved_domains/${id}`)).status, 404)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('the list shows the certificate status and the serving edge', async (t) => {
@@ -119,7 +119,7 @@ test('the list shows the certificate status and the serving edge', async (t) => 
   const { page } = await dashboard.open(t, '/domains')
   const row = page.getByRole('row', { name: /listed\.adit\.localhost/ })
 
-  assert.match(await shown(row), /In the list[\s\S]*Platform[\s\S]*Listed edge/)
+  assert.match(await readText(row), /In the list[\s\S]*Platform[\s\S]*Listed edge/)
   await page.keyboard.press('/')
   await page.keyboard.type('in the list')
   await row.waitFor()
@@ -141,6 +141,9 @@ for (const [name, options] of Object.entries({
       const { page } = await dashboard.open(t, path, { ...options, bypassCSP: true })
       await page.locator('main table, main form').first().waitFor()
 
-      await checked(page, `dashboard-domain${path.replaceAll('/', '-').replace(String(id), 'one')}-${name}`)
+      await assertAccessible(
+        page,
+        `dashboard-domain${path.replaceAll('/', '-').replace(String(id), 'one')}-${name}`,
+      )
     }
   })

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, pictured, shown } from './inspected.ts'
+import { assertAccessible, assertFitsViewport, readText } from './inspected.ts'
 import { startAgent, startService } from './served.ts'
 
 let dashboard: TestDashboard
@@ -72,7 +72,7 @@ async function waitForResponse(
 
 test('modules are added, edited, switched off and on, and removed, with effect on traffic', async (t) => {
   const { id, routeId, url, read } = await createEdge()
-  const { page, button, dialog, confirm, wrong } = await openEdge(t, id)
+  const { page, button, dialog, confirm, pageErrors } = await openEdge(t, id)
   const route = async () => (await read()).routes[0]!
 
   await button('Add a module to the route /').click()
@@ -81,7 +81,7 @@ test('modules are added, edited, switched off and on, and removed, with effect o
   await dialog.getByLabel('Headers to add: name 1').fill('x-shop')
   await dialog.getByLabel('Headers to add: value 1').fill('open')
   await dialog.getByText('Do the same from a shell').click()
-  const lines = await shown(dialog.locator('.equivalent pre'))
+  const lines = await readText(dialog.locator('.equivalent pre'))
   await dialog.getByRole('button', { name: 'Add response headers' }).click()
   await node(page, 'Response headers').waitFor()
   await waitForResponse(url, ({ headers }) => headers.get('x-shop') === 'open')
@@ -112,14 +112,14 @@ test('modules are added, edited, switched off and on, and removed, with effect o
   await confirm('Remove')
   await node(page, 'Response headers').waitFor({ state: 'detached' })
   assert.equal((await route()).response_headers, null)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('every route module can be added through its form, and modules are shown in the order they run', async (t) => {
   const { call } = dashboard.platform
   const policy = await call.create('/ip_policies', { description: 'Everybody' })
   const { id, read } = await createEdge()
-  const { page, button, dialog, wrong } = await openEdge(t, id)
+  const { page, button, dialog, pageErrors } = await openEdge(t, id)
   const add = async (module: string, fill: () => Promise<unknown> = async () => {}) => {
     await button('Add a module to the route /').click()
     await dialog.getByRole('button', { name: new RegExp(`^${module}`) }).click()
@@ -167,8 +167,8 @@ test('every route module can be added through its form, and modules are shown in
     ip_policies: [{ id: policy.id, uri: policy.uri }],
   })
   await node(page, 'Sign-in with SAML').click()
-  assert.match(await shown(dialog.locator('.facts')), /https:\/\/idp\.adit\.localhost/)
-  assert.deepEqual(wrong, [])
+  assert.match(await readText(dialog.locator('.facts')), /https:\/\/idp\.adit\.localhost/)
+  assert.deepEqual(pageErrors, [])
 })
 
 test('API errors are shown at the field', async (t) => {
@@ -182,7 +182,7 @@ test('API errors are shown at the field', async (t) => {
   await dialog.getByRole('button', { name: 'Add webhook verification' }).click()
 
   const field = dialog.locator('.field.wrong', { hasText: 'Provider' })
-  assert.match(await shown(field.locator('.field-error')), /not a known webhook provider/)
+  assert.match(await readText(field.locator('.field-error')), /not a known webhook provider/)
 })
 
 test('routes are added, edited and deleted, and match by longest prefix', async (t) => {
@@ -246,13 +246,13 @@ test('the backend is selected, edited in the diagram, switched off and removed',
 
 test('a TCP edge is created with a new reserved address, and forwards bytes to an agent', async (t) => {
   const { platform } = dashboard
-  const { page, wrong } = await dashboard.open(t, '/edges/new')
+  const { page, pageErrors } = await dashboard.open(t, '/edges/new')
   const dialog = page.getByRole('dialog')
   const port = await startService(t, (_request, response) => response.end('over tcp'))
 
   await page.getByRole('radio', { name: /^TCP/ }).check()
   await page.getByRole('button', { name: 'Reserve a new address' }).click()
-  const address = await shown(page.locator('.hostport-options b', { hasText: /^localhost:\d+$/ }))
+  const address = await readText(page.locator('.hostport-options b', { hasText: /^localhost:\d+$/ }))
   assert.ok(await page.getByRole('checkbox', { name: new RegExp(address) }).isChecked())
   await page.getByRole('button', { name: 'Create edge' }).click()
   await page.getByRole('button', { name: /^Choose backend/ }).click()
@@ -280,11 +280,11 @@ test('a TCP edge is created with a new reserved address, and forwards bytes to a
   })
   assert.match(response, /over tcp/)
   await page.getByText('1 since server start').waitFor()
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('a TLS edge is created for a new name, and its module sets where TLS terminates', async (t) => {
-  const { page, wrong } = await dashboard.open(t, '/edges/new')
+  const { page, pageErrors } = await dashboard.open(t, '/edges/new')
   const dialog = page.getByRole('dialog')
 
   await page.getByRole('radio', { name: /^TLS/ }).check()
@@ -298,7 +298,7 @@ test('a TLS edge is created for a new name, and its module sets where TLS termin
   await dialog.getByRole('button', { name: 'Add TLS settings' }).click()
 
   await node(page, 'TLS settings').getByText('terminates at the edge').waitFor()
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('host names of another edge cannot be selected, and an edge is renamed and deleted', async (t) => {
@@ -321,7 +321,7 @@ test('host names of another edge cannot be selected, and an edge is renamed and 
   await button('Delete').click()
   await dialog.getByText('Do the same from a shell').click()
   assert.match(
-    await shown(dialog.locator('.equivalent pre')),
+    await readText(dialog.locator('.equivalent pre')),
     new RegExp(`adit api edges-https delete ${id}`),
   )
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
@@ -397,11 +397,11 @@ test('markup in texts of an edge is escaped', async (t) => {
     backend: { backend_id: backend.id },
   })
 
-  const { page, wrong } = await openEdge(t, String(edge.id))
+  const { page, pageErrors } = await openEdge(t, String(edge.id))
 
   await page.getByRole('heading', { name: evil }).waitFor()
   assert.equal(await page.locator('main img, main b b').count(), 0)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('a read-only user sees the diagram, and dialogs that say so', async (t) => {
@@ -442,18 +442,18 @@ for (const [name, options] of Object.entries({
     await node(page, 'Sign-in with OpenID').waitFor()
     await page.getByText('Text description').click()
 
-    await checked(page, `dashboard-edge-${name}`)
+    await assertAccessible(page, `dashboard-edge-${name}`)
     await node(page, 'Sign-in with OpenID').click()
     await dialog.getByLabel('Issuer').waitFor()
-    await checked(page, `dashboard-edge-module-${name}`)
+    await assertAccessible(page, `dashboard-edge-module-${name}`)
     await page.keyboard.press('Escape')
     await node(page, 'Weighted').click()
     await dialog.getByText('75 %').waitFor()
-    await checked(page, `dashboard-edge-weighted-${name}`)
+    await assertAccessible(page, `dashboard-edge-weighted-${name}`)
     const list = await dashboard.open(t, '/edges', { ...options, bypassCSP: true })
     await list.page.getByRole('table').waitFor()
-    await checked(list.page, `dashboard-edges-${name}`)
+    await assertAccessible(list.page, `dashboard-edges-${name}`)
     const fresh = await dashboard.open(t, '/edges/new', options)
     await fresh.page.getByLabel('New name').waitFor()
-    await pictured(fresh.page, `dashboard-edge-new-${name}`)
+    await assertFitsViewport(fresh.page, `dashboard-edge-new-${name}`)
   })

@@ -5,7 +5,7 @@ import { promisify } from 'node:util'
 import { routes } from '../../src/api/all-routes.ts'
 import { documentedOpenApi } from '../../src/api/openapi.ts'
 import { commandsOf } from '../../src/api-cli/commands.ts'
-import { parse } from '../../src/api-cli/parse.ts'
+import { parseCommand } from '../../src/api-cli/parse.ts'
 import {
   type ApiCall,
   formatAditCommand,
@@ -67,7 +67,7 @@ for (const call of CALLS) {
     const command = commands
       .filter(({ words: commandWords }) => commandWords.every((word, index) => words[index] === word))
       .sort((one, other) => other.words.length - one.words.length)[0]!
-    const { ids, body } = parse(command, words.slice(command.words.length))
+    const { ids, body } = parseCommand(command, words.slice(command.words.length))
     let idIndex = 0
     const path = command.route.path.replace(/\{[a-z_]+\}/g, () => ids[idIndex++]!)
     assert.equal(command.route.method, call.method)

@@ -11,7 +11,7 @@ import {
   type Schema,
 } from '../../src/web/dashboard/openapi.ts'
 import { startApi, type TestApi } from '../support/api.ts'
-import { type Body, collection, type StoredKind, samples } from '../support/samples.ts'
+import { type Body, collectionPath, type StoredKind, samples } from '../support/samples.ts'
 
 const document = documentedOpenApi() as unknown as OpenApi
 
@@ -60,7 +60,7 @@ test('every request field has a control that can express all its values', () => 
 for (const kind of Object.keys(samples) as StoredKind[]) {
   test(`a form submits an unchanged resource unchanged: ${kind}`, async () => {
     const parents = (await samples[kind].parents?.(api.call)) ?? {}
-    const path = collection(kind, parents)
+    const path = collectionPath(kind, parents)
     const created = await api.call.create(path, await samples[kind].create(api.call))
     const itemPath = `${path}/${String(created.id)}`
     const item = (await api.call('GET', itemPath)).body as Body

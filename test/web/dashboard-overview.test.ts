@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, shown } from './inspected.ts'
+import { assertAccessible, readText } from './inspected.ts'
 import { startAgent, startService } from './served.ts'
 
 let dashboard: TestDashboard
@@ -11,13 +11,13 @@ before(async () => {
 after(() => dashboard.stop())
 
 test('an empty account shows getting-started instructions with commands to copy', async (t) => {
-  const { page, wrong, asked } = await dashboard.open(t, '/overview')
+  const { page, pageErrors, requestedOrigins } = await dashboard.open(t, '/overview')
   const { agent_addr } = dashboard.platform.credentials
 
   await page.getByRole('heading', { name: 'Get started' }).waitFor()
   await page.getByText('On another machine').click()
 
-  const lines = await shown(page.locator('.command-line code'))
+  const lines = await readText(page.locator('.command-line code'))
   assert.match(lines, /^adit http 3000$/m)
   assert.match(lines, /^adit tunnel --label app=shop 3000$/m)
   assert.match(lines, new RegExp(`^adit config add-connect-url ${agent_addr}$`, 'm'))
@@ -25,13 +25,13 @@ test('an empty account shows getting-started instructions with commands to copy'
     .getByRole('link', { name: 'download the CA certificate of the server' })
     .getAttribute('href')
   assert.match(decodeURIComponent(download ?? ''), /BEGIN CERTIFICATE/)
-  assert.deepEqual(wrong, [])
-  assert.deepEqual([...asked], [new URL(dashboard.url).origin])
+  assert.deepEqual(pageErrors, [])
+  assert.deepEqual([...requestedOrigins], [new URL(dashboard.url).origin])
 })
 
 test('traffic, agents, endpoints and changes appear live', async (t) => {
   const { platform } = dashboard
-  const { page, wrong } = await dashboard.open(t, '/overview')
+  const { page, pageErrors } = await dashboard.open(t, '/overview')
   await page.getByText('Live', { exact: true }).waitFor()
   const tile = (name: string) => page.locator('.tile', { hasText: name }).locator('.tile-value')
   const port = await startService(t, (request, response) => {
@@ -49,13 +49,13 @@ test('traffic, agents, endpoints and changes appear live', async (t) => {
   await page.getByRole('img', { name: /Requests per second .* now: / }).waitFor()
   await page.locator('.plain-list').getByText(url).waitFor()
   await page.getByText('Created IP policy').waitFor()
-  assert.equal(await shown(tile('Endpoints')), '1')
+  assert.equal(await readText(tile('Endpoints')), '1')
   assert.equal(await page.getByRole('heading', { name: 'Get started' }).count(), 0)
   const areaPath = await page.locator('.traffic-plot .red .area').first().getAttribute('d')
   assert.match(areaPath ?? '', /^M/)
   const { height = 0 } = (await page.locator('.traffic-plot svg').first().boundingBox()) ?? {}
   assert.ok(height > 100 && height < 300, `a plot is ${height} px high`)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('certificates that need action are listed and link to their domain', async (t) => {
@@ -109,5 +109,5 @@ for (const [name, options] of Object.entries({
     const { page } = await dashboard.open(t, '/overview', { ...options, bypassCSP: true })
     await page.getByText('Live', { exact: true }).waitFor()
 
-    await checked(page, `dashboard-overview-${name}`)
+    await assertAccessible(page, `dashboard-overview-${name}`)
   })

@@ -4,9 +4,9 @@ import { gzipSync } from 'node:zlib'
 import type { Locator, Page } from 'playwright-core'
 import type { ApiClient } from '../support/api.ts'
 import { certificates } from '../support/samples.ts'
-import { sshPublicKey } from '../support/ssh-keys.ts'
+import { generateSshPublicKey } from '../support/ssh-keys.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
-import { checked, pictured, shown } from './inspected.ts'
+import { assertAccessible, assertFitsViewport, readText } from './inspected.ts'
 
 // A dynamic import: this file is type-checked without the DOM types that the module's imports need.
 const resourcesUrl = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
@@ -45,7 +45,7 @@ const FORM_CASES: Readonly<Record<string, FormCase>> = {
     shows: /bind:a\.example\.com\s+bind:b\.example\.com/,
   },
   '/ssh-credentials': {
-    fill: async (page) => field(page, 'Public key').fill(await sshPublicKey()),
+    fill: async (page) => field(page, 'Public key').fill(await generateSshPublicKey()),
     shows: /Public key\s+ssh-/,
   },
   '/ip-policies': { fill: async () => {}, shows: /No rules yet/ },
@@ -106,7 +106,7 @@ async function fillSshCertificate(page: Page, call: ApiClient): Promise<void> {
   const { id } = await call.create('/ssh_certificate_authorities', { description: 'signs' })
   await page.reload()
   await field(page, 'Signed by').selectOption(id as string)
-  await field(page, 'Public key').fill(await sshPublicKey())
+  await field(page, 'Public key').fill(await generateSshPublicKey())
 }
 
 async function optionWith(page: Page, text: string): Promise<string> {
@@ -122,7 +122,7 @@ test('every resource is listed, created, edited and deleted in the browser', asy
     resourcePages.map(({ route }) => route).filter((route) => !(route in FORM_CASES)),
     [],
   )
-  const { page, wrong, asked } = await dashboard.open(t, '/account')
+  const { page, pageErrors, requestedOrigins } = await dashboard.open(t, '/account')
   for (const { route, title, singular, path } of resourcePages) {
     await t.test(title, async () => {
       await goTo(page, route)
@@ -142,7 +142,7 @@ test('every resource is listed, created, edited and deleted in the browser', asy
       await field(page, edits).fill('changed in a browser')
       await page.getByRole('button', { name: 'Save' }).click()
       await main(page).getByText('changed in a browser').first().waitFor()
-      assert.match(await shown(main(page)), shows)
+      assert.match(await readText(main(page)), shows)
       const id = new URL(page.url()).hash.split('/').at(-1)!
       assert.equal((await dashboard.platform.call('GET', `${path}/${id}`)).status, 200)
 
@@ -157,8 +157,8 @@ test('every resource is listed, created, edited and deleted in the browser', asy
 
       await page.getByRole('heading', { name: title, exact: true }).waitFor()
       assert.equal((await dashboard.platform.call('GET', `${path}/${id}`)).status, 404)
-      assert.deepEqual(wrong, [])
-      assert.deepEqual([...asked], [new URL(dashboard.url).origin])
+      assert.deepEqual(pageErrors, [])
+      assert.deepEqual([...requestedOrigins], [new URL(dashboard.url).origin])
     })
   }
 })
@@ -184,7 +184,7 @@ test('a token is shown once, can be copied, and works', async (t) => {
   await field(page, 'Description').fill('shown once')
   await page.keyboard.press('Enter')
   await page.getByText('This is the new API key.').waitFor()
-  const token = await shown(page.locator('.one-time-secret code'))
+  const token = await readText(page.locator('.one-time-secret code'))
   await page.getByRole('button', { name: 'Copy' }).click()
   await page.getByRole('button', { name: 'Copied' }).waitFor()
 
@@ -195,7 +195,7 @@ test('a token is shown once, can be copied, and works', async (t) => {
   assert.equal(status, 200)
   await page.getByRole('link', { name: 'Done' }).click()
   await page.getByRole('heading', { name: 'shown once' }).waitFor()
-  assert.ok(!(await shown(main(page))).includes(token))
+  assert.ok(!(await readText(main(page))).includes(token))
   await page.reload()
   await page.getByRole('heading', { name: 'shown once' }).waitFor()
   assert.ok(!(await page.content()).includes(token))
@@ -216,7 +216,7 @@ test('an API error is shown at the field, which gets the focus', async (t) => {
   await field(page, 'URL').and(page.locator('[aria-invalid="true"]:focus')).waitFor()
   await goTo(page, '/users/new')
   await page.getByRole('button', { name: 'Create user' }).click()
-  assert.match(await shown(page.locator('.field-error')), /email is required/)
+  assert.match(await readText(page.locator('.field-error')), /email is required/)
 })
 
 test('a hidden secret is kept unless its group changes', async (t) => {
@@ -233,7 +233,7 @@ test('a hidden secret is kept unless its group changes', async (t) => {
   await page.getByRole('button', { name: 'Save' }).click()
 
   assert.deepEqual(request.postDataJSON(), { description: 'only this' })
-  assert.match(await shown(page.locator('.field-error')), /target\.webhook\.secret is required/)
+  assert.match(await readText(page.locator('.field-error')), /target\.webhook\.secret is required/)
 })
 
 test('user content is displayed verbatim and never runs', async (t) => {
@@ -242,7 +242,7 @@ test('user content is displayed verbatim and never runs', async (t) => {
     description: hostile,
     metadata: hostile,
   })
-  const { page, wrong } = await dashboard.open(t, '/ip-policies')
+  const { page, pageErrors } = await dashboard.open(t, '/ip-policies')
 
   await main(page).getByText(hostile).first().waitFor()
   await goTo(page, `/ip-policies/${id}`)
@@ -250,7 +250,7 @@ test('user content is displayed verbatim and never runs', async (t) => {
 
   assert.equal(await page.locator('img').count(), 0)
   assert.match(await page.title(), /^<img/)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('rules are added, edited and deleted on the page of their policy', async (t) => {
@@ -262,11 +262,11 @@ test('rules are added, edited and deleted on the page of their policy', async (t
   await dialog.getByLabel('Address range').fill('203.0.113.0/99')
   await dialog.getByLabel('Action').selectOption('allow')
   await dialog.getByRole('button', { name: 'Add rule' }).click()
-  assert.match(await shown(dialog.locator('.field-error')), /cidr/)
+  assert.match(await readText(dialog.locator('.field-error')), /cidr/)
   await dialog.getByLabel('Address range').fill('203.0.113.0/24')
   await dialog.getByRole('button', { name: 'Add rule' }).click()
   const rules = page.getByRole('table', { name: 'Rules' })
-  assert.match(await shown(rules), /203\.0\.113\.0\/24\s+allow/)
+  assert.match(await readText(rules), /203\.0\.113\.0\/24\s+allow/)
   await page.getByRole('button', { name: 'Edit 203.0.113.0/24' }).click()
   await dialog.getByLabel('Description').fill('the office')
   await dialog.getByRole('button', { name: 'Save' }).click()
@@ -286,7 +286,7 @@ test('a rejected deletion shows the reason and changes nothing', async (t) => {
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
 
-  assert.match(await shown(page.getByRole('alert')), /is still used by/)
+  assert.match(await readText(page.getByRole('alert')), /is still used by/)
   await page.keyboard.press('Escape')
   await page.getByRole('heading', { name: 'in use' }).waitFor()
   assert.equal(await page.getByRole('dialog').count(), 0)
@@ -303,7 +303,7 @@ test('a reference can be cleared', async (t) => {
 
   await field(page, 'Endpoint configuration').selectOption('')
   await page.getByText('Do the same from a shell').click()
-  const line = await shown(page.getByRole('region', { name: 'The same with adit api' }))
+  const line = await readText(page.getByRole('region', { name: 'The same with adit api' }))
   await page.getByRole('button', { name: 'Save' }).click()
 
   await page.getByRole('link', { name: 'Edit' }).waitFor()
@@ -328,7 +328,7 @@ test('lists are paged, and the search covers all items', async (t) => {
   await page.keyboard.type('number 11')
 
   await main(page).getByText('policy number 11', { exact: true }).waitFor()
-  assert.match(await shown(page.locator('.counts')), /^11 of 1\d\d$/)
+  assert.match(await readText(page.locator('.counts')), /^11 of 1\d\d$/)
   await page.keyboard.type('zzz')
   await page.getByText('No matches').waitFor()
 })
@@ -359,7 +359,7 @@ test('an administrator generates a password for a user, and the audit log record
   await goTo(page, '/audit-log')
   await page.getByRole('searchbox').fill(`make_password ${id}`)
   await main(page).getByText('1 of').waitFor()
-  assert.match(await shown(main(page).getByRole('row').nth(1)), /make password/)
+  assert.match(await readText(main(page).getByRole('row').nth(1)), /make password/)
 })
 
 test('the dashboard works with the keyboard alone', async (t) => {
@@ -391,7 +391,7 @@ test('the dashboard works with the keyboard alone', async (t) => {
 })
 
 test('the Content-Security-Policy blocks injected code, and the pages comply with it', async (t) => {
-  const { page, wrong } = await dashboard.open(t, '/api-keys')
+  const { page, pageErrors } = await dashboard.open(t, '/api-keys')
   await main(page).getByRole('row').nth(1).waitFor()
 
   const { headers } = await fetch(dashboard.url)
@@ -404,8 +404,8 @@ test('the Content-Security-Policy blocks injected code, and the pages comply wit
   assert.match(headers.get('content-security-policy')!, /default-src 'none'; script-src 'self'/)
   assert.equal(ran, false)
   assert.ok(
-    wrong.length > 0 && wrong.every((text) => /Content Security|TrustedScript|trusted/i.test(text)),
-    wrong.join(),
+    pageErrors.length > 0 && pageErrors.every((text) => /Content Security|TrustedScript|trusted/i.test(text)),
+    pageErrors.join(),
   )
 })
 
@@ -417,10 +417,13 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const { page } = await dashboard.open(t, '/api-keys', { bypassCSP: true, colorScheme })
     const checkViewports = async (name: string) => {
       await page.setViewportSize({ width: 1280, height: 860 })
-      await checked(page, `dashboard-${name}-${colorScheme}`)
+      await assertAccessible(page, `dashboard-${name}-${colorScheme}`)
       await page.setViewportSize({ width: 360, height: 740 })
       // Layout does not depend on the theme, so the full check runs for one theme only.
-      await (colorScheme === 'light' ? checked : pictured)(page, `dashboard-${name}-360-${colorScheme}`)
+      await (colorScheme === 'light' ? assertAccessible : assertFitsViewport)(
+        page,
+        `dashboard-${name}-360-${colorScheme}`,
+      )
     }
     await main(page).getByRole('row').nth(1).waitFor()
     await checkViewports('list')
@@ -443,11 +446,11 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await main(page).getByRole('row').nth(1).waitFor()
     await checkViewports('audit')
     await page.getByRole('button', { name: 'Menu' }).click()
-    await checked(page, `dashboard-menu-360-${colorScheme}`)
+    await assertAccessible(page, `dashboard-menu-360-${colorScheme}`)
     await page.goto(`${dashboard.platform.credentials.api_url}/reference`)
     await page.getByLabel('Filter').fill('api_keys')
     await page.locator('summary').first().click()
-    await checked(page, `dashboard-reference-360-${colorScheme}`)
+    await assertAccessible(page, `dashboard-reference-360-${colorScheme}`)
   })
 }
 

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test'
 import { Secret, TOTP } from 'otpauth'
 import { openPage } from './browser.ts'
 import { goTo, signInWithKey, startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
-import { checked, shown } from './inspected.ts'
+import { assertAccessible, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -16,7 +16,7 @@ const isExpected = (text: string) => /status of 4\d\d/.test(text)
 
 test('a user signs in with email and password, and signs out', async (t) => {
   const { email, password } = await dashboard.createUser('developer')
-  const { page, wrong, asked } = await openPage(t, dashboard.browser, dashboard.url)
+  const { page, pageErrors, requestedOrigins } = await openPage(t, dashboard.browser, dashboard.url)
 
   await submitPassword(page, email, password)
 
@@ -29,10 +29,10 @@ test('a user signs in with email and password, and signs out', async (t) => {
   await page.reload()
   await page.getByRole('heading', { name: 'Sign in' }).waitFor()
   assert.deepEqual(
-    wrong.filter((text) => !isExpected(text)),
+    pageErrors.filter((text) => !isExpected(text)),
     [],
   )
-  assert.deepEqual([...asked], [new URL(dashboard.url).origin])
+  assert.deepEqual([...requestedOrigins], [new URL(dashboard.url).origin])
 })
 
 test('a wrong password and a wrong key show the reason, and the page stays usable', async (t) => {
@@ -40,17 +40,17 @@ test('a wrong password and a wrong key show the reason, and the page stays usabl
   const { page } = await openPage(t, dashboard.browser, dashboard.url)
 
   await submitPassword(page, email, 'not my password')
-  const first = await shown(page.getByRole('alert'))
+  const first = await readText(page.getByRole('alert'))
   await submitPassword(page, 'nobody@example.com', 'not my password')
   await page.getByRole('button', { name: 'Sign in', exact: true, disabled: false }).waitFor()
-  const second = await shown(page.getByRole('alert'))
+  const second = await readText(page.getByRole('alert'))
   await page.getByRole('button', { name: 'Use an API key instead' }).click()
   await page.getByLabel('API key').fill('nonsense')
   await page.keyboard.press('Enter')
 
   assert.match(first, /password/)
   assert.equal(second, first)
-  assert.match(await shown(page.getByRole('alert')), /key/)
+  assert.match(await readText(page.getByRole('alert')), /key/)
   await page.getByRole('button', { name: 'Use email and password' }).click()
   await submitPassword(page, email, password)
   await page.getByText(email).waitFor()
@@ -74,8 +74,8 @@ test('the account page changes the password and switches a second factor on and 
   await page.getByText('Password changed.').waitFor()
 
   await page.getByRole('button', { name: 'Set up' }).click()
-  const secret = await shown(page.locator('.facts code', { hasText: /^[A-Z2-7]{20,}$/ }))
-  assert.match(await shown(page.locator('.facts code', { hasText: 'otpauth://' })), /secret=/)
+  const secret = await readText(page.locator('.facts code', { hasText: /^[A-Z2-7]{20,}$/ }))
+  assert.match(await readText(page.locator('.facts code', { hasText: 'otpauth://' })), /secret=/)
   await page.getByLabel('Code').fill('000000')
   await page.getByRole('button', { name: 'Switch on' }).click()
   await page.getByText('This is not the code').waitFor()
@@ -163,7 +163,7 @@ test('users see the pages their role allows', async (t) => {
 
 test('developers own what they create, and forms have no owner field', async (t) => {
   const { email, password } = await dashboard.createUser('developer')
-  const { page, wrong } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys/new`)
+  const { page, pageErrors } = await openPage(t, dashboard.browser, `${dashboard.url}#/api-keys/new`)
   await submitPassword(page, email, password)
   await page.locator('summary', { hasText: 'Metadata' }).click()
 
@@ -175,7 +175,7 @@ test('developers own what they create, and forms have no owner field', async (t)
   await page.getByText(email).nth(1).waitFor()
   assert.equal(await page.getByRole('link', { name: email }).count(), 0)
   assert.deepEqual(
-    wrong.filter((text) => !/status of 401/.test(text)),
+    pageErrors.filter((text) => !/status of 401/.test(text)),
     [],
   )
 })
@@ -185,14 +185,14 @@ for (const colorScheme of ['light', 'dark'] as const) {
     const options = { bypassCSP: true, colorScheme, viewport: { width: 360, height: 740 } }
     const { page } = await openPage(t, dashboard.browser, dashboard.url, options)
     await page.getByRole('heading', { name: 'Sign in' }).waitFor()
-    await checked(page, `dashboard-sign-in-360-${colorScheme}`)
+    await assertAccessible(page, `dashboard-sign-in-360-${colorScheme}`)
 
     await signInWithKey(page, dashboard.platform.credentials.api_key)
     await goTo(page, '/account')
     await page.getByRole('heading', { name: 'Change password' }).waitFor()
 
-    await checked(page, `dashboard-account-360-${colorScheme}`)
+    await assertAccessible(page, `dashboard-account-360-${colorScheme}`)
     await page.setViewportSize({ width: 1280, height: 860 })
-    await checked(page, `dashboard-account-${colorScheme}`)
+    await assertAccessible(page, `dashboard-account-${colorScheme}`)
   })
 }

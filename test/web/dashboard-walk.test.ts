@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startProvider } from '../login/openid-provider.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { pictured, shown } from './inspected.ts'
+import { assertFitsViewport, readText } from './inspected.ts'
 import { startAgent, startService } from './served.ts'
 
 let dashboard: TestDashboard
@@ -13,7 +13,7 @@ after(() => dashboard.stop())
 
 test('a new user creates a domain, an edge with sign-in and a weighted backend, and traffic flows', async (t) => {
   const { platform, browser } = dashboard
-  const { page, wrong } = await dashboard.open(t, '/overview')
+  const { page, pageErrors } = await dashboard.open(t, '/overview')
   const button = (name: string | RegExp, exact = true) => page.getByRole('button', { name, exact })
   const dialog = page.getByRole('dialog')
 
@@ -58,7 +58,7 @@ test('a new user creates a domain, an edge with sign-in and a weighted backend, 
     },
   )
   await dialog.getByRole('button', { name: 'Create fixed response' }).click()
-  assert.match(await shown(dialog.locator('.children')), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
+  assert.match(await readText(dialog.locator('.children')), /Agents[\s\S]*75 %[\s\S]*Sign[\s\S]*25 %/)
   listsReleased.resolve()
   await page.unrouteAll({ behavior: 'wait' })
   await dialog.getByRole('button', { name: 'Create weighted' }).click()
@@ -68,7 +68,7 @@ test('a new user creates a domain, an edge with sign-in and a weighted backend, 
   // Sign-in.
   await button('Add a module to the route /').click()
   await dialog.getByRole('button', { name: /^Sign-in with OpenID/ }).click()
-  const callback = await shown(dialog.locator('.copy-line code'))
+  const callback = await readText(dialog.locator('.copy-line code'))
   const { issuer } = await startProvider(t, callback)
   await dialog.getByLabel('Issuer').fill(issuer)
   await dialog.getByLabel('Client ID').fill('app')
@@ -89,7 +89,7 @@ test('a new user creates a domain, an edge with sign-in and a weighted backend, 
   const agent = await startAgent(t, platform)
   await agent.forward({ addr: port, labels: ['app=shop'] })
   await page.locator('.flow-tunnel', { hasText: `:${port}` }).waitFor()
-  await pictured(page, 'dashboard-walk-edge')
+  await assertFitsViewport(page, 'dashboard-walk-edge')
 
   // A visitor signs in and is served by both backends, by weight.
   const context = await browser.newContext({ ignoreHTTPSErrors: true })
@@ -115,12 +115,12 @@ test('a new user creates a domain, an edge with sign-in and a weighted backend, 
   assert.equal(responses.filter((text) => text === 'gone fishing').length, 2)
   await page.getByText(/\d+ since server start/).waitFor()
   await page.getByText('Text description').click()
-  const description = await shown(page.locator('.flow-description > ol'))
+  const description = await readText(page.locator('.flow-description > ol'))
   assert.match(description, /A visitor connects over HTTPS to shop\.adit\.localhost:443\./)
   assert.match(description, /Sign-in with OpenID .* requires visitors to sign in with your OpenID provider/)
   assert.match(description, /75 %: Agents \(app=shop\); 1 online/)
   assert.deepEqual(
-    wrong.filter((text) => !/status of 400/.test(text)),
+    pageErrors.filter((text) => !/status of 400/.test(text)),
     [],
   )
 })

@@ -18,7 +18,7 @@ export interface TestDashboard {
     t: TestContext,
     path: string,
     options?: BrowserContextOptions,
-  ): Promise<{ page: Page; wrong: string[]; asked: Set<string> }>
+  ): Promise<{ page: Page; pageErrors: string[]; requestedOrigins: Set<string> }>
   stop(): Promise<void>
 }
 

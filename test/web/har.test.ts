@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { withoutCredentials } from '../../src/web/inspector/credential-headers.ts'
+import { redactCredentials } from '../../src/web/inspector/credential-headers.ts'
 
 test('an HTTP archive contains the names of credential headers, but not their values', () => {
   const secret = [
@@ -19,7 +19,7 @@ test('an HTTP archive contains the names of credential headers, but not their va
   ]
   const plain = ['Accept', 'Host', 'Content-Type', 'User-Agent', 'X-Forwarded-For', 'Location']
 
-  const redacted = withoutCredentials([...secret, ...plain].map((name) => [name, 'CANARY']))
+  const redacted = redactCredentials([...secret, ...plain].map((name) => [name, 'CANARY']))
 
   assert.deepEqual(redacted, [
     ...secret.map((name) => [name, '[redacted]']),

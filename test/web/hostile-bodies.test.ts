@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { prettyJson, prettyXml } from '../../src/web/inspector/pretty.ts'
+import { formatJson, formatXml } from '../../src/web/inspector/pretty.ts'
 
 const MIB = 1024 * 1024
 
@@ -19,8 +19,8 @@ for (const [name, body] of Object.entries(BODIES)) {
   test(`formatting takes little time: ${name}`, () => {
     const start = process.cpuUsage()
 
-    prettyJson(body)
-    prettyXml(body)
+    formatJson(body)
+    formatXml(body)
 
     const { user } = process.cpuUsage(start)
     assert.ok(user < 2e6, `took ${user / 1000} ms of CPU time`)
@@ -30,7 +30,7 @@ for (const [name, body] of Object.entries(BODIES)) {
 test('formatting does not change the content', () => {
   const json = '{"a":[1,{"b":null}],"a":"two \\" quotes","c":{},"d":1e400}'
 
-  const pretty = prettyJson(json)
+  const pretty = formatJson(json)
 
   assert.ok('tokens' in pretty)
   const text = pretty.tokens.map((token) => token.text).join('')

@@ -4,12 +4,12 @@ import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
-import { startHttpService, startWithApi } from '../../src/agent/testing/local-api.ts'
+import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
 import { ARTEFACTS } from './browser.ts'
 
 /** Starts an agent with one tunnel to a service whose response is defined by the query string. */
-export async function startInspected(t: TestContext) {
-  const api = await startWithApi(t)
+export async function startInspectedAgent(t: TestContext) {
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (request, response) => {
     const url = new URL(request.url ?? '/', 'http://local')
     const body = Buffer.from(url.searchParams.get('body') ?? 'hello', 'base64url')
@@ -34,7 +34,7 @@ export async function startInspected(t: TestContext) {
 }
 
 /** A query string that makes the service respond with this body. */
-export const answering = (body: string | Buffer, type: string, more = '') =>
+export const responseQuery = (body: string | Buffer, type: string, more = '') =>
   `body=${Buffer.from(body).toString('base64url')}&type=${encodeURIComponent(type)}${more}`
 
 /** All rows of the list. */
@@ -45,7 +45,7 @@ export const row = (page: Page, text: string) => rows(page).filter({ hasText: te
 export const panel = (page: Page, side: 'request' | 'response') => page.locator(`[data-side=${side}]`)
 
 /** The visible text of a locator, once present. */
-export async function shown(locator: Locator): Promise<string> {
+export async function readText(locator: Locator): Promise<string> {
   await locator.first().waitFor()
   return (await locator.allInnerTexts()).join('\n')
 }
@@ -56,15 +56,15 @@ export async function pickTab(page: Page, side: 'Request' | 'Response', tab: str
 }
 
 /** Takes a screenshot, and asserts that the page does not overflow horizontally. */
-export async function pictured(page: Page, name: string): Promise<void> {
+export async function assertFitsViewport(page: Page, name: string): Promise<void> {
   await page.screenshot({ path: join(ARTEFACTS, `${name}.png`) })
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   assert.ok(overflow <= 0, `${name} is ${overflow} px too wide`)
 }
 
 /** Also asserts that axe finds no serious violation. The page must be opened with `bypassCSP`. */
-export async function checked(page: Page, name: string): Promise<void> {
-  await pictured(page, name)
+export async function assertAccessible(page: Page, name: string): Promise<void> {
+  await assertFitsViewport(page, name)
   const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
   const result = await page.evaluate(`${axe}; axe.run()`)
   const { violations } = result as {

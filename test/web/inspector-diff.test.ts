@@ -4,7 +4,15 @@ import type { Browser } from 'playwright-core'
 import { diffFields, diffLines } from '../../src/web/inspector/line-diff.ts'
 import { createRandom } from '../support/random.ts'
 import { openPage, startBrowser } from './browser.ts'
-import { answering, checked, pictured, row, rows, shown, startInspected } from './inspected.ts'
+import {
+  assertAccessible,
+  assertFitsViewport,
+  readText,
+  responseQuery,
+  row,
+  rows,
+  startInspectedAgent,
+} from './inspected.ts'
 
 let browser: Browser
 before(async () => {
@@ -82,11 +90,14 @@ test('diffing two unrelated texts takes little time', () => {
 })
 
 test('two exchanges are compared with the keyboard alone', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   const body = (total: number) => JSON.stringify({ id: 7, items: [1, 2, 3], total })
-  await visit(`/orders?${answering(body(10), 'application/json')}`, { headers: 'X-Debug: 0\r\n' })
-  await visit(`/orders?${answering(body(12), 'application/json')}&status=202`, { method: 'PUT', body: 'new' })
-  const { page, wrong } = await openPage(t, browser, inspector)
+  await visit(`/orders?${responseQuery(body(10), 'application/json')}`, { headers: 'X-Debug: 0\r\n' })
+  await visit(`/orders?${responseQuery(body(12), 'application/json')}&status=202`, {
+    method: 'PUT',
+    body: 'new',
+  })
+  const { page, pageErrors } = await openPage(t, browser, inspector)
   await rows(page).nth(1).waitFor()
 
   await page.keyboard.press('j')
@@ -100,27 +111,27 @@ test('two exchanges are compared with the keyboard alone', async (t) => {
   const request = page.getByRole('region', { name: 'Request', exact: true }).last()
   const response = page.getByRole('region', { name: 'Response', exact: true })
   assert.match(
-    await shown(request.getByRole('table', { name: /^Request line · 1 line differs/ })),
+    await readText(request.getByRole('table', { name: /^Request line · 1 line differs/ })),
     /−\s*GET[\s\S]*\+\s*PUT/,
   )
-  const headers = await shown(request.getByRole('table', { name: /^Headers/ }))
+  const headers = await readText(request.getByRole('table', { name: /^Headers/ }))
   assert.match(headers, /−\s*X-Debug: 0/)
   assert.match(headers, /\+\s*Content-Length: 3/)
-  assert.match(await shown(request.getByRole('table', { name: /^Body/ })), /\+\s*new/)
+  assert.match(await readText(request.getByRole('table', { name: /^Body/ })), /\+\s*new/)
   assert.match(
-    await shown(response.getByRole('table', { name: /^Status line/ })),
+    await readText(response.getByRole('table', { name: /^Status line/ })),
     /−\s*HTTP\/1.1 200 OK\s+\+\s*HTTP\/1.1 202 Accepted/,
   )
   const body2 = response.getByRole('table', { name: /^Body · 1 line differs/ })
-  assert.match(await shown(body2.locator('.differs')), /−\s+"total": 10\s+\+\s+"total": 12/)
+  assert.match(await readText(body2.locator('.differs')), /−\s+"total": 10\s+\+\s+"total": 12/)
   assert.deepEqual(await body2.locator('mark').allInnerTexts(), ['0', '2'])
   await page.keyboard.press('d')
   await page.getByRole('heading', { name: 'PUT /orders' }).waitFor()
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('a replay is compared with its original, and long bodies are collapsed to the differences', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   const lines = (changed: string) =>
     Array.from({ length: 900 }, (_, at) => (at === 600 ? changed : `line ${at}`))
   await visit('/long', { method: 'POST', body: lines('before').join('\n') })
@@ -134,7 +145,7 @@ test('a replay is compared with its original, and long bodies are collapsed to t
 
   const body = page.getByRole('table', { name: /^Body · 1 line differs/ })
   assert.match(
-    await shown(body),
+    await readText(body),
     /… 597 unchanged lines[\s\S]*line 599[\s\S]*−\s*before\s+\+\s*after[\s\S]*… 296 unchanged lines/,
   )
   await page.getByRole('button', { name: 'Stop comparing' }).click()
@@ -142,16 +153,16 @@ test('a replay is compared with its original, and long bodies are collapsed to t
 })
 
 test('hostile content is escaped in a comparison', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   for (const word of ['one', 'two']) {
     const attack = `<img src=x onerror="window.owned=1"><script>window.owned='${word}'</script>`
-    await visit(`/a?${answering(attack, 'text/html')}`, {
+    await visit(`/a?${responseQuery(attack, 'text/html')}`, {
       method: 'POST',
       headers: `X-A: ${attack}\r\n`,
       body: attack,
     })
   }
-  const { page, wrong } = await openPage(t, browser, inspector)
+  const { page, pageErrors } = await openPage(t, browser, inspector)
   await rows(page).nth(0).click()
   await page.keyboard.press('d')
 
@@ -164,18 +175,18 @@ test('hostile content is escaped in a comparison', async (t) => {
 
   assert.equal(await page.evaluate<boolean>('"owned" in window'), false)
   assert.equal(await page.locator('main script, main img').count(), 0)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the ${colorScheme} comparison is accessible, also on a small screen`, async (t) => {
-    const { visit, inspector } = await startInspected(t)
+    const { visit, inspector } = await startInspectedAgent(t)
     for (const [name, status] of [
       ['Ada', 200],
       ['Grace', 404],
     ] as const) {
       const body = JSON.stringify({ id: 7, name, open: true, tags: ['a', 'b'] })
-      await visit(`/users/7?${answering(body, 'application/json')}&status=${status}`, {
+      await visit(`/users/7?${responseQuery(body, 'application/json')}&status=${status}`, {
         headers: `X-Name: ${name}\r\n`,
       })
     }
@@ -190,12 +201,12 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.getByRole('button', { name: 'Compare' }).click()
       if (width === 360) {
         await page.getByRole('button', { name: '← Requests' }).click()
-        await pictured(page, `inspector-comparing-360-${colorScheme}`)
+        await assertFitsViewport(page, `inspector-comparing-360-${colorScheme}`)
       }
       await rows(page).nth(0).click()
       await page.getByRole('table', { name: /^Body/ }).waitFor()
 
-      await (width === 360 && colorScheme === 'dark' ? pictured : checked)(
+      await (width === 360 && colorScheme === 'dark' ? assertFitsViewport : assertAccessible)(
         page,
         `inspector-diff-${width}-${colorScheme}`,
       )

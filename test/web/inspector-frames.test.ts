@@ -4,10 +4,10 @@ import { readFile } from 'node:fs/promises'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { WebSocket, WebSocketServer } from 'ws'
-import { asDuplex } from '../../src/agent/forward/duplex.ts'
-import { startHttpService, startWithApi } from '../../src/agent/testing/local-api.ts'
+import { toDuplex } from '../../src/agent/forward/duplex.ts'
+import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
 import { openPage, startBrowser } from './browser.ts'
-import { checked, pictured, row, shown } from './inspected.ts'
+import { assertAccessible, assertFitsViewport, readText, row } from './inspected.ts'
 
 let browser: Browser
 before(async () => {
@@ -17,14 +17,14 @@ after(() => browser.close())
 
 /** A WebSocket through an agent to an echo service. */
 async function startChat(t: TestContext) {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const service = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate: { threshold: 0 } })
   await once(service, 'listening')
   t.after(() => service.close())
   service.on('connection', (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })))
   const addr = (service.address() as { port: number }).port
   const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
-  const connection = asDuplex(api.gateway.open(String(json.public_url)))
+  const connection = toDuplex(api.gateway.open(String(json.public_url)))
   const socket = new WebSocket('ws://n.test/chat', { createConnection: () => connection as never })
   t.after(() => socket.terminate())
   await once(socket, 'open')
@@ -35,7 +35,7 @@ const list = (page: Page, name: string) => page.getByRole('list', { name }).getB
 
 test('WebSocket messages are listed live and can be expanded', async (t) => {
   const { socket, inspector } = await startChat(t)
-  const { page, wrong } = await openPage(t, browser, inspector)
+  const { page, pageErrors } = await openPage(t, browser, inspector)
   await row(page, '/chat').click()
   await page.getByText('None yet.').waitFor()
 
@@ -47,22 +47,22 @@ test('WebSocket messages are listed live and can be expanded', async (t) => {
   await page.getByText('6 · ended').waitFor()
 
   assert.match(
-    await shown(list(page, 'Messages').nth(0)),
+    await readText(list(page, 'Messages').nth(0)),
     /from the client\s+text\s+\{"say":"hello","to":\["all"\]\}/,
   )
-  assert.match(await shown(list(page, 'Messages').nth(1)), /from the server\s+text/)
-  assert.match(await shown(list(page, 'Messages').nth(3)), /binary\s+01 02 fe/)
-  assert.match(await shown(list(page, 'Messages').nth(4)), /close\s+4001 enough/)
+  assert.match(await readText(list(page, 'Messages').nth(1)), /from the server\s+text/)
+  assert.match(await readText(list(page, 'Messages').nth(3)), /binary\s+01 02 fe/)
+  assert.match(await readText(list(page, 'Messages').nth(4)), /close\s+4001 enough/)
   await list(page, 'Messages').nth(1).getByRole('button').press('Enter')
-  assert.match(await shown(list(page, 'Messages').nth(1).locator('pre')), /\{\n {2}"say": "hello",/)
+  assert.match(await readText(list(page, 'Messages').nth(1).locator('pre')), /\{\n {2}"say": "hello",/)
   await list(page, 'Messages').nth(3).getByRole('button').click()
-  assert.match(await shown(list(page, 'Messages').nth(3).locator('pre')), /^000000 {2}01 02 fe/)
-  assert.match(await shown(list(page, 'Messages').nth(1)), /decompressed/)
-  assert.deepEqual(wrong, [])
+  assert.match(await readText(list(page, 'Messages').nth(3).locator('pre')), /^000000 {2}01 02 fe/)
+  assert.match(await readText(list(page, 'Messages').nth(1)), /decompressed/)
+  assert.deepEqual(pageErrors, [])
 })
 
 test('server-sent events are listed live', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   let send: (text: string) => void = () => {}
   const addr = await startHttpService(t, (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream' })
@@ -73,17 +73,17 @@ test('server-sent events are listed live', async (t) => {
   const stream = api.gateway.open(String(json.public_url))
   stream.sink = { onData: (chunk) => stream.consumed(chunk.length), onEnd() {}, onDrain() {}, onClose() {} }
   stream.write(Buffer.from('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'))
-  const { page, wrong } = await openPage(t, browser, `${api.api.url}/inspect/http`)
+  const { page, pageErrors } = await openPage(t, browser, `${api.api.url}/inspect/http`)
   await row(page, '/events').click()
   await list(page, 'Events').nth(0).waitFor()
 
   send('id: 7\ndata: {"price": 12}\n\n')
   await list(page, 'Events').nth(1).waitFor()
 
-  assert.match(await shown(list(page, 'Events').nth(0)), /from the server\s+greeting\s+hello/)
-  assert.match(await shown(list(page, 'Events').nth(1)), /message\s+\{"price": 12\}/)
+  assert.match(await readText(list(page, 'Events').nth(0)), /from the server\s+greeting\s+hello/)
+  assert.match(await readText(list(page, 'Events').nth(1)), /message\s+\{"price": 12\}/)
   await page.getByText('2 · open').waitFor()
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('the page stays responsive under many messages, and shows how many are hidden', async (t) => {
@@ -96,7 +96,7 @@ test('the page stays responsive under many messages, and shows how many are hidd
   await page.getByText('6000 · open').waitFor()
   await list(page, 'Messages').getByText('message number 3000').first().waitFor()
   assert.equal(await list(page, 'Messages').count(), 1000)
-  assert.match(await shown(page.locator('.frames')), /The latest 1000 are shown/)
+  assert.match(await readText(page.locator('.frames')), /The latest 1000 are shown/)
 })
 
 test('the exported archive contains messages', async (t) => {
@@ -123,7 +123,7 @@ test('the exported archive contains messages', async (t) => {
 
 test('hostile messages are escaped', async (t) => {
   const { socket, inspector } = await startChat(t)
-  const { page, wrong } = await openPage(t, browser, inspector)
+  const { page, pageErrors } = await openPage(t, browser, inspector)
   await row(page, '/chat').click()
 
   socket.send('<img src=x onerror="window.owned=1"><script>window.owned=1</script>')
@@ -133,7 +133,7 @@ test('hostile messages are escaped', async (t) => {
 
   assert.equal(await page.evaluate<boolean>('"owned" in window'), false)
   assert.equal(await page.locator('main script, main img').count(), 0)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {
@@ -156,7 +156,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.locator('.frames').scrollIntoViewIfNeeded()
       await page.locator('.detail').evaluate('(element) => { element.scrollTop = element.scrollHeight }')
 
-      await (width === 360 && colorScheme === 'dark' ? pictured : checked)(
+      await (width === 360 && colorScheme === 'dark' ? assertFitsViewport : assertAccessible)(
         page,
         `inspector-frames-${width}-${colorScheme}`,
       )

@@ -3,7 +3,15 @@ import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Browser } from 'playwright-core'
 import { openPage, startBrowser } from './browser.ts'
-import { checked, panel, pictured, row, rows, shown, startInspected } from './inspected.ts'
+import {
+  assertAccessible,
+  assertFitsViewport,
+  panel,
+  readText,
+  row,
+  rows,
+  startInspectedAgent,
+} from './inspected.ts'
 
 let browser: Browser
 before(async () => {
@@ -12,13 +20,13 @@ before(async () => {
 after(() => browser.close())
 
 test('a request is replayed with changes, and the new exchange is shown', async (t) => {
-  const { visit, inspector, agent } = await startInspected(t)
+  const { visit, inspector, agent } = await startInspectedAgent(t)
   await visit('/orders?status=201', {
     method: 'POST',
     headers: 'X-Debug: 0\r\nX-Gone: 1\r\nContent-Type: application/json\r\n',
     body: '{"amount": 1}',
   })
-  const { page, wrong } = await openPage(t, browser, inspector)
+  const { page, pageErrors } = await openPage(t, browser, inspector)
   await row(page, '/orders').click()
   await page.getByRole('button', { name: 'Replay with changes' }).click()
   const form = page.getByRole('form', { name: 'Replay with changes' })
@@ -35,18 +43,18 @@ test('a request is replayed with changes, and the new exchange is shown', async 
 
   await page.getByRole('heading', { name: 'PUT /orders/7?status=202' }).waitFor()
   assert.equal(await form.count(), 0)
-  assert.match(await shown(panel(page, 'request').locator('pre')), /"amount": 20/)
+  assert.match(await readText(panel(page, 'request').locator('pre')), /"amount": 20/)
   assert.equal(
     agent.captures.list(1)[0]?.request.raw().toString(),
     'PUT /orders/7?status=202 HTTP/1.1\r\nHost: n.test\r\nX-Debug: 1\r\n' +
       'Content-Type: application/json\r\nX-New: yes\r\nContent-Length: 14\r\n\r\n{"amount": 20}',
   )
   assert.equal(await rows(page).count(), 2)
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 test('unchanged parts are replayed byte for byte, and decoded bodies are sent decoded', async (t) => {
-  const { visit, inspector, agent } = await startInspected(t)
+  const { visit, inspector, agent } = await startInspectedAgent(t)
   await visit('/plain', { method: 'POST', headers: 'x-ODD:  1\r\n', body: 'as it was' })
   await visit('/binary', { method: 'POST', body: '\0\x01' })
   const { page } = await openPage(t, browser, inspector)
@@ -73,7 +81,7 @@ test('unchanged parts are replayed byte for byte, and decoded bodies are sent de
     Date.now(),
   )
   const capture = agent.captures.list(1)[0]!
-  agent.captures.requestBody(capture, Buffer.from(packed, 'latin1'))
+  agent.captures.addRequestBody(capture, Buffer.from(packed, 'latin1'))
   agent.captures.end(capture, 1)
   assert.equal(
     await resend('/packed', '/packed-2'),
@@ -82,7 +90,7 @@ test('unchanged parts are replayed byte for byte, and decoded bodies are sent de
 })
 
 test('a change the agent rejects shows an error at the form and keeps the input', async (t) => {
-  const { visit, inspector, agent } = await startInspected(t)
+  const { visit, inspector, agent } = await startInspectedAgent(t)
   await visit('/one')
   const { page } = await openPage(t, browser, inspector)
   await row(page, '/one').click()
@@ -102,7 +110,7 @@ test('a change the agent rejects shows an error at the form and keeps the input'
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the ${colorScheme} form is accessible, also on a small screen`, async (t) => {
-    const { visit, inspector } = await startInspected(t)
+    const { visit, inspector } = await startInspectedAgent(t)
     await visit('/orders/1?full=true', { method: 'POST', headers: 'X-Debug: 0\r\n', body: '{\n  "a": 1\n}' })
     for (const [width, height] of [
       [1280, 800],
@@ -114,7 +122,7 @@ for (const colorScheme of ['light', 'dark'] as const) {
       await page.getByRole('button', { name: 'Replay with changes' }).click()
       await page.getByRole('form').waitFor()
 
-      await (width === 360 && colorScheme === 'dark' ? pictured : checked)(
+      await (width === 360 && colorScheme === 'dark' ? assertFitsViewport : assertAccessible)(
         page,
         `inspector-replay-${width}-${colorScheme}`,
       )

@@ -5,18 +5,18 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompress
 import type { Browser, Page } from 'playwright-core'
 import { testSettings } from '../../src/agent/testing/agent.ts'
 import { TestGateway } from '../../src/agent/testing/gateway.ts'
-import { startHttpService, startWithApi } from '../../src/agent/testing/local-api.ts'
+import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
 import { openPage, startBrowser } from './browser.ts'
 import {
-  answering,
-  checked,
+  assertAccessible,
+  assertFitsViewport,
   panel,
   pickTab,
-  pictured,
+  readText,
+  responseQuery,
   row,
   rows,
-  shown,
-  startInspected,
+  startInspectedAgent,
 } from './inspected.ts'
 
 let browser: Browser
@@ -28,24 +28,24 @@ after(() => browser.close())
 const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=='
 
 test('a request appears live, with all columns of the list', async (t) => {
-  const { visit, inspector, api } = await startInspected(t)
-  const { page, wrong, asked } = await openPage(t, browser, inspector)
+  const { visit, inspector, api } = await startInspectedAgent(t)
+  const { page, pageErrors, requestedOrigins } = await openPage(t, browser, inspector)
   await page.getByText('No requests yet.').waitFor()
   await page.getByText('Live', { exact: true }).waitFor()
 
   await visit('/orders/7?status=404')
 
-  const text = await shown(row(page, '/orders/7'))
+  const text = await readText(row(page, '/orders/7'))
   assert.match(
     text,
     /404[\s\S]*GET[\s\S]*\/orders\/7[\s\S]*ms[\s\S]* B[\s\S]*203\.0\.113\.9[\s\S]*\d\d:\d\d:\d\d/,
   )
-  assert.deepEqual(wrong, [])
-  assert.deepEqual([...asked], [api.url])
+  assert.deepEqual(pageErrors, [])
+  assert.deepEqual([...requestedOrigins], [api.url])
 })
 
 test('earlier requests are listed, and a link opens one of them', async (t) => {
-  const { visit, inspector, get } = await startInspected(t)
+  const { visit, inspector, get } = await startInspectedAgent(t)
   await visit('/first')
   await visit('/second')
   const { requests } = (await get('/api/requests/http?summary=true')).json as { requests: { id: string }[] }
@@ -59,34 +59,34 @@ test('earlier requests are listed, and a link opens one of them', async (t) => {
 })
 
 test('a message is shown as summary, headers, raw and binary', async (t) => {
-  const { visit, inspector } = await startInspected(t)
-  await visit(`/form?${answering('{"a":[1,{"b":12345678901234567890}]}', 'application/json')}&q=1%202`, {
+  const { visit, inspector } = await startInspectedAgent(t)
+  await visit(`/form?${responseQuery('{"a":[1,{"b":12345678901234567890}]}', 'application/json')}&q=1%202`, {
     method: 'POST',
     headers: 'Content-Type: application/x-www-form-urlencoded\r\nX-One: 1\r\nX-One: 2\r\n',
     body: 'name=J%C3%B6rg&city=Ulm',
   })
-  const { page, wrong } = await openPage(t, browser, inspector)
+  const { page, pageErrors } = await openPage(t, browser, inspector)
 
   await row(page, '/form').click()
 
   const request = panel(page, 'request')
-  assert.match(await shown(request.getByRole('table', { name: 'Query' })), /q\s+1 2/)
-  assert.match(await shown(request.getByRole('table', { name: 'Form' })), /name\s+Jörg\s+city\s+Ulm/)
+  assert.match(await readText(request.getByRole('table', { name: 'Query' })), /q\s+1 2/)
+  assert.match(await readText(request.getByRole('table', { name: 'Form' })), /name\s+Jörg\s+city\s+Ulm/)
   assert.equal(
-    await shown(panel(page, 'response').locator('pre')),
+    await readText(panel(page, 'response').locator('pre')),
     '{\n  "a": [\n    1,\n    {\n      "b": 12345678901234567890\n    }\n  ]\n}',
   )
   await pickTab(page, 'Request', 'Headers')
-  assert.match(await shown(request), /X-One\s+1\s+X-One\s+2/)
+  assert.match(await readText(request), /X-One\s+1\s+X-One\s+2/)
   await pickTab(page, 'Request', 'Raw')
-  assert.match(await shown(request), /^POST \/form[\s\S]*name=J%C3%B6rg&city=Ulm$/)
+  assert.match(await readText(request), /^POST \/form[\s\S]*name=J%C3%B6rg&city=Ulm$/)
   await pickTab(page, 'Request', 'Binary')
-  assert.match(await shown(request), /^000000 {2}50 4f 53 54 20 2f 66 6f 72 6d/)
-  assert.deepEqual(wrong, [])
+  assert.match(await readText(request), /^000000 {2}50 4f 53 54 20 2f 66 6f 72 6d/)
+  assert.deepEqual(pageErrors, [])
 })
 
 test('bodies are decoded and formatted', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   const cases = [
     ['/gzip', gzipSync('{"packed":true}'), 'application/json', 'gzip', /"packed": true/],
     ['/deflate', deflateRawSync('raw deflate'), 'text/plain', 'deflate', /raw deflate/],
@@ -108,9 +108,9 @@ test('bodies are decoded and formatted', async (t) => {
     ['/bytes', Buffer.from([0, 1, 2]), 'application/x', '', /Binary data/],
   ] as const
   for (const [path, body, type, encoding] of cases) {
-    await visit(`${path}?${answering(body, type, encoding ? `&encoding=${encoding}` : '')}`)
+    await visit(`${path}?${responseQuery(body, type, encoding ? `&encoding=${encoding}` : '')}`)
   }
-  await visit(`/png?${answering(Buffer.from(PNG, 'base64'), 'image/png')}`)
+  await visit(`/png?${responseQuery(Buffer.from(PNG, 'base64'), 'image/png')}`)
   const { page } = await openPage(t, browser, inspector)
 
   for (const [path, , , , expected] of cases) {
@@ -121,7 +121,7 @@ test('bodies are decoded and formatted', async (t) => {
       .or(panel(page, 'response').locator('pre'))
       .first()
       .waitFor()
-    assert.match(await shown(panel(page, 'response')), expected, path)
+    assert.match(await readText(panel(page, 'response')), expected, path)
   }
   await row(page, '/png?').click()
   const source = await page.getByRole('img', { name: 'Body' }).getAttribute('src')
@@ -129,7 +129,7 @@ test('bodies are decoded and formatted', async (t) => {
 })
 
 test('a truncated body is marked, and its request cannot be replayed', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   await visit('/large', { method: 'POST', body: 'x'.repeat(1024 * 1024 + 10) })
   const { page } = await openPage(t, browser, inspector)
 
@@ -142,11 +142,11 @@ test('a truncated body is marked, and its request cannot be replayed', async (t)
 })
 
 test('a search covers paths, status, methods, headers and bodies', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   await visit('/alpha?status=500')
   await visit('/beta', { headers: 'X-Colour: Green\r\n' })
   await visit('/gamma', { method: 'POST', body: 'the needle' })
-  await visit(`/delta?${answering(zstdCompressSync('packed treasure'), 'text/plain', '&encoding=zstd')}`)
+  await visit(`/delta?${responseQuery(zstdCompressSync('packed treasure'), 'text/plain', '&encoding=zstd')}`)
   const { page } = await openPage(t, browser, inspector)
   await rows(page).nth(3).waitFor()
   const search = page.getByRole('searchbox')
@@ -180,7 +180,7 @@ test('a search covers paths, status, methods, headers and bodies', async (t) => 
 })
 
 test('a request is replayed, also to another tunnel', async (t) => {
-  const { visit, inspector, post, get } = await startInspected(t)
+  const { visit, inspector, post, get } = await startInspectedAgent(t)
   const other = await startHttpService(t, (_request, response) => response.end('from the other'))
   await post('/api/tunnels', { name: 'other', proto: 'http', addr: Number(other) })
   await visit('/again')
@@ -201,7 +201,7 @@ test('a request is replayed, also to another tunnel', async (t) => {
 })
 
 test('the inspector works with the keyboard alone', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   for (const path of ['/one', '/two', '/three']) await visit(path)
   const { page } = await openPage(t, browser, inspector)
   await rows(page).nth(2).waitFor()
@@ -231,11 +231,11 @@ test('the inspector works with the keyboard alone', async (t) => {
   await page.keyboard.press('Escape')
   await page.getByRole('dialog').waitFor({ state: 'detached' })
 
-  assert.equal(await shown(selected), '/two')
+  assert.equal(await readText(selected), '/two')
 })
 
 test('a pause holds back new requests, and clearing removes all', async (t) => {
-  const { visit, inspector, agent } = await startInspected(t)
+  const { visit, inspector, agent } = await startInspectedAgent(t)
   await visit('/before')
   const { page } = await openPage(t, browser, inspector)
   await row(page, '/before').waitFor()
@@ -253,7 +253,7 @@ test('a pause holds back new requests, and clearing removes all', async (t) => {
 })
 
 test('requests are copied as curl and fetch and exported as HAR', async (t) => {
-  const { visit, inspector, api } = await startInspected(t)
+  const { visit, inspector, api } = await startInspectedAgent(t)
   await visit("/it's?a=[1]", { method: 'POST', headers: "X-Quote: a'b\r\n", body: "don't" })
   const { page } = await openPage(t, browser, inspector)
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'], { origin: api.url })
@@ -283,7 +283,7 @@ test('requests are copied as curl and fetch and exported as HAR', async (t) => {
 })
 
 test('hostile content stays text', async (t) => {
-  const { visit, inspector } = await startInspected(t)
+  const { visit, inspector } = await startInspectedAgent(t)
   const attack = '<img src=x onerror="window.owned=1"><script>window.owned=1</script>'
   const svg =
     '<svg xmlns="http://www.w3.org/2000/svg" onload="window.owned=1"><script>window.owned=1</script></svg>'
@@ -296,13 +296,13 @@ test('hostile content stays text', async (t) => {
     [attack, 'image/png'],
     [`javascript:${attack}`, 'text/javascript'],
   ] as const) {
-    await visit(`/${path}?x=${path}&${answering(body, type)}`, {
+    await visit(`/${path}?x=${path}&${responseQuery(body, type)}`, {
       method: 'POST',
       headers: `X-Attack: ${attack}\r\nContent-Type: application/x-www-form-urlencoded\r\n`,
       body: `${encodeURIComponent(attack)}=${encodeURIComponent(attack)}`,
     })
   }
-  const { page, wrong, asked } = await openPage(t, browser, inspector)
+  const { page, pageErrors, requestedOrigins } = await openPage(t, browser, inspector)
   await rows(page).nth(5).waitFor()
 
   for (let index = 0; index < 6; index++) {
@@ -316,15 +316,15 @@ test('hostile content stays text', async (t) => {
 
   assert.equal(await page.evaluate<boolean>('"owned" in window'), false)
   assert.equal(await page.locator('main script, main img[src=x], iframe, object, embed').count(), 0)
-  assert.equal(asked.size, 1)
+  assert.equal(requestedOrigins.size, 1)
   assert.deepEqual(
-    wrong.filter((text) => !/blob:/.test(text)),
+    pageErrors.filter((text) => !/blob:/.test(text)),
     [],
   )
 })
 
 test('the Content-Security-Policy allows only own scripts and styles', async (t) => {
-  const { inspector, get } = await startInspected(t)
+  const { inspector, get } = await startInspectedAgent(t)
   const policy = String((await get('/inspect/http')).headers['content-security-policy'])
   const { page } = await openPage(t, browser, inspector)
 
@@ -343,7 +343,7 @@ test('the Content-Security-Policy allows only own scripts and styles', async (t)
 })
 
 test('the page is small', async (t) => {
-  const { get } = await startInspected(t)
+  const { get } = await startInspectedAgent(t)
   const { text } = await get('/inspect/http')
 
   let size = gzipSync(text).length
@@ -390,14 +390,14 @@ async function longestTask(page: Page, work: () => Promise<void>): Promise<numbe
 
 test('ten thousand requests scroll, and only visible rows are in the DOM', async (t) => {
   const gateway = await TestGateway.start(t)
-  const { agent, api } = await startWithApi(t, {
+  const { agent, api } = await startAgentWithApi(t, {
     settings: testSettings(gateway, { captureBytes: 50_000_000 }),
   })
   const head = Buffer.from('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: 0\r\n\r\n')
   for (let number = 0; number < 10_000; number++) {
     const request = Buffer.from(`GET /item/${number} HTTP/1.1\r\nHost: n.test\r\nUser-Agent: a test\r\n\r\n`)
     const capture = agent.captures.begin('web', '203.0.113.9:1', request, Date.now())
-    agent.captures.respond(capture, head, 1e6)
+    agent.captures.addResponse(capture, head, 1e6)
     agent.captures.end(capture, 2e6)
   }
   const { page } = await openPage(t, browser, `${api.url}/inspect/http`)
@@ -424,7 +424,7 @@ test('ten thousand requests scroll, and only visible rows are in the DOM', async
 })
 
 test('a finished request appears promptly', async (t) => {
-  const { visit, inspector, get } = await startInspected(t)
+  const { visit, inspector, get } = await startInspectedAgent(t)
   const { page } = await openPage(t, browser, inspector)
   await page.getByText('Live', { exact: true }).waitFor()
   const appearance = page.evaluate<number>(`new Promise((resolve) => {
@@ -449,28 +449,30 @@ test('a finished request appears promptly', async (t) => {
 })
 
 test('the status page shows tunnels and their metrics', async (t) => {
-  const { visit, api } = await startInspected(t)
+  const { visit, api } = await startInspectedAgent(t)
   await visit('/')
-  const { page, wrong } = await openPage(t, browser, `${api.url}/status`)
+  const { page, pageErrors } = await openPage(t, browser, `${api.url}/status`)
 
   const card = page.getByRole('region', { name: 'Tunnel web' })
 
   await card.getByRole('row', { name: /^Requests 1 / }).waitFor()
-  assert.match(await shown(page.locator('.facts-list')), /Connection\s+online/)
+  assert.match(await readText(page.locator('.facts-list')), /Connection\s+online/)
   await page.getByRole('link', { name: 'Inspect' }).click()
   await row(page, '/').waitFor()
-  assert.deepEqual(wrong, [])
+  assert.deepEqual(pageErrors, [])
 })
 
 for (const colorScheme of ['light', 'dark'] as const) {
   test(`the ${colorScheme} pages are accessible, also on a small screen`, async (t) => {
-    const { visit, inspector, api } = await startInspected(t)
-    await visit(`/api/orders?${answering('{"id":7,"open":true,"name":"Ünal"}', 'application/json')}&page=2`)
+    const { visit, inspector, api } = await startInspectedAgent(t)
+    await visit(
+      `/api/orders?${responseQuery('{"id":7,"open":true,"name":"Ünal"}', 'application/json')}&page=2`,
+    )
     await visit('/missing?status=404')
     await visit('/moved?status=302')
     await visit('/broken?status=500', { method: 'DELETE' })
-    const picture = (page: Page, name: string) => pictured(page, `inspector-${name}-${colorScheme}`)
-    const check = (page: Page, name: string) => checked(page, `inspector-${name}-${colorScheme}`)
+    const picture = (page: Page, name: string) => assertFitsViewport(page, `inspector-${name}-${colorScheme}`)
+    const check = (page: Page, name: string) => assertAccessible(page, `inspector-${name}-${colorScheme}`)
 
     const wide = { colorScheme, viewport: { width: 1280, height: 800 }, bypassCSP: true }
     const { page } = await openPage(t, browser, inspector, wide)

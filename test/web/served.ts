@@ -3,7 +3,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
-import { cleanEnv, makeHome, startProgram } from '../../src/agent/testing/program.ts'
+import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from '../support/platform.ts'
 
 /** Starts a local web service and returns its port. */
@@ -23,7 +23,7 @@ export async function startAgent(
   platform: TestPlatform,
   metadata = '',
 ): Promise<AgentHandle> {
-  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
   const agent = await connect({ env, metadata })
   t.after(() => agent.close())
   return agent
@@ -31,7 +31,7 @@ export async function startAgent(
 
 /** Starts the agent as a program, which accepts restart and stop commands. */
 export async function startAgentProgram(t: TestContext, platform: TestPlatform, port: number) {
-  const env = cleanEnv(makeHome(t), { ADIT_DATA_DIR: platform.dataDir })
+  const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
   const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
   await program.until(({ stdout }) => /Forwarding +https:/.test(stdout))
   return program

@@ -7,7 +7,7 @@ import type { Path } from '../config/shape.ts'
 import { parseServerAddresses, readAuthorities } from '../connect/location.ts'
 import { parseProxy } from '../connect/proxy.ts'
 import { resolveWebSettings } from '../settings.ts'
-import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
+import { type AgentTunnelSpec, toEndpointSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
 import { CommandFailure } from './failure.ts'
 
@@ -23,7 +23,7 @@ export interface CheckInput {
  * invalid value prevents the start. Throws `ConfigError` with a message for each, which names its source and key.
  * Returns the specs by name.
  */
-export function resolveSpecs({ config, keys, describeSource }: CheckInput): Map<string, TunnelSpec> {
+export function resolveSpecs({ config, keys, describeSource }: CheckInput): Map<string, AgentTunnelSpec> {
   const messages: string[] = []
   const attempt = (work: () => void, locate: (key: string) => [path: Path, subject: string]) => {
     try {
@@ -43,10 +43,10 @@ export function resolveSpecs({ config, keys, describeSource }: CheckInput): Map<
         () => [['agent', key], key],
       )
   }
-  const specs = new Map<string, TunnelSpec>()
+  const specs = new Map<string, AgentTunnelSpec>()
   for (const [name, definition] of config.tunnels) {
     attempt(
-      () => specs.set(name, tunnelSpec(name, definition)),
+      () => specs.set(name, toTunnelSpec(name, definition)),
       (key) => [['tunnels', name, key], `${key} of the tunnel "${name}"`],
     )
   }
@@ -58,7 +58,7 @@ export function resolveSpecs({ config, keys, describeSource }: CheckInput): Map<
       (config.tunnels.has(name) || config.endpoints.slice(0, index).some((each) => each.name === name))
     attempt(
       () => {
-        const spec = endpointSpec(definition)
+        const spec = toEndpointSpec(definition)
         if (duplicate) throw new SpecError('name', `"name" must be unique; "${name}" is defined twice`)
         specs.set(spec.name, spec)
       },

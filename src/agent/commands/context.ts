@@ -4,7 +4,7 @@ import { describeFileError } from '../config/file.ts'
 import { type AgentKeys, agentKeys } from '../config/keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
-import { object, type Path, type Problem } from '../config/shape.ts'
+import { type ConfigProblem, object, type Path } from '../config/shape.ts'
 import { type AgentLog, createAgentLog, openLogOutput, silentAgentLog } from '../log/log.ts'
 import type { FlagValues } from './flags.ts'
 
@@ -80,7 +80,7 @@ function parseFlagKeys(values: FlagValues): AgentKeys {
   for (const [flag, key] of Object.entries(FLAG_KEYS))
     if (values[flag] !== undefined) input[key] = values[flag]
   if (typeof values['authtoken-file'] === 'string') input.authtoken = readToken(values['authtoken-file'])
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   const parsed = object(agentKeys).read(input, [], problems) ?? {}
   if (problems.length > 0) {
     throw new ConfigError(problems.map(({ path, message }) => `--${flagName(path[0])}: ${message}`))

@@ -1,7 +1,7 @@
 import { lookup } from 'node:dns/promises'
 import { joinHostPort } from '../../base/hostport.ts'
 import type { AgentSession } from '../../protocol/index.ts'
-import { Refusal, startAgentSession } from '../../protocol/index.ts'
+import { ProtocolError, startAgentSession } from '../../protocol/index.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Env } from '../config/paths.ts'
 import { writePrivateFile } from '../config/write.ts'
@@ -92,7 +92,7 @@ async function runCheck(
     return { section, title, ok: true, detail: await work() }
   } catch (error) {
     // The server's error code is more specific than the code of the step.
-    const errorCode = (error instanceof Refusal ? error.code : undefined) ?? code
+    const errorCode = (error instanceof ProtocolError ? error.code : undefined) ?? code
     const { message } = error as Error
     return {
       section,
@@ -183,7 +183,7 @@ async function checkServer(location: ServerLocation, { dial }: AgentSettings, ru
       onCommand: () => Promise.resolve(),
       onClose() {},
     })
-    return `account ${session.welcome.Extra.AccountName || '-'}, region ${session.welcome.Extra.Region || '-'}`
+    return `account ${session.authResponse.Extra.AccountName || '-'}, region ${session.authResponse.Extra.Region || '-'}`
   })
   session?.close()
 }

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { refusals } from '../../protocol/index.ts'
+import { protocolErrors } from '../../protocol/index.ts'
 import { BASE_ROOT } from '../version.ts'
 
 /** Error codes of `diagnose`, by the failed step. */
@@ -14,7 +14,9 @@ export const DIAGNOSIS_CODES = {
 
 /** Every error code that agents and servers print; a test checks that the page documents each. */
 export const DOCUMENTED_CODES: ReadonlySet<string> = new Set([
-  ...Object.values(refusals).flatMap(({ number }) => (number === undefined ? [] : [`ERR_NGROK_${number}`])),
+  ...Object.values(protocolErrors).flatMap(({ number }) =>
+    number === undefined ? [] : [`ERR_NGROK_${number}`],
+  ),
   ...Object.values(DIAGNOSIS_CODES),
 ])
 

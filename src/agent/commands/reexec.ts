@@ -4,7 +4,7 @@ import { basename, dirname, join } from 'node:path'
 import type { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
 import type { SessionResumption } from '../connect/connection.ts'
-import type { TunnelSpec } from '../tunnels/spec.ts'
+import type { AgentTunnelSpec } from '../tunnels/spec.ts'
 import type { Binding } from '../tunnels/tunnel.ts'
 import { BASE_ROOT } from '../version.ts'
 
@@ -14,7 +14,7 @@ import { BASE_ROOT } from '../version.ts'
  */
 export interface ResumeState {
   session: SessionResumption
-  specs: TunnelSpec[]
+  specs: AgentTunnelSpec[]
   bindings: [name: string, binding: Binding][]
 }
 

@@ -1,10 +1,10 @@
-import { Refusal } from '../../protocol/index.ts'
+import { ProtocolError } from '../../protocol/index.ts'
 import { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
 import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
 import { createJsonReporter, createPlainReporter, reportStatus } from '../screen/plain.ts'
 import { resolveSettings } from '../settings.ts'
-import type { TunnelSpec } from '../tunnels/spec.ts'
+import type { AgentTunnelSpec } from '../tunnels/spec.ts'
 import { StartError } from '../tunnels/tunnels.ts'
 import type { CommandContext } from './context.ts'
 import { appendCode } from './documentation.ts'
@@ -14,7 +14,7 @@ import { type ResumeState, reexec, writeResumeState } from './reexec.ts'
 /** What a command runs. */
 export interface RunOptions {
   context: CommandContext
-  specs: readonly TunnelSpec[]
+  specs: readonly AgentTunnelSpec[]
   /** `json`, or undefined for the screen or plain lines. */
   output: string | undefined
   warnings: readonly string[]
@@ -76,7 +76,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
   }
 }
 
-async function startAll(agent: Agent, specs: readonly TunnelSpec[]): Promise<void> {
+async function startAll(agent: Agent, specs: readonly AgentTunnelSpec[]): Promise<void> {
   for (const spec of specs) await agent.tunnels.startWithRetry(spec)
 }
 
@@ -131,7 +131,7 @@ function followSignals(onSignal: (signal: NodeJS.Signals) => void): () => void {
 function toFailure(error: unknown, token: string): Error {
   // A server's error message may contain the token it was sent.
   const redact = (text: string) => text.replaceAll(token, '[hidden]')
-  if (error instanceof Refusal)
+  if (error instanceof ProtocolError)
     return new CommandFailure(redact(appendCode(`authentication failed: ${error.message}`, error.code)))
   if (error instanceof StartError)
     return new CommandFailure(redact(appendCode(`failed to start tunnel: ${error.message}`, error.code)))

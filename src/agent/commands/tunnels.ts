@@ -2,9 +2,9 @@ import { tunnelShape } from '../config/definitions.ts'
 import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
-import type { Problem } from '../config/shape.ts'
+import type { ConfigProblem } from '../config/shape.ts'
 import { describeNetworkError } from '../connect/network-reason.ts'
-import { type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
+import { type AgentTunnelSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { noDefinitionsFailure, resolveSpecs } from './check.ts'
 import { type CommandContext, createContext } from './context.ts'
 import { CommandFailure } from './failure.ts'
@@ -70,7 +70,7 @@ export async function startCommand(
 /** `adit service run`, called by the service manager. An unusable configuration has an exit code of its own. */
 export async function serviceRunCommand(values: FlagValues, env: NodeJS.ProcessEnv & Env): Promise<number> {
   let context: CommandContext
-  let available: Map<string, TunnelSpec>
+  let available: Map<string, AgentTunnelSpec>
   try {
     context = createContext({ log: 'stdout', 'log-format': 'logfmt', ...values }, env)
     available = resolveSpecs(context)
@@ -84,7 +84,7 @@ export async function serviceRunCommand(values: FlagValues, env: NodeJS.ProcessE
 
 function runSpecs(
   context: CommandContext,
-  specs: TunnelSpec[],
+  specs: AgentTunnelSpec[],
   flags: readonly CommandFlag[],
   values: FlagValues,
   env: NodeJS.ProcessEnv & Env,
@@ -94,12 +94,12 @@ function runSpecs(
   return runAgent({ context, specs, output, warnings, resumeState: consumeResumeState(env), env })
 }
 
-function parseSpec(definition: Record<string, unknown>, values: FlagValues): TunnelSpec {
-  const problems: Problem[] = []
+function parseSpec(definition: Record<string, unknown>, values: FlagValues): AgentTunnelSpec {
+  const problems: ConfigProblem[] = []
   const parsed = tunnelShape.read(definition, [], problems)
   if (!parsed || problems.length > 0)
     throw new CommandFailure(problems.map(({ message }) => message).join('\n'))
-  return tunnelSpec(typeof values.name === 'string' ? values.name : COMMAND_LINE, parsed)
+  return toTunnelSpec(typeof values.name === 'string' ? values.name : COMMAND_LINE, parsed)
 }
 
 async function fetchPolicy(url: string | string[] | undefined): Promise<object> {
@@ -114,11 +114,11 @@ async function fetchPolicy(url: string | string[] | undefined): Promise<object> 
 }
 
 function selectSpecs(
-  available: ReadonlyMap<string, TunnelSpec>,
+  available: ReadonlyMap<string, AgentTunnelSpec>,
   names: string[],
   values: FlagValues,
   config: Config,
-): TunnelSpec[] {
+): AgentTunnelSpec[] {
   if (values.none === 'true') {
     if (names.length > 0 || values.all === 'true')
       throw new CommandFailure('--none starts no tunnel; leave the names and --all out')

@@ -13,7 +13,7 @@ import {
 } from 'yaml'
 import { ConfigError } from './error.ts'
 import { version2, version3 } from './keys.ts'
-import type { Path, Problem, ShapeOutput } from './shape.ts'
+import type { ConfigProblem, Path, ShapeOutput } from './shape.ts'
 import { SourceScalar } from './source-text.ts'
 
 /** One parsed and validated configuration file; files are merged afterwards. */
@@ -121,7 +121,7 @@ export function parseConfig(path: string, source: string): ConfigFile {
     throw new ConfigError([`${path} line ${line}: version must be 2 or 3, not ${JSON.stringify(version)}`])
   }
 
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   const file: ConfigFile =
     version === '3'
       ? { path, warnings, lineOf, version: 3, values: version3.read(content, [], problems) ?? {} }

@@ -4,7 +4,7 @@ import { ConfigError } from './error.ts'
 import { type ConfigFile, readConfigFile } from './file.ts'
 import { type AgentKeys, agentKeys, RENAMED_KEYS } from './keys.ts'
 import { defaultConfigPath, type Env } from './paths.ts'
-import { isRecord, object, type Path, type Problem, type ShapeOutput } from './shape.ts'
+import { type ConfigProblem, isRecord, object, type Path, type ShapeOutput } from './shape.ts'
 
 /** The whole configuration: files merged, environment applied. Commands apply flags on top. */
 export interface Config {
@@ -122,7 +122,7 @@ function readEnvironment(env: Env): AgentKeys {
     if (value) values[key] = LIST_KEYS.has(key) ? value.split(',').map((item) => item.trim()) : value
   }
   if (!values.connect_cas && env.ADIT_ROOT_CAS) values.connect_cas = env.ADIT_ROOT_CAS
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   const shape = object(agentKeys)
   const parsed: ShapeOutput<typeof shape> = shape.read(values, [], problems) ?? {}
   if (problems.length > 0) {

@@ -6,20 +6,20 @@ import { SourceScalar, toPlainValue } from './source-text.ts'
 export type Path = readonly (string | number)[]
 
 /** One problem of a document; the message does not name the position. */
-export interface Problem {
+export interface ConfigProblem {
   path: Path
   message: string
 }
 
 /** Parses an untrusted value into `T`, adding a problem for whatever does not fit. */
 export interface Shape<T> {
-  read(value: unknown, path: Path, problems: Problem[]): T | undefined
+  read(value: unknown, path: Path, problems: ConfigProblem[]): T | undefined
 }
 
 /** The type a shape parses to. */
 export type ShapeOutput<S> = S extends Shape<infer T> ? T : never
 
-function reject(problems: Problem[], path: Path, message: string): undefined {
+function reject(problems: ConfigProblem[], path: Path, message: string): undefined {
   problems.push({ path, message })
 }
 

@@ -8,9 +8,9 @@ import {
   type AgentSession,
   type AuthResponse,
   type HeartbeatTimes,
+  ProtocolError,
   type ProxyHeader,
-  RETRYABLE_REFUSALS,
-  Refusal,
+  RETRYABLE_ERRORS,
   startAgentSession,
 } from '../../protocol/index.ts'
 import { ConfigError } from '../config/error.ts'
@@ -252,12 +252,12 @@ export class ServerConnection {
         onCommand: (command) => this.#options.onCommand(command),
         onLatency: (milliseconds) => this.#recordLatency(milliseconds),
         onClose: resolve,
-        onBug: (error) => log.error('internal error', { err: error }),
+        onInternalError: (error) => log.error('internal error', { err: error }),
       })
       return { location, session, closed }
     } catch (error) {
       // A server that does not answer would not read a clean close either.
-      if (!(error instanceof Refusal)) transport.destroy()
+      if (!(error instanceof ProtocolError)) transport.destroy()
       throw error
     }
   }
@@ -265,9 +265,9 @@ export class ServerConnection {
   /** Serves the session until it is lost, and throws the reason. */
   async #serve({ location, session, closed }: EstablishedSession): Promise<void> {
     const { clock } = this.#options
-    const { ClientId, Extra } = session.welcome
+    const { ClientId, Extra } = session.authResponse
     this.#session = session
-    this.#welcome = session.welcome
+    this.#welcome = session.authResponse
     this.#resume = { clientId: ClientId, cookie: Extra?.Cookie ?? '' }
     this.#addresses.learn(
       location,
@@ -315,7 +315,7 @@ export class ServerConnection {
 
   #markOnline(session: AgentSession): void {
     const { log } = this.#options
-    const id = session.welcome.Extra?.AgentSessionID ?? ''
+    const id = session.authResponse.Extra?.AgentSessionID ?? ''
     this.#wasOnline = true
     this.#lastError = undefined
     this.#status = 'online'
@@ -374,7 +374,7 @@ export class ServerConnection {
 
 /** A numbered error means that the server knows this agent and rejects it; most of these are permanent. */
 function isRejected(error: unknown): boolean {
-  return error instanceof Refusal && error.number !== undefined && !RETRYABLE_REFUSALS.has(error.number)
+  return error instanceof ProtocolError && error.number !== undefined && !RETRYABLE_ERRORS.has(error.number)
 }
 
 /** An untrusted certificate is permanent too. */

@@ -4,8 +4,8 @@ import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
-import { Refusal, refusal } from '../../protocol/index.ts'
-import { recordedLog, testSettings } from '../testing/agent.ts'
+import { ProtocolError, protocolError } from '../../protocol/index.ts'
+import { createRecordingLog, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { ServerConnection } from './connection.ts'
 import { UntrustedServer } from './dial.ts'
@@ -14,7 +14,7 @@ import type { ServerLocation } from './location.ts'
 /** A connection that tries these addresses in this order, without delays. */
 function startConnection(t: TestContext, locations: readonly ServerLocation[]) {
   const { dial, heartbeat } = testSettings(new TestGateway())
-  const { log, lines } = recordedLog()
+  const { log, lines } = createRecordingLog()
   const connection = new ServerConnection({
     ...{ dial, heartbeat, log, clock: systemClock },
     location: locations[0]!,
@@ -70,7 +70,7 @@ test('an agent whose first server is frozen fails over to the next one', async (
 
 test('an agent whose first server does not answer the authentication fails over to the next one', async (t) => {
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
-  first.gate = new Promise(() => {})
+  first.authGate = new Promise(() => {})
   const { connection } = startConnection(t, [locationOf(first), locationOf(second)])
 
   await connection.session(20_000)
@@ -97,18 +97,18 @@ test('a rejected token is permanent: it is not tried at the other addresses', as
     [first, second].map((gateway) => ({ ...locationOf(gateway), authtoken })),
   )
 
-  await assert.rejects(ended, (error) => error instanceof Refusal && error.number === 107)
+  await assert.rejects(ended, (error) => error instanceof ProtocolError && error.number === 107)
 
   assert.deepEqual([first.auths.length, second.auths.length], [1, 0])
 })
 
 test('an agent over the session limit of its account retries all addresses until a session is free', async (t) => {
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
-  first.refuseAuths = second.refuseAuths = refusal('too_many_sessions')
+  first.authError = second.authError = protocolError('too_many_sessions')
   const { connection, lines } = startConnection(t, [locationOf(first), locationOf(second)])
   await first.until(() => first.auths.length >= 2 && second.auths.length >= 1)
 
-  second.refuseAuths = undefined
+  second.authError = undefined
   await connection.session(20_000)
 
   assert.equal(connection.status, 'online')

@@ -1,7 +1,7 @@
 import { Duplex } from 'node:stream'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
-import type { Deadlines } from '../../base/io/timer-wheel.ts'
+import type { TimerWheel } from '../../base/io/timer-wheel.ts'
 import { StallGuard } from './stall-guard.ts'
 
 /**
@@ -9,7 +9,7 @@ import { StallGuard } from './stall-guard.ts'
  * reader consumed. With a timer wheel, a stall guard aborts a reader that makes no progress; without one, the layer
  * above has to.
  */
-export function asDuplex(stream: ByteStream, timers?: Deadlines): Duplex {
+export function toDuplex(stream: ByteStream, timers?: TimerWheel): Duplex {
   /** Data received while the reader is behind, joined: a list of small chunks would cost many times their size. */
   const queue = new ByteQueue()
   let backpressured = false

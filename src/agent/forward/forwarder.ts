@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
-import { Turn } from '../../base/io/flush-scheduler.ts'
+import { FlushScheduler } from '../../base/io/flush-scheduler.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { Deadlines } from '../../base/io/timer-wheel.ts'
+import { TimerWheel } from '../../base/io/timer-wheel.ts'
 import type { ProxyHeader } from '../../protocol/index.ts'
 import type { CaptureStore } from '../inspector/capture-store.ts'
 import { HttpTap } from '../inspector/http-tap.ts'
 import type { AgentLog } from '../log/log.ts'
 import type { Meter } from '../metrics.ts'
-import type { TunnelSpec } from '../tunnels/spec.ts'
-import { asDuplex } from './duplex.ts'
+import type { AgentTunnelSpec } from '../tunnels/spec.ts'
+import { toDuplex } from './duplex.ts'
 import { createFileServer, type FileServer } from './file-server.ts'
 import { HostRewriteStream } from './host-rewrite.ts'
 import { PreambleStream } from './preamble.ts'
@@ -25,7 +25,7 @@ const READ_BUFFER_BYTES = 65_536
 
 /** The tunnel whose streams a route forwards. */
 export interface UpstreamRouteOptions {
-  spec: TunnelSpec
+  spec: AgentTunnelSpec
   inspected: boolean
   /** The tunnel name shown with captures. */
   name: string
@@ -41,41 +41,41 @@ export interface ForwarderDependencies {
   clock: Clock
   log: AgentLog
   /** Shared by all streams; tests advance it by hand. */
-  timers?: Deadlines
+  timers?: TimerWheel
 }
 
 /** Forwards proxied streams to local services. All tunnels share one forwarder, its read buffer and flush scheduler. */
 export class Forwarder {
   readonly #dependencies: Required<ForwarderDependencies>
-  readonly #flushScheduler: Turn
+  readonly #flushScheduler: FlushScheduler
   // One buffer for all upstream sockets: each read is copied before the next one starts.
   readonly #readBuffer = Buffer.allocUnsafeSlow(READ_BUFFER_BYTES)
 
   constructor({ timers, ...rest }: ForwarderDependencies) {
     const onError = (error: unknown) => rest.log.error('connection failed', { err: String(error) })
-    this.#flushScheduler = new Turn(onError)
+    this.#flushScheduler = new FlushScheduler(onError)
     this.#dependencies = {
       ...rest,
-      timers: timers ?? new Deadlines(rest.clock, undefined, onError),
+      timers: timers ?? new TimerWheel(rest.clock, undefined, onError),
     }
   }
 
   /** Whether requests of the tunnel are captured. HTTP/2 is never inspected. */
-  inspects(spec: TunnelSpec): boolean {
+  inspects(spec: AgentTunnelSpec): boolean {
     return spec.inspect && this.#dependencies.captures.enabled && spec.forwardsProto !== 'http2'
   }
 
   /** Builds the route to a tunnel's upstream, once per definition. */
-  route(target: UpstreamRouteOptions): Route {
-    return new Route(target, this.#dependencies, this.#flushScheduler, this.#readBuffer)
+  createRoute(target: UpstreamRouteOptions): UpstreamRoute {
+    return new UpstreamRoute(target, this.#dependencies, this.#flushScheduler, this.#readBuffer)
   }
 }
 
 /** Forwards the streams of one tunnel to its upstream. */
-export class Route {
+export class UpstreamRoute {
   readonly #target: UpstreamRouteOptions
   readonly #dependencies: Required<ForwarderDependencies>
-  readonly #flushScheduler: Turn
+  readonly #flushScheduler: FlushScheduler
   readonly #readBuffer: Buffer
   readonly #fileServer: FileServer | undefined
   readonly #dialer: UpstreamDialer
@@ -84,7 +84,7 @@ export class Route {
   constructor(
     target: UpstreamRouteOptions,
     dependencies: Required<ForwarderDependencies>,
-    flushScheduler: Turn,
+    flushScheduler: FlushScheduler,
     readBuffer: Buffer,
   ) {
     const { upstream, upstreamTls, forwardsProto } = target.spec
@@ -136,7 +136,7 @@ export class Route {
   ): void {
     const isHttp = header.Proto === 'http' || header.Proto === 'https' || header.EdgeType === '3'
     const layer = isHttp ? this.#addHttpLayers(header, stream) : stream
-    if (this.#fileServer) this.#fileServer.serve(asDuplex(layer, this.#dependencies.timers), onClosed)
+    if (this.#fileServer) this.#fileServer.serve(toDuplex(layer, this.#dependencies.timers), onClosed)
     else this.#connect(header, layer, preamble, isHttp, onClosed)
   }
 

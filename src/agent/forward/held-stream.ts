@@ -2,7 +2,7 @@ import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { StreamLayer } from '../../base/io/stream-layer.ts'
 
 /** Buffers a stream until its sink is set; at most one window, since nothing is consumed before. */
-export class HeldStream extends StreamLayer {
+export class BufferedStream extends StreamLayer {
   #queue: ByteQueue | undefined = new ByteQueue()
   #ended = false
   #closed: { error: Error | undefined } | undefined
@@ -23,7 +23,7 @@ export class HeldStream extends StreamLayer {
   }
 
   /** Delivers the buffered data and events to the sink in order. */
-  release(): void {
+  flush(): void {
     const bytes = this.#queue?.take()
     this.#queue = undefined
     if (bytes !== undefined && bytes.length > 0) this.sink.onData(bytes)

@@ -1,7 +1,7 @@
 import type { ByteStream } from '../../base/io/stream.ts'
 import { StreamLayer } from '../../base/io/stream-layer.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
-import { type Head, MessageScanner, requestFraming, responseFraming, statusOf } from '../http1.ts'
+import { type MessageHead, MessageScanner, parseStatus, requestFraming, responseFraming } from '../http1.ts'
 
 /** The host names on the two sides of a rewritten connection. */
 export interface HostNames {
@@ -63,7 +63,7 @@ export class HostRewriteStream extends StreamLayer {
     this.inner.end()
   }
 
-  #requestHead(bytes: Buffer, head: Head) {
+  #requestHead(bytes: Buffer, head: MessageHead) {
     this.#pendingMethods.push(head.line.slice(0, head.line.indexOf(' ')))
     const rewritten = rewriteHost(bytes, this.#names.upstream)
     // The layers above never see the removed bytes, so this layer has to credit them.
@@ -72,8 +72,8 @@ export class HostRewriteStream extends StreamLayer {
     return requestFraming(head)
   }
 
-  #responseHead(bytes: Buffer, head: Head) {
-    const status = statusOf(head.line)
+  #responseHead(bytes: Buffer, head: MessageHead) {
+    const status = parseStatus(head.line)
     const interim = status >= 100 && status < 200 && status !== 101
     const method = (interim ? this.#pendingMethods[0] : this.#pendingMethods.shift()) ?? 'GET'
     this.#writable = this.inner.write(rewriteLocation(bytes, this.#names))

@@ -43,7 +43,7 @@ export class PreambleStream extends StreamLayer {
     const bytes = this.#queue.join(chunk)
     const length = preambleLength(bytes)
     if (length === undefined) {
-      this.#queue.keep(bytes)
+      this.#queue.retain(bytes)
       return
     }
     if (length < 0) {

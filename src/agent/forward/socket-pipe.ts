@@ -1,12 +1,12 @@
 import type { Socket } from 'node:net'
 import { TLSSocket } from 'node:tls'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { Out } from '../../base/io/coalescing-writer.ts'
-import type { Turn } from '../../base/io/flush-scheduler.ts'
-import { litter } from '../../base/io/gc-pressure.ts'
+import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
+import type { FlushScheduler } from '../../base/io/flush-scheduler.ts'
+import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
-import type { Deadlines } from '../../base/io/timer-wheel.ts'
+import type { TimerWheel } from '../../base/io/timer-wheel.ts'
 import { StallGuard } from './stall-guard.ts'
 
 /**
@@ -16,8 +16,8 @@ import { StallGuard } from './stall-guard.ts'
  */
 export class SocketPipe implements StreamSink {
   readonly #stream: ByteStream
-  readonly #flushScheduler: Turn
-  readonly #timers: Deadlines
+  readonly #flushScheduler: FlushScheduler
+  readonly #timers: TimerWheel
   readonly #onClosed: (error?: Error) => void
   #guard: StallGuard | undefined
   /** True while the stream accepts no more data from the upstream. */
@@ -26,7 +26,7 @@ export class SocketPipe implements StreamSink {
   #receivedBytes = 0
   #forwardedBytes = 0
   #socket: Socket | undefined
-  #writer: Out | undefined
+  #writer: CoalescingWriter | undefined
   /** Data received before the upstream connected; at most one window. */
   readonly #queue = new ByteQueue()
   #ended = false
@@ -35,8 +35,8 @@ export class SocketPipe implements StreamSink {
   /** `onClosed` is called once, when both sides are closed, with the error if there was one. */
   constructor(
     stream: ByteStream,
-    flushScheduler: Turn,
-    timers: Deadlines,
+    flushScheduler: FlushScheduler,
+    timers: TimerWheel,
     onClosed: (error?: Error) => void,
   ) {
     this.#stream = stream
@@ -54,13 +54,13 @@ export class SocketPipe implements StreamSink {
       return
     }
     this.#socket = socket
-    this.#writer = new Out(socket, this.#flushScheduler)
+    this.#writer = new CoalescingWriter(socket, this.#flushScheduler)
     this.#writer.source = this.#stream
     socket.on('error', (error) => this.fail(error))
     if (socket instanceof TLSSocket) {
       socket.on('data', (chunk: Buffer) => {
         if (!this.onUpstreamData(chunk)) socket.pause()
-        litter(chunk)
+        noteExternalGarbage(chunk)
       })
     }
     socket.on('end', () => this.#stream.end())
@@ -91,7 +91,7 @@ export class SocketPipe implements StreamSink {
       return
     }
     this.#forwardedBytes += chunk.length
-    this.#writer.owe(chunk.length)
+    this.#writer.account(chunk.length)
     this.#writer.write(chunk)
     if (this.#writer.congested) this.#watch()
   }

@@ -3,14 +3,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
-import { Deadlines } from '../../base/io/timer-wheel.ts'
+import { TimerWheel } from '../../base/io/timer-wheel.ts'
 import { silentAgentLog } from '../log/log.ts'
 import { createTestRoute, openTestClient, startService } from './testing.ts'
 
 /** A timer wheel that a test advances, one tick of half a second at a time. */
 function createManualTimers() {
   const time = { ms: 0 }
-  const timers = new Deadlines({ now: () => time.ms, monotonic: () => time.ms })
+  const timers = new TimerWheel({ now: () => time.ms, monotonic: () => time.ms })
   // The real timer would advance the wheel as well.
   timers.start = () => {}
   const advance = (seconds: number) => {

@@ -1,4 +1,4 @@
-import { type Deadlines, Timed } from '../../base/io/timer-wheel.ts'
+import { TimerEntry, type TimerWheel } from '../../base/io/timer-wheel.ts'
 
 /** Ten checks make five minutes, the same limit the server applies to its clients (P16). */
 const CHECK_INTERVAL_MS = 30_000
@@ -17,14 +17,14 @@ export interface GuardedStream {
  * Aborts a stream that makes no progress for five minutes while data is pending: the reader is dead and pins memory.
  * Slow readers and idle streams are never aborted.
  */
-export class StallGuard extends Timed {
-  readonly #timers: Deadlines
+export class StallGuard extends TimerEntry {
+  readonly #timers: TimerWheel
   readonly #stream: GuardedStream
   #lastProgress = 0
   /** Checks since the last progress. */
   #idleChecks = 0
 
-  constructor(timers: Deadlines, stream: GuardedStream) {
+  constructor(timers: TimerWheel, stream: GuardedStream) {
     super()
     this.#timers = timers
     this.#stream = stream
@@ -32,7 +32,7 @@ export class StallGuard extends Timed {
 
   /** Starts watching when data becomes pending; has no effect while already watching. */
   watch(): void {
-    if (this.dueAt !== 0) return
+    if (this.dueTick !== 0) return
     this.#timers.start()
     this.#schedule()
   }

@@ -24,7 +24,7 @@ export class TappedStream extends StreamLayer {
 
   override onData(chunk: Buffer): void {
     // The sink may respond within this call (an unreachable upstream does), so the tap sees the request first.
-    this.#tap.request(chunk)
+    this.#tap.pushRequest(chunk)
     this.sink.onData(chunk)
   }
 

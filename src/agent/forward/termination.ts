@@ -1,7 +1,7 @@
 import { constants } from 'node:crypto'
 import { createServer } from 'node:tls'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { asDuplex, toByteStream } from './duplex.ts'
+import { toByteStream, toDuplex } from './duplex.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
@@ -31,7 +31,7 @@ export function terminateTls(
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     allowHalfOpen: true,
   })
-  const duplex = asDuplex(stream)
+  const duplex = toDuplex(stream)
   let settled = false
   const fail = (error: Error) => {
     if (settled) return

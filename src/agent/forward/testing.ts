@@ -3,13 +3,13 @@ import { createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
-import { Deadlines } from '../../base/io/timer-wheel.ts'
+import { TimerWheel } from '../../base/io/timer-wheel.ts'
 import type { TunnelDefinition } from '../config/definitions.ts'
 import { CaptureStore } from '../inspector/capture-store.ts'
 import { type AgentLog, silentAgentLog } from '../log/log.ts'
 import { Meter } from '../metrics.ts'
-import { tunnelSpec } from '../tunnels/spec.ts'
-import { Forwarder, type Route } from './forwarder.ts'
+import { toTunnelSpec } from '../tunnels/spec.ts'
+import { Forwarder, type UpstreamRoute } from './forwarder.ts'
 
 /** The client's end of a stream, in memory, as the edge would hold it. */
 export class TestClient {
@@ -138,12 +138,12 @@ export async function startService(t: TestContext, handle: (socket: Socket) => v
 export function createTestRoute(
   definition: TunnelDefinition,
   log: AgentLog = silentAgentLog,
-  timers = new Deadlines(systemClock),
+  timers = new TimerWheel(systemClock),
 ) {
   const captures = new CaptureStore(10e6)
   const connections = new Meter(systemClock)
   const requests = new Meter(systemClock)
-  const spec = tunnelSpec('web', definition)
+  const spec = toTunnelSpec('web', definition)
   const forwarder = new Forwarder({ captures, clock: systemClock, log, timers })
   const inspected = forwarder.inspects(spec)
   const target = {
@@ -154,12 +154,12 @@ export function createTestRoute(
     connections,
     requests,
   }
-  return { route: forwarder.route(target), captures, connections, requests }
+  return { route: forwarder.createRoute(target), captures, connections, requests }
 }
 
 /** Opens a client whose stream the route has accepted. */
 export function openTestClient(
-  route: Route,
+  route: UpstreamRoute,
   proto: 'https' | 'tcp' | 'tls' = 'https',
   passthrough = false,
 ): TestClient {

@@ -1,10 +1,10 @@
 import { connect as connectTcp, type OnReadOpts, type Socket } from 'node:net'
 import { connect as connectTls } from 'node:tls'
-import type { Upstream } from '../tunnels/upstream-address.ts'
+import type { UpstreamAddress } from '../tunnels/upstream-address.ts'
 
 /** How to reach the upstream of one tunnel. */
 export interface DialOptions {
-  upstream: Upstream
+  upstream: UpstreamAddress
   tls: { verify: boolean; ca: string | undefined }
   /** Protocols offered in ALPN if the upstream uses TLS. */
   alpn: string[]

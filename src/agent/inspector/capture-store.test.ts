@@ -35,8 +35,8 @@ test('raw bytes are a copy of the message, independent of the chunks', () => {
   const capture = store.begin('a', '', HEAD, 0)
   const chunk = Buffer.from('body')
 
-  store.requestBody(capture, chunk)
-  store.respond(capture, RESPONSE, 5)
+  store.addRequestBody(capture, chunk)
+  store.addResponse(capture, RESPONSE, 5)
   store.addResponseBody(capture, chunk)
   chunk.fill(0)
   store.end(capture, 9)
@@ -51,8 +51,8 @@ test('a body beyond the limit is truncated, marked and not replayable', () => {
   const store = new CaptureStore(10e6)
   const capture = store.begin('a', '', HEAD, 0)
 
-  store.requestBody(capture, Buffer.alloc(MAX_BODY_BYTES - 1))
-  store.requestBody(capture, Buffer.alloc(10))
+  store.addRequestBody(capture, Buffer.alloc(MAX_BODY_BYTES - 1))
+  store.addRequestBody(capture, Buffer.alloc(10))
 
   assert.equal(capture.request.body().length, MAX_BODY_BYTES)
   assert.equal(capture.request.bodyBytes, MAX_BODY_BYTES + 9)
@@ -70,7 +70,7 @@ test('memory stays within the limit, and the oldest captures are evicted first',
     const capture = store.begin('a', '', HEAD, 0)
     last = capture.id
     for (let bytes = 0; bytes < MAX_BODY_BYTES; bytes += chunk.length) {
-      store.requestBody(capture, chunk)
+      store.addRequestBody(capture, chunk)
       assert.ok(store.bytes <= limit, `${store.bytes} bytes`)
     }
     store.end(capture, 1)
@@ -89,7 +89,7 @@ test('bodies are stored byte for byte for any chunk size', () => {
     const capture = store.begin('a', '', HEAD, 0)
     const size = step === 1 ? 5000 : payload.length
     for (let offset = 0; offset < size; offset += step)
-      store.requestBody(capture, payload.subarray(offset, Math.min(offset + step, size)))
+      store.addRequestBody(capture, payload.subarray(offset, Math.min(offset + step, size)))
     assert.ok(capture.request.body().equals(payload.subarray(0, size)), `chunks of ${step}`)
   }
 })
@@ -99,7 +99,7 @@ test('memory of evicted bodies is reused and never leaks into other captures', (
 
   for (let n = 0; n < 50; n++) {
     const capture = store.begin('a', '', HEAD, 0)
-    store.requestBody(capture, Buffer.alloc(100_000, n))
+    store.addRequestBody(capture, Buffer.alloc(100_000, n))
     store.end(capture, 1)
     for (const stored of store.list()) {
       const body = stored.request.body()
@@ -112,9 +112,9 @@ test('memory of evicted bodies is reused and never leaks into other captures', (
 test('an exchange evicted while in flight is no longer captured', () => {
   const store = new CaptureStore(100_000)
   const old = store.begin('a', '', HEAD, 0)
-  store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(99_000))
+  store.addRequestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(99_000))
 
-  store.respond(old, RESPONSE, 1)
+  store.addResponse(old, RESPONSE, 1)
 
   assert.equal(store.get(old.id), undefined)
   assert.equal(old.response, undefined)
@@ -131,7 +131,7 @@ test('clearing removes everything, including exchanges in flight', () => {
   )
 
   store.clear()
-  store.requestBody(capture, Buffer.alloc(100))
+  store.addRequestBody(capture, Buffer.alloc(100))
 
   assert.equal(store.size, 0)
   assert.equal(store.bytes, 0)
@@ -141,7 +141,7 @@ test('clearing removes everything, including exchanges in flight', () => {
 test('redacted fields are never stored and make a request not replayable', () => {
   const store = new CaptureStore(1e6, ['Authorization', 'set-cookie'])
   const capture = store.begin('a', '', HEAD, 0)
-  store.respond(capture, RESPONSE, 1)
+  store.addResponse(capture, RESPONSE, 1)
 
   assert.doesNotMatch(capture.request.raw().toString() + capture.response?.raw().toString(), /secret/)
   assert.match(capture.request.raw().toString(), /Authorization: \[redacted\]/)
@@ -153,7 +153,7 @@ test('followers are notified of the request, the response and the end until they
   const events: string[] = []
   const stop = store.follow((capture) => events.push(capture.response ? 'response' : 'request'))
   const capture = store.begin('a', '', HEAD, 0)
-  store.respond(capture, RESPONSE, 1)
+  store.addResponse(capture, RESPONSE, 1)
   store.end(capture, 1)
   stop()
   store.begin('a', '', HEAD, 0)
@@ -169,7 +169,7 @@ test('500 requests of one mebibyte cost the process little more than the limit',
   let peakRss = 0
   for (let n = 0; n < 500; n++) {
     const capture = store.begin('a', '', HEAD, 0)
-    for (let bytes = 0; bytes < MAX_BODY_BYTES; bytes += chunk.length) store.requestBody(capture, chunk)
+    for (let bytes = 0; bytes < MAX_BODY_BYTES; bytes += chunk.length) store.addRequestBody(capture, chunk)
     store.end(capture, 1)
     await new Promise((resolve) => setImmediate(resolve))
     peakRss = Math.max(peakRss, process.memoryUsage().rss)
@@ -183,7 +183,7 @@ test('concurrent exchanges stay within the limit', () => {
   const store = new CaptureStore(limit)
   const chunk = Buffer.alloc(32_768)
   const captures = Array.from({ length: 200 }, () => store.begin('a', '', HEAD, 0))
-  for (const capture of captures) store.respond(capture, RESPONSE, 1)
+  for (const capture of captures) store.addResponse(capture, RESPONSE, 1)
 
   for (let bytes = 0; bytes < MAX_BODY_BYTES; bytes += chunk.length) {
     for (const capture of captures) store.addResponseBody(capture, chunk)
@@ -200,14 +200,15 @@ test('captures retain no other memory, whatever is allocated in between', async 
   const initialBytes = process.memoryUsage().arrayBuffers
 
   // First bodies that fill the limit, then heads alone, then bodies in tiny chunks.
-  for (let n = 0; n < 8; n++) store.requestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(MAX_BODY_BYTES))
+  for (let n = 0; n < 8; n++)
+    store.addRequestBody(store.begin('a', '', HEAD, 0), Buffer.alloc(MAX_BODY_BYTES))
   for (let n = 0; n < 3000; n++) {
     store.begin('a', '', HEAD, 0)
     Buffer.allocUnsafe(30_000)
   }
   for (let n = 0; n < 1000; n++) {
     const capture = store.begin('a', '', HEAD, 0)
-    for (let bytes = 0; bytes < 2000; bytes += 20) store.requestBody(capture, Buffer.alloc(20))
+    for (let bytes = 0; bytes < 2000; bytes += 20) store.addRequestBody(capture, Buffer.alloc(20))
   }
   // More allocations make the garbage collector run earlier.
   let heldBytes = Number.POSITIVE_INFINITY

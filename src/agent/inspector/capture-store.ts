@@ -1,5 +1,5 @@
 import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
-import { RunningIds } from '../../base/sequential-ids.ts'
+import { SequentialIds } from '../../base/sequential-ids.ts'
 import { BlockPool } from './block-pool.ts'
 import { Copier } from './copier.ts'
 import { type CapturedFrame, FrameLog } from './frame-log.ts'
@@ -55,7 +55,7 @@ export class CaptureStore {
   /** Allocates the memory of heads, small bodies and frames. */
   readonly copier = new Copier()
   readonly #redact: ReadonlySet<string>
-  readonly #ids = new RunningIds('airt')
+  readonly #ids = new SequentialIds('airt')
   /** The time of the newest id: ids stay ordered even if the clock is set back. */
   #newestTime = 0
   readonly #captures = new Map<string, Capture>()
@@ -101,11 +101,11 @@ export class CaptureStore {
     return capture
   }
 
-  requestBody(capture: Capture, chunk: Buffer): void {
+  addRequestBody(capture: Capture, chunk: Buffer): void {
     if (capture.open) this.#add(capture.request, chunk)
   }
 
-  respond(capture: Capture, head: Buffer, durationNs: number): void {
+  addResponse(capture: Capture, head: Buffer, durationNs: number): void {
     if (!capture.open) return
     capture.response = this.#copyHead(head)
     capture.durationNs = durationNs

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
 import { CaptureStore } from './capture-store.ts'
-import { decodedBody } from './decoded-body.ts'
+import { decodeBody } from './decoded-body.ts'
 
 function captureResponse(headers: string, body: Buffer) {
   const store = new CaptureStore(50e6)
   const capture = store.begin('web', 'x', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1)
-  store.respond(capture, Buffer.from(`HTTP/1.1 200 OK\r\n${headers}\r\n`), 1)
+  store.addResponse(capture, Buffer.from(`HTTP/1.1 200 OK\r\n${headers}\r\n`), 1)
   store.addResponseBody(capture, body)
   store.end(capture, 1)
   return capture
@@ -29,15 +29,15 @@ for (const [encoding, compress] of [
       Buffer.from('\r\n0\r\n\r\n'),
     ])
 
-    const plain = await decodedBody(
+    const plain = await decodeBody(
       captureResponse(`Content-Encoding: ${encoding}\r\nContent-Length: ${body.length}\r\n`, body),
       'response',
     )
-    const chunkedResult = await decodedBody(
+    const chunkedResult = await decodeBody(
       captureResponse(`Content-Encoding: ${encoding}\r\nTransfer-Encoding: chunked\r\n`, chunked),
       'response',
     )
-    const damaged = await decodedBody(
+    const damaged = await decodeBody(
       captureResponse(`Content-Encoding: ${encoding}\r\n`, body.subarray(0, -5)),
       'response',
     )
@@ -51,7 +51,7 @@ for (const [encoding, compress] of [
   test(`decoding of a ${encoding} bomb made by ${compress.name} stops early`, async () => {
     const body = compress(Buffer.alloc(64 * 1024 * 1024))
 
-    const { body: decompressed, problem } = await decodedBody(
+    const { body: decompressed, problem } = await decodeBody(
       captureResponse(`Content-Encoding: ${encoding}\r\n`, body),
       'response',
     )
@@ -62,16 +62,16 @@ for (const [encoding, compress] of [
 }
 
 test('multiple encodings are decoded in order, and an unknown one is reported', async () => {
-  const both = await decodedBody(
+  const both = await decodeBody(
     captureResponse('Content-Encoding: gzip, br\r\n', brotliCompressSync(gzipSync('twice'))),
     'response',
   )
-  const odd = await decodedBody(
+  const odd = await decodeBody(
     captureResponse('Content-Encoding: rot13\r\n', Buffer.from('uryyb')),
     'response',
   )
-  const none = await decodedBody(captureResponse('', Buffer.from('plain')), 'response')
-  const request = await decodedBody(captureResponse('', Buffer.alloc(0)), 'request')
+  const none = await decodeBody(captureResponse('', Buffer.from('plain')), 'response')
+  const request = await decodeBody(captureResponse('', Buffer.alloc(0)), 'request')
 
   assert.deepEqual([both.body.toString(), both.decoded], ['twice', ['br', 'gzip']])
   assert.deepEqual([odd.body.toString(), odd.problem], ['uryyb', 'the encoding rot13 is not supported'])
@@ -84,7 +84,7 @@ test('the number of decoded encodings is limited', async () => {
   let body: Buffer = Buffer.from('inside')
   for (let n = 0; n < 6; n++) body = gzipSync(body)
 
-  const decoded = await decodedBody(captureResponse(`Content-Encoding: ${names}\r\n`, body), 'response')
+  const decoded = await decodeBody(captureResponse(`Content-Encoding: ${names}\r\n`, body), 'response')
 
   assert.equal(decoded.decoded.length, 4)
   assert.match(decoded.problem ?? '', /only 4 encodings/)

@@ -9,7 +9,7 @@ import {
 } from 'node:zlib'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
-import { headerFields, MessageScanner, requestFraming, responseFraming } from '../http1.ts'
+import { MessageScanner, parseHeaderFields, requestFraming, responseFraming } from '../http1.ts'
 import type { Capture } from './capture-store.ts'
 
 /** A body without its chunked framing and content encodings, as far as they could be decoded. */
@@ -40,10 +40,10 @@ const DECODERS = new Map<string, (body: Buffer) => Transform>([
 ])
 
 /** Decodes a captured body, outside the traffic path. */
-export async function decodedBody(capture: Capture, side: 'request' | 'response'): Promise<DecodedBody> {
+export async function decodeBody(capture: Capture, side: 'request' | 'response'): Promise<DecodedBody> {
   const message = capture[side]
   if (!message) return { body: Buffer.alloc(0), decoded: [], problem: undefined }
-  const encodings = headerFields(message.head)
+  const encodings = parseHeaderFields(message.head)
     .filter(([name]) => name.toLowerCase() === 'content-encoding')
     .flatMap(([, value]) => value.toLowerCase().split(','))
     .map(trimOws)

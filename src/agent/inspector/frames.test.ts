@@ -3,9 +3,9 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { constants, deflateRawSync } from 'node:zlib'
 import { type PerMessageDeflateOptions, WebSocket, WebSocketServer } from 'ws'
-import { asDuplex } from '../forward/duplex.ts'
+import { toDuplex } from '../forward/duplex.ts'
 import { Meter } from '../metrics.ts'
-import { startHttpService, startWithApi } from '../testing/local-api.ts'
+import { startAgentWithApi, startHttpService } from '../testing/local-api.ts'
 import { CaptureStore } from './capture-store.ts'
 import { HttpTap } from './http-tap.ts'
 
@@ -27,14 +27,14 @@ interface FrameView {
 
 /** A WebSocket through an agent to an echo service. */
 async function startEcho(t: TestContext, perMessageDeflate: boolean | PerMessageDeflateOptions = false) {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const service = new WebSocketServer({ port: 0, host: '127.0.0.1', perMessageDeflate })
   await once(service, 'listening')
   t.after(() => service.close())
   service.on('connection', (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })))
   const addr = (service.address() as { port: number }).port
   const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
-  const connection = asDuplex(api.gateway.open(String(json.public_url)))
+  const connection = toDuplex(api.gateway.open(String(json.public_url)))
   const socket = new WebSocket('ws://n.test/chat', {
     createConnection: () => connection as never,
     perMessageDeflate: perMessageDeflate === false ? false : { threshold: 0 },
@@ -116,7 +116,7 @@ for (const [name, options] of [
 }
 
 test('server-sent events are captured as they flow, and sent on the live stream', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   let send: (text: string) => void = () => {}
   const addr = await startHttpService(t, (_request, response) => {
     response.writeHead(200, { 'Content-Type': 'text/event-stream; charset=utf-8' })
@@ -158,7 +158,7 @@ test('server-sent events are captured as they flow, and sent on the live stream'
 })
 
 test('an exchange without frames has an empty list, an unknown exchange is a 404', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const capture = api.agent.captures.begin('web', 'x', Buffer.from('GET / HTTP/1.1\r\n\r\n'), 1)
 
   const { json } = await api.get(`/api/requests/http/${capture.id}/frames`)
@@ -178,7 +178,7 @@ function createUpgradedTap(limit: number, extensions = '') {
   const clock = { now: () => 0, monotonic: () => 0 }
   const store = new CaptureStore(limit)
   const tap = new HttpTap({ tunnelName: 'web', remoteAddr: 'x', meter: new Meter(clock), store, clock })
-  tap.request(Buffer.from('GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n'))
+  tap.pushRequest(Buffer.from('GET / HTTP/1.1\r\nUpgrade: websocket\r\n\r\n'))
   tap.pushResponse(Buffer.from(`HTTP/1.1 101 Switching\r\nUpgrade: websocket\r\n${extensions}\r\n`))
   return { store, tap, capture: store.list()[0]! }
 }
@@ -211,7 +211,7 @@ test('frames count against the limit of the store and are evicted with their exc
   const { tap, store, capture } = createUpgradedTap(300_000)
 
   for (let count = 0; count < 100; count++) tap.pushResponse(serverFrame(Buffer.alloc(10_000)))
-  tap.request(Buffer.from([0x81, 0x80, 0, 0, 0, 0]))
+  tap.pushRequest(Buffer.from([0x81, 0x80, 0, 0, 0, 0]))
 
   assert.equal(capture.stored, false)
   assert.equal(capture.frames, undefined)

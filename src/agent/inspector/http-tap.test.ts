@@ -26,7 +26,7 @@ const bytes = (text: string) => Buffer.from(text, 'latin1')
 test('an exchange is listed at once, and its response is added later', () => {
   const { tap, store, time, meter } = createTap()
 
-  tap.request(bytes('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'))
+  tap.pushRequest(bytes('GET /a HTTP/1.1\r\nHost: x\r\n\r\n'))
   assert.equal(store.list()[0]?.response, undefined)
   assert.equal(meter.gauge, 1)
 
@@ -36,7 +36,7 @@ test('an exchange is listed at once, and its response is added later', () => {
   assert.equal(capture?.response?.raw().toString(), 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi')
   assert.equal(capture?.durationNs, 7e6)
   assert.equal(capture?.remoteAddr, '203.0.113.9')
-  assert.equal(meter.timing().p50, 7e6)
+  assert.equal(meter.snapshot().p50, 7e6)
   assert.equal(meter.gauge, 0)
 })
 
@@ -44,7 +44,7 @@ test('each request on a connection is a separate capture', () => {
   const { tap, store } = createTap()
 
   for (const path of ['/1', '/2', '/3']) {
-    tap.request(bytes(`POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\nab`))
+    tap.pushRequest(bytes(`POST ${path} HTTP/1.1\r\nContent-Length: 2\r\n\r\nab`))
     tap.pushResponse(bytes('HTTP/1.1 204 No Content\r\n\r\n'))
   }
 
@@ -57,11 +57,11 @@ test('each request on a connection is a separate capture', () => {
 test('interim responses are not captured', () => {
   const { tap, store } = createTap()
 
-  tap.request(bytes('POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'))
+  tap.pushRequest(bytes('POST / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 1\r\n\r\n'))
   tap.pushResponse(bytes('HTTP/1.1 100 Continue\r\n\r\n'))
   assert.equal(store.list()[0]?.response, undefined)
 
-  tap.request(bytes('a'))
+  tap.pushRequest(bytes('a'))
   tap.pushResponse(bytes('HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'))
   assert.match(store.list()[0]?.response?.raw().toString() ?? '', /^HTTP\/1.1 200/)
 })
@@ -69,9 +69,9 @@ test('interim responses are not captured', () => {
 test('an upgrade is captured and its frames are not parsed as requests', () => {
   const { tap, store } = createTap()
 
-  tap.request(bytes('GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n'))
+  tap.pushRequest(bytes('GET /ws HTTP/1.1\r\nUpgrade: websocket\r\nConnection: upgrade\r\n\r\n'))
   tap.pushResponse(bytes('HTTP/1.1 101 Switching Protocols\r\n\r\n\u0081\u0002hi'))
-  tap.request(bytes('GET /not-a-request HTTP/1.1\r\n\r\n'))
+  tap.pushRequest(bytes('GET /not-a-request HTTP/1.1\r\n\r\n'))
 
   assert.equal(store.size, 1)
   assert.equal(store.list()[0]?.open, false)
@@ -80,7 +80,7 @@ test('an upgrade is captured and its frames are not parsed as requests', () => {
 test('a connection that ends without a response records the reason', () => {
   const { tap, store, meter } = createTap()
 
-  tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
+  tap.pushRequest(bytes('GET / HTTP/1.1\r\n\r\n'))
   tap.close()
 
   assert.match(store.list()[0]?.error ?? '', /ended before/)
@@ -91,7 +91,7 @@ test('a connection that ends without a response records the reason', () => {
 test('a response delimited by the end of the connection is complete', () => {
   const { tap, store } = createTap()
 
-  tap.request(bytes('GET / HTTP/1.0\r\n\r\n'))
+  tap.pushRequest(bytes('GET / HTTP/1.0\r\n\r\n'))
   tap.pushResponse(bytes('HTTP/1.0 200 OK\r\n\r\nall of it'))
   tap.finishResponse()
   tap.close()
@@ -103,7 +103,7 @@ test('a response delimited by the end of the connection is complete', () => {
 test('data that is not HTTP is ignored', () => {
   const { tap, store } = createTap()
 
-  tap.request(bytes('\u0016\u0003\u0001 not http\r\n\r\n'))
+  tap.pushRequest(bytes('\u0016\u0003\u0001 not http\r\n\r\n'))
   tap.pushResponse(bytes('nor this\r\n\r\n'))
   tap.close()
 
@@ -113,7 +113,7 @@ test('data that is not HTTP is ignored', () => {
 test('the beginning of a response body is reported once', () => {
   const { tap, responses } = createTap()
 
-  tap.request(bytes('GET / HTTP/1.1\r\n\r\n'))
+  tap.pushRequest(bytes('GET / HTTP/1.1\r\n\r\n'))
   tap.pushResponse(bytes('HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nInvalid Host'))
   tap.pushResponse(bytes(' header'))
 
@@ -123,12 +123,12 @@ test('the beginning of a response body is reported once', () => {
 test('a request can be replayed once it is complete, and never if it was truncated', () => {
   const { tap, store } = createTap()
 
-  tap.request(bytes('POST /whole HTTP/1.1\r\nContent-Length: 4\r\n\r\nab'))
+  tap.pushRequest(bytes('POST /whole HTTP/1.1\r\nContent-Length: 4\r\n\r\nab'))
   const [complete] = store.list()
   const replayableWhileArriving = complete?.replayable
-  tap.request(bytes('cd'))
+  tap.pushRequest(bytes('cd'))
   const replayableWhenComplete = complete?.replayable
-  tap.request(bytes('POST /cut HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nab'))
+  tap.pushRequest(bytes('POST /cut HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nab'))
   tap.close()
   const [truncated] = store.list()
 

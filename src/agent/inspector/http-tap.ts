@@ -1,13 +1,13 @@
 import type { Clock } from '../../base/clock.ts'
 import {
   type Framing,
-  type Head,
-  headerFields,
   type MessageEvents,
+  type MessageHead,
   MessageScanner,
+  parseHeaderFields,
+  parseStatus,
   requestFraming,
   responseFraming,
-  statusOf,
 } from '../http1.ts'
 import type { Meter } from '../metrics.ts'
 import type { Capture, CaptureStore } from './capture-store.ts'
@@ -57,7 +57,7 @@ export class HttpTap {
       head: (bytes, head) => this.#requestHead(bytes, head),
       body: (bytes) =>
         this.#requestExchange?.capture &&
-        this.#context.store?.requestBody(this.#requestExchange.capture, bytes),
+        this.#context.store?.addRequestBody(this.#requestExchange.capture, bytes),
       end: () => {
         const { request } = this.#requestExchange?.capture ?? {}
         if (request) request.arriving = false
@@ -75,7 +75,7 @@ export class HttpTap {
     this.#responses = new MessageScanner(this.#responseEvents)
   }
 
-  request(chunk: Buffer): void {
+  pushRequest(chunk: Buffer): void {
     this.#requests.push(chunk)
   }
 
@@ -102,7 +102,7 @@ export class HttpTap {
     this.#endFrames()
   }
 
-  #requestHead(bytes: Buffer, head: Head): Framing {
+  #requestHead(bytes: Buffer, head: MessageHead): Framing {
     const framing = requestFraming(head)
     if (framing === 'stop') return framing
     const { store, meter, clock, tunnelName, remoteAddr } = this.#context
@@ -115,10 +115,10 @@ export class HttpTap {
     return framing
   }
 
-  #responseHead(bytes: Buffer, head: Head): Framing {
+  #responseHead(bytes: Buffer, head: MessageHead): Framing {
     const exchange = this.#pending[0]
     if (!exchange) return 'stop'
-    const status = statusOf(head.line)
+    const status = parseStatus(head.line)
     this.#interim = status >= 100 && status < 200 && status !== 101
     if (this.#interim) return 0
     const framing = responseFraming(head, exchange.method)
@@ -126,7 +126,7 @@ export class HttpTap {
     this.#pending.shift()
     this.#responseExchange = exchange
     this.#status = status
-    if (exchange.capture) this.#context.store?.respond(exchange.capture, bytes, this.#elapsedNs(exchange))
+    if (exchange.capture) this.#context.store?.addResponse(exchange.capture, bytes, this.#elapsedNs(exchange))
     if (framing === 'stop') {
       // An upgrade: from here on, both directions carry another protocol.
       this.#responseEnd()
@@ -213,7 +213,9 @@ export class HttpTap {
 function isEventStream(head: Buffer): boolean {
   // A cheap check first: almost no response is an event stream.
   if (!head.includes('event-stream')) return false
-  const fields = new Map(headerFields(head).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]))
+  const fields = new Map(
+    parseHeaderFields(head).map(([name, value]) => [name.toLowerCase(), value.toLowerCase()]),
+  )
   const plain = /^(identity)?$/.test(fields.get('content-encoding') ?? '')
   return plain && /^text\/event-stream[ \t]*(;|$)/.test(fields.get('content-type') ?? '')
 }

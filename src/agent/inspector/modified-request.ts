@@ -1,4 +1,4 @@
-import { headerFields, readHead } from '../http1.ts'
+import { parseHead, parseHeaderFields } from '../http1.ts'
 import type { MessageCopy } from './message-copy.ts'
 
 /** Changes to a replayed request; omitted parts stay as captured. */
@@ -39,7 +39,7 @@ export function replayProblem(message: MessageCopy, changes: RequestChanges = {}
 
 /** The bytes of a captured request with changes applied; the framing always matches the body. */
 export function applyChanges(message: MessageCopy, changes: RequestChanges): Buffer {
-  const [oldMethod = '', oldPath = '', version = ''] = readHead(message.head).line.split(' ')
+  const [oldMethod = '', oldPath = '', version = ''] = parseHead(message.head).line.split(' ')
   const method = changes.method ?? oldMethod
   const path = changes.path ?? oldPath
   if (!TOKEN.test(method) || method.length > MAX_METHOD_LENGTH || method === 'CONNECT')
@@ -48,7 +48,7 @@ export function applyChanges(message: MessageCopy, changes: RequestChanges): Buf
   if (changes.path !== undefined && !/^(\/[!-~]*|\*)$/.test(path))
     throw new ChangeError('changes.path must begin with a slash and be percent-encoded')
 
-  const originalFields = headerFields(message.head)
+  const originalFields = parseHeaderFields(message.head)
   const fields = applyHeaderChanges(originalFields, changes.headers).filter(
     ([name]) => !FRAMING_HEADERS.has(name.toLowerCase()),
   )

@@ -1,8 +1,8 @@
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 import { proxyProtocolHeader } from '../../protocol/index.ts'
-import type { Route } from '../forward/forwarder.ts'
-import { MessageScanner, responseFraming, statusOf } from '../http1.ts'
-import type { TunnelSpec } from '../tunnels/spec.ts'
+import type { UpstreamRoute } from '../forward/forwarder.ts'
+import { MessageScanner, parseStatus, responseFraming } from '../http1.ts'
+import type { AgentTunnelSpec } from '../tunnels/spec.ts'
 
 const REPLAY_TIMEOUT_MS = 300_000
 /** The same limit the edge applies to interim responses. */
@@ -13,7 +13,7 @@ const REPLAY_CLIENT_ADDR = '127.0.0.1:0'
  * Sends the bytes of a request to the upstream of a tunnel, through the same route as client requests, so that it is
  * captured and counted like one. The new capture exists when this returns.
  */
-export function replay(request: Buffer, target: { route: Route; spec: TunnelSpec }): void {
+export function replay(request: Buffer, target: { route: UpstreamRoute; spec: AgentTunnelSpec }): void {
   const stream = new ReplayStream(request.toString('latin1', 0, request.indexOf(' ')))
   const header = {
     Id: '',
@@ -43,7 +43,7 @@ class ReplayStream implements ByteStream {
     let interimCount = 0
     this.#scanner = new MessageScanner({
       head: (_bytes, head) => {
-        const status = statusOf(head.line)
+        const status = parseStatus(head.line)
         interim = status >= 100 && status < 200 && status !== 101
         const framing = responseFraming(head, method)
         if (framing === 'stop') this.#finish()

@@ -26,8 +26,8 @@ function scan(masked: boolean, chunks: Iterable<Buffer>) {
   const messages: ScannedMessage[] = []
   let invalid = false
   const scanner = new WebSocketScanner(masked, new Copier(), {
-    message: (message) => messages.push(message),
-    broken: () => {
+    onMessage: (message) => messages.push(message),
+    onInvalid: () => {
       invalid = true
     },
   })

@@ -16,9 +16,9 @@ export interface ScannedMessage {
 
 /** Callbacks of the scanner of one direction. */
 export interface WebSocketEvents {
-  message(message: ScannedMessage): void
+  onMessage(message: ScannedMessage): void
   /** The data is not WebSocket; the scanner stops. */
-  broken(): void
+  onInvalid(): void
 }
 
 /** Larger than the payload limit, since a truncated compressed message cannot be decoded. */
@@ -97,7 +97,7 @@ export class WebSocketScanner {
     if (invalid) {
       this.#stopped = true
       this.#message = undefined
-      this.#events.broken()
+      this.#events.onInvalid()
       return
     }
     if (opcode === 0) this.#current = this.#message
@@ -138,7 +138,7 @@ export class WebSocketScanner {
     const { opcode, fragments, size, compressed } = current
     const payload = this.#copier.copy(current.stored.bytes)
     current.stored.clear()
-    this.#events.message({ opcode, fragments, size, compressed, payload })
+    this.#events.onMessage({ opcode, fragments, size, compressed, payload })
   }
 }
 

@@ -1,4 +1,4 @@
-import { headerFields } from '../http1.ts'
+import { parseHeaderFields } from '../http1.ts'
 import type { Copier } from './copier.ts'
 import { type CapturedFrame, type FrameSource, MAX_PAYLOAD_BYTES } from './frame-log.ts'
 import { MessageInflater } from './message-inflater.ts'
@@ -68,8 +68,8 @@ export class WebSocketTap {
 
   #createScanner(from: FrameSource, masked: boolean): WebSocketScanner {
     return new WebSocketScanner(masked, this.#events.copier, {
-      message: (message) => this.#enqueue({ from, time: this.#events.now(), message }),
-      broken: () => {
+      onMessage: (message) => this.#enqueue({ from, time: this.#events.now(), message }),
+      onInvalid: () => {
         this.#stopped = true
         this.#events.onInvalid()
       },
@@ -133,14 +133,14 @@ export class WebSocketTap {
 
 /** True if a response upgrades its connection to WebSocket. */
 export function isWebSocket(head: Buffer): boolean {
-  return headerFields(head).some(
+  return parseHeaderFields(head).some(
     ([name, value]) => name.toLowerCase() === 'upgrade' && value.toLowerCase() === 'websocket',
   )
 }
 
 /** RFC 7692 section 7.1: with context takeover, messages refer to earlier ones. */
 function createInflaters(head: Buffer): Readonly<Record<FrameSource, MessageInflater | undefined>> {
-  const extensions = headerFields(head)
+  const extensions = parseHeaderFields(head)
     .filter(([name]) => name.toLowerCase() === 'sec-websocket-extensions')
     .map(([, value]) => value.toLowerCase())
     .join(',')

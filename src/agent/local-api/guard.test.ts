@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startAgent } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
-import { call, startWithApi } from '../testing/local-api.ts'
+import { call, startAgentWithApi } from '../testing/local-api.ts'
 import { createGuard } from './guard.ts'
 import { startLocalApi } from './local-api.ts'
 
@@ -114,7 +114,7 @@ test('the page itself, navigation and programs are accepted', () => {
 })
 
 test('a rejected call changes nothing, reads nothing and gets no CORS header', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
   const json = { 'Content-Type': 'application/json' }
   const attempts: [method: string, path: string, headers: Record<string, string>, body?: string][] = [
@@ -148,7 +148,7 @@ test('a rejected call changes nothing, reads nothing and gets no CORS header', a
 })
 
 test('the Host of a tunnel to the API is accepted, that of another tunnel is rejected', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const port = api.api.address.split(':')[1]
   await api.post('/api/tunnels', { name: 'self', proto: 'http', addr: port, hostname: 'self.test' })
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80, hostname: 'web.test' })

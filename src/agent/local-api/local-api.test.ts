@@ -4,10 +4,10 @@ import { get as httpGet, type IncomingMessage } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
-import { Refusal } from '../../protocol/index.ts'
+import { ProtocolError } from '../../protocol/index.ts'
 import { startAgent, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
-import { call, startHttpService, startWithApi } from '../testing/local-api.ts'
+import { call, startAgentWithApi, startHttpService } from '../testing/local-api.ts'
 import { startLocalApi } from './local-api.ts'
 
 type Json = Record<string, unknown>
@@ -21,7 +21,7 @@ const hello =
     response.end(text)
 
 test('a tunnel is started, shown, listed and stopped', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, hello())
 
   const created = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
@@ -57,7 +57,7 @@ test('a tunnel is started, shown, listed and stopped', async (t) => {
 })
 
 test('responses end with a newline and have no headers beyond type, length and date', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   const { headers, text } = await api.get('/api/tunnels')
 
@@ -67,7 +67,7 @@ test('responses end with a newline and have no headers beyond type, length and d
 })
 
 test('tcp, tls and labelled tunnels look as clients expect', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   const tcp = (await api.post('/api/tunnels', { name: 'ssh', proto: 'tcp', addr: '22' })).json as Json
   const tls = (await api.post('/api/tunnels', { name: 'tls', proto: 'tls', addr: 443, hostname: 'a.test' }))
@@ -84,7 +84,7 @@ test('tcp, tls and labelled tunnels look as clients expect', async (t) => {
 })
 
 test('two schemes create two tunnels, and names with spaces and brackets work in paths', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   const first = await api.post('/api/tunnels', {
     name: 'web',
@@ -107,7 +107,7 @@ test('two schemes create two tunnels, and names with spaces and brackets work in
 })
 
 test('a tunnel without a name has an empty one', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   const { json } = await api.post('/api/tunnels', { proto: 'http', addr: 80 })
 
@@ -127,7 +127,7 @@ const INVALID: [title: string, body: unknown, err: RegExp][] = [
 
 for (const [title, body, err] of INVALID) {
   test(`${title} is rejected with 102`, async (t) => {
-    const api = await startWithApi(t)
+    const api = await startAgentWithApi(t)
 
     const { status, json } = await api.post('/api/tunnels', body)
 
@@ -146,7 +146,7 @@ for (const [title, body, err] of INVALID) {
 }
 
 test('a name already in use is rejected with 102', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
 
   const { status, json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
@@ -157,8 +157,8 @@ test('a name already in use is rejected with 102', async (t) => {
 })
 
 test('a bind error of the server is 103 with its cause and code, and frees the name', async (t) => {
-  const api = await startWithApi(t)
-  api.gateway.refuseBinds = new Refusal('https://a.test is already online.', 334)
+  const api = await startAgentWithApi(t)
+  api.gateway.bindError = new ProtocolError('https://a.test is already online.', 334)
 
   const { status, json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })
 
@@ -168,14 +168,14 @@ test('a bind error of the server is 103 with its cause and code, and frees the n
   assert.deepEqual(json.details, {
     err: 'failed to start tunnel: https://a.test is already online.\n\nERR_NGROK_334\n',
   })
-  api.gateway.refuseBinds = undefined
+  api.gateway.bindError = undefined
   assert.equal((await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })).status, 201)
 })
 
 test('a start during session setup waits for the session', async (t) => {
   const gateway = await TestGateway.start(t)
   let open = () => {}
-  gateway.gate = new Promise((resolve) => {
+  gateway.authGate = new Promise((resolve) => {
     open = resolve
   })
   const { agent } = startAgent(t, gateway)
@@ -221,7 +221,7 @@ test('a start without a session is 104 with the text clients expect, and frees t
 })
 
 test('status contains the session, the version and the latency', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   await api.agent.connection.session(5000)
   await api.gateway.until(() => api.agent.connection.latencyMs !== undefined)
 
@@ -236,7 +236,7 @@ test('status contains the session, the version and the latency', async (t) => {
 })
 
 test('captured requests are listed newest first with exact bytes, by tunnel and limit', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (_request, response) => {
     response.setHeader('X-Twice', ['a', 'b'])
     response.end('body')
@@ -285,7 +285,7 @@ test('captured requests are listed newest first with exact bytes, by tunnel and 
 })
 
 test('a request in flight is listed without a response', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   let finish = () => {}
   const addr = await startHttpService(t, (_request, response) => {
     finish = () => response.end('late')
@@ -304,7 +304,7 @@ test('a request in flight is listed without a response', async (t) => {
 })
 
 test('a replay goes to the same upstream or another, and is captured when the call returns', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const requests: string[] = []
   const service = (name: string) =>
     startHttpService(t, (request, response) => {
@@ -348,7 +348,7 @@ test('a replay goes to the same upstream or another, and is captured when the ca
 })
 
 test('a replay needs a complete captured request and an HTTP tunnel', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (request, response) => {
     request.resume().on('end', () => response.end('ok'))
   })
@@ -378,7 +378,7 @@ test('a replay needs a complete captured request and an HTTP tunnel', async (t) 
 })
 
 test('a replay can be sent with changes', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (request, response) => {
     let body = ''
     request.on('data', (chunk) => {
@@ -408,7 +408,7 @@ test('a replay can be sent with changes', async (t) => {
 })
 
 test('invalid changes are rejected by name', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (_request, response) => response.end())
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
   await api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -433,7 +433,7 @@ test('invalid changes are rejected by name', async (t) => {
 })
 
 test('a body is returned decoded', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (_request, response) => {
     response.setHeader('Content-Encoding', 'zstd')
     response.end(zstdCompressSync('hello'))
@@ -457,7 +457,7 @@ test('a body is returned decoded', async (t) => {
 })
 
 test('captures are streamed as they happen', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, hello())
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
   let text = ''
@@ -482,7 +482,7 @@ test('captures are streamed as they happen', async (t) => {
 })
 
 test('endpoints are another view of the tunnels', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const body = { name: 'web', url: 'https://app.test', upstream: { url: '3000' }, metadata: 'm' }
 
   const created = await api.post('/api/endpoints', body)
@@ -515,10 +515,10 @@ test('endpoints are another view of the tunnels', async (t) => {
 })
 
 test('an endpoint that cannot be replaced stays unchanged', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   await api.post('/api/endpoints', { name: 'web', url: 'https://app.test', upstream: { url: '3000' } })
   const { gateway } = api
-  gateway.nextBindError = new Refusal('not allowed', 316)
+  gateway.nextBindError = new ProtocolError('not allowed', 316)
 
   const { status } = await api.put('/api/endpoints/web', {
     url: 'https://forbidden.test',
@@ -530,14 +530,14 @@ test('an endpoint that cannot be replaced stays unchanged', async (t) => {
 })
 
 test('an endpoint keeps its id and its address, whether replacing it succeeds or fails', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const { json: before } = await api.post('/api/endpoints', { name: 'web', upstream: { url: '3000' } })
 
   const { json: replaced } = await api.put('/api/endpoints/web', { upstream: { url: '4000' } })
   assert.deepEqual(replaced.upstream, { url: '4000', protocol: 'http1' })
   assert.deepEqual([replaced.id, replaced.url], [before.id, before.url])
 
-  api.gateway.nextBindError = new Refusal('not allowed', 316)
+  api.gateway.nextBindError = new ProtocolError('not allowed', 316)
   assert.equal((await api.put('/api/endpoints/web', { upstream: { url: '5000' } })).status, 502)
   const { json: unchanged } = await api.get('/api/endpoints/web')
   assert.deepEqual(
@@ -552,7 +552,7 @@ test('an endpoint keeps its id and its address, whether replacing it succeeds or
 })
 
 test('a tunnel whose requests are not captured reports inspect false', async (t) => {
-  const api = await startWithApi(t, {}, { captureBytes: 0 })
+  const api = await startAgentWithApi(t, {}, { captureBytes: 0 })
   const http2Tunnel = { proto: 'http', addr: 80, app_protocol: 'http2' }
 
   const created = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80, inspect: true })
@@ -563,13 +563,13 @@ test('a tunnel whose requests are not captured reports inspect false', async (t)
     /lvl=warn msg="ignoring inspect: true because inspection database is disabled" name=web/,
   )
   assert.equal((await api.get('/api/status')).json.inspect_db_size, -1)
-  const inspecting = await startWithApi(t)
+  const inspecting = await startAgentWithApi(t)
   const { json } = await inspecting.post('/api/tunnels', { name: 'h2', ...http2Tunnel })
   assert.equal((json.config as Json).inspect, false)
 })
 
 test('every rejected definition is logged', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   await api.post('/api/tunnels', { proto: 'bogus', addr: 80 })
   await api.post('/api/tunnels', { prto: 'http' })
@@ -583,7 +583,7 @@ test('every rejected definition is logged', async (t) => {
 })
 
 test('an absolute-form target is accepted, and a duplicate Host is rejected', async (t) => {
-  const { api } = await startWithApi(t)
+  const { api } = await startAgentWithApi(t)
   const send = async (text: string) => {
     const socket = connect(Number(new URL(api.url).port), '127.0.0.1')
     socket.end(text)
@@ -598,7 +598,7 @@ test('an absolute-form target is accepted, and a duplicate Host is rejected', as
 })
 
 test('unknown paths are 404, other methods 405 with the allowed ones', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   assert.equal((await api.get('/api/nothing')).status, 404)
   assert.equal((await api.get('/api/tunnels/%ff')).status, 400)
@@ -610,7 +610,7 @@ test('unknown paths are 404, other methods 405 with the allowed ones', async (t)
 })
 
 test('bodies must be JSON and within the size limit', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const post = (type: string, body: string) =>
     call(api.api.url, 'POST', '/api/tunnels', { 'Content-Type': type }, body)
 
@@ -625,7 +625,7 @@ test('bodies must be JSON and within the size limit', async (t) => {
 })
 
 test('every call is logged at its start and its end', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   await api.get('/api/tunnels')
   await api.gateway.until(() => api.lines.join('').includes('msg=end'))
@@ -635,7 +635,7 @@ test('every call is logged at its start and its end', async (t) => {
 })
 
 test('the pages are served even if they have not been built', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
 
   const root = await api.get('/')
   assert.equal(root.status, 302)
@@ -676,7 +676,7 @@ test('a busy default port is replaced by the next one, a busy configured port is
 })
 
 test('captured requests are listed page by page, without their bytes on request', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, hello())
   const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: Number(addr) })
   for (const path of ['/1', '/2', '/3']) {

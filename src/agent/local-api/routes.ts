@@ -1,14 +1,14 @@
-import { Refusal } from '../../protocol/index.ts'
+import { ProtocolError } from '../../protocol/index.ts'
 import type { Agent } from '../agent.ts'
 import { endpointShape, tunnelShape } from '../config/definitions.ts'
-import type { Problem, Shape } from '../config/shape.ts'
+import type { ConfigProblem, Shape } from '../config/shape.ts'
 import { isRecord } from '../config/shape.ts'
 import { NoSession } from '../connect/connection.ts'
-import { decodedBody } from '../inspector/decoded-body.ts'
+import { decodeBody } from '../inspector/decoded-body.ts'
 import { FrameLog } from '../inspector/frame-log.ts'
-import { endpointSpec, type TunnelSpec, tunnelSpec } from '../tunnels/spec.ts'
+import { type AgentTunnelSpec, toEndpointSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
-import type { Tunnel } from '../tunnels/tunnel.ts'
+import type { AgentTunnel } from '../tunnels/tunnel.ts'
 import { StartError } from '../tunnels/tunnels.ts'
 import { VERSION } from '../version.ts'
 import type { CaptureStreamOptions } from './capture-stream.ts'
@@ -82,7 +82,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
     get: () => ({ status: 200, body: { tunnels: tunnels.list().map(tunnelView), uri: '/api/tunnels' } }),
     post: async (call) => {
       const definition = parseDefinition(tunnelShape, await call.json())
-      const spec = parseSpec(() => tunnelSpec(definition.name ?? '', definition))
+      const spec = parseSpec(() => toTunnelSpec(definition.name ?? '', definition))
       return { status: 201, body: tunnelView(await awaitStart(tunnels.start(spec))) }
     },
   }
@@ -105,7 +105,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
     }),
     post: async (call) => {
       const definition = parseDefinition(endpointShape, await call.json())
-      const spec = parseSpec(() => endpointSpec(definition))
+      const spec = parseSpec(() => toEndpointSpec(definition))
       return { status: 201, body: endpointView(await awaitStart(tunnels.start(spec)), true) }
     },
   }
@@ -121,7 +121,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       if (definition.name !== undefined && definition.name !== call.name) {
         throw problem.invalidTunnel(`the name "${definition.name}" does not match the path`)
       }
-      const spec = parseSpec(() => endpointSpec({ ...definition, name: call.name }))
+      const spec = parseSpec(() => toEndpointSpec({ ...definition, name: call.name }))
       const existing = tunnels.get(call.name)
       const tunnel = await awaitStart(existing ? tunnels.replace(existing, spec) : tunnels.start(spec))
       return { status: existing ? 200 : 201, body: endpointView(tunnel, true) }
@@ -174,7 +174,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       const side = query.get('side') ?? 'response'
       if (side !== 'request' && side !== 'response')
         throw problem.malformed('side must be request or response')
-      const { body, decoded, problem: bodyProblem } = await decodedBody(capture, side)
+      const { body, decoded, problem: bodyProblem } = await decodeBody(capture, side)
       return {
         status: 200,
         body: {
@@ -222,7 +222,7 @@ function legView({ connection }: Agent): object {
 
 /** Parses a definition from a body; reports all problems at once. */
 function parseDefinition<T>(shape: Shape<T>, body: unknown): T {
-  const problems: Problem[] = []
+  const problems: ConfigProblem[] = []
   const definition = isRecord(body) ? shape.read(body, [], problems) : undefined
   if (problems.length > 0 || definition === undefined) {
     throw problem.invalidTunnel(
@@ -232,7 +232,7 @@ function parseDefinition<T>(shape: Shape<T>, body: unknown): T {
   return definition
 }
 
-function parseSpec(parse: () => TunnelSpec): TunnelSpec {
+function parseSpec(parse: () => AgentTunnelSpec): AgentTunnelSpec {
   try {
     return parse()
   } catch (error) {
@@ -240,7 +240,7 @@ function parseSpec(parse: () => TunnelSpec): TunnelSpec {
   }
 }
 
-async function awaitStart(start: Promise<Tunnel>): Promise<Tunnel> {
+async function awaitStart(start: Promise<AgentTunnel>): Promise<AgentTunnel> {
   try {
     return await start
   } catch (error) {
@@ -250,7 +250,7 @@ async function awaitStart(start: Promise<Tunnel>): Promise<Tunnel> {
 
 function toStartProblem(error: unknown): unknown {
   if (error instanceof SpecError) return problem.invalidTunnel(error.message)
-  if (error instanceof NoSession || error instanceof Refusal) return problem.notReady()
+  if (error instanceof NoSession || error instanceof ProtocolError) return problem.notReady()
   if (error instanceof StartError) {
     const code = error.code === undefined ? '' : `\n\n${error.code}\n`
     return problem.startFailed(`failed to start tunnel: ${error.message}${code}`)

@@ -1,9 +1,9 @@
-import { headerFields, readHead } from '../http1.ts'
+import { parseHead, parseHeaderFields } from '../http1.ts'
 import type { Capture } from '../inspector/capture-store.ts'
 import type { CapturedFrame, FrameLog } from '../inspector/frame-log.ts'
 import type { MessageCopy } from '../inspector/message-copy.ts'
-import { rfc3339 } from '../log/format.ts'
-import type { Tunnel } from '../tunnels/tunnel.ts'
+import { formatRfc3339 } from '../log/format.ts'
+import type { AgentTunnel } from '../tunnels/tunnel.ts'
 
 /** Percent-encodes everything except letters, digits and `-_.~`, for use in a path. */
 export function encodeName(name: string): string {
@@ -13,13 +13,13 @@ export function encodeName(name: string): string {
   )
 }
 
-function metricsView(tunnel: Tunnel) {
-  const { count, ...rest } = tunnel.connections.timing()
-  return { conns: { count, gauge: tunnel.connections.gauge, ...rest }, http: tunnel.requests.timing() }
+function metricsView(tunnel: AgentTunnel) {
+  const { count, ...rest } = tunnel.connections.snapshot()
+  return { conns: { count, gauge: tunnel.connections.gauge, ...rest }, http: tunnel.requests.snapshot() }
 }
 
 /** The JSON of a tunnel (docs/local-api.md), with the `ID` that clients also expect. */
-export function tunnelView(tunnel: Tunnel): object {
+export function tunnelView(tunnel: AgentTunnel): object {
   return {
     name: tunnel.name,
     ID: tunnel.id,
@@ -32,7 +32,7 @@ export function tunnelView(tunnel: Tunnel): object {
 }
 
 /** The JSON of the same tunnel as an endpoint. */
-export function endpointView(tunnel: Tunnel, withMetrics: boolean): object {
+export function endpointView(tunnel: AgentTunnel, withMetrics: boolean): object {
   const { spec } = tunnel
   return {
     id: tunnel.id,
@@ -54,14 +54,14 @@ export function endpointView(tunnel: Tunnel, withMetrics: boolean): object {
 /** The JSON of a captured request (docs/local-api.md); a summary omits the bytes. */
 export function captureView(capture: Capture, summary = false): object {
   const { request, response } = capture
-  const { line } = readHead(request.head)
+  const { line } = parseHead(request.head)
   const [method = '', uri = '', proto = ''] = line.split(' ')
   return {
     uri: `/api/requests/http/${capture.id}`,
     id: capture.id,
     tunnel_name: capture.tunnelName,
     remote_addr: capture.remoteAddr,
-    start: rfc3339(new Date(capture.startedAt)),
+    start: formatRfc3339(new Date(capture.startedAt)),
     duration: capture.durationNs,
     request: { method, proto, ...messageView(request, summary), uri },
     response: response ? responseView(response, summary) : null,
@@ -89,7 +89,7 @@ export function frameView(frame: CapturedFrame): object {
     frame
   return {
     index,
-    time: rfc3339(new Date(time)),
+    time: formatRfc3339(new Date(time)),
     from,
     kind,
     ...(opcode === undefined ? {} : { opcode, fragments }),
@@ -110,7 +110,7 @@ function payloadView({ kind, payload, compressed, decoded }: CapturedFrame): obj
 }
 
 function responseView(response: MessageCopy, summary: boolean): object {
-  const { line } = readHead(response.head)
+  const { line } = parseHead(response.head)
   return {
     status: line.slice(line.indexOf(' ') + 1),
     status_code: Number(line.slice(9, 12)),
@@ -132,7 +132,7 @@ function messageView(message: MessageCopy, summary: boolean): object {
 /** Groups header values by canonical name, in order. */
 function headersView(head: Buffer): Record<string, string[]> {
   const headers: Record<string, string[]> = Object.create(null)
-  for (const [name, value] of headerFields(head)) {
+  for (const [name, value] of parseHeaderFields(head)) {
     const canonicalName = name.toLowerCase().replace(/(^|-)[a-z]/g, (letter) => letter.toUpperCase())
     const values = headers[canonicalName]
     if (values) values.push(value)

@@ -92,6 +92,6 @@ function formatPreciseTime(time: Date): string {
 }
 
 /** RFC 3339 in local time with offset, for `start` in the local API. */
-export function rfc3339(time: Date): string {
+export function formatRfc3339(time: Date): string {
   return `${formatLocalTime(time)}.${String(time.getMilliseconds()).padStart(3, '0')}${formatOffset(time, ':')}`
 }

@@ -1,5 +1,5 @@
 import type { Agent } from '../agent.ts'
-import { readHead } from '../http1.ts'
+import { parseHead } from '../http1.ts'
 import type { Capture } from '../inspector/capture-store.ts'
 import type { MeterSnapshot } from '../metrics.ts'
 import { VERSION } from '../version.ts'
@@ -87,7 +87,7 @@ function connectionRows(agent: Agent): ScreenRow[] {
   let [open, total] = [0, undefined as MeterSnapshot | undefined]
   for (const { connections } of agent.tunnels.list()) {
     open += connections.gauge
-    total = combine(total, connections.timing())
+    total = combine(total, connections.snapshot())
   }
   const seconds = (nanoseconds: number) => (nanoseconds / 1e9).toFixed(2)
   const header = ['ttl', 'opn', 'rt1', 'rt5', 'p50', 'p90']
@@ -121,9 +121,9 @@ function combine(a: MeterSnapshot | undefined, b: MeterSnapshot): MeterSnapshot 
 function requestRows(captures: Capture[], width: number): ScreenRow[] {
   const rows: ScreenRow[] = [[{ text: 'HTTP Requests' }], [{ text: '-'.repeat(Math.min(13, width)) }], []]
   for (const capture of captures) {
-    const [method = '', path = ''] = readHead(capture.request.head).line.split(' ')
+    const [method = '', path = ''] = parseHead(capture.request.head).line.split(' ')
     const status = capture.response
-      ? readHead(capture.response.head).line.slice(9)
+      ? parseHead(capture.response.head).line.slice(9)
       : (capture.error && 'no answer') || ''
     const duration = capture.response || capture.error ? formatNanoseconds(capture.durationNs) : ''
     rows.push([

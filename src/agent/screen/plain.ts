@@ -1,11 +1,11 @@
 import type { Agent } from '../agent.ts'
-import type { Tunnel } from '../tunnels/tunnel.ts'
+import type { AgentTunnel } from '../tunnels/tunnel.ts'
 
 /** Receives status changes where there is no screen. */
 export interface StatusReporter {
   web(url: string): void
   session(status: string, detail: string): void
-  tunnel(tunnel: Tunnel): void
+  tunnel(tunnel: AgentTunnel): void
   /** A tunnel waits to be started. */
   waiting(reason: string): void
 }
@@ -14,7 +14,7 @@ export interface StatusReporter {
 export function reportStatus(agent: Agent, reporter: StatusReporter): () => void {
   let status = ''
   let waitReason: string | undefined
-  const urls = new Map<Tunnel, string>()
+  const urls = new Map<AgentTunnel, string>()
   const report = () => {
     const { connection, tunnels } = agent
     const detail = connection.status === 'online' ? '' : (connection.lastError?.message.split('\n')[0] ?? '')
@@ -66,7 +66,7 @@ export function createJsonReporter(write: (line: string) => void): StatusReporte
   }
 }
 
-function formatLabels({ spec }: Tunnel): string {
+function formatLabels({ spec }: AgentTunnel): string {
   return Object.entries(spec.labels ?? {})
     .map(([key, value]) => `${key}=${value}`)
     .join(',')

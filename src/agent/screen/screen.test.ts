@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough, Writable } from 'node:stream'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
-import { startHttpService, startWithApi } from '../testing/local-api.ts'
+import { startAgentWithApi, startHttpService } from '../testing/local-api.ts'
 import { buildScreenRows } from './model.ts'
 import { createJsonReporter, createPlainReporter, reportStatus } from './plain.ts'
 import { startScreen } from './screen.ts'
@@ -11,7 +11,7 @@ const linesOf = (rows: ReturnType<typeof buildScreenRows>) =>
   rows.map((row) => row.map(({ text }) => text).join(''))
 
 test('the screen shows session, forwarding, connections and requests', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (_request, response) =>
     response.writeHead(404, { 'Content-Length': 2 }).end('no'),
   )
@@ -41,7 +41,7 @@ test('the screen shows session, forwarding, connections and requests', async (t)
 })
 
 test('client data cannot send control sequences to the terminal', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, (_request, response) => response.end())
   const { public_url: url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json
   await api.gateway.request(String(url), 'GET /\u009b2J HTTP/1.1\r\nHost: x\r\n\r\n')
@@ -53,7 +53,7 @@ test('client data cannot send control sequences to the terminal', async (t) => {
 })
 
 test('the live screen is rendered, follows changes and handles its keys', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   let screenText = ''
   const stdout = Object.assign(
     new Writable({
@@ -93,7 +93,7 @@ test('the live screen is rendered, follows changes and handles its keys', async 
 })
 
 test('without a screen the address is printed as plain lines or JSON', async (t) => {
-  const api = await startWithApi(t)
+  const api = await startAgentWithApi(t)
   const [plain, json]: [string[], string[]] = [[], []]
   t.after(
     reportStatus(

@@ -28,7 +28,7 @@ export function testSettings(gateway: TestGateway, changes: Partial<AgentSetting
 }
 
 /** Creates a log that records its lines. */
-export function recordedLog(): { log: AgentLog; lines: string[] } {
+export function createRecordingLog(): { log: AgentLog; lines: string[] } {
   const lines: string[] = []
   return {
     lines,
@@ -38,7 +38,7 @@ export function recordedLog(): { log: AgentLog; lines: string[] } {
 
 /** Starts an agent and closes it after the test. `ended` settles when the agent stops by itself. */
 export function startAgent(t: TestContext, gateway: TestGateway, options: Partial<AgentOptions> = {}) {
-  const { log, lines } = recordedLog()
+  const { log, lines } = createRecordingLog()
   const agent = new Agent({ settings: testSettings(gateway), log, ...options })
   const ended = agent.run()
   ended.catch(() => {})

@@ -4,7 +4,7 @@ import type { TestContext } from 'node:test'
 import { createServer, type TLSSocket } from 'node:tls'
 import { createTestCa } from '../../../test/support/test-ca.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { ErrorCode, Refusal, ServedSession, StreamType } from '../../protocol/index.ts'
+import { ErrorCode, ProtocolError, ServedSession, StreamType } from '../../protocol/index.ts'
 
 interface BoundTunnel {
   id: string
@@ -23,17 +23,17 @@ export class TestGateway {
   readonly ca = ca.caPem
   readonly auths: Record<string, unknown>[] = []
   readonly calls: { type: number; message: Record<string, unknown> }[] = []
-  readonly bound = new Map<string, BoundTunnel>()
+  readonly tunnels = new Map<string, BoundTunnel>()
   /** Rejects logins with this error while set. */
-  refuseAuths: Refusal | undefined
+  authError: ProtocolError | undefined
   /** Rejects binds with this error while set. */
-  refuseBinds: Refusal | undefined
+  bindError: ProtocolError | undefined
   /** Rejects only the next bind. */
-  nextBindError: Refusal | undefined
+  nextBindError: ProtocolError | undefined
   /** Sent to agents as the addresses of the platform. */
   connectAddresses: string[] = []
   /** Responses to Auth wait for this promise. */
-  gate: Promise<void> = Promise.resolve()
+  authGate: Promise<void> = Promise.resolve()
   session: ServedSession | undefined
   port = 0
   readonly #sockets = new Set<Socket>()
@@ -75,7 +75,7 @@ export class TestGateway {
 
   /** Opens a client connection to the tunnel of that URL. */
   open(url: string, extra: { proto?: string; clientAddr?: string } = {}): ByteStream {
-    const tunnel = [...this.bound.values()].find((tunnel) => tunnel.url === url)
+    const tunnel = [...this.tunnels.values()].find((tunnel) => tunnel.url === url)
     if (!tunnel) throw new Error(`nothing is bound at ${url}`)
     return tunnel.session.openProxy({
       Id: tunnel.id,
@@ -154,10 +154,10 @@ export class TestGateway {
         }
       },
       onClose: () => {
-        for (const [id, bound] of this.bound) if (bound.session === session) this.bound.delete(id)
+        for (const [id, bound] of this.tunnels) if (bound.session === session) this.tunnels.delete(id)
         if (this.session === session) this.session = undefined
       },
-      onBug: (error) => {
+      onInternalError: (error) => {
         throw error
       },
     })
@@ -170,29 +170,29 @@ export class TestGateway {
       case StreamType.Bind:
         return this.#bind(session, message)
       case StreamType.StartTunnelWithLabel: {
-        if (this.refuseBinds) throw this.refuseBinds
+        if (this.bindError) throw this.bindError
         const id = `label-${++this.#count}`
-        this.bound.set(id, { id, url: '', proto: '', session, request: message })
+        this.tunnels.set(id, { id, url: '', proto: '', session, request: message })
         return { Id: id, Error: '' }
       }
       case StreamType.Unbind:
-        this.bound.delete(String(message.Id))
+        this.tunnels.delete(String(message.Id))
         return { Error: '', Extra: null }
       case StreamType.SrvInfo:
         return { Region: 'test' }
       default:
-        throw new Refusal(`no such call: ${type}`)
+        throw new ProtocolError(`no such call: ${type}`)
     }
   }
 
   async #auth(session: ServedSession, message: Record<string, unknown>): Promise<object> {
-    await this.gate
+    await this.authGate
     this.auths.push(message)
     const extra = message.Extra as Record<string, unknown>
-    if (this.refuseAuths) throw this.refuseAuths
-    if (extra.Authtoken !== this.token) throw new Refusal('The authtoken is not valid.', 107)
+    if (this.authError) throw this.authError
+    if (extra.Authtoken !== this.token) throw new ProtocolError('The authtoken is not valid.', 107)
     this.session = session
-    session.trust(25_000, true)
+    session.authenticated(25_000, true)
     return {
       Version: '3',
       ClientId: message.ClientId || `client-${++this.#count}`,
@@ -213,7 +213,7 @@ export class TestGateway {
   }
 
   #bind(session: ServedSession, message: Record<string, unknown>): object {
-    const error = this.nextBindError ?? this.refuseBinds
+    const error = this.nextBindError ?? this.bindError
     this.nextBindError = undefined
     if (error) throw error
     const {
@@ -231,13 +231,13 @@ export class TestGateway {
     const url =
       proto === 'tcp' ? `tcp://${opts.Addr || `tcp.test:${20_000 + ++this.#count}`}` : `${proto}://${name}`
     if (
-      [...this.bound.values()].some(
-        (tunnel) => tunnel.url === url && tunnel.session !== session && !tunnel.session.over,
+      [...this.tunnels.values()].some(
+        (tunnel) => tunnel.url === url && tunnel.session !== session && !tunnel.session.closed,
       )
     ) {
-      if (extra.Token === '') throw new Refusal(`${url} is already online.`, 334)
+      if (extra.Token === '') throw new ProtocolError(`${url} is already online.`, 334)
     }
-    this.bound.set(id, { id, url, proto, session, request: message })
+    this.tunnels.set(id, { id, url, proto, session, request: message })
     return {
       Id: id,
       URL: url,

@@ -47,7 +47,7 @@ export function call(
 }
 
 /** Starts a gateway, and an agent with its local API. */
-export async function startWithApi(
+export async function startAgentWithApi(
   t: TestContext,
   options: Partial<AgentOptions> = {},
   changes: Partial<AgentSettings> = {},

@@ -8,18 +8,18 @@ import { BASE_ROOT } from '../version.ts'
 import type { TestGateway } from './gateway.ts'
 
 /** The agent program, started as users do. */
-export interface Program {
+export interface AgentProcess {
   child: ChildProcess
   stdout: string
   stderr: string
   /** Waits until the condition holds for the output; fails with the output. */
-  until(condition: (program: Program) => boolean): Promise<void>
+  until(condition: (program: AgentProcess) => boolean): Promise<void>
   /** Waits for the exit code or the signal. */
-  ended(): Promise<number | string>
+  waitForExit(): Promise<number | string>
 }
 
 /** Creates an empty home directory and removes it after the test. */
-export function makeHome(t: TestContext): string {
+export function createHome(t: TestContext): string {
   const home = mkdtempSync(join(tmpdir(), 'adit-home-'))
   t.after(() => rmSync(home, { recursive: true, force: true }))
   return home
@@ -32,7 +32,7 @@ export function cleanEnv(home: string, more: Record<string, string> = {}): Recor
 }
 
 /** Flags that connect to a test gateway. */
-export function flagsFor(gateway: TestGateway, home: string): string[] {
+export function gatewayFlags(gateway: TestGateway, home: string): string[] {
   const ca = join(home, 'ca.pem')
   writeFileSync(ca, gateway.ca)
   return [`--connect-url=localhost:${gateway.port}`, `--root-cas=${ca}`, `--authtoken=${gateway.token}`]
@@ -43,7 +43,7 @@ export function startProgram(
   t: TestContext,
   args: readonly string[],
   options: { env: Record<string, string>; launcher?: string; input?: string },
-): Program {
+): AgentProcess {
   const child = spawn(options.launcher ?? join(BASE_ROOT, 'bin', 'adit'), args, { env: options.env })
   t.after(() => child.kill('SIGKILL'))
   const waiters: (() => void)[] = []
@@ -51,7 +51,7 @@ export function startProgram(
   const wake = () => {
     for (const resume of waiters.splice(0)) resume()
   }
-  const program: Program = {
+  const program: AgentProcess = {
     child,
     stdout: '',
     stderr: '',
@@ -67,7 +67,7 @@ export function startProgram(
         })
       }
     },
-    async ended() {
+    async waitForExit() {
       if (code === undefined) await once(child, 'close')
       return code ?? 'unknown'
     },
@@ -95,6 +95,6 @@ export async function runProgram(
   options: { env: Record<string, string>; launcher?: string; input?: string },
 ): Promise<{ code: number | string; stdout: string; stderr: string }> {
   const program = startProgram(t, args, options)
-  const code = await program.ended()
+  const code = await program.waitForExit()
   return { code, stdout: program.stdout, stderr: program.stderr }
 }

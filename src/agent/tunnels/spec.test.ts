@@ -5,11 +5,11 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createTestCa } from '../../../test/support/test-ca.ts'
 import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
-import { endpointSpec, tunnelSpec } from './spec.ts'
+import { toEndpointSpec, toTunnelSpec } from './spec.ts'
 import { SpecError } from './spec-error.ts'
 
 test('an http tunnel serves only https by default', () => {
-  const spec = tunnelSpec('web', { proto: 'http', addr: '3000' })
+  const spec = toTunnelSpec('web', { proto: 'http', addr: '3000' })
 
   assert.deepEqual(
     spec.binds.map((bind) => bind.proto),
@@ -20,7 +20,7 @@ test('an http tunnel serves only https by default', () => {
 })
 
 test('two schemes are two binds, https first', () => {
-  const spec = tunnelSpec('web', { proto: 'http', addr: '3000', schemes: ['http', 'https'] })
+  const spec = toTunnelSpec('web', { proto: 'http', addr: '3000', schemes: ['http', 'https'] })
 
   assert.deepEqual(
     spec.binds.map((bind) => bind.proto),
@@ -39,7 +39,7 @@ for (const [schemes, url, binds] of [
   [['http'], undefined, ['http']],
 ] as const) {
   test(`schemes ${schemes?.join(' and ')} with the url ${url} bind ${binds.join(' and ')}`, () => {
-    const spec = tunnelSpec('web', {
+    const spec = toTunnelSpec('web', {
       proto: 'http',
       addr: '3000',
       ...(schemes ? { schemes: [...schemes] } : {}),
@@ -54,7 +54,7 @@ for (const [schemes, url, binds] of [
 }
 
 test('a tcp tunnel requests its address and is never inspected', () => {
-  const spec = tunnelSpec('ssh', {
+  const spec = toTunnelSpec('ssh', {
     proto: 'tcp',
     addr: '22',
     remote_addr: '1.tcp.example.com:2222',
@@ -66,7 +66,7 @@ test('a tcp tunnel requests its address and is never inspected', () => {
 })
 
 test('labels make a tunnel without binds', () => {
-  const spec = tunnelSpec('edge', { labels: ['env=prod', 'team=a=b'], addr: '443' })
+  const spec = toTunnelSpec('edge', { labels: ['env=prod', 'team=a=b'], addr: '443' })
 
   assert.deepEqual(spec.labels, { env: 'prod', team: 'a=b' })
   assert.deepEqual(spec.binds, [])
@@ -75,7 +75,7 @@ test('labels make a tunnel without binds', () => {
 })
 
 test('options are translated to the names of the protocol', () => {
-  const spec = tunnelSpec('web', {
+  const spec = toTunnelSpec('web', {
     proto: 'http',
     addr: '80',
     subdomain: 'blue',
@@ -99,7 +99,7 @@ test('options are translated to the names of the protocol', () => {
 
 test('a Host is rewritten to the upstream, set to a value or preserved', () => {
   const host = (host_header: string) =>
-    tunnelSpec('w', { proto: 'http', addr: '3000', host_header }).hostHeader
+    toTunnelSpec('w', { proto: 'http', addr: '3000', host_header }).hostHeader
 
   assert.equal(host('rewrite'), 'localhost:3000')
   assert.equal(host('app.test'), 'app.test')
@@ -113,7 +113,7 @@ test('a certificate and key terminate TLS in the agent, with client certificates
   const { cert, key } = await ca.issue('app.test')
   writeFileSync(join(dir, 'key.pem'), key)
 
-  const spec = tunnelSpec('t', {
+  const spec = toTunnelSpec('t', {
     proto: 'tls',
     addr: '80',
     crt: cert,
@@ -127,7 +127,7 @@ test('a certificate and key terminate TLS in the agent, with client certificates
 })
 
 test('TLS terminated at the edge has no agent termination', () => {
-  const spec = tunnelSpec('t', { proto: 'tls', addr: '80', terminate_at: 'edge' })
+  const spec = toTunnelSpec('t', { proto: 'tls', addr: '80', terminate_at: 'edge' })
 
   assert.deepEqual(spec.binds[0]!.opts.TLSTermination, {})
   assert.equal(spec.termination, undefined)
@@ -138,11 +138,14 @@ test('a certificate with the wrong key, or invalid authorities, are rejected', a
   const [one, other] = [await ca.issue('one.test'), await ca.issue('other.test')]
   const tls = { proto: 'tls', addr: '80' }
 
-  assert.throws(() => tunnelSpec('t', { ...tls, crt: one.cert, key: other.key }), /not a certificate and its/)
-  assert.throws(() => tunnelSpec('t', { ...tls, mutual_tls_cas: one.key }), /holds no certificate/)
+  assert.throws(
+    () => toTunnelSpec('t', { ...tls, crt: one.cert, key: other.key }),
+    /not a certificate and its/,
+  )
+  assert.throws(() => toTunnelSpec('t', { ...tls, mutual_tls_cas: one.key }), /holds no certificate/)
   assert.throws(
     () =>
-      tunnelSpec('t', {
+      toTunnelSpec('t', {
         ...tls,
         mutual_tls_cas: '-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----',
       }),
@@ -199,15 +202,15 @@ const INVALID: [title: string, definition: TunnelDefinition, message: RegExp][] 
 for (const [title, definition, message] of INVALID) {
   test(`${title} is rejected`, () => {
     assert.throws(
-      () => tunnelSpec('t', definition),
+      () => toTunnelSpec('t', definition),
       (error) => error instanceof SpecError && message.test(error.message),
     )
   })
 }
 
 test('an endpoint takes its protocol from its url and keeps its definition', () => {
-  const tcp = endpointSpec({ name: 'db', url: 'tcp://', upstream: { url: 'localhost:5432' } })
-  const web = endpointSpec({
+  const tcp = toEndpointSpec({ name: 'db', url: 'tcp://', upstream: { url: 'localhost:5432' } })
+  const web = toEndpointSpec({
     name: 'web',
     url: 'https://app.example.com',
     upstream: { url: '3000', protocol: 'http2' },
@@ -242,7 +245,7 @@ const INVALID_ENDPOINTS: [title: string, definition: EndpointDefinition, message
 for (const [title, definition, message] of INVALID_ENDPOINTS) {
   test(`an endpoint with ${title} is rejected`, () => {
     assert.throws(
-      () => endpointSpec(definition),
+      () => toEndpointSpec(definition),
       (error) => error instanceof SpecError && message.test(error.message),
     )
   })

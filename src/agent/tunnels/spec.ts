@@ -14,7 +14,7 @@ import {
 } from './bind-options.ts'
 import { parsePublicUrl } from './public-url.ts'
 import { SpecError } from './spec-error.ts'
-import { AddressError, parseUpstream, type Upstream } from './upstream-address.ts'
+import { AddressError, parseUpstream, type UpstreamAddress } from './upstream-address.ts'
 
 /** The request of one Bind message. */
 export interface BindSpec {
@@ -26,10 +26,10 @@ export interface BindSpec {
  * A resolved tunnel definition: what to request from the server and how to forward connections. It is part of
  * `ResumeState`, so field names must not change.
  */
-export interface TunnelSpec {
+export interface AgentTunnelSpec {
   name: string
   kind: 'http' | 'tcp' | 'tls' | 'labelled'
-  upstream: Upstream
+  upstream: UpstreamAddress
   /** One bind, or two when an http tunnel serves both schemes (https first); none for a labelled tunnel. */
   binds: readonly BindSpec[]
   labels: Readonly<Record<string, string>> | undefined
@@ -54,7 +54,7 @@ export interface TunnelSpec {
 const KINDS = ['http', 'tcp', 'tls'] as const
 
 /** Which kinds support a key; other combinations are rejected rather than ignored. */
-const SUPPORTED_KINDS: Readonly<Record<string, readonly TunnelSpec['kind'][]>> = {
+const SUPPORTED_KINDS: Readonly<Record<string, readonly AgentTunnelSpec['kind'][]>> = {
   domain: ['http', 'tls'],
   hostname: ['http', 'tls'],
   subdomain: ['http', 'tls'],
@@ -84,7 +84,7 @@ const SUPPORTED_KINDS: Readonly<Record<string, readonly TunnelSpec['kind'][]>> =
 }
 
 /** Resolves a tunnel definition; throws `SpecError` for the first problem. */
-export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSpec {
+export function toTunnelSpec(name: string, definition: TunnelDefinition): AgentTunnelSpec {
   const kind = kindOf(definition)
   for (const [key, kinds] of Object.entries(SUPPORTED_KINDS)) {
     const value = definition[key as keyof TunnelDefinition]
@@ -142,7 +142,7 @@ export function tunnelSpec(name: string, definition: TunnelDefinition): TunnelSp
 }
 
 /** Resolves an endpoint definition by translating it to a tunnel definition. */
-export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
+export function toEndpointSpec(definition: EndpointDefinition): AgentTunnelSpec {
   const { name, upstream, agent_tls_termination: termination } = definition
   if (!name) throw new SpecError('name', '"name" is required and must not be empty')
   if (!upstream?.url)
@@ -161,7 +161,7 @@ export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
     )
   }
   const kind = url.scheme === 'tcp' || url.scheme === 'tls' ? url.scheme : 'http'
-  const spec = tunnelSpec(name, {
+  const spec = toTunnelSpec(name, {
     ...pick(definition, [
       'metadata',
       'description',
@@ -192,7 +192,7 @@ export function endpointSpec(definition: EndpointDefinition): TunnelSpec {
 }
 
 /** A bare scheme (`http://`) names the default port of this machine. */
-function completeUpstreamUrl(url: string, kind: TunnelSpec['kind']): string {
+function completeUpstreamUrl(url: string, kind: AgentTunnelSpec['kind']): string {
   if (url === 'http://' || url === 'https://') return `${url}localhost`
   if (/^(tcp|tls):\/\/$/.test(url))
     throw new SpecError('upstream', `"upstream.url" of a ${kind} endpoint needs host and port`)
@@ -205,7 +205,7 @@ function pick<T extends object, K extends keyof T>(from: T, keys: readonly K[]):
   return result
 }
 
-function kindOf({ proto, labels }: TunnelDefinition): TunnelSpec['kind'] {
+function kindOf({ proto, labels }: TunnelDefinition): AgentTunnelSpec['kind'] {
   if (labels !== undefined) {
     if (proto !== undefined) throw new SpecError('proto', 'a tunnel has either "proto" or "labels", not both')
     return 'labelled'
@@ -218,7 +218,7 @@ function kindOf({ proto, labels }: TunnelDefinition): TunnelSpec['kind'] {
   return kind
 }
 
-function resolveUpstream(addr: string, kind: TunnelSpec['kind']): Upstream {
+function resolveUpstream(addr: string, kind: AgentTunnelSpec['kind']): UpstreamAddress {
   try {
     if (kind !== 'labelled') return parseUpstream(addr, kind)
     if (addr.startsWith('file:')) return parseUpstream(addr, 'http')
@@ -253,7 +253,7 @@ interface SharedOptions {
 }
 
 function toBindSpecs(
-  kind: TunnelSpec['kind'],
+  kind: AgentTunnelSpec['kind'],
   definition: TunnelDefinition,
   shared: SharedOptions,
 ): BindSpec[] {
@@ -329,7 +329,7 @@ function readServerIdentity(crt: string, key: string): { cert: string; key: stri
   return identity
 }
 
-function resolveHostHeader(value: string | undefined, upstream: Upstream): string | undefined {
+function resolveHostHeader(value: string | undefined, upstream: UpstreamAddress): string | undefined {
   if (!value || value === 'preserve') return undefined
   if (value === 'rewrite') return upstream.authority
   if (!/^[\w.:[\]-]{1,255}$/.test(value))

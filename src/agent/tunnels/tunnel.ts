@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
-import type { Forwarder, Route } from '../forward/forwarder.ts'
+import type { Forwarder, UpstreamRoute } from '../forward/forwarder.ts'
 import { Meter } from '../metrics.ts'
-import type { BindSpec, TunnelSpec } from './spec.ts'
+import type { AgentTunnelSpec, BindSpec } from './spec.ts'
 
 /** The server's response to a bind; sent back on a rebind so that the tunnel keeps its address. */
 export interface Binding {
@@ -13,25 +13,25 @@ export interface Binding {
 }
 
 /** A running tunnel: a public address or label set, and the route to its upstream. */
-export class Tunnel {
+export class AgentTunnel {
   /** 32 hexadecimal digits, the `ID` in the local API. */
   readonly id: string
   readonly name: string
-  readonly spec: TunnelSpec
+  readonly spec: AgentTunnelSpec
   /** Whether its requests are captured. */
   readonly inspected: boolean
   /** The bind of the spec this tunnel represents; undefined for labelled tunnels. */
   readonly bind: BindSpec | undefined
   readonly connections: Meter
   readonly requests: Meter
-  readonly route: Route
+  readonly route: UpstreamRoute
   binding: Binding
   /** False while the server rejects the rebind after a reconnect. */
   online = true
 
   constructor(
     name: string,
-    spec: TunnelSpec,
+    spec: AgentTunnelSpec,
     bind: BindSpec | undefined,
     binding: Binding,
     dependencies: { forwarder: Forwarder; clock: Clock },
@@ -45,7 +45,7 @@ export class Tunnel {
     this.binding = binding
     this.connections = new Meter(dependencies.clock)
     this.requests = new Meter(dependencies.clock)
-    this.route = dependencies.forwarder.route(this)
+    this.route = dependencies.forwarder.createRoute(this)
   }
 
   /** The public URL; empty for labelled tunnels. */

@@ -1,14 +1,14 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { type AgentSession, type ProxyHeader, RETRYABLE_REFUSALS, Refusal } from '../../protocol/index.ts'
+import { type AgentSession, ProtocolError, type ProxyHeader, RETRYABLE_ERRORS } from '../../protocol/index.ts'
 import type { ServerConnection } from '../connect/connection.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
-import { HeldStream } from '../forward/held-stream.ts'
+import { BufferedStream } from '../forward/held-stream.ts'
 import type { AgentLog } from '../log/log.ts'
-import type { BindSpec, TunnelSpec } from './spec.ts'
+import type { AgentTunnelSpec, BindSpec } from './spec.ts'
 import { SpecError } from './spec-error.ts'
-import { type Binding, Tunnel } from './tunnel.ts'
+import { AgentTunnel, type Binding } from './tunnel.ts'
 
 const SESSION_CLOSED = 'session closed'
 
@@ -46,8 +46,8 @@ const RETRY_INTERVAL_MS = 1000
 /** The running tunnels of an agent, by name and by binding id. */
 export class Tunnels {
   readonly #dependencies: TunnelsDependencies
-  readonly #byName = new Map<string, Tunnel>()
-  readonly #byBinding = new Map<string, Tunnel>()
+  readonly #byName = new Map<string, AgentTunnel>()
+  readonly #byBinding = new Map<string, AgentTunnel>()
   /** Names of tunnels that are starting. */
   readonly #reserved = new Set<string>()
   #rebindTimer: NodeJS.Timeout | undefined
@@ -58,11 +58,11 @@ export class Tunnels {
     this.#dependencies = dependencies
   }
 
-  list(): Tunnel[] {
+  list(): AgentTunnel[] {
     return [...this.#byName.values()]
   }
 
-  get(name: string): Tunnel | undefined {
+  get(name: string): AgentTunnel | undefined {
     return this.#byName.get(name)
   }
 
@@ -71,17 +71,17 @@ export class Tunnels {
    * `previous` it takes over that tunnel's id, and its address unless the spec requests another.
    */
   async start(
-    spec: TunnelSpec,
+    spec: AgentTunnelSpec,
     sessionWaitMs: number = this.#dependencies.sessionWaitMs,
-    previous?: Tunnel,
-  ): Promise<Tunnel> {
+    previous?: AgentTunnel,
+  ): Promise<AgentTunnel> {
     const names = tunnelNames(spec)
     for (const name of names) {
       if (this.#byName.has(name) || this.#reserved.has(name))
         throw new SpecError('name', `tunnel "${name}" already exists`)
     }
     for (const name of names) this.#reserved.add(name)
-    const startedTunnels: Tunnel[] = []
+    const startedTunnels: AgentTunnel[] = []
     try {
       const session = await this.#dependencies.connection().session(sessionWaitMs)
       await this.#bindAll(session, spec, names, startedTunnels, previous).catch(async (error) => {
@@ -100,7 +100,7 @@ export class Tunnels {
    * Starts a tunnel like `start`, but waits indefinitely for the first session and retries while the server's
    * rejection is temporary. `waitReason` says why meanwhile.
    */
-  async startWithRetry(spec: TunnelSpec): Promise<Tunnel> {
+  async startWithRetry(spec: AgentTunnelSpec): Promise<AgentTunnel> {
     const { clock, log, onChange } = this.#dependencies
     const startedAt = clock.monotonic()
     try {
@@ -126,7 +126,7 @@ export class Tunnels {
   }
 
   /** Replaces a running tunnel; when the new one cannot start, the previous one is restored. */
-  async replace(previous: Tunnel, spec: TunnelSpec): Promise<Tunnel> {
+  async replace(previous: AgentTunnel, spec: AgentTunnelSpec): Promise<AgentTunnel> {
     // Stop nothing without a session: nothing could be started again.
     await this.#dependencies.connection().session(this.#dependencies.sessionWaitMs)
     await this.stop(previous.name)
@@ -180,7 +180,7 @@ export class Tunnels {
       return
     }
     // A client may arrive in the same packet as the BindResponse, which is processed by the end of this tick.
-    const buffered = new HeldStream(stream)
+    const buffered = new BufferedStream(stream)
     setImmediate(() => {
       const bound = this.#byBinding.get(header.Id)
       if (!bound) {
@@ -188,7 +188,7 @@ export class Tunnels {
         return
       }
       bound.route.accept(header, buffered)
-      buffered.release()
+      buffered.flush()
     })
   }
 
@@ -215,10 +215,10 @@ export class Tunnels {
 
   async #bindAll(
     session: AgentSession,
-    spec: TunnelSpec,
+    spec: AgentTunnelSpec,
     names: string[],
-    startedTunnels: Tunnel[],
-    previous: Tunnel | undefined,
+    startedTunnels: AgentTunnel[],
+    previous: AgentTunnel | undefined,
   ): Promise<void> {
     if (spec.labels) {
       this.#add(spec, names[0]!, undefined, await bindLabels(session, spec), startedTunnels, previous?.id)
@@ -238,21 +238,21 @@ export class Tunnels {
   }
 
   #add(
-    spec: TunnelSpec,
+    spec: AgentTunnelSpec,
     name: string,
     bind: BindSpec | undefined,
     binding: Binding,
-    startedTunnels: Tunnel[],
+    startedTunnels: AgentTunnel[],
     id: string | undefined,
   ): void {
     const { forwarder, clock } = this.#dependencies
-    const tunnel = new Tunnel(name, spec, bind, binding, { forwarder, clock }, id)
+    const tunnel = new AgentTunnel(name, spec, bind, binding, { forwarder, clock }, id)
     startedTunnels.push(tunnel)
     this.#byName.set(name, tunnel)
     this.#byBinding.set(binding.id, tunnel)
   }
 
-  async #rebind(session: AgentSession, tunnel: Tunnel): Promise<void> {
+  async #rebind(session: AgentSession, tunnel: AgentTunnel): Promise<void> {
     const { log } = this.#dependencies
     try {
       const binding = tunnel.bind
@@ -271,25 +271,25 @@ export class Tunnels {
       tunnel.online = true
       this.#byBinding.set(binding.id, tunnel)
     } catch (error) {
-      if (!(error instanceof Refusal)) throw error
+      if (!(error instanceof ProtocolError)) throw error
       // One rejected tunnel must not take the others down; it is retried periodically.
       log.error('failed to rebind tunnel', { obj: 'tunnels', name: tunnel.name, err: error.message })
       tunnel.online = false
-      const delayMs = RETRYABLE_REFUSALS.has(error.number) ? RETRY_INTERVAL_MS : REBIND_INTERVAL_MS
+      const delayMs = RETRYABLE_ERRORS.has(error.number) ? RETRY_INTERVAL_MS : REBIND_INTERVAL_MS
       this.#rebindTimer ??= setTimeout(() => this.#rebindOffline(session), delayMs).unref()
     }
   }
 
   #rebindOffline(session: AgentSession): void {
     this.#rebindTimer = undefined
-    if (session.over) return
+    if (session.closed) return
     const offline = this.list().filter((tunnel) => !tunnel.online)
     void Promise.allSettled(offline.map((tunnel) => this.#rebind(session, tunnel))).then(() =>
       this.#dependencies.onChange(),
     )
   }
 
-  async #unbind(tunnels: Tunnel[]): Promise<void> {
+  async #unbind(tunnels: AgentTunnel[]): Promise<void> {
     for (const tunnel of tunnels) this.#remove(tunnel)
     if (tunnels.length === 0 || this.#dependencies.connection().status !== 'online') return
     const session = await this.#dependencies.connection().session(0)
@@ -297,12 +297,12 @@ export class Tunnels {
     await Promise.allSettled(tunnels.map((tunnel) => session.unbind(tunnel.binding.id)))
   }
 
-  #remove(tunnel: Tunnel): void {
+  #remove(tunnel: AgentTunnel): void {
     this.#byName.delete(tunnel.name)
     this.#byBinding.delete(tunnel.binding.id)
   }
 
-  #logStarted(tunnel: Tunnel): void {
+  #logStarted(tunnel: AgentTunnel): void {
     const { log } = this.#dependencies
     if (tunnel.spec.inspectAsked && tunnel.spec.inspect && !tunnel.inspected)
       log.warn('ignoring inspect: true because inspection database is disabled', { name: tunnel.name })
@@ -322,7 +322,7 @@ export class Tunnels {
 }
 
 /** The names of a spec's tunnels: its own, and that of the http bind beside https. */
-function tunnelNames(spec: TunnelSpec): string[] {
+function tunnelNames(spec: AgentTunnelSpec): string[] {
   return spec.binds.length === 2 ? [spec.name, `${spec.name} (http)`] : [spec.name]
 }
 
@@ -333,7 +333,7 @@ function withHost(bind: BindSpec, host: string): BindSpec {
 
 async function bindOne(
   session: AgentSession,
-  spec: TunnelSpec,
+  spec: AgentTunnelSpec,
   name: string,
   bind: BindSpec,
   previous: Binding | undefined,
@@ -364,7 +364,7 @@ function keepAddress(bind: BindSpec, previous: Binding): BindSpec['opts'] {
   return { ...bind.opts, ...(bind.proto === 'tcp' ? { Addr: host } : { Domain: hostname }) }
 }
 
-async function bindLabels(session: AgentSession, spec: TunnelSpec): Promise<Binding> {
+async function bindLabels(session: AgentSession, spec: AgentTunnelSpec): Promise<Binding> {
   const response = await session.startTunnelWithLabel({
     Labels: { ...spec.labels },
     ForwardsTo: spec.upstream.shown,
@@ -375,7 +375,7 @@ async function bindLabels(session: AgentSession, spec: TunnelSpec): Promise<Bind
 }
 
 function toStartError(error: unknown): Error {
-  if (error instanceof Refusal)
-    return new StartError(error.message, error.code, RETRYABLE_REFUSALS.get(error.number) ?? 0)
+  if (error instanceof ProtocolError)
+    return new StartError(error.message, error.code, RETRYABLE_ERRORS.get(error.number) ?? 0)
   return new StartError(SESSION_CLOSED)
 }

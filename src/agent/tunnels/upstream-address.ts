@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
  * The upstream of a tunnel, parsed from the short forms users type. It is part of `ResumeState`, so field names must
  * not change.
  */
-export interface Upstream {
+export interface UpstreamAddress {
   kind: 'tcp' | 'unix' | 'directory'
   /** True when the agent connects to the upstream with TLS. */
   tls: boolean
@@ -37,7 +37,7 @@ const DEFAULT_PORTS: Record<string, number> = { http: 80, https: 443, tls: 443 }
  * Parses an address: a port, `host:port`, a URL, `unix:/path` or, for http, `file:///dir`. A bare port means this
  * machine; http uses TLS for port 443 unless the address says otherwise.
  */
-export function parseUpstream(address: string, kind: Kind): Upstream {
+export function parseUpstream(address: string, kind: Kind): UpstreamAddress {
   const text = address.trim()
   if (text === '')
     throw new AddressError('the address of the local service is empty; give a port or host:port')
@@ -108,7 +108,7 @@ function parsePort(digits: string, address: string): number {
   return port
 }
 
-function parseDirectory(text: string, kind: Kind): Upstream {
+function parseDirectory(text: string, kind: Kind): UpstreamAddress {
   if (kind !== 'http') throw new AddressError('a file:// address can only be served over http')
   let path: string
   try {
@@ -124,7 +124,7 @@ function parseDirectory(text: string, kind: Kind): Upstream {
   return { kind: 'directory', tls: false, host: '', port: 0, path, shown: text, authority: 'localhost' }
 }
 
-function parseUnixSocket(text: string): Upstream {
+function parseUnixSocket(text: string): UpstreamAddress {
   const path = text.slice('unix:'.length).replace(/^\/\/(?=\/)/, '')
   if (!isAbsolute(path))
     throw new AddressError(`"${text}" must name an absolute socket path, for example unix:/run/app.sock`)

@@ -7,14 +7,14 @@ import { type TestContext, test } from 'node:test'
 import { StreamType } from '../../protocol/index.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { startHttpService } from '../testing/local-api.ts'
-import { cleanEnv, flagsFor, makeHome, startProgram } from '../testing/program.ts'
+import { cleanEnv, createHome, gatewayFlags, startProgram } from '../testing/program.ts'
 import { BASE_ROOT, VERSION } from '../version.ts'
 
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 
 /** A copy of this installation that can be updated, and a channel with its next version. */
 function createInstallation(t: TestContext) {
-  const home = makeHome(t)
+  const home = createHome(t)
   const root = join(home, 'adit')
   mkdirSync(root)
   for (const each of ['bin', 'src/agent', 'src/base', 'src/protocol', 'src/cli.ts', 'package.json']) {
@@ -60,14 +60,14 @@ test('after an update and a restart by the server the new version runs under the
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const program = startProgram(
     t,
-    ['http', addr, '--web-addr=false', '--log=stdout', ...updates, ...flagsFor(gateway, home)],
+    ['http', addr, '--web-addr=false', '--log=stdout', ...updates, ...gatewayFlags(gateway, home)],
     {
       env: cleanEnv(home),
       launcher: join(root, 'bin', 'adit'),
     },
   )
   await program.until(({ stdout }) => /started tunnel/.test(stdout))
-  const [url] = [...gateway.bound.values()].map((bound) => bound.url)
+  const [url] = [...gateway.tunnels.values()].map((bound) => bound.url)
   await program.until(({ stdout }) => stdout.includes(`msg="update available" obj=updater version=${NEXT}`))
 
   const request = { Version: '', PermitMajorVersion: false }
@@ -75,13 +75,13 @@ test('after an update and a restart by the server the new version runs under the
   await program.until(({ stdout }) => /update installed/.test(stdout))
   await assert.rejects(gateway.session!.command(StreamType.Update, request), /not restarted yet/)
   await gateway.session!.command(StreamType.Restart, {})
-  await gateway.until(() => gateway.auths.length === 2 && gateway.bound.size === 1)
+  await gateway.until(() => gateway.auths.length === 2 && gateway.tunnels.size === 1)
 
   const [before, after] = gateway.auths as { ClientId: string; Extra: { Version: string } }[]
   assert.deepEqual([before?.Extra.Version, after?.Extra.Version], [VERSION, NEXT])
   assert.match(after?.ClientId ?? '', /^client-/)
-  assert.equal([...gateway.bound.values()][0]?.url, url)
+  assert.equal([...gateway.tunnels.values()][0]?.url, url)
   assert.match(await gateway.request(url!, 'GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'), /hello/)
   program.child.kill('SIGTERM')
-  assert.equal(await program.ended(), 0)
+  assert.equal(await program.waitForExit(), 0)
 })

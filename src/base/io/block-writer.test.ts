@@ -25,7 +25,7 @@ function startWriter() {
   const written: number[] = []
   const writer = new BlockWriter(socket, pool, (bytes) => written.push(bytes))
   const write = (text: string) => {
-    const block = pool.take()
+    const block = pool.acquire()
     writer.write(block, block.write(text))
     return block
   }
@@ -49,7 +49,7 @@ test('blocks are written one at a time and return to the pool', async () => {
   assert.deepEqual([writer.busy, writer.queuedBytes], [true, 8])
   await complete()
   assert.deepEqual(textsOf(writes), ['one', 'two'])
-  assert.equal(pool.take(), first)
+  assert.equal(pool.acquire(), first)
   await complete()
   await complete()
 
@@ -80,6 +80,6 @@ test('a block whose write failed is not reused', async () => {
   const block = write('one')
   await complete(new Error('broken'))
 
-  assert.notEqual(pool.take(), block)
+  assert.notEqual(pool.acquire(), block)
   assert.deepEqual(written, [])
 })

@@ -1,4 +1,4 @@
-import { releasePiece } from './detach-buffer.ts'
+import { detachBuffer } from './detach-buffer.ts'
 
 /**
  * Output blocks shared by the connections of a process: an idle connection owns none, a busy one allocates none. Holds at
@@ -15,12 +15,12 @@ export class BufferPool {
     this.blockBytes = blockBytes
   }
 
-  take(): Buffer {
+  acquire(): Buffer {
     return this.#free.pop() ?? Buffer.allocUnsafeSlow(this.blockBytes)
   }
 
   release(block: Buffer): void {
     if (this.#free.length < this.#maxFree) this.#free.push(block)
-    else releasePiece(block)
+    else detachBuffer(block)
   }
 }

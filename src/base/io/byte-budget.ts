@@ -1,4 +1,4 @@
-import { sourceOf } from '../client-key.ts'
+import { clientKey } from '../client-key.ts'
 
 /** A memory budget of one connection. */
 export interface ByteBudget {
@@ -31,8 +31,8 @@ export class ByteBudgets {
   }
 
   /** The budget of one connection from this address. */
-  of(ip: string): ByteBudget {
-    const client = sourceOf(ip)
+  forClient(ip: string): ByteBudget {
+    const client = clientKey(ip)
     const isShared = this.#limits.isShared?.(ip) === true
     let charged = 0
     const add = (bytes: number): void => {

@@ -38,8 +38,8 @@ test('a message in one chunk is not copied, and one in several chunks is joined'
   const message = Buffer.from('whole')
 
   const first = queue.join(message)
-  queue.keep(queue.join(Buffer.from('in ')))
-  queue.keep(queue.join(Buffer.from('two ')))
+  queue.retain(queue.join(Buffer.from('in ')))
+  queue.retain(queue.join(Buffer.from('two ')))
 
   assert.equal(first, message)
   assert.equal(queue.join(Buffer.from('pieces')).toString(), 'in two pieces')
@@ -58,7 +58,9 @@ test('taken memory outlives the queue', () => {
 
 test('a budget is charged for the memory of a queue and refunded completely', () => {
   const budgets = new ByteBudgets({ perConnection: 1000, perSource: 1500, total: 2000 })
-  const queues = ['192.0.2.1', '192.0.2.1', '192.0.2.2'].map((ip) => new ByteQueue(5000, budgets.of(ip)))
+  const queues = ['192.0.2.1', '192.0.2.1', '192.0.2.2'].map(
+    (ip) => new ByteQueue(5000, budgets.forClient(ip)),
+  )
 
   const overConnectionLimit = queues[0]!.push(Buffer.alloc(1001))
   const accepted = queues.map((queue) => queue.push(Buffer.alloc(900)))
@@ -74,11 +76,11 @@ test('a budget is charged for the memory of a queue and refunded completely', ()
 
 test('bytes taken out of a queue are no longer charged', () => {
   const budgets = new ByteBudgets({ perConnection: 1000, perSource: 1000, total: 1000 })
-  const queue = new ByteQueue(1000, budgets.of('2001:db8::1'))
+  const queue = new ByteQueue(1000, budgets.forClient('2001:db8::1'))
   queue.push(Buffer.alloc(800))
 
   queue.take()
 
   assert.equal(budgets.total, 0)
-  assert.equal(new ByteQueue(1000, budgets.of('2001:db8::ffff')).push(Buffer.alloc(1000)), true)
+  assert.equal(new ByteQueue(1000, budgets.forClient('2001:db8::ffff')).push(Buffer.alloc(1000)), true)
 })

@@ -1,5 +1,5 @@
 import type { ByteBudget } from './byte-budget.ts'
-import { releasePiece } from './detach-buffer.ts'
+import { detachBuffer } from './detach-buffer.ts'
 
 /** The first allocation for small chunks. */
 const MIN_CAPACITY = 64
@@ -50,7 +50,7 @@ export class ByteQueue {
   }
 
   /** Buffers the result of `join` until the next chunk. */
-  keep(joined: Buffer): void {
+  retain(joined: Buffer): void {
     if (this.length === 0) this.push(joined)
   }
 
@@ -68,7 +68,7 @@ export class ByteQueue {
     if (buffer === undefined) return
     this.#buffer = undefined
     this.#budget?.refund(buffer.length)
-    releasePiece(buffer)
+    detachBuffer(buffer)
   }
 
   /** Empties the queue and transfers the bytes to the caller, who owns their memory. */
@@ -96,7 +96,7 @@ export class ByteQueue {
       const grown = Buffer.allocUnsafeSlow(size)
       if (buffer !== undefined) {
         buffer.copy(grown, 0, this.#start, this.#end)
-        releasePiece(buffer)
+        detachBuffer(buffer)
       }
       this.#buffer = grown
     }

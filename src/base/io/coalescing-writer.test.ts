@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { Writable } from 'node:stream'
 import { test } from 'node:test'
-import { Out } from './coalescing-writer.ts'
-import { Turn } from './flush-scheduler.ts'
+import { CoalescingWriter } from './coalescing-writer.ts'
+import { FlushScheduler } from './flush-scheduler.ts'
 
 /** A socket that completes writes only when the test calls `take`. */
 class SlowSocket extends Writable {
@@ -27,11 +27,11 @@ class SlowSocket extends Writable {
 
 test('writes of one event loop iteration leave as one write, in order', async () => {
   const socket = new SlowSocket()
-  const writer = new Out(socket, new Turn())
+  const writer = new CoalescingWriter(socket, new FlushScheduler())
 
-  writer.text('HEAD\r\n')
+  writer.writeText('HEAD\r\n')
   writer.write(Buffer.from('body'))
-  writer.text('tail')
+  writer.writeText('tail')
   assert.equal(socket.taken.length, 0)
   await new Promise((resolve) => setImmediate(resolve))
 
@@ -40,7 +40,7 @@ test('writes of one event loop iteration leave as one write, in order', async ()
 
 test('the source is credited with what has left, and not a byte more', async () => {
   const socket = new SlowSocket()
-  const writer = new Out(socket, new Turn())
+  const writer = new CoalescingWriter(socket, new FlushScheduler())
   let credited = 0
   writer.source = {
     consumed(bytes) {
@@ -49,14 +49,14 @@ test('the source is credited with what has left, and not a byte more', async () 
   }
 
   for (let n = 0; n < 3; n++) {
-    writer.owe(800)
+    writer.account(800)
     writer.write(Buffer.alloc(800))
   }
   writer.flush()
   assert.equal(credited, 0)
   assert.equal(writer.congested, true)
   const drained = new Promise<void>((resolve) => {
-    writer.onRoom = resolve
+    writer.onDrain = resolve
   })
   socket.take()
   socket.take()
@@ -68,7 +68,7 @@ test('the source is credited with what has left, and not a byte more', async () 
 })
 
 test('detaching a source credits everything outstanding', () => {
-  const writer = new Out(new SlowSocket(), new Turn())
+  const writer = new CoalescingWriter(new SlowSocket(), new FlushScheduler())
   let credited = 0
   writer.source = {
     consumed(bytes) {
@@ -76,9 +76,9 @@ test('detaching a source credits everything outstanding', () => {
     },
   }
 
-  writer.owe(500)
+  writer.account(500)
   writer.write(Buffer.alloc(500))
-  writer.release()
+  writer.creditAll()
   writer.flush()
 
   assert.equal(credited, 500)
@@ -86,7 +86,7 @@ test('detaching a source credits everything outstanding', () => {
 
 test('the end follows everything written, and nothing follows it', async () => {
   const socket = new SlowSocket()
-  const writer = new Out(socket, new Turn())
+  const writer = new CoalescingWriter(socket, new FlushScheduler())
   const finished = once(socket, 'finish')
 
   writer.write(Buffer.from('last'))
@@ -101,7 +101,7 @@ test('the end follows everything written, and nothing follows it', async () => {
 
 test('a chunk is copied, so the caller may reuse its memory at once', async () => {
   const socket = new SlowSocket()
-  const writer = new Out(socket, new Turn())
+  const writer = new CoalescingWriter(socket, new FlushScheduler())
   const [small, large] = [Buffer.from('small'), Buffer.alloc(200_000, 'x')]
 
   writer.write(small)
@@ -119,11 +119,11 @@ test('a chunk is copied, so the caller may reuse its memory at once', async () =
 
 test('output for a slow socket is packed into blocks, however small the chunks are', async () => {
   const socket = new SlowSocket()
-  const writer = new Out(socket, new Turn())
+  const writer = new CoalescingWriter(socket, new FlushScheduler())
   const chunks = Array.from({ length: 1000 }, (_, index) => `${index},`)
 
   for (const chunk of chunks) {
-    writer.text(chunk)
+    writer.writeText(chunk)
     writer.flush()
   }
   assert.equal(writer.pending, chunks.join('').length)

@@ -1,9 +1,9 @@
 import type { Writable } from 'node:stream'
 import { BlockWriter } from './block-writer.ts'
-import type { Flushable, Turn } from './flush-scheduler.ts'
+import type { Flushable, FlushScheduler } from './flush-scheduler.ts'
 
 /** The origin of the bytes written to a `CoalescingWriter`; it is credited when they have left our memory. */
-export interface Source {
+export interface ByteSource {
   consumed(bytes: number): void
 }
 
@@ -18,13 +18,13 @@ const MAX_BUFFERED_BYTES = 128 * 1024
  * copied into reused blocks, so that the caller may reuse its memory at once and the garbage collector has nothing to
  * find (decision 96).
  */
-export class Out implements Flushable {
+export class CoalescingWriter implements Flushable {
   /** The source to credit; set while its bytes pass through. */
-  source: Source | undefined
+  source: ByteSource | undefined
   /** Called when the writer is no longer congested. */
-  onRoom: (() => void) | undefined
+  onDrain: (() => void) | undefined
   readonly #writable: Writable
-  readonly #scheduler: Turn
+  readonly #scheduler: FlushScheduler
   /** Created with the first block; most connections never need one. */
   #blockWriter: BlockWriter | undefined
   /** Collected output: first the text, whose characters are bytes, then the block. */
@@ -35,7 +35,7 @@ export class Out implements Flushable {
   #flushScheduled = false
   #ended = false
 
-  constructor(writable: Writable, scheduler: Turn) {
+  constructor(writable: Writable, scheduler: FlushScheduler) {
     this.#writable = writable
     this.#scheduler = scheduler
     writable.on('drain', () => this.#handleDrain())
@@ -52,7 +52,7 @@ export class Out implements Flushable {
   }
 
   /** Writes text whose characters are bytes. */
-  text(text: string): void {
+  writeText(text: string): void {
     if (this.#ended || text.length === 0) return
     if (this.#block === undefined && this.#pendingText.length + text.length <= MAX_TEXT_BYTES)
       this.#pendingText += text
@@ -69,12 +69,12 @@ export class Out implements Flushable {
   }
 
   /** Accounts for bytes received from the source; they are credited as the kernel takes the output. */
-  owe(bytes: number): void {
+  account(bytes: number): void {
     this.#uncredited += bytes
   }
 
   /** Credits the source with everything outstanding and detaches it. The caller bounds what is still pending. */
-  release(): void {
+  creditAll(): void {
     const uncredited = this.#uncredited
     const source = this.source
     this.#uncredited = 0
@@ -113,7 +113,7 @@ export class Out implements Flushable {
   #scheduleFlush(): void {
     if (this.#flushScheduled) return
     this.#flushScheduled = true
-    this.#scheduler.add(this)
+    this.#scheduler.schedule(this)
   }
 
   #copyIntoBlocks(chunk: Buffer): void {
@@ -128,7 +128,7 @@ export class Out implements Flushable {
   }
 
   #startBlock(): Buffer {
-    const block = this.#scheduler.pool.take()
+    const block = this.#scheduler.pool.acquire()
     this.#block = block
     this.#filled = block.write(this.#pendingText, 'latin1')
     this.#pendingText = ''
@@ -158,6 +158,6 @@ export class Out implements Flushable {
 
   #handleDrain(): void {
     this.credit()
-    if (!this.congested) this.onRoom?.()
+    if (!this.congested) this.onDrain?.()
   }
 }

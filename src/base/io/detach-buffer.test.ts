@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { releaseBlock, releasePiece } from './detach-buffer.ts'
+import { detachBackingStore, detachBuffer } from './detach-buffer.ts'
 
 test('a large chunk that spans its backing store is detached', () => {
   const chunk = Buffer.from(new ArrayBuffer(65_536))
 
-  releasePiece(chunk)
+  detachBuffer(chunk)
 
   assert.equal(chunk.length, 0)
 })
@@ -14,8 +14,8 @@ test('a chunk that shares its memory, or is small, stays as it is', () => {
   const block = Buffer.from(new ArrayBuffer(65_536))
   const [shared, small] = [block.subarray(0, 32_768), Buffer.alloc(100)]
 
-  releasePiece(shared)
-  releasePiece(small)
+  detachBuffer(shared)
+  detachBuffer(small)
 
   assert.equal(block.length, 65_536)
   assert.equal(small.length, 100)
@@ -24,8 +24,8 @@ test('a chunk that shares its memory, or is small, stays as it is', () => {
 test('a backing store that one chunk nearly fills is detached, a shared one is not', () => {
   const [exclusive, shared] = [Buffer.from(new ArrayBuffer(32_768)), Buffer.from(new ArrayBuffer(65_536))]
 
-  releaseBlock(exclusive.subarray(10, 32_000))
-  releaseBlock(shared.subarray(0, 32_768))
+  detachBackingStore(exclusive.subarray(10, 32_000))
+  detachBackingStore(shared.subarray(0, 32_768))
 
   assert.equal(exclusive.length, 0)
   assert.equal(shared.length, 65_536)

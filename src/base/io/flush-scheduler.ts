@@ -13,7 +13,7 @@ export interface Flushable {
  * Splits each event loop iteration into two phases: all sockets are read, then all collected output is written. Writing
  * in one tight loop costs about half as much as writing between the reads.
  */
-export class Turn {
+export class FlushScheduler {
   /** The blocks that output is collected in. */
   readonly pool = new BufferPool(64, BLOCK_BYTES)
   #dirty: Flushable[] = []
@@ -33,7 +33,7 @@ export class Turn {
   }
 
   /** Schedules one `flush` at the end of this iteration. The caller makes sure not to schedule twice. */
-  add(writer: Flushable): void {
+  schedule(writer: Flushable): void {
     if (this.#dirty.push(writer) === 1) setImmediate(this.#flushAll)
   }
 }

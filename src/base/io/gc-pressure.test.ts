@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { test } from 'node:test'
-import { litter } from './gc-pressure.ts'
+import { noteExternalGarbage } from './gc-pressure.ts'
 
 const MIB = 1024 * 1024
 
@@ -14,8 +14,8 @@ test('buffers that die young are freed without major collections', async () => {
 
   for (let count = 1; count <= 2000; count++) {
     const block = Buffer.allocUnsafeSlow(MIB)
-    litter(block.subarray(0, 100))
-    litter(block.subarray(100))
+    noteExternalGarbage(block.subarray(0, 100))
+    noteExternalGarbage(block.subarray(100))
     if (count % 10 === 0) await new Promise((resolve) => setImmediate(resolve))
   }
   const remaining = process.memoryUsage().arrayBuffers

@@ -15,7 +15,7 @@ let collectYoungGeneration: (() => void) | undefined
  * them, several times a second during bulk transfers: more than half of the edge's CPU time. A minor collection finds
  * them at a hundredth of the cost (decision 96).
  */
-export function litter(chunk: Buffer): void {
+export function noteExternalGarbage(chunk: Buffer): void {
   transferredBytes += chunk.length
   const { buffer } = chunk
   // Several chunks may share one backing store.

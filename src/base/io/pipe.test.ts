@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { Turn } from './flush-scheduler.ts'
+import { FlushScheduler } from './flush-scheduler.ts'
 import { Pipe, type PipeResult } from './pipe.ts'
 import { resetSocket } from './reset.ts'
 import { SocketStream } from './socket-stream.ts'
@@ -27,7 +27,7 @@ const dial = (port: number) => connect({ port, host: '127.0.0.1', allowHalfOpen:
 
 /** A proxy made of one pipe to the service. `result` resolves when the first connection ends. */
 async function startProxy(t: TestContext, service: (socket: Socket) => void) {
-  const scheduler = new Turn()
+  const scheduler = new FlushScheduler()
   const port = await listen(t, service)
   const pipes: Pipe[] = []
   let onClose: (result: PipeResult) => void = () => {}

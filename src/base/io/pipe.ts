@@ -1,7 +1,7 @@
 import type { Duplex } from 'node:stream'
-import { Out } from './coalescing-writer.ts'
-import { releasePiece } from './detach-buffer.ts'
-import type { Turn } from './flush-scheduler.ts'
+import { CoalescingWriter } from './coalescing-writer.ts'
+import { detachBuffer } from './detach-buffer.ts'
+import type { FlushScheduler } from './flush-scheduler.ts'
 import { packReads } from './packed-reads.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
 
@@ -31,7 +31,7 @@ export class Pipe implements StreamSink {
   bytesOut = 0
   readonly #end: PipeEnd
   readonly #stream: ByteStream
-  readonly #writer: Out
+  readonly #writer: CoalescingWriter
   readonly #onClose: (result: PipeResult) => void
   #blocked = false
   #streamClosed = false
@@ -42,14 +42,14 @@ export class Pipe implements StreamSink {
   constructor(
     end: PipeEnd,
     stream: ByteStream,
-    scheduler: Turn,
+    scheduler: FlushScheduler,
     initialBytes: Buffer | undefined,
     onClose: (result: PipeResult) => void,
   ) {
     this.#end = end
     this.#stream = stream
     this.#onClose = onClose
-    this.#writer = new Out(end.socket, scheduler)
+    this.#writer = new CoalescingWriter(end.socket, scheduler)
     this.#writer.source = stream
     stream.sink = this
     const { socket } = end
@@ -82,7 +82,7 @@ export class Pipe implements StreamSink {
 
   onData(chunk: Buffer): void {
     this.bytesOut += chunk.length
-    this.#writer.owe(chunk.length)
+    this.#writer.account(chunk.length)
     this.#writer.write(chunk)
   }
 
@@ -112,7 +112,7 @@ export class Pipe implements StreamSink {
     if (this.#streamClosed) return
     this.bytesIn += chunk.length
     const hasRoom = this.#stream.write(chunk)
-    releasePiece(chunk)
+    detachBuffer(chunk)
     if (hasRoom) return
     this.#blocked = true
     this.#end.socket.pause()

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ByteQueue } from './byte-queue.ts'
-import { releasePiece } from './detach-buffer.ts'
+import { detachBuffer } from './detach-buffer.ts'
 import { packReads } from './packed-reads.ts'
 import { resetSocket } from './reset.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
@@ -102,6 +102,6 @@ export class SocketStream implements ByteStream {
       this.#socket.pause()
     }
     this.sink.onData(chunk)
-    releasePiece(chunk)
+    detachBuffer(chunk)
   }
 }

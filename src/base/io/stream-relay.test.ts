@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
-import { Joined } from './stream-relay.ts'
+import { StreamRelay } from './stream-relay.ts'
 
 /** A stream that records the calls made to it. */
 class RecordingStream implements ByteStream {
@@ -33,7 +33,7 @@ class RecordingStream implements ByteStream {
 function createRelay() {
   const [first, second] = [new RecordingStream(), new RecordingStream()]
   const state = { closed: false }
-  const relay = new Joined(first, second, () => {
+  const relay = new StreamRelay(first, second, () => {
     state.closed = true
   })
   return { first, second, state, relay }
@@ -66,10 +66,10 @@ test('the relay knows which side spoke last', () => {
   const { first, second, relay } = createRelay()
 
   first.sink.onData(Buffer.from('request'))
-  const between = relay.asked
+  const between = relay.awaitingReply
   second.sink.onData(Buffer.from('reply'))
 
-  assert.deepEqual([between, relay.asked, relay.pieces], [true, false, 2])
+  assert.deepEqual([between, relay.awaitingReply, relay.chunks], [true, false, 2])
 })
 
 test('the relay closes when both streams have closed', () => {

@@ -1,15 +1,15 @@
 import type { ByteStream, StreamSink } from './stream.ts'
 
 /** Forwards bytes between two streams until both are closed. Back-pressure, half-close and resets propagate. */
-export class Joined {
+export class StreamRelay {
   /** Chunks relayed so far, in both directions. */
-  pieces = 0
+  chunks = 0
   /** True when the last chunk went from the first stream to the second, which may be about to reply. */
-  asked = false
+  awaitingReply = false
   #openStreams = 2
-  readonly #onClose: (joined: Joined) => void
+  readonly #onClose: (joined: StreamRelay) => void
 
-  constructor(first: ByteStream, second: ByteStream, onClose: (joined: Joined) => void) {
+  constructor(first: ByteStream, second: ByteStream, onClose: (joined: StreamRelay) => void) {
     this.#onClose = onClose
     const forward = new Direction(first, second, this, true)
     const backward = new Direction(second, first, this, false)
@@ -31,12 +31,12 @@ class Direction implements StreamSink {
   opposite!: Direction
   readonly #source: ByteStream
   readonly #destination: ByteStream
-  readonly #relay: Joined
+  readonly #relay: StreamRelay
   readonly #isForward: boolean
   #uncredited = 0
   #destinationClosed = false
 
-  constructor(source: ByteStream, destination: ByteStream, relay: Joined, isForward: boolean) {
+  constructor(source: ByteStream, destination: ByteStream, relay: StreamRelay, isForward: boolean) {
     this.#source = source
     this.#destination = destination
     this.#relay = relay
@@ -44,8 +44,8 @@ class Direction implements StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    this.#relay.pieces += 1
-    this.#relay.asked = this.#isForward
+    this.#relay.chunks += 1
+    this.#relay.awaitingReply = this.#isForward
     if (this.#destinationClosed || this.#destination.write(chunk)) this.#source.consumed(chunk.length)
     else this.#uncredited += chunk.length
   }

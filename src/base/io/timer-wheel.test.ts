@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Deadlines, Timed } from './timer-wheel.ts'
+import { TimerEntry, TimerWheel } from './timer-wheel.ts'
 
-class Entry extends Timed {
+class Entry extends TimerEntry {
   fired = 0
 
   onDeadline(): void {
@@ -13,7 +13,7 @@ class Entry extends Timed {
 /** A wheel that the test advances by hand, 100 ms at a time. */
 function start() {
   let now = 0
-  const wheel = new Deadlines({ now: () => now, monotonic: () => now }, 100)
+  const wheel = new TimerWheel({ now: () => now, monotonic: () => now }, 100)
   return {
     wheel,
     pass(ticks: number) {

@@ -2,9 +2,9 @@ import type { Clock } from '../clock.ts'
 import { fanOut, type OnReceiverError, throwLater } from '../fan-out.ts'
 
 /** A deadline in a `TimerWheel`. */
-export abstract class Timed {
+export abstract class TimerEntry {
   /** The tick at which `onDeadline` is due; 0 means none. Maintained by `TimerWheel`. */
-  dueAt = 0
+  dueTick = 0
   /** The tick whose slot holds this entry; 0 means none. Maintained by `TimerWheel`. */
   slotTick = 0
   abstract onDeadline(): void
@@ -16,10 +16,10 @@ const SLOTS = 1024
  * One coarse timer for any number of connections. Extending a deadline, which happens at every request, is a plain
  * assignment: the wheel moves the entry only when its old slot expires.
  */
-export class Deadlines {
+export class TimerWheel {
   readonly #tickMs: number
   readonly #clock: Clock
-  readonly #slots: (Set<Timed> | undefined)[] = new Array(SLOTS)
+  readonly #slots: (Set<TimerEntry> | undefined)[] = new Array(SLOTS)
   #tick = 1
   #lastAdvance: number
   readonly #onError: OnReceiverError
@@ -55,9 +55,9 @@ export class Deadlines {
   }
 
   /** Sets the deadline of an entry to this many ticks from now, replacing the previous one. */
-  set(entry: Timed, ticks: number): void {
+  set(entry: TimerEntry, ticks: number): void {
     const due = this.#tick + (ticks < SLOTS ? ticks : SLOTS - 1)
-    entry.dueAt = due
+    entry.dueTick = due
     if (entry.slotTick === 0) this.#insert(entry, due)
     else if (due < entry.slotTick) {
       this.#slots[entry.slotTick % SLOTS]?.delete(entry)
@@ -66,8 +66,8 @@ export class Deadlines {
   }
 
   /** Removes the entry. */
-  clear(entry: Timed): void {
-    entry.dueAt = 0
+  clear(entry: TimerEntry): void {
+    entry.dueTick = 0
     if (entry.slotTick === 0) return
     this.#slots[entry.slotTick % SLOTS]?.delete(entry)
     entry.slotTick = 0
@@ -89,17 +89,17 @@ export class Deadlines {
     fanOut(slot, (entry) => this.#expire(entry, tick), this.#onError)
   }
 
-  #expire(entry: Timed, tick: number): void {
+  #expire(entry: TimerEntry, tick: number): void {
     entry.slotTick = 0
-    if (entry.dueAt === 0) return
-    if (entry.dueAt > tick) this.#insert(entry, entry.dueAt)
+    if (entry.dueTick === 0) return
+    if (entry.dueTick > tick) this.#insert(entry, entry.dueTick)
     else {
-      entry.dueAt = 0
+      entry.dueTick = 0
       entry.onDeadline()
     }
   }
 
-  #insert(entry: Timed, due: number): void {
+  #insert(entry: TimerEntry, due: number): void {
     entry.slotTick = due
     const slot = this.#slots[due % SLOTS]
     if (slot === undefined) this.#slots[due % SLOTS] = new Set([entry])

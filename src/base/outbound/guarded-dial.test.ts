@@ -94,7 +94,7 @@ test('one internal address rejects the name, and the error does not disclose it'
 
 test("the platform's own public addresses are not dialled, whether written or named", async (t) => {
   const { lookup } = createLookup(['1.1.1.1'])
-  const dial = createDial({ own: ['1.1.1.1', '2606:4700::1111'], lookup })
+  const dial = createDial({ ownAddresses: ['1.1.1.1', '2606:4700::1111'], lookup })
 
   for (const host of ['1.1.1.1', '2606:4700:0::1111', 'ourselves.test'])
     assert.match(await outcome(t, dial, host, 443), /is not on the public Internet/, host)

@@ -15,11 +15,11 @@ export type Dial = (to: { host: string; port: number }) => Socket
  */
 export function createDial({
   allow = [],
-  own = [],
+  ownAddresses = [],
   lookup = systemLookup,
 }: {
   allow?: string[]
-  own?: readonly string[]
+  ownAddresses?: readonly string[]
   lookup?: typeof systemLookup
 } = {}): Dial {
   const allowList = compileAllowList(allow)
@@ -27,7 +27,7 @@ export function createDial({
     allowList.allowsAddress(address, port) ||
     (isPublicAddress(address) &&
       !isOwnAddress(address) &&
-      !own.some((ownAddress) => sameAddress(ownAddress, address)))
+      !ownAddresses.some((ownAddress) => sameAddress(ownAddress, address)))
 
   return ({ host, port }) => {
     const options = { host, port, allowHalfOpen: true, noDelay: true }

@@ -14,7 +14,7 @@ function start(t: TestContext, options: Partial<WorkerPoolOptions> = {}) {
     maxThreads: 1,
     maxQueued: 8,
     maxQueuedPerOwner: 8,
-    deadline: 60_000,
+    jobTimeoutMs: 60_000,
     resourceLimits: { maxOldGenerationSizeMb: 32 },
     ...options,
   })
@@ -54,7 +54,7 @@ test('a job that hangs or crashes its worker fails alone', async (t) => {
     ['throw', 'crashed', 60_000],
     ['memory', 'crashed', 60_000],
   ] as const) {
-    const pool = start(t, { deadline })
+    const pool = start(t, { jobTimeoutMs: deadline })
 
     const outcomes = await Promise.all([
       outcomeOf(pool.run('a', { kind })),

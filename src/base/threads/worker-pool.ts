@@ -25,7 +25,7 @@ export interface WorkerPoolOptions {
   readonly maxQueued: number
   readonly maxQueuedPerOwner: number
   /** Milliseconds a job may run. */
-  readonly deadline: number
+  readonly jobTimeoutMs: number
   /** Milliseconds a thread may take to load its module. */
   readonly startTimeoutMs?: number
   readonly resourceLimits?: ResourceLimits
@@ -104,7 +104,7 @@ export class WorkerPool<Job, Result> {
     thread.idle = false
     thread.current = pending
     thread.worker.postMessage(pending.job)
-    this.#armTimeout(thread, this.#options.deadline)
+    this.#armTimeout(thread, this.#options.jobTimeoutMs)
   }
 
   #armTimeout(thread: Thread<Job, Result>, timeoutMs: number): void {

@@ -34,7 +34,7 @@ async function announce(
 ): Promise<void> {
   const isCurrent = (row: Row | undefined) => JSON.stringify(row?.data) === JSON.stringify(data)
   // Most starts have nothing new to publish and need no writable database.
-  if (isCurrent(await store.lastKnown.get(kind, PLATFORM, id))) return
+  if (isCurrent(await store.fallbackReader.get(kind, PLATFORM, id))) return
   await store.write({}, async (tx) => {
     const row = await tx.get(kind, PLATFORM, id)
     if (isCurrent(row)) return

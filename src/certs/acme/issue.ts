@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Authorization, Order } from 'acme-client'
-import { type Clock, timestamp } from '../../base/clock.ts'
+import { type Clock, formatTimestamp } from '../../base/clock.ts'
 import { newId } from '../../base/id.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Secret } from '../../base/secret.ts'
@@ -358,7 +358,7 @@ export class IssueAttempt {
     const allowedAt = nextValidationAt(await this.#jobStore.failures(), now)
     const dueAt = backoffAt === undefined ? null : Math.max(backoffAt, allowedAt, now + failure.retryAfterMs)
     log.warn(
-      { domain: this.#subject.domain, ...problem, retriesAt: dueAt && timestamp(dueAt) },
+      { domain: this.#subject.domain, ...problem, retriesAt: dueAt && formatTimestamp(dueAt) },
       'certificate attempt failed',
     )
     if (!keepOrder) this.#key = undefined
@@ -402,7 +402,7 @@ export class IssueAttempt {
             description: `Issued automatically for ${domain}`.slice(0, 255),
           }),
           ...facts,
-          issued_at: timestamp(now),
+          issued_at: formatTimestamp(now),
           managed: true,
         }),
       )
@@ -423,7 +423,7 @@ export class IssueAttempt {
       { job: this.#job, key: undefined },
       { certificateId: id, work },
     )
-    log.info({ domain, renewsAt: timestamp(issued.renewsAt) }, 'certificate issued')
+    log.info({ domain, renewsAt: formatTimestamp(issued.renewsAt) }, 'certificate issued')
   }
 
   async #planRenewal(

@@ -1,4 +1,4 @@
-import { timestamp } from '../../base/clock.ts'
+import { formatTimestamp } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
 import type { Draft, Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
@@ -166,14 +166,14 @@ export const AUTOMATIC_OFF =
 
 /** The status of a job, derived from the stored state alone. */
 export function statusOf({ startedAt, dueAt, error, certificate }: Job): CertificateStatus {
-  const format = (time: number | null) => (time === null ? null : timestamp(time))
+  const format = (time: number | null) => (time === null ? null : formatTimestamp(time))
   if (startedAt === null) return { renews_at: format(certificate?.renewsAt ?? null), provisioning_job: null }
   return {
     renews_at: certificate === null ? null : format(dueAt),
     provisioning_job: {
       error_code: error?.code ?? null,
       msg: error?.msg ?? IN_PROGRESS,
-      started_at: timestamp(startedAt),
+      started_at: formatTimestamp(startedAt),
       retries_at: error === null ? null : format(dueAt),
     },
   }
@@ -186,7 +186,7 @@ export function offStatus(since: number): CertificateStatus {
     provisioning_job: {
       error_code: null,
       msg: AUTOMATIC_OFF,
-      started_at: timestamp(since),
+      started_at: formatTimestamp(since),
       retries_at: null,
     },
   }

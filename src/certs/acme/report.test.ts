@@ -47,7 +47,7 @@ test('every job is reported in plain words, sorted by name', async () => {
     row('reserved_domains', 'rd_f', { domain: 'f.example', certificate_management_policy: null }),
   ]
 
-  const text = describeCertificates(await reportCertificates(storeOf(rows), { now, automatic: true }))
+  const text = describeCertificates(await reportCertificates(storeOf(rows), { now, acmeEnabled: true }))
 
   assert.deepEqual(text.split('\n'), [
     'a.example  valid        The current certificate is valid until 2030-02-10T00:00:00Z. It is renewed in 10 days.',
@@ -62,7 +62,7 @@ test('every job is reported in plain words, sorted by name', async () => {
 test('without an authority the report says what to set', async () => {
   const rows = [row('reserved_domains', 'rd_1', { domain: 'a.example', certificate_management_policy: {} })]
 
-  const [report] = await reportCertificates(storeOf(rows), { now, automatic: false })
+  const [report] = await reportCertificates(storeOf(rows), { now, acmeEnabled: false })
 
   assert.equal(report?.state, 'off')
   assert.match(report.says, /--acme-directory/)

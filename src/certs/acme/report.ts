@@ -1,4 +1,4 @@
-import { timestamp } from '../../base/clock.ts'
+import { formatTimestamp } from '../../base/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
 import { AUTOMATIC_OFF, JOBS, type Job } from './job.ts'
 
@@ -17,7 +17,7 @@ const PAGE_SIZE = 500
 /** Reports the state of every managed certificate, directly from the store. */
 export async function reportCertificates(
   store: Pick<Store, 'scan'>,
-  { now, automatic: acmeEnabled }: { now: number; automatic: boolean },
+  { now, acmeEnabled }: { now: number; acmeEnabled: boolean },
 ): Promise<CertificateReport[]> {
   const jobs = new Map<string, Job>()
   for await (const row of scanAll(store, JOBS)) {
@@ -54,7 +54,7 @@ function describeJob(job: Job, now: number): CertificateReport {
   const certificateState =
     certificate === null
       ? 'There is no certificate yet.'
-      : `The current certificate is valid until ${timestamp(certificate.notAfter)}.`
+      : `The current certificate is valid until ${formatTimestamp(certificate.notAfter)}.`
   if (startedAt === null)
     return {
       ...common,
@@ -74,7 +74,7 @@ function describeJob(job: Job, now: number): CertificateReport {
   return {
     ...common,
     state: 'waiting',
-    says: `${error.msg} ${attemptCount} since ${timestamp(startedAt)}, next try ${formatRelative(dueAt, now)}. ${certificateState}`,
+    says: `${error.msg} ${attemptCount} since ${formatTimestamp(startedAt)}, next try ${formatRelative(dueAt, now)}. ${certificateState}`,
   }
 }
 

@@ -4,7 +4,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { createRandom, type Random } from '../../../test/support/random.ts'
+import { createRandom, type SeededRandom } from '../../../test/support/random.ts'
 import { CertificateProblem, type CertificateProblemCode } from '../problem.ts'
 import { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './authority.ts'
 import { newSshSerial, type SshCertificateRequest, signSshCertificate } from './certificate.ts'
@@ -122,7 +122,7 @@ test('ssh-keygen reads 200 random certificates exactly as requested', async (t) 
   }
 })
 
-function randomRequest(random: Random): SshCertificateRequest {
+function randomRequest(random: SeededRandom): SshCertificateRequest {
   const kind = random.pick(['user', 'user', 'host'] as const)
   const word = () =>
     Array.from({ length: 1 + random.below(20) }, () => random.pick([...'abcXYZ019.-_@ü*'])).join('')

@@ -31,7 +31,7 @@ export const DEFAULT_USER_EXTENSIONS: Readonly<Record<string, string>> = {
 }
 
 /** The lifetime of a certificate when the request names no end, in milliseconds. */
-export const defaultSshValidity = { user: 24 * 60 * 60 * 1000, host: 365 * 24 * 60 * 60 * 1000 } as const
+export const DEFAULT_SSH_VALIDITY_MS = { user: 24 * 60 * 60 * 1000, host: 365 * 24 * 60 * 60 * 1000 } as const
 
 const KIND_CODES = { user: 1, host: 2 } as const
 const MAX_TIME = Date.UTC(9999, 11, 31, 23, 59, 59)

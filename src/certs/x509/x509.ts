@@ -1,6 +1,6 @@
 import { createPrivateKey, type KeyObject, X509Certificate as NodeCertificate } from 'node:crypto'
 import { createSecureContext } from 'node:tls'
-import { timestamp } from '../../base/clock.ts'
+import { formatTimestamp } from '../../base/clock.ts'
 import { CertificateProblem, problem } from '../problem.ts'
 import { BasicConstraintsExtension, SubjectAlternativeNameExtension, X509Certificate } from './asn1.ts'
 import { FIELD_NAMES, type PemBlock, type PemField, readPem, writePem } from './pem.ts'
@@ -62,8 +62,8 @@ export function readCertificateAuthority(pem: string): CertificateAuthorityDetai
     return {
       ca_pem: writePem('CERTIFICATE', blocks[0]!.der),
       subject_common_name: nameOf(asn, 'CN'),
-      not_before: timestamp(asn.notBefore.getTime()),
-      not_after: timestamp(asn.notAfter.getTime()),
+      not_before: formatTimestamp(asn.notBefore.getTime()),
+      not_after: formatTimestamp(asn.notAfter.getTime()),
       key_usages: keyUsagesOf(asn),
       extended_key_usages: extendedKeyUsagesOf(asn),
     }
@@ -112,8 +112,8 @@ function leafDetails({
       ips: names.filter((name) => name.type === 'ip').map((name) => canonicalAddress(name.value)),
     },
     issuer_common_name: requirePrintable(asn.issuerName.getField('CN').at(-1) ?? ''),
-    not_before: timestamp(asn.notBefore.getTime()),
-    not_after: timestamp(asn.notAfter.getTime()),
+    not_before: formatTimestamp(asn.notBefore.getTime()),
+    not_after: formatTimestamp(asn.notAfter.getTime()),
     key_usages: keyUsagesOf(asn),
     extended_key_usages: extendedKeyUsagesOf(asn),
     serial_number: serial.length % 2 === 0 ? serial : `0${serial}`,

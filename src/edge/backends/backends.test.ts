@@ -16,12 +16,12 @@ import {
   TunnelGroupBackend,
   WeightedBackend,
 } from '../../resources/index.ts'
-import { testCertificates } from '../testing/certificates.ts'
-import { askSecurely } from '../testing/client.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
+import { sendHttps } from '../testing/client.ts'
 import { eventually, startTcp, startUpstream } from '../testing/edge.ts'
-import { HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel } from '../testing/tunnels.ts'
+import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const dependencies = { dial: createDial({ allow: ['127.0.0.0/8'] }) }
 const startHarness = (t: TestContext) =>
@@ -31,13 +31,13 @@ type Kind = (typeof BACKEND_PREFIXES)[number]
 
 /** A backend that responds `one`, and how to make it respond `two`. */
 interface Case {
-  create(harness: HttpsEdgeWorld, t: TestContext): Promise<string> | string
-  change(harness: HttpsEdgeWorld, id: string, t: TestContext): Promise<void> | void
+  create(harness: HttpsEdgeHarness, t: TestContext): Promise<string> | string
+  change(harness: HttpsEdgeHarness, id: string, t: TestContext): Promise<void> | void
 }
 
 const startResponder = (text: string) => (t: TestContext) =>
   startUpstream(t, (_request, response) => response.end(text))
-const fixedResponse = ({ config }: HttpsEdgeWorld, body: string) =>
+const fixedResponse = ({ config }: HttpsEdgeHarness, body: string) =>
   config.create(HttpResponseBackend, { body })
 
 const cases: Record<Kind, Case> = {
@@ -47,8 +47,12 @@ const cases: Record<Kind, Case> = {
   },
   bkdtg: {
     async create({ config, tunnels }, t) {
-      tunnels.tunnels.push(localTunnel(await startResponder('one')(t), { labels: { app: 'x', v: '1' } }))
-      tunnels.tunnels.push(localTunnel(await startResponder('two')(t), { labels: { app: 'x', v: '2' } }))
+      tunnels.tunnels.push(
+        createLocalTunnel(await startResponder('one')(t), { labels: { app: 'x', v: '1' } }),
+      )
+      tunnels.tunnels.push(
+        createLocalTunnel(await startResponder('two')(t), { labels: { app: 'x', v: '2' } }),
+      )
       return config.create(TunnelGroupBackend, { labels: { v: '1' } })
     },
     change: ({ config }, id) => config.update(id, { labels: { app: 'x', v: '2' } }),
@@ -75,22 +79,22 @@ const cases: Record<Kind, Case> = {
 for (const prefix of BACKEND_PREFIXES) {
   test(`a backend of kind ${prefix} responds, applies changes at once, and yields 6528 once it is gone`, async (t) => {
     const harness = await startHarness(t)
-    const { config, routeId, ask } = harness
+    const { config, routeId, sendRequest } = harness
     const id = await cases[prefix].create(harness, t)
 
     config.update(routeId, { backend: { backend_id: id } })
-    await config.applied()
-    const first = await ask()
+    await config.waitUntilApplied()
+    const first = await sendRequest()
     await cases[prefix].change(harness, id, t)
-    await config.applied()
-    const changed = await ask()
+    await config.waitUntilApplied()
+    const changed = await sendRequest()
     config.update(routeId, { backend: { backend_id: id, enabled: false } })
-    await config.applied()
-    const off = await ask()
+    await config.waitUntilApplied()
+    const off = await sendRequest()
     config.update(routeId, { backend: { backend_id: id } })
     config.remove(id)
-    await config.applied()
-    const removed = await ask()
+    await config.waitUntilApplied()
+    const removed = await sendRequest()
 
     assert.deepEqual([first.text, changed.text], ['one', 'two'])
     for (const { status, headers } of [off, removed]) {
@@ -100,7 +104,7 @@ for (const prefix of BACKEND_PREFIXES) {
 }
 
 test('a fixed response has its status and headers, and no body where none is allowed', async (t) => {
-  const { config, routeId, ask } = await startHarness(t)
+  const { config, routeId, sendRequest } = await startHarness(t)
   const id = config.create(HttpResponseBackend, {
     status_code: 418,
     body: 'grüße',
@@ -112,13 +116,13 @@ test('a fixed response has its status and headers, and no body where none is all
     },
   })
   config.update(routeId, { backend: { backend_id: id } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const full = await ask({ method: 'POST', body: 'ignored' })
-  const head = await ask({ method: 'HEAD' })
+  const full = await sendRequest({ method: 'POST', body: 'ignored' })
+  const head = await sendRequest({ method: 'HEAD' })
   config.update(id, { status_code: 204 })
-  await config.applied()
-  const empty = await ask()
+  await config.waitUntilApplied()
+  const empty = await sendRequest()
 
   assert.deepEqual([full.status, full.text, full.headers['x-tea']], [418, 'grüße', 'pot'])
   assert.deepEqual([head.status, head.text, head.headers['content-length']], [418, '', '7'])
@@ -126,28 +130,28 @@ test('a fixed response has its status and headers, and no body where none is all
 })
 
 test('a tunnel group balances requests round robin over the tunnels online', async (t) => {
-  const { config, routeId, tunnels, ask } = await startHarness(t)
+  const { config, routeId, tunnels, sendRequest } = await startHarness(t)
   for (const name of ['a', 'b', 'c']) {
-    tunnels.tunnels.push(localTunnel(await startResponder(name)(t), { labels: { pool: 'x', name } }))
+    tunnels.tunnels.push(createLocalTunnel(await startResponder(name)(t), { labels: { pool: 'x', name } }))
   }
   // The same labels in another account.
-  tunnels.tunnels.push(localTunnel(1, { labels: { pool: 'x' }, accountId: 'ac_other' }))
+  tunnels.tunnels.push(createLocalTunnel(1, { labels: { pool: 'x' }, accountId: 'ac_other' }))
   const id = config.create(TunnelGroupBackend, { labels: { pool: 'x' } })
   config.update(routeId, { backend: { backend_id: id } })
-  await config.applied()
+  await config.waitUntilApplied()
 
   const first: string[] = []
-  for (let n = 0; n < 9; n++) first.push((await ask()).text)
+  for (let n = 0; n < 9; n++) first.push((await sendRequest()).text)
   tunnels.tunnels.splice(1, 1)
   const second: string[] = []
-  for (let n = 0; n < 4; n++) second.push((await ask()).text)
+  for (let n = 0; n < 4; n++) second.push((await sendRequest()).text)
 
   assert.deepEqual(first.toSorted().join(''), 'aaabbbccc')
   assert.deepEqual(second.toSorted().join(''), 'bbcc')
 })
 
 test('weights hold within two percent over 10,000 requests, and weight 0 gets nothing', async (t) => {
-  const { edge, config, routeId, tunnels, ask } = await startHarness(t)
+  const { edge, config, routeId, tunnels, sendRequest } = await startHarness(t)
   const counts = new Map<string, number>()
   const counting = (name: string) => (_request: unknown, response: { end(text: string): void }) => {
     counts.set(name, (counts.get(name) ?? 0) + 1)
@@ -155,11 +159,11 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
   }
   const backends: Record<string, number> = {}
   for (const [name, weight] of Object.entries({ a: 10_000, b: 2_500, c: 100, none: 0 })) {
-    tunnels.tunnels.push(localTunnel(await startUpstream(t, counting(name)), { labels: { name } }))
+    tunnels.tunnels.push(createLocalTunnel(await startUpstream(t, counting(name)), { labels: { name } }))
     backends[config.create(TunnelGroupBackend, { labels: { name } })] = weight
   }
   config.update(routeId, { backend: { backend_id: config.create(WeightedBackend, { backends }) } })
-  await config.applied()
+  await config.waitUntilApplied()
 
   // Picks straight from the compiled backend: the network would only add time.
   const { routeFor } = compiledEntry(edge)
@@ -168,7 +172,7 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
     const target = routeFor('/').backend({} as never, 0) as { name: string }
     picks.set(target.name, (picks.get(target.name) ?? 0) + 1)
   }
-  for (let n = 0; n < 50; n++) await ask()
+  for (let n = 0; n < 50; n++) await sendRequest()
 
   const [a = 0, b = 0, c = 0] = [...picks.values()]
   assert.equal(picks.size, 3)
@@ -181,7 +185,7 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
 })
 
 /** The compiled entry of the test's host. */
-function compiledEntry(edge: HttpsEdgeWorld['edge']) {
+function compiledEntry(edge: HttpsEdgeHarness['edge']) {
   const table = edge.follower as unknown as {
     http(
       scheme: 'https',
@@ -192,81 +196,84 @@ function compiledEntry(edge: HttpsEdgeWorld['edge']) {
 }
 
 test('an offline child is skipped and gets its share again once it is back', async (t) => {
-  const { config, routeId, tunnels, ask } = await startHarness(t)
+  const { config, routeId, tunnels, sendRequest } = await startHarness(t)
   const offlineGroup = config.create(TunnelGroupBackend, { labels: { name: 'late' } })
   const fixed = config.create(HttpResponseBackend, { body: 'fixed' })
   const weighted = config.create(WeightedBackend, { backends: { [offlineGroup]: 9, [fixed]: 1 } })
   config.update(routeId, { backend: { backend_id: weighted } })
-  await config.applied()
+  await config.waitUntilApplied()
 
   const before: string[] = []
-  for (let n = 0; n < 10; n++) before.push((await ask()).text)
-  tunnels.tunnels.push(localTunnel(await startResponder('late')(t), { labels: { name: 'late' } }))
+  for (let n = 0; n < 10; n++) before.push((await sendRequest()).text)
+  tunnels.tunnels.push(createLocalTunnel(await startResponder('late')(t), { labels: { name: 'late' } }))
   const after: string[] = []
-  for (let n = 0; n < 10; n++) after.push((await ask()).text)
+  for (let n = 0; n < 10; n++) after.push((await sendRequest()).text)
 
   assert.deepEqual(new Set(before), new Set(['fixed']))
   assert.equal(after.filter((text) => text === 'late').length, 9)
 })
 
 test('failover uses the next child while the first is offline or unreachable, and returns to it afterwards', async (t) => {
-  const { config, routeId, tunnels, ask } = await startHarness(t)
+  const { config, routeId, tunnels, sendRequest } = await startHarness(t)
   const closed = await closedPort()
   const emptyGroup = config.create(TunnelGroupBackend, { labels: { name: 'first' } })
   const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
   const last = config.create(HttpResponseBackend, { body: 'last' })
   const failover = config.create(FailoverBackend, { backends: [emptyGroup, refusing, last] })
   config.update(routeId, { backend: { backend_id: failover } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const texts = [(await ask()).text, (await ask({ method: 'POST', body: 'never sent before' })).text]
+  const texts = [
+    (await sendRequest()).text,
+    (await sendRequest({ method: 'POST', body: 'never sent before' })).text,
+  ]
   const server = createHttpServer((_request, response) => response.end('second')).listen(closed, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')
-  texts.push((await ask()).text)
-  tunnels.tunnels.push(localTunnel(await startResponder('first')(t), { labels: { name: 'first' } }))
-  texts.push((await ask()).text)
+  texts.push((await sendRequest()).text)
+  tunnels.tunnels.push(createLocalTunnel(await startResponder('first')(t), { labels: { name: 'first' } }))
+  texts.push((await sendRequest()).text)
   tunnels.tunnels.pop()
-  texts.push((await ask()).text)
+  texts.push((await sendRequest()).text)
 
   assert.deepEqual(texts, ['last', 'last', 'second', 'first', 'second'])
 })
 
 test('a body that has started is sent in full to the next target when a dial fails', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies })
+  const { config, routeId, sendRequest } = await startHttpsEdge(t, undefined, { dependencies })
   const refusing = [await closedPort(), await closedPort()].map((port) =>
     config.create(StaticBackend, { address: `127.0.0.1:${port}` }),
   )
   const shop = config.record(routeId).backend as { backend_id: string }
   const failover = config.create(FailoverBackend, { backends: [...refusing, shop.backend_id] })
   config.update(routeId, { backend: { backend_id: failover } })
-  await config.applied()
+  await config.waitUntilApplied()
   const body = Array.from({ length: 50_000 }, (_, n) => `${n}`).join()
 
-  const sized = await ask({ method: 'POST', body })
-  const chunked = await ask({ method: 'POST', body, headers: { 'transfer-encoding': 'chunked' } })
+  const sized = await sendRequest({ method: 'POST', body })
+  const chunked = await sendRequest({ method: 'POST', body, headers: { 'transfer-encoding': 'chunked' } })
 
   assert.equal(JSON.parse(sized.text).body, body)
   assert.equal(JSON.parse(chunked.text).body, body)
 })
 
 test('an error response is a response and does not fail over', async (t) => {
-  const { config, routeId, tunnels, ask } = await startHarness(t)
+  const { config, routeId, tunnels, sendRequest } = await startHarness(t)
   const upstream = await startUpstream(t, (_request, response) => response.writeHead(500).end('broken'))
-  tunnels.tunnels.push(localTunnel(upstream, { labels: { name: 'broken' } }))
+  tunnels.tunnels.push(createLocalTunnel(upstream, { labels: { name: 'broken' } }))
   const broken = config.create(TunnelGroupBackend, { labels: { name: 'broken' } })
   const spare = config.create(HttpResponseBackend, { body: 'spare' })
   const failover = config.create(FailoverBackend, { backends: [broken, spare] })
   config.update(routeId, { backend: { backend_id: failover } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const { status, text } = await ask()
+  const { status, text } = await sendRequest()
 
   assert.deepEqual([status, text], [500, 'broken'])
 })
 
 test('a request that may have been received is retried at most once, and only when it is idempotent', async (t) => {
-  const { config, routeId, tunnels, ask } = await startHarness(t)
+  const { config, routeId, tunnels, sendRequest } = await startHarness(t)
   const receivedIds: string[] = []
   for (const name of ['a', 'b', 'c']) {
     const upstream = await startTcp(t, (socket) =>
@@ -275,16 +282,16 @@ test('a request that may have been received is retried at most once, and only wh
         socket.resetAndDestroy()
       }),
     )
-    tunnels.tunnels.push(localTunnel(upstream, { labels: { name } }))
+    tunnels.tunnels.push(createLocalTunnel(upstream, { labels: { name } }))
   }
   const groups = ['a', 'b', 'c'].map((name) => config.create(TunnelGroupBackend, { labels: { name } }))
   const failover = config.create(FailoverBackend, { backends: groups })
   config.update(routeId, { backend: { backend_id: failover } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const get = await ask({ headers: { 'x-id': 'get' } })
-  const post = await ask({ method: 'POST', headers: { 'x-id': 'post' } })
-  const put = await ask({ method: 'PUT', body: 'with a body', headers: { 'x-id': 'put' } })
+  const get = await sendRequest({ headers: { 'x-id': 'get' } })
+  const post = await sendRequest({ method: 'POST', headers: { 'x-id': 'post' } })
+  const put = await sendRequest({ method: 'PUT', body: 'with a body', headers: { 'x-id': 'put' } })
 
   assert.deepEqual([get.status, post.status, put.status], [502, 502, 502])
   const countOf = (id: string) => receivedIds.filter((receivedId) => receivedId === id).length
@@ -292,7 +299,7 @@ test('a request that may have been received is retried at most once, and only wh
 })
 
 test('TLS to a static address requires a trusted certificate', async (t) => {
-  const certificates = await testCertificates('localhost')
+  const certificates = await createTestCertificates('localhost')
   const { certificatePem, privateKeyPem } = await certificates.issue('localhost')
   const server = createHttpsServer(
     { cert: certificatePem, key: privateKeyPem.reveal() },
@@ -300,15 +307,15 @@ test('TLS to a static address requires a trusted certificate', async (t) => {
   ).listen(0, '127.0.0.1')
   t.after(() => server.close())
   await once(server, 'listening')
-  const { config, routeId, ask } = await startHarness(t)
+  const { config, routeId, sendRequest } = await startHarness(t)
   const id = config.create(StaticBackend, {
     address: `localhost:${(server.address() as AddressInfo).port}`,
     tls: { enabled: true },
   })
   config.update(routeId, { backend: { backend_id: id } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const { status, headers } = await ask()
+  const { status, headers } = await sendRequest()
 
   // The system does not trust the test's authority, so the connection must fail.
   assert.deepEqual([status, headers['adit-error-code']], [502, 'ERR_ADIT_8012'])
@@ -323,7 +330,7 @@ test('a client that disconnects while a static address is being dialled with TLS
   config.update(routeId, { backend: { backend_id: id } })
   const match = { match_type: 'exact_path', match: '/open' }
   config.create(HttpsRoute, { edge_id: edgeId, ...match, backend: { backend_id: open } })
-  await config.applied()
+  await config.waitUntilApplied()
   const client = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca })
   client.on('error', () => {})
   client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
@@ -336,19 +343,19 @@ test('a client that disconnects while a static address is being dialled with TLS
   client.destroy()
 
   await eventually(() => closed, 'the connection to the address is closed')
-  assert.equal((await askSecurely(tlsPort, ca, { host: HOST, path: '/open' })).text, 'open')
+  assert.equal((await sendHttps(tlsPort, ca, { host: HOST, path: '/open' })).text, 'open')
 })
 
 test('a static address inside the network is not dialled unless the operator allows it', async (t) => {
   let connections = 0
   const upstream = await startTcp(t, () => connections++)
   const harness = await startHttpsEdge(t)
-  const { config, routeId, ask } = harness
+  const { config, routeId, sendRequest } = harness
   for (const address of [`127.0.0.1:${upstream}`, `localhost:${upstream}`, `[::1]:${upstream}`]) {
     const id = config.create(StaticBackend, { address })
     config.update(routeId, { backend: { backend_id: id } })
-    await config.applied()
-    assert.equal((await ask()).status, 502, address)
+    await config.waitUntilApplied()
+    assert.equal((await sendRequest()).status, 502, address)
   }
 
   assert.equal(connections, 0)
@@ -371,17 +378,17 @@ test('raw connections are balanced one by one and move to the next target when a
     hostports: [`localhost:${port}`],
     backend: { backend_id: failover },
   })
-  await config.applied()
-  const connect = () => rawClient(t, port).write('hello').untilClosed()
+  await config.waitUntilApplied()
+  const connect = () => openRawClient(t, port).write('hello').untilClosed()
   await eventually(() => true, 'the port is open')
 
   const dialled = await retry(connect, ({ text }) => text !== '')
   for (const name of ['a', 'b']) {
     const named = await startTcp(t, (socket) => socket.end(name))
-    tunnels.tunnels.push(localTunnel(named, { labels: { raw: 'yes' } }))
+    tunnels.tunnels.push(createLocalTunnel(named, { labels: { raw: 'yes' } }))
   }
   config.update(edgeId, { backend: { backend_id: group } })
-  await config.applied()
+  await config.waitUntilApplied()
   const shared = [await connect(), await connect(), await connect(), await connect()]
 
   assert.equal(dialled.text, 'got hello')
@@ -395,7 +402,7 @@ test('raw connections are balanced one by one and move to the next target when a
 })
 
 test('circular and oversized backend trees are skipped, and nothing hangs', async (t) => {
-  const { config, routeId, ask } = await startHarness(t)
+  const { config, routeId, sendRequest } = await startHarness(t)
   const one = config.create(FailoverBackend, { backends: [] })
   const two = config.create(FailoverBackend, { backends: [one] })
   config.update(one, { backends: [two] })
@@ -405,13 +412,13 @@ test('circular and oversized backend trees are skipped, and nothing hangs', asyn
   }
   const wide = config.create(FailoverBackend, { backends: [two, ...layer] })
   config.update(routeId, { backend: { backend_id: two } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const circular = await ask()
+  const circular = await sendRequest()
   config.update(routeId, { backend: { backend_id: wide } })
   const startedAt = performance.now()
-  await config.applied()
-  const deep = await ask()
+  await config.waitUntilApplied()
+  const deep = await sendRequest()
 
   assert.equal(circular.status, 503)
   assert.ok([200, 503].includes(deep.status))

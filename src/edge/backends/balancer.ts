@@ -1,5 +1,5 @@
-import type { Target } from '../backend.ts'
-import type { Answer } from '../response.ts'
+import type { UpstreamTarget } from '../backend.ts'
+import type { EdgeResponse } from '../response.ts'
 
 /**
  * A compiled backend: picks the target of each request or connection, and the next one when a target is unreachable.
@@ -8,9 +8,9 @@ export interface Balancer {
   /** Whether the backend has a target right now. */
   isOnline(): boolean
   /** Picks a target or fixed response for a new request; undefined when none is online. */
-  pick(): Target | Answer | undefined
+  pick(): UpstreamTarget | EdgeResponse | undefined
   /** Picks the best alternative to the targets that failed; undefined when none is left. */
-  pickNext(failedTargets: readonly Target[]): Target | Answer | undefined
+  pickNext(failedTargets: readonly UpstreamTarget[]): UpstreamTarget | EdgeResponse | undefined
 }
 
 /** Stands in for a missing backend: whatever references it continues without it. */

@@ -1,5 +1,5 @@
 import type { StaticBackend } from '../../resources/index.ts'
-import type { Target } from '../backend.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import type { OwnedRecord } from '../compile/snapshot.ts'
 import type { Tunnel } from '../tunnels.ts'
 import type { Balancer } from './balancer.ts'
@@ -12,8 +12,8 @@ export interface BackendContext {
   child(id: string): Balancer
   /** All tunnels online with these labels. Returns the same array until one connects or disconnects. */
   tunnelsWithLabels(labels: Readonly<Record<string, string>>): readonly Tunnel[]
-  tunnelTarget(tunnel: Tunnel): Target
-  staticTarget(backend: OwnedRecord<typeof StaticBackend>): Target
+  tunnelTarget(tunnel: Tunnel): UpstreamTarget
+  staticTarget(backend: OwnedRecord<typeof StaticBackend>): UpstreamTarget
 }
 
 /**

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net'
 import { SocketStream } from '../../base/io/socket-stream.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
-import { DialFailed } from '../backend.ts'
+import { DialError } from '../backend.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
 
@@ -69,6 +69,6 @@ export class DialledStream implements ByteStream, StreamSink {
       return
     }
     this.onDialFailed()
-    this.sink.onClose(new DialFailed('The address was not reached.', { cause: error }))
+    this.sink.onClose(new DialError('The address was not reached.', { cause: error }))
   }
 }

@@ -22,7 +22,7 @@ export class DiallingUpstream implements Upstream, BodySource {
     }
     stream.onDialFailed = () => {
       exchange.bodySent = false
-      exchange.held = this
+      exchange.heldBody = this
     }
   }
 
@@ -30,14 +30,14 @@ export class DiallingUpstream implements Upstream, BodySource {
     return this.#inner.reused
   }
 
-  body(chunk: Buffer): boolean {
-    if (this.#pendingBody === undefined) return this.#inner.body(chunk)
+  writeBody(chunk: Buffer): boolean {
+    if (this.#pendingBody === undefined) return this.#inner.writeBody(chunk)
     this.#pendingBody.push(chunk)
     return false
   }
 
-  end(trailers: string): void {
-    if (this.#pendingBody === undefined) this.#inner.end(trailers)
+  endBody(trailers: string): void {
+    if (this.#pendingBody === undefined) this.#inner.endBody(trailers)
     else this.#pendingTrailers = trailers
   }
 
@@ -51,7 +51,7 @@ export class DiallingUpstream implements Upstream, BodySource {
 
   sendTo(upstream: Upstream): void {
     if (this.#pendingBody !== undefined && this.#pendingBody.length > 0)
-      upstream.body(this.#pendingBody.bytes)
-    if (this.#pendingTrailers !== undefined) upstream.end(this.#pendingTrailers)
+      upstream.writeBody(this.#pendingBody.bytes)
+    if (this.#pendingTrailers !== undefined) upstream.endBody(this.#pendingTrailers)
   }
 }

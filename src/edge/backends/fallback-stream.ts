@@ -1,7 +1,7 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
-import { DialFailed, type Target } from '../backend.ts'
-import type { Visitor } from '../tunnels.ts'
+import { DialError, type UpstreamTarget } from '../backend.ts'
+import type { ClientInfo } from '../tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'
 
 /** Bytes buffered for a connection whose target is still being dialled, before back-pressure applies. */
@@ -13,18 +13,18 @@ const MAX_BUFFERED_BYTES = 64 * 1024
  */
 export class FallbackStream implements ByteStream, StreamSink {
   sink: StreamSink = silentSink
-  readonly #client: Visitor
-  readonly #nextTarget: (failedTargets: readonly Target[]) => Target | undefined
-  readonly #failedTargets: Target[] = []
+  readonly #client: ClientInfo
+  readonly #nextTarget: (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined
+  readonly #failedTargets: UpstreamTarget[] = []
   #buffer: ByteQueue | undefined = new ByteQueue()
   #ended = false
   #inner: ByteStream
 
   constructor(
-    client: Visitor,
-    first: Target,
-    failedTargets: readonly Target[],
-    nextTarget: (failedTargets: readonly Target[]) => Target | undefined,
+    client: ClientInfo,
+    first: UpstreamTarget,
+    failedTargets: readonly UpstreamTarget[],
+    nextTarget: (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined,
   ) {
     this.#client = client
     this.#nextTarget = nextTarget
@@ -65,11 +65,11 @@ export class FallbackStream implements ByteStream, StreamSink {
   }
 
   onClose(error?: Error): void {
-    if (this.#buffer === undefined || !(error instanceof DialFailed) || !this.#tryNextTarget())
+    if (this.#buffer === undefined || !(error instanceof DialError) || !this.#tryNextTarget())
       this.sink.onClose(error)
   }
 
-  #open(target: Target): ByteStream {
+  #open(target: UpstreamTarget): ByteStream {
     this.#failedTargets.push(target)
     const stream = target.open(this.#client)
     stream.sink = this

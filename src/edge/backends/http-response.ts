@@ -1,7 +1,7 @@
 import type { HttpResponseBackend } from '../../resources/index.ts'
 import type { OwnedRecord } from '../compile/snapshot.ts'
 import { isFieldValue } from '../message/ascii.ts'
-import type { Answer } from '../response.ts'
+import type { EdgeResponse } from '../response.ts'
 import { emptyBackend } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 
@@ -28,6 +28,6 @@ export const httpResponse: BackendBuilder<OwnedRecord<typeof HttpResponseBackend
     const bytes = Buffer.from(value).toString('latin1')
     if (!EDGE_OWNED_FIELDS.has(name) && isFieldValue(bytes)) fields += `${name}: ${bytes}\r\n`
   }
-  const response: Answer = { status: status_code, fields, body: Buffer.from(body) }
+  const response: EdgeResponse = { status: status_code, fields, body: Buffer.from(body) }
   return { isOnline: () => true, pick: () => response, pickNext: () => response }
 }

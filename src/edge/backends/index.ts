@@ -7,9 +7,9 @@
  */
 
 import type { BACKEND_PREFIXES } from '../../resources/index.ts'
-import { type HttpBackend, isAnswer, type RawBackend, type Target } from '../backend.ts'
+import { type HttpBackend, isEdgeResponse, type RawBackend, type UpstreamTarget } from '../backend.ts'
 import type { Snapshot } from '../compile/snapshot.ts'
-import type { Answer } from '../response.ts'
+import type { EdgeResponse } from '../response.ts'
 import type { Balancer } from './balancer.ts'
 import type { BackendContext } from './context.ts'
 import { failover } from './failover.ts'
@@ -68,14 +68,16 @@ export function findBackend(id: string, snapshot: Snapshot): BackendDefinition |
 
 /** Adapts a balancer to HTTP requests. */
 export function toHttpBackend(balancer: Balancer): HttpBackend {
-  return (exchange, attempt) => (attempt === 0 ? balancer.pick() : balancer.pickNext(exchange.tried ?? []))
+  return (exchange, attempt) =>
+    attempt === 0 ? balancer.pick() : balancer.pickNext(exchange.failedTargets ?? [])
 }
 
 /** Adapts a balancer to raw connections. */
 export function toRawBackend(balancer: Balancer): RawBackend {
-  const targetOnly = (picked: Target | Answer | undefined) =>
-    picked === undefined || isAnswer(picked) ? undefined : picked
-  const pickNextTarget = (failedTargets: readonly Target[]) => targetOnly(balancer.pickNext(failedTargets))
+  const targetOnly = (picked: UpstreamTarget | EdgeResponse | undefined) =>
+    picked === undefined || isEdgeResponse(picked) ? undefined : picked
+  const pickNextTarget = (failedTargets: readonly UpstreamTarget[]) =>
+    targetOnly(balancer.pickNext(failedTargets))
   return (failedTargets) => {
     const target = failedTargets.length === 0 ? targetOnly(balancer.pick()) : pickNextTarget(failedTargets)
     if (!(target instanceof StaticTarget)) return target

@@ -1,15 +1,15 @@
 import { isIP } from 'node:net'
 import { connect as connectTls } from 'node:tls'
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
-import type { Pool, Target } from '../backend.ts'
+import type { Pool, UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
-import type { Visitor } from '../tunnels.ts'
+import type { ClientInfo } from '../tunnels.ts'
 import { UpstreamPool } from '../upstream/pool.ts'
 import { DialledStream } from './dialled-stream.ts'
 import { DiallingUpstream } from './dialling-upstream.ts'
 
 /** A fixed host and port that the server dials itself. */
-export class StaticTarget implements Target {
+export class StaticTarget implements UpstreamTarget {
   readonly name: string
   readonly pool: Pool
   readonly #host: string
@@ -19,7 +19,7 @@ export class StaticTarget implements Target {
   /** The most recently opened stream. */
   #lastStream: DialledStream | undefined
 
-  constructor(core: Core, dial: Dial, address: string, secure: boolean, via: Visitor['via']) {
+  constructor(core: Core, dial: Dial, address: string, secure: boolean, via: ClientInfo['via']) {
     const colon = address.lastIndexOf(':')
     this.name = `${secure ? 'https' : 'http'}://${address}`
     this.#host = address.slice(0, colon).replace(/^\[(.*)\]$/, '$1')

@@ -1,5 +1,5 @@
 import type { TunnelGroupBackend } from '../../resources/index.ts'
-import type { Target } from '../backend.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import type { OwnedRecord } from '../compile/snapshot.ts'
 import type { Tunnel } from '../tunnels.ts'
 import type { BackendBuilder } from './context.ts'
@@ -10,11 +10,11 @@ const MAX_ATTEMPTS = 2
 /** Round robin over all online tunnels with matching labels. */
 export const tunnelGroup: BackendBuilder<OwnedRecord<typeof TunnelGroupBackend>> = ({ labels }, context) => {
   let knownTunnels: readonly Tunnel[] = []
-  let targets: readonly Target[] = []
+  let targets: readonly UpstreamTarget[] = []
   let nextIndex = 0
 
   /** The targets online, rebuilt only when the registry returns another array. */
-  const onlineTargets = (): readonly Target[] => {
+  const onlineTargets = (): readonly UpstreamTarget[] => {
     const tunnels = context.tunnelsWithLabels(labels)
     if (tunnels !== knownTunnels) {
       knownTunnels = tunnels
@@ -23,7 +23,7 @@ export const tunnelGroup: BackendBuilder<OwnedRecord<typeof TunnelGroupBackend>>
     return targets
   }
 
-  const pick = (): Target | undefined => {
+  const pick = (): UpstreamTarget | undefined => {
     const members = onlineTargets()
     if (nextIndex >= members.length) nextIndex = 0
     return members[nextIndex++]

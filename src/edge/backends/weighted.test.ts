@@ -1,16 +1,18 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import type { Target } from '../backend.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import { weighted } from './weighted.ts'
 
 /** A weighted backend over children that tests switch on and off. */
 function build(weights: Readonly<Record<string, number>>) {
   const online = new Set(Object.keys(weights))
-  const targets = Object.fromEntries(Object.keys(weights).map((id) => [id, { id } as unknown as Target]))
+  const targets = Object.fromEntries(
+    Object.keys(weights).map((id) => [id, { id } as unknown as UpstreamTarget]),
+  )
   const child = (id: string) => ({
     isOnline: () => online.has(id),
     pick: () => targets[id],
-    pickNext: (tried: readonly Target[]) => (tried.includes(targets[id]!) ? undefined : targets[id]),
+    pickNext: (tried: readonly UpstreamTarget[]) => (tried.includes(targets[id]!) ? undefined : targets[id]),
   })
   type Build = Parameters<typeof weighted>
   const balancer = weighted({ backends: weights } as unknown as Build[0], { child } as unknown as Build[1])

@@ -1,15 +1,15 @@
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
-import type { Target } from '../backend.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import { type Balancer, emptyBackend } from '../backends/balancer.ts'
 import { findBackend } from '../backends/index.ts'
 import { StaticTarget } from '../backends/static-target.ts'
 import type { Core } from '../core.ts'
-import type { Tunnel, TunnelLookup, Visitor } from '../tunnels.ts'
+import type { ClientInfo, Tunnel, TunnelLookup } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { Snapshot } from './snapshot.ts'
 
 /** The edge kinds reported to the tunnel in `ClientInfo.via`. */
-export type EdgeVia = Exclude<Visitor['via'], 'endpoint'>
+export type EdgeVia = Exclude<ClientInfo['via'], 'endpoint'>
 
 /** Upper bound on the expanded backend tree, so that one pick stays cheap. */
 const MAX_BRANCHES = 1000
@@ -36,8 +36,8 @@ export class CompiledBackends {
     string,
     { readonly balancer: Balancer; readonly dependencies: ReadonlySet<string> }
   >()
-  readonly #tunnelTargets = new WeakMap<Tunnel, Map<EdgeVia, Target>>()
-  readonly #staticTargets = new Map<string, Target>()
+  readonly #tunnelTargets = new WeakMap<Tunnel, Map<EdgeVia, UpstreamTarget>>()
+  readonly #staticTargets = new Map<string, UpstreamTarget>()
 
   constructor(
     snapshot: Snapshot,
@@ -90,7 +90,7 @@ export class CompiledBackends {
       return definition.build({
         http: via === 'https-edge',
         child: (child) => this.#build(child, context, [...ancestors, id]),
-        tunnelsWithLabels: (labels) => this.#parts.tunnels.labelled(accountId, labels),
+        tunnelsWithLabels: (labels) => this.#parts.tunnels.findLabelled(accountId, labels),
         tunnelTarget: (tunnel) => this.#tunnelTarget(tunnel, via),
         staticTarget: ({ address, tls }) => this.#staticTarget(id, address, tls.enabled, via),
       })
@@ -101,7 +101,7 @@ export class CompiledBackends {
   }
 
   /** One target per tunnel, so that its pooled connections survive a configuration change. */
-  #tunnelTarget(tunnel: Tunnel, via: EdgeVia): Target {
+  #tunnelTarget(tunnel: Tunnel, via: EdgeVia): UpstreamTarget {
     let targets = this.#tunnelTargets.get(tunnel)
     if (targets === undefined) {
       targets = new Map()
@@ -110,12 +110,12 @@ export class CompiledBackends {
     const existing = targets.get(via)
     if (existing !== undefined) return existing
     const { core, budgets } = this.#parts
-    const target = new TunnelTarget(core, tunnel, budgets.of(tunnel.sessionId), via, 'https')
+    const target = new TunnelTarget(core, tunnel, budgets.forSession(tunnel.sessionId), via, 'https')
     targets.set(via, target)
     return target
   }
 
-  #staticTarget(id: string, address: string, secure: boolean, via: EdgeVia): Target {
+  #staticTarget(id: string, address: string, secure: boolean, via: EdgeVia): UpstreamTarget {
     const key = `${id} ${via} ${address} ${secure}`
     const existing = this.#staticTargets.get(key)
     if (existing !== undefined) return existing

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Admits } from '../../base/ip-rules.ts'
+import type { AddressFilter } from '../../base/ip-rules.ts'
 import type { Balancer } from '../backends/balancer.ts'
 import type { Core } from '../core.ts'
 import type { TlsPolicies } from '../listeners/tls-policy.ts'
@@ -28,7 +28,7 @@ export interface CompilerParts {
 
 /** A route or edge that denies all traffic, and the reason shown to its owner. */
 export interface BrokenScope {
-  readonly placeId: string
+  readonly scopeId: string
   readonly module: string
   readonly reason: string
 }
@@ -67,7 +67,7 @@ export class CompileContext {
   reportBroken(scopeId: string, error: unknown): string {
     const { module, message } =
       error instanceof ModuleBuildError ? error : new ModuleBuildError('configuration', error)
-    this.brokenScopes.push({ placeId: scopeId, module, reason: message })
+    this.brokenScopes.push({ scopeId: scopeId, module, reason: message })
     this.parts.core.log.warn({ id: scopeId, module, reason: message }, 'module broken: denying all traffic')
     return module
   }
@@ -99,7 +99,7 @@ class ScopedModuleContext implements ModuleContext {
     return this.#context.parts.signingKeys
   }
 
-  compileIpPolicies(policyIds: readonly string[]): Admits {
+  compileIpPolicies(policyIds: readonly string[]): AddressFilter {
     for (const id of policyIds) this.#context.dependOn(id)
     return this.#context.parts.ipPolicies.compile(policyIds)
   }

@@ -16,19 +16,19 @@ import {
   TlsEdge,
   TunnelGroupBackend,
 } from '../../resources/index.ts'
-import { askPlainly, askSecurely } from '../testing/client.ts'
-import { clientAuthority } from '../testing/client-certificates.ts'
+import { sendHttp, sendHttps } from '../testing/client.ts'
+import { createClientAuthority } from '../testing/client-certificates.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
 import { eventually, startTcp, startUpstream } from '../testing/edge.ts'
-import { echo, HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
-import { RawClient, rawClient } from '../testing/raw-client.ts'
-import { localTunnel } from '../testing/tunnels.ts'
+import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
+import { openRawClient, RawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const respondWith = (text: string) => (_request: unknown, response: { end(text: string): void }) =>
   response.end(text)
 
 /** Adds an edge for this name that responds with the name. */
-function fixedEdge({ config }: Pick<HttpsEdgeWorld, 'config'>, name: string): string {
+function fixedEdge({ config }: Pick<HttpsEdgeHarness, 'config'>, name: string): string {
   const edge_id = config.create(HttpsEdge, { hostports: [`${name}:443`] })
   const backend = { backend_id: config.create(HttpResponseBackend, { body: name }) }
   config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
@@ -38,7 +38,7 @@ function fixedEdge({ config }: Pick<HttpsEdgeWorld, 'config'>, name: string): st
 test('plain HTTP to the host of an HTTPS edge redirects to https and keeps path and method', async (t) => {
   const { port, tlsPort } = await startHttpsEdge(t)
 
-  const { status, headers } = await askPlainly(port, { host: HOST, path: '/a?b=c', method: 'POST' })
+  const { status, headers } = await sendHttp(port, { host: HOST, path: '/a?b=c', method: 'POST' })
 
   assert.equal(status, 307)
   assert.equal(headers.location, `https://${HOST}:${tlsPort}/a?b=c`)
@@ -52,7 +52,7 @@ test('the most specific name wins, and at the same name an edge takes precedence
   const agent = async (name: string) =>
     tunnels.add(
       name,
-      localTunnel(await startUpstream(t, respondWith(`agent ${name}`)), {
+      createLocalTunnel(await startUpstream(t, respondWith(`agent ${name}`)), {
         proto: 'https',
         hostport: `${name}:443`,
       }),
@@ -65,7 +65,7 @@ test('the most specific name wins, and at the same name an edge takes precedence
   ]) {
     await agent(name)
   }
-  await config.applied()
+  await config.waitUntilApplied()
 
   const expectedTexts = {
     'a.adit.localhost': 'a.adit.localhost',
@@ -77,13 +77,13 @@ test('the most specific name wins, and at the same name an edge takes precedence
     'z.own.adit.localhost': 'agent *.own.adit.localhost',
   }
   for (const [host, expected] of Object.entries(expectedTexts)) {
-    const { text } = await askSecurely(tlsPort, ca, {
+    const { text } = await sendHttps(tlsPort, ca, {
       host,
       servername: host.toLowerCase().replace(/\.$/, ''),
     })
     assert.equal(text, expected, host)
   }
-  const plain = await askPlainly(port, { host: 'a.adit.localhost' })
+  const plain = await sendHttp(port, { host: 'a.adit.localhost' })
   assert.equal(plain.status, 307)
 })
 
@@ -91,24 +91,27 @@ test('a TLS edge blocks HTTP and agents under its name', async (t) => {
   const { config, tunnels, tlsPort, port, ca } = await startHttpsEdge(t)
   const upstream = await startUpstream(t, echo)
   for (const proto of ['http', 'https'] as const) {
-    tunnels.add('tls.adit.localhost', localTunnel(upstream, { proto, hostport: 'tls.adit.localhost:443' }))
+    tunnels.add(
+      'tls.adit.localhost',
+      createLocalTunnel(upstream, { proto, hostport: 'tls.adit.localhost:443' }),
+    )
   }
   config.create(TlsEdge, { hostports: ['tls.adit.localhost:443'] })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const plain = await askPlainly(port, { host: 'tls.adit.localhost' })
-  const secure = await askSecurely(tlsPort, ca, { host: 'tls.adit.localhost' })
-  const misdirected = await askSecurely(tlsPort, ca, { host: 'tls.adit.localhost', servername: HOST })
+  const plain = await sendHttp(port, { host: 'tls.adit.localhost' })
+  const secure = await sendHttps(tlsPort, ca, { host: 'tls.adit.localhost' })
+  const misdirected = await sendHttps(tlsPort, ca, { host: 'tls.adit.localhost', servername: HOST })
 
   assert.deepEqual([plain.status, secure.status, misdirected.status], [404, 0, 404])
 })
 
 test('TLS edges terminate TLS or pass it through, and verify client certificates', async (t) => {
   const { config, tunnels, tlsPort, ca } = await startHttpsEdge(t)
-  const authority = await clientAuthority('clients')
+  const authority = await createClientAuthority('clients')
   const client = await authority.issue('me')
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
-  const tunnel = localTunnel(upstream, { labels: { raw: 'tls' } })
+  const tunnel = createLocalTunnel(upstream, { labels: { raw: 'tls' } })
   tunnels.tunnels.push(tunnel)
   const backend = { backend_id: config.create(TunnelGroupBackend, { labels: { raw: 'tls' } }) }
   const host = 'raw.adit.localhost'
@@ -117,7 +120,7 @@ test('TLS edges terminate TLS or pass it through, and verify client certificates
     backend,
     tls_termination: { terminate_at: 'edge', min_version: '1.3' },
   })
-  await config.applied()
+  await config.waitUntilApplied()
   const connect = (options = {}) => {
     const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: host, ca, ...options })
     t.after(() => socket.destroy())
@@ -131,18 +134,18 @@ test('TLS edges terminate TLS or pass it through, and verify client certificates
       certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: authority.ca })],
     },
   })
-  await config.applied()
+  await config.waitUntilApplied()
   const anonymous = await connect().untilClosed()
   await connect(client).untilText('hello')
-  const streams = tunnel.visitors.length
+  const streams = tunnel.clients.length
   config.update(edgeId, { mutual_tls: null, tls_termination: null })
-  await config.applied()
+  await config.waitUntilApplied()
   // TLS now passes through to the upstream, which speaks none: it gets the ClientHello as it is.
   const passedThrough = await connect().untilClosed()
 
   assert.deepEqual([old.text, anonymous.text, passedThrough.text], ['', '', ''])
   assert.deepEqual(
-    tunnel.visitors.map(({ via, passthroughTls }) => `${via} ${passthroughTls}`),
+    tunnel.clients.map(({ via, passthroughTls }) => `${via} ${passthroughTls}`),
     ['tls-edge false', 'tls-edge false', 'tls-edge true'],
   )
   assert.equal(streams, 2)
@@ -159,20 +162,20 @@ test('TCP edges open their port, reject denied addresses before a byte is sent, 
     backend,
     ip_restriction: { ip_policy_ids: [policy] },
   })
-  await config.applied()
+  await config.waitUntilApplied()
   await assert.rejects(() => edge.ports.acquire(port), /taken/)
-  const connect = () => rawClient(t, port).untilClosed()
-  const readCounters = () => [...edge.places.counts()].find(({ edgeId: id }) => id === edgeId)?.counters
+  const connect = () => openRawClient(t, port).untilClosed()
+  const readCounters = () => [...edge.scopes.counts()].find(({ edgeId: id }) => id === edgeId)?.counters
 
   await eventually(() => readCounters() !== undefined, 'the edge is compiled')
   await connect()
   const admitted = readCounters()?.connections
   config.update(rule, { cidr: '10.0.0.0/8' })
-  await config.applied()
+  await config.waitUntilApplied()
   await connect()
   const denied = readCounters()
   config.remove(edgeId)
-  await config.applied()
+  await config.waitUntilApplied()
   const afterRemoval = await connect()
 
   assert.equal(admitted, 1)
@@ -183,9 +186,9 @@ test('TCP edges open their port, reject denied addresses before a byte is sent, 
 
 test('the IP restriction of an account covers all its edges and endpoints, and no other account', async (t) => {
   const harness = await startHttpsEdge(t)
-  const { edge, config, tunnels, tlsPort, ca, port, ask } = harness
+  const { edge, config, tunnels, tlsPort, ca, port, sendRequest } = harness
   const upstream = await startUpstream(t, respondWith('agent'))
-  tunnels.add('agent.adit.localhost', localTunnel(upstream))
+  tunnels.add('agent.adit.localhost', createLocalTunnel(upstream))
   const others = new TestConfiguration(edge, 'ac_other')
   fixedEdge({ config: others }, 'other.adit.localhost')
   const policy = config.create(IpPolicy, {})
@@ -193,10 +196,10 @@ test('the IP restriction of an account covers all its edges and endpoints, and n
   const restriction = config.create(IpRestriction, { type: 'endpoints', ip_policy_ids: [policy] })
   const api = config.create(IpRestriction, { type: 'api', ip_policy_ids: [policy], enforced: true })
   const readStatuses = async () => {
-    await config.applied()
-    const agent = await askPlainly(port, { host: 'agent.adit.localhost' })
-    const other = await askSecurely(tlsPort, ca, { host: 'other.adit.localhost' })
-    return [(await ask()).status, agent.status, other.status]
+    await config.waitUntilApplied()
+    const agent = await sendHttp(port, { host: 'agent.adit.localhost' })
+    const other = await sendHttps(tlsPort, ca, { host: 'other.adit.localhost' })
+    return [(await sendRequest()).status, agent.status, other.status]
   }
 
   const announced = await readStatuses()
@@ -230,7 +233,7 @@ test('a new deny rule closes open connections and leaves those of other routes a
     match: '/other',
     backend: { backend_id: backendId },
   })
-  await config.applied()
+  await config.waitUntilApplied()
   const start = (path: string) => {
     const socket = connectTls({
       port: tlsPort,
@@ -252,25 +255,25 @@ test('a new deny rule closes open connections and leaves those of other routes a
   await denied.until(({ closed }) => closed, 'the end of the denied connection')
 
   assert.ok(performance.now() - deniedAt < 5000)
-  await config.applied()
+  await config.waitUntilApplied()
   assert.equal(other.closed, false)
 })
 
 test('a request in flight finishes on the configuration it started with', async (t) => {
   const waiting: (() => void)[] = []
-  const { config, routeId, edgeId, ask } = await startHttpsEdge(t, (_request, response) => {
+  const { config, routeId, edgeId, sendRequest } = await startHttpsEdge(t, (_request, response) => {
     waiting.push(() => response.end('as it began'))
   })
-  const slow = ask()
+  const slow = sendRequest()
   await eventually(() => waiting.length === 1, 'the request is in flight')
 
   const other = config.create(HttpResponseBackend, { body: 'new' })
   config.update(routeId, { backend: { backend_id: other }, response_headers: { add: { x: 'new' } } })
-  await config.applied()
-  const fresh = await ask()
+  await config.waitUntilApplied()
+  const fresh = await sendRequest()
   config.update(edgeId, { tls_termination: { min_version: '1.3' } })
   config.remove(routeId)
-  await config.applied()
+  await config.waitUntilApplied()
   waiting[0]?.()
 
   const { status, text, headers } = await slow
@@ -281,7 +284,7 @@ test('a request in flight finishes on the configuration it started with', async 
 /** Configuration that cannot be applied and must deny all traffic (P36). */
 const broken: Record<
   string,
-  (harness: HttpsEdgeWorld) => { scopeId: string; settings: Record<string, unknown> } | undefined
+  (harness: HttpsEdgeHarness) => { scopeId: string; settings: Record<string, unknown> } | undefined
 > = {
   'an IP policy that is missing': ({ routeId }) => ({
     scopeId: routeId,
@@ -375,44 +378,44 @@ const broken: Record<
 for (const [name, arrange] of Object.entries(broken)) {
   test(`${name} denies all traffic of its own edge and affects no other`, async (t) => {
     const harness = await startHttpsEdge(t)
-    const { edge, config, ask, tunnel, tlsPort, ca } = harness
+    const { edge, config, sendRequest, tunnel, tlsPort, ca } = harness
     fixedEdge(harness, 'fine.adit.localhost')
-    await config.applied()
-    assert.equal((await ask()).status, 200)
-    const streams = tunnel.visitors.length
+    await config.waitUntilApplied()
+    assert.equal((await sendRequest()).status, 200)
+    const streams = tunnel.clients.length
     const kind = (id: string) => (id.startsWith('edghtsrt') ? HttpsRoute : HttpsEdge) as unknown as Resource
 
     const { scopeId, settings } = arrange(harness)!
     config.write(kind(scopeId), scopeId, { ...config.record(scopeId), ...settings })
-    await config.applied()
-    const denied = await ask({ method: 'POST', body: '{}', headers: { 'user-agent': 'aa' } })
-    const fine = await askSecurely(tlsPort, ca, { host: 'fine.adit.localhost' })
+    await config.waitUntilApplied()
+    const denied = await sendRequest({ method: 'POST', body: '{}', headers: { 'user-agent': 'aa' } })
+    const fine = await sendHttps(tlsPort, ca, { host: 'fine.adit.localhost' })
 
     assert.ok([403, 503].includes(denied.status), `${denied.status}`)
-    assert.equal(tunnel.visitors.length, streams, 'the upstream is not reached')
+    assert.equal(tunnel.clients.length, streams, 'the upstream is not reached')
     assert.equal(fine.text, 'fine.adit.localhost')
-    if (denied.status === 503) assert.ok([...edge.places.broken()].some((scope) => scope.placeId === scopeId))
+    if (denied.status === 503) assert.ok([...edge.scopes.broken()].some((scope) => scope.scopeId === scopeId))
   })
 }
 
 test('mutual TLS on a TLS edge with TLS passthrough denies all traffic', async (t) => {
   const { edge, config, tunnels, tlsPort } = await startHttpsEdge(t)
-  const tunnel = localTunnel(1, { labels: { raw: 'tls' } })
+  const tunnel = createLocalTunnel(1, { labels: { raw: 'tls' } })
   tunnels.tunnels.push(tunnel)
   const id = config.create(TlsEdge, {
     hostports: ['raw.adit.localhost:443'],
     backend: { backend_id: config.create(TunnelGroupBackend, { labels: { raw: 'tls' } }) },
     mutual_tls: { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: 'x' })] },
   })
-  await config.applied()
+  await config.waitUntilApplied()
 
   const socket = connectTls({ port: tlsPort, host: '127.0.0.1', servername: 'raw.adit.localhost' })
   t.after(() => socket.destroy())
   await new RawClient(socket).untilClosed()
 
-  assert.equal(tunnel.visitors.length, 0)
+  assert.equal(tunnel.clients.length, 0)
   assert.deepEqual(
-    [...edge.places.broken()].map(({ placeId }) => placeId),
+    [...edge.scopes.broken()].map(({ scopeId }) => scopeId),
     [id],
   )
 })

@@ -1,5 +1,5 @@
 import { fanOut } from '../../base/fan-out.ts'
-import type { EntryCounters, HttpEntry, RawEntry, Route, Table } from '../table.ts'
+import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../table.ts'
 import type { Tunnel, TunnelLookup } from '../tunnels.ts'
 import type { BrokenScope, CompilerParts } from './context.ts'
 import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './edge.ts'
@@ -16,7 +16,7 @@ const COMPILE_SLICE_MS = 10
 export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
   readonly tunnels: TunnelLookup
   /** Agents' endpoints, consulted where no edge matches. */
-  readonly endpoints: Table
+  readonly endpoints: RoutingTable
   /** Called with the ports that TCP edges serve whenever they may have changed. */
   onPortsChanged(ports: ReadonlySet<number>): void
 }
@@ -24,7 +24,7 @@ export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
 /** Counters of one route or raw edge. */
 export interface ScopeCounters {
   /** The route, or the edge itself when it has no routes. */
-  readonly placeId: string
+  readonly scopeId: string
   readonly counters: Readonly<EntryCounters>
 }
 
@@ -39,7 +39,7 @@ export interface ScopeCounts extends ScopeCounters {
  * entries it affects and leaves all others, and connections and requests in flight finish on the entry they started
  * with.
  */
-export class EdgeTable implements Table, EdgeFollower {
+export class EdgeTable implements RoutingTable, EdgeFollower {
   readonly #parts: CompilerParts & EdgeTableDependencies
   readonly #snapshot: Snapshot
   readonly #compiled = new Map<string, CompiledEdge>()
@@ -87,7 +87,7 @@ export class EdgeTable implements Table, EdgeFollower {
     return edge === undefined ? this.#parts.endpoints.tcp(port) : (edge.entry as RawEntry)
   }
 
-  route(id: string): Route | undefined {
+  route(id: string): HttpRoute | undefined {
     const edgeId = this.#snapshot.routes.get(id)?.edge_id
     const edge = edgeId === undefined ? undefined : this.#compiled.get(edgeId)
     return edge?.routes.find((route) => route.id === id)
@@ -114,7 +114,7 @@ export class EdgeTable implements Table, EdgeFollower {
   *counts(): Generator<ScopeCounts> {
     for (const [edgeId, { scopes, entry }] of this.#compiled) {
       for (const { id, counters } of scopes)
-        yield { edgeId, placeId: id, accountId: entry.accountId, counters }
+        yield { edgeId, scopeId: id, accountId: entry.accountId, counters }
     }
   }
 
@@ -122,7 +122,7 @@ export class EdgeTable implements Table, EdgeFollower {
   countsOf(accountId: string, edgeId: string): readonly ScopeCounters[] {
     const edge = this.#compiled.get(edgeId)
     if (edge === undefined || edge.entry.accountId !== accountId) return []
-    return edge.scopes.map(({ id, counters }): ScopeCounters => ({ placeId: id, counters }))
+    return edge.scopes.map(({ id, counters }): ScopeCounters => ({ scopeId: id, counters }))
   }
 
   /** Broken scopes of one edge; empty when it belongs to another account. */
@@ -174,10 +174,10 @@ export class EdgeTable implements Table, EdgeFollower {
     }
     this.#applying = false
     this.#parts.onPortsChanged(new Set(this.#ports.keys()))
-    const { live, log } = this.#parts.core
+    const { connections, log } = this.#parts.core
     fanOut(
-      [...live],
-      (connection) => connection.recheck(),
+      [...connections],
+      (connection) => connection.revalidate(),
       (err) => log.error({ err }, 'connection revalidation failed'),
     )
   }

@@ -3,7 +3,7 @@ import type { RawBackend } from '../backend.ts'
 import { toRawBackend } from '../backends/index.ts'
 import type { TlsPolicy, TlsSettings } from '../listeners/tls-policy.ts'
 import { ModuleConfigError } from '../modules/context.ts'
-import { type HttpEntry, newCounters, type RawEntry, type Route } from '../table.ts'
+import { createCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
 import { findCertificateFault } from './certificates.ts'
 import { type BrokenScope, CompileContext, type CompilerParts } from './context.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
@@ -20,7 +20,7 @@ export interface CompiledEdge {
   /** What plain HTTP requests to these names get. */
   readonly plainHttpEntry: HttpEntry | undefined
   /** The compiled routes of an HTTPS edge. */
-  readonly routes: readonly Route[]
+  readonly routes: readonly HttpRoute[]
   /** Routes or edges with counters, for the metrics. */
   readonly scopes: readonly { readonly id: string; readonly counters: RawEntry['counters'] }[]
   readonly brokenScopes: readonly BrokenScope[]
@@ -33,9 +33,9 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
   const context = new CompileContext(parts, accountId)
   const names = parseHostnames(edge.hostports)
   const routeRecords = parts.snapshot.routesOf(id)
-  const traffic = parts.core.traffic.of(accountId)
+  const traffic = parts.core.traffic.forAccount(accountId)
   const base = { kind: 'http', id, accountId, traffic, redirectToHttps: false } as const
-  const toCompiledEdge = (entry: HttpEntry, routes: readonly Route[]): CompiledEdge => ({
+  const toCompiledEdge = (entry: HttpEntry, routes: readonly HttpRoute[]): CompiledEdge => ({
     names,
     ports: [],
     entry,
@@ -71,7 +71,7 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
 export function denyEdge(previous: CompiledEdge, error: unknown): CompiledEdge {
   const { entry, plainHttpEntry, names, ports } = previous
   const { module, message } = new ModuleBuildError('configuration', error)
-  const brokenScopes: BrokenScope[] = [{ placeId: entry.id, module, reason: message }]
+  const brokenScopes: BrokenScope[] = [{ scopeId: entry.id, module, reason: message }]
   const denied = { names, ports, plainHttpEntry, routes: [], brokenScopes, dependencies: new Set<string>() }
   if (entry.kind === 'raw') {
     const deniedEntry: RawEntry = { ...entry, policy: undefined, admission: [denyAll(module)] }
@@ -139,10 +139,10 @@ function compileRawEntry(
     kind: 'raw',
     id,
     accountId,
-    traffic: context.parts.core.traffic.of(accountId),
+    traffic: context.parts.core.traffic.forAccount(accountId),
     via,
     restricted: ip_restriction?.enabled === true,
-    counters: moduleContext.getOrCreate('counters', '', newCounters),
+    counters: moduleContext.getOrCreate('counters', '', createCounters),
   } as const
   try {
     const admission = [context.accountAdmission]

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
-import { testCertificates } from '../testing/certificates.ts'
-import { askPlainly, askSecurely, type Question, type Reply } from '../testing/client.ts'
-import { clientAuthority } from '../testing/client-certificates.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
+import { sendHttp, sendHttps, type TestRequest, type TestResponse } from '../testing/client.ts'
+import { createClientAuthority } from '../testing/client-certificates.ts'
 import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import type { EndpointOptions } from '../tunnels.ts'
 
 const HOST = 'app.adit.localhost'
@@ -16,19 +16,21 @@ const HOST = 'app.adit.localhost'
 async function startEndpoint(t: TestContext, options: Partial<EndpointOptions>) {
   const upstream = await startUpstream(t, echo)
   const tunnels = new TestTunnels()
-  for (const proto of ['http', 'https'] as const) tunnels.add(HOST, localTunnel(upstream, { proto, options }))
-  const { ca, lookup } = await testCertificates('adit.localhost')
+  for (const proto of ['http', 'https'] as const)
+    tunnels.add(HOST, createLocalTunnel(upstream, { proto, options }))
+  const { ca, lookup } = await createTestCertificates('adit.localhost')
   const { port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup })
   return {
-    ask: (request: Partial<Question> = {}) => askPlainly(port, { host: HOST, ...request }),
-    askSecurely: (request: Partial<Question> = {}) => askSecurely(tlsPort, ca, { host: HOST, ...request }),
+    ask: (request: Partial<TestRequest> = {}) => sendHttp(port, { host: HOST, ...request }),
+    askSecurely: (request: Partial<TestRequest> = {}) => sendHttps(tlsPort, ca, { host: HOST, ...request }),
   }
 }
 
 const basicHeader = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
 
 /** The headers the upstream received. */
-const upstreamHeaders = ({ text }: Reply) => (JSON.parse(text) as { headers: Record<string, string> }).headers
+const upstreamHeaders = ({ text }: TestResponse) =>
+  (JSON.parse(text) as { headers: Record<string, string> }).headers
 
 test('basic_auth requires a user name and a password, and accepts nothing else', async (t) => {
   const { ask } = await startEndpoint(t, {
@@ -137,7 +139,7 @@ test('headers, compression, filters and verification work on endpoints as they d
 })
 
 test('mutual TLS of an endpoint passes the client identity to the upstream', async (t) => {
-  const authority = await clientAuthority('clients')
+  const authority = await createClientAuthority('clients')
   const client = await authority.issue('me', { dns: ['me.test'] })
   const { askSecurely: ask } = await startEndpoint(t, { mutualTls: { caPem: authority.ca } })
 
@@ -189,14 +191,17 @@ test('IP rules reject connections to raw endpoints before a byte is forwarded', 
   const tunnels = new TestTunnels()
   const { edge } = await startEdge(t, tunnels)
   const [open, closed] = [await edge.ports.acquire(), await edge.ports.acquire()]
-  tunnels.ports.set(open, localTunnel(upstream, { proto: 'tcp' }))
+  tunnels.ports.set(open, createLocalTunnel(upstream, { proto: 'tcp' }))
   tunnels.ports.set(
     closed,
-    localTunnel(upstream, { proto: 'tcp', options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } } }),
+    createLocalTunnel(upstream, {
+      proto: 'tcp',
+      options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } },
+    }),
   )
 
-  const admitted = await rawClient(t, open).untilClosed()
-  const denied = await rawClient(t, closed).untilClosed()
+  const admitted = await openRawClient(t, open).untilClosed()
+  const denied = await openRawClient(t, closed).untilClosed()
 
   assert.deepEqual([admitted.text, denied.text, connections], ['hello', '', 1])
 })

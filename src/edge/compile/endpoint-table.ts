@@ -1,9 +1,9 @@
-import type { Table } from '../table.ts'
+import type { RoutingTable } from '../table.ts'
 import type { TunnelLookup } from '../tunnels.ts'
 import type { CompiledEndpoints } from './endpoints.ts'
 
 /** The routing table of agents' endpoints, looked up among the tunnels online. */
-export function createEndpointTable(tunnels: TunnelLookup, endpoints: CompiledEndpoints): Table {
+export function createEndpointTable(tunnels: TunnelLookup, endpoints: CompiledEndpoints): RoutingTable {
   return {
     http(scheme, host) {
       const tunnel = tunnels.find(scheme, host)

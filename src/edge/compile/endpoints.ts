@@ -1,7 +1,7 @@
 import type { HttpBackend } from '../backend.ts'
 import type { Core } from '../core.ts'
 import type { TlsPolicies } from '../listeners/tls-policy.ts'
-import { type HttpEntry, newCounters, type RawEntry, type Route } from '../table.ts'
+import { createCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
 import type { Tunnel } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { EndpointModules } from './endpoint-options.ts'
@@ -59,21 +59,27 @@ export class CompiledEndpoints {
   #compileHttp(tunnel: Tunnel): HttpEntry {
     const { id, accountId } = tunnel
     const proto = tunnel.proto === 'https' ? 'https' : 'http'
-    const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(tunnel.sessionId), 'endpoint', proto)
+    const target = new TunnelTarget(
+      this.#core,
+      tunnel,
+      this.#budgets.forSession(tunnel.sessionId),
+      'endpoint',
+      proto,
+    )
     const { admission, steps, wrapBackend, tls } = this.#compileModules(tunnel)
     const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
-    const route: Route = {
+    const route: HttpRoute = {
       id,
       admission,
       steps,
       backend: wrapBackend === undefined ? backend : wrapBackend(backend),
-      counters: newCounters(),
+      counters: createCounters(),
     }
     return {
       kind: 'http',
       id,
       accountId,
-      traffic: this.#core.traffic.of(accountId),
+      traffic: this.#core.traffic.forAccount(accountId),
       policy: proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
@@ -83,20 +89,26 @@ export class CompiledEndpoints {
   #compileRaw(tunnel: Tunnel): RawEntry {
     const { id, accountId, options, sessionId } = tunnel
     const terminated = tunnel.proto === 'tls' && options.tlsTermination !== undefined
-    const target = new TunnelTarget(this.#core, tunnel, this.#budgets.of(sessionId), 'endpoint', 'http')
+    const target = new TunnelTarget(
+      this.#core,
+      tunnel,
+      this.#budgets.forSession(sessionId),
+      'endpoint',
+      'http',
+    )
     const { admission, tls } = this.#compileModules(tunnel)
     return {
       kind: 'raw',
       id,
       accountId,
-      traffic: this.#core.traffic.of(accountId),
+      traffic: this.#core.traffic.forAccount(accountId),
       via: 'endpoint',
       policy: terminated ? this.#policies.get({ http: false, ...tls }) : undefined,
       // A client certificate can only be requested where TLS terminates here, so the option denies otherwise (P36).
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
       restricted: options.ipRestriction !== undefined,
       backend: (tried) => (tried.length === 0 ? target : undefined),
-      counters: newCounters(),
+      counters: createCounters(),
     }
   }
 }

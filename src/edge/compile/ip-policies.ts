@@ -1,6 +1,6 @@
-import { type Admits, compileRules } from '../../base/ip-rules.ts'
+import { type AddressFilter, compileRules } from '../../base/ip-rules.ts'
 import type { Logger } from '../../base/log.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import { rulesKey, type Snapshot } from './snapshot.ts'
@@ -8,10 +8,10 @@ import { rulesKey, type Snapshot } from './snapshot.ts'
 /** The compiled rules of a set of policies, replaced in place when one of them changes. */
 interface RuleSet {
   readonly policyIds: readonly string[]
-  admits: Admits
+  admits: AddressFilter
 }
 
-const admitNone: Admits = () => false
+const admitNone: AddressFilter = () => false
 
 /**
  * Compiled IP policies, shared by everything that references the same policies, and the IP restrictions of accounts. A
@@ -21,7 +21,7 @@ export class CompiledIpPolicies {
   readonly #snapshot: Snapshot
   readonly #log: Logger
   readonly #ruleSets = new Map<string, RuleSet>()
-  readonly #restrictions = new Map<string, Admits>()
+  readonly #restrictions = new Map<string, AddressFilter>()
 
   constructor(snapshot: Snapshot, log: Logger) {
     this.#snapshot = snapshot
@@ -29,7 +29,7 @@ export class CompiledIpPolicies {
   }
 
   /** Returns a matcher that stays current. A missing policy may have held a deny rule, so it is an error (P36). */
-  compile(policyIds: readonly string[]): Admits {
+  compile(policyIds: readonly string[]): AddressFilter {
     const missing = policyIds.find((id) => !this.#snapshot.policies.has(id))
     if (missing !== undefined) throw new ModuleConfigError(`the IP policy ${missing} is missing`)
     const key = policyIds.join(' ')
@@ -63,12 +63,12 @@ export class CompiledIpPolicies {
     return ({ remoteAddress }) => {
       const admits = restrictions.size === 0 ? undefined : restrictions.get(accountId)
       if (admits !== undefined && !admits(remoteAddress))
-        throw refusal('account_address_denied', remoteAddress)
+        throw edgeError('account_address_denied', remoteAddress)
     }
   }
 
   /** A policy with an unreadable rule admits no address, not even those its other rules allow. */
-  #compileRules(policyIds: readonly string[]): Admits {
+  #compileRules(policyIds: readonly string[]): AddressFilter {
     try {
       return compileRules(policyIds.flatMap((id) => this.#snapshot.rulesOf(id)))
     } catch (error) {

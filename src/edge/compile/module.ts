@@ -1,4 +1,4 @@
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from '../modules/context.ts'
 import { type ModuleName, modules } from '../modules/index.ts'
@@ -32,6 +32,6 @@ export function buildModule<N extends ModuleName>(
 /** Rejects every connection because of a broken module. */
 export function denyAll(module: string): ConnectionStep {
   return () => {
-    throw refusal('module_broken', module)
+    throw edgeError('module_broken', module)
   }
 }

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../errors.ts'
-import { newCounters, type Route } from '../table.ts'
+import { EdgeError } from '../errors.ts'
+import { createCounters, type HttpRoute } from '../table.ts'
 import { createPathRouter, type PathRule } from './path-router.ts'
 
-function createRoute(id: string): Route {
-  return { id, admission: undefined, steps: undefined, backend: () => undefined, counters: newCounters() }
+function createRoute(id: string): HttpRoute {
+  return { id, admission: undefined, steps: undefined, backend: () => undefined, counters: createCounters() }
 }
 
 function parseRule(text: string): PathRule {
@@ -18,7 +18,7 @@ function choose(rules: readonly string[], target: string): string {
   try {
     return createPathRouter(rules.map(parseRule), 'a.test')(target).id
   } catch (error) {
-    if (error instanceof Refusal) return error.name
+    if (error instanceof EdgeError) return error.name
     throw error
   }
 }

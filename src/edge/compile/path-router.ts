@@ -1,11 +1,11 @@
-import { refusal } from '../errors.ts'
-import type { Route } from '../table.ts'
+import { edgeError } from '../errors.ts'
+import type { HttpRoute } from '../table.ts'
 
 /** A path match and the route it selects. */
 export interface PathRule {
   readonly matchType: 'exact_path' | 'path_prefix'
   readonly match: string
-  readonly route: Route
+  readonly route: HttpRoute
 }
 
 /** Spellings that upstreams interpret differently: dot segments, doubled or encoded slashes, NUL, path parameters. */
@@ -16,12 +16,12 @@ const AMBIGUOUS_PATH = /\/\/|\/\.\.?(?:\/|$)|%2f|%5c|%00|%2e|[\\;]/i
  * An ambiguous path is rejected where routes differ, because the upstream might resolve it to another route (P28). A
  * lookup costs a few map lookups, regardless of the number of routes.
  */
-export function createPathRouter(rules: readonly PathRule[], host: string): (target: string) => Route {
+export function createPathRouter(rules: readonly PathRule[], host: string): (target: string) => HttpRoute {
   const catchAll = rules.find(({ matchType, match }) => matchType === 'path_prefix' && match === '/')
   // A single catch-all route has nothing to bypass, so paths pass unchecked.
   if (rules.length === 1 && catchAll !== undefined) return () => catchAll.route
-  const exact = new Map<string, Route>()
-  const prefixes = new Map<string, Route>()
+  const exact = new Map<string, HttpRoute>()
+  const prefixes = new Map<string, HttpRoute>()
   for (const { matchType, match, route } of rules) {
     if (matchType === 'exact_path') exact.set(normalizePath(match), route)
     else prefixes.set(normalizePath(match), route)
@@ -31,7 +31,7 @@ export function createPathRouter(rules: readonly PathRule[], host: string): (tar
   return (target) => {
     const query = target.indexOf('?')
     const rawPath = target === '*' ? '/' : query === -1 ? target : target.slice(0, query)
-    if (AMBIGUOUS_PATH.test(rawPath)) throw refusal('ambiguous_path')
+    if (AMBIGUOUS_PATH.test(rawPath)) throw edgeError('ambiguous_path')
     const path = rawPath.includes('%') ? normalizePath(rawPath) : rawPath
     const exactMatch = exact.get(path)
     if (exactMatch !== undefined) return exactMatch
@@ -40,7 +40,7 @@ export function createPathRouter(rules: readonly PathRule[], host: string): (tar
       const route = prefixes.get(length === path.length ? path : path.slice(0, length))
       if (route !== undefined) return route
     }
-    throw refusal('route_not_found', host)
+    throw edgeError('route_not_found', host)
   }
 }
 

@@ -6,7 +6,7 @@ import type { ModuleContext } from '../modules/context.ts'
 import { requestOrder } from '../modules/index.ts'
 import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
-import { newCounters, type Route } from '../table.ts'
+import { createCounters, type HttpRoute } from '../table.ts'
 import type { CompileContext } from './context.ts'
 import { buildModule, denyAll } from './module.ts'
 import type { OwnedRecord } from './snapshot.ts'
@@ -14,10 +14,10 @@ import type { OwnedRecord } from './snapshot.ts'
 type OwnedRoute = OwnedRecord<typeof HttpsRoute>
 
 /** Compiles a route of an HTTPS edge with its modules in order. A route that cannot be built denies and is reported. */
-export function compileRoute(record: OwnedRoute, context: CompileContext, mutualTls: boolean): Route {
+export function compileRoute(record: OwnedRoute, context: CompileContext, mutualTls: boolean): HttpRoute {
   const { id } = record
   const moduleContext = context.moduleContext(id)
-  const counters = moduleContext.getOrCreate('counters', '', newCounters)
+  const counters = moduleContext.getOrCreate('counters', '', createCounters)
   try {
     const steps = buildRequestSteps(record, moduleContext)
     if (mutualTls) steps.unshift(clientIdentity)
@@ -35,7 +35,7 @@ export function compileRoute(record: OwnedRoute, context: CompileContext, mutual
 }
 
 /** A route that denies all traffic. */
-export function deniedRoute(id: string, module: string, counters = newCounters()): Route {
+export function deniedRoute(id: string, module: string, counters = createCounters()): HttpRoute {
   return { id, admission: [denyAll(module)], steps: undefined, backend: () => undefined, counters }
 }
 

@@ -9,7 +9,7 @@ import {
   IpRestriction,
   ReservedDomain,
   StaticBackend,
-  type Stock,
+  type StoredRecord,
   TcpEdge,
   TlsCertificate,
   TlsEdge,
@@ -41,7 +41,7 @@ export interface EdgeFollower {
 }
 
 /** A stored record with its id and account. */
-export type OwnedRecord<R> = Stock<R> & { readonly id: string; readonly accountId: string }
+export type OwnedRecord<R> = StoredRecord<R> & { readonly id: string; readonly accountId: string }
 
 const resourcesByTable = {
   httpsEdges: HttpsEdge,

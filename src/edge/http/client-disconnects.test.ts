@@ -5,11 +5,11 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { Worker } from 'node:worker_threads'
-import type { Connection } from '../connection.ts'
-import { testCertificates } from '../testing/certificates.ts'
+import type { ClientConnection } from '../connection.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
 import { eventually, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
 import { TestObserver } from '../testing/observer.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HTTP = 'http.adit.localhost'
 const HTTPS = 'https.adit.localhost'
@@ -18,7 +18,14 @@ const PASSTHROUGH = 'passthrough.adit.localhost'
 const REQUEST = `GET / HTTP/1.1\r\nHost: ${HTTP}\r\n\r\n`
 
 /** Reads every property of a connection that an event can report. */
-function describeConnection({ scheme, remoteAddress, remotePort, localAddress, localPort, tls }: Connection) {
+function describeConnection({
+  scheme,
+  remoteAddress,
+  remotePort,
+  localAddress,
+  localPort,
+  tls,
+}: ClientConnection) {
   return {
     scheme,
     remoteAddress,
@@ -40,16 +47,16 @@ async function startSlowEdge(t: TestContext) {
     response.write('x')
   })
   const raw = await startTcp(t, (socket) => socket.write('x'))
-  const passthrough = localTunnel(raw, { proto: 'tls' })
+  const passthrough = createLocalTunnel(raw, { proto: 'tls' })
   const tunnels = new TestTunnels()
-    .add(HTTP, localTunnel(slow))
-    .add(HTTPS, localTunnel(slow, { proto: 'https' }))
-    .add(TLS, localTunnel(raw, { proto: 'tls', options: { tlsTermination: {} } }))
+    .add(HTTP, createLocalTunnel(slow))
+    .add(HTTPS, createLocalTunnel(slow, { proto: 'https' }))
+    .add(TLS, createLocalTunnel(raw, { proto: 'tls', options: { tlsTermination: {} } }))
     .add(PASSTHROUGH, passthrough)
-  const { ca, lookup } = await testCertificates('adit.localhost')
+  const { ca, lookup } = await createTestCertificates('adit.localhost')
   const { edge, port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup, observe: observer })
   const tcpPort = await edge.ports.acquire()
-  tunnels.ports.set(tcpPort, localTunnel(raw, { proto: 'tcp' }))
+  tunnels.ports.set(tcpPort, createLocalTunnel(raw, { proto: 'tcp' }))
   const dial = async (to: number): Promise<Socket> => {
     const socket = connect({ port: to, host: '127.0.0.1' })
     t.after(() => socket.destroy())
@@ -130,13 +137,13 @@ const clients: Record<
     expected: { scheme: 'tls', ...handshake },
   },
   'TLS that passes through': {
-    async connect({ dial, secure, tlsPort, passthrough: { visitors } }) {
+    async connect({ dial, secure, tlsPort, passthrough: { clients } }) {
       const transport = await dial(tlsPort)
       const localEnd = `127.0.0.1:${transport.localPort}`
       // The upstream does not speak TLS, so its response cannot be read here.
       secure(transport, PASSTHROUGH, [])
       await eventually(
-        () => visitors.some(({ clientAddress }) => clientAddress === localEnd),
+        () => clients.some(({ clientAddress }) => clientAddress === localEnd),
         'the connection is admitted',
       )
       return transport

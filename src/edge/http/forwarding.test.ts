@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { startEdge, startTcp } from '../testing/edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
@@ -14,7 +14,7 @@ test('the upstream gets the forwarding fields of the edge alone, and no hop-by-h
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
   const forged = [
     'Connection: X-Hop, X-Forwarded-For, Authorization-Hop',
     'X-Hop: 1',
@@ -31,7 +31,7 @@ test('the upstream gets the forwarding fields of the edge alone, and no hop-by-h
     'Trailer: X',
   ]
 
-  const client = rawClient(t, port).write(
+  const client = openRawClient(t, port).write(
     `GET /p HTTP/1.1\r\nAccept: */*\r\nHost: APP.adit.localhost:81\r\n${forged.join('\r\n')}\r\nCookie: a=b\r\n\r\n`,
   )
   await client.untilText('204 No Content')
@@ -53,9 +53,9 @@ test('the client gets no hop-by-hop fields of the upstream', async (t) => {
       ),
     )
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ok')
+  const client = await openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('ok')
 
   assert.equal(
     client.text.replace('Ã©', 'é'),
@@ -67,13 +67,13 @@ test('the stream is opened with the client’s address', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
   })
-  const tunnel = localTunnel(upstream)
+  const tunnel = createLocalTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
 
-  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   await client.untilText('204')
 
-  assert.deepEqual(tunnel.visitors, [
+  assert.deepEqual(tunnel.clients, [
     {
       clientAddress: `127.0.0.1:${client.socket.localPort}`,
       serverAddress: `127.0.0.1:${port}`,
@@ -88,21 +88,21 @@ test('an endpoint with the PROXY protocol shares no connection between clients',
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n'))
   })
-  const tunnel = localTunnel(upstream, { options: { proxyProto: 1 } })
+  const tunnel = createLocalTunnel(upstream, { options: { proxyProto: 1 } })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
 
   for (let n = 0; n < 2; n++) {
-    await rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('204')
+    await openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).untilText('204')
   }
 
-  assert.equal(tunnel.visitors.length, 2)
+  assert.equal(tunnel.clients.length, 2)
 })
 
 test('plain HTTP to a host that only serves https is redirected', async (t) => {
-  const tunnels = new TestTunnels().add(HOST, localTunnel(1, { proto: 'https' }))
+  const tunnels = new TestTunnels().add(HOST, createLocalTunnel(1, { proto: 'https' }))
   const { port, tlsPort } = await startEdge(t, tunnels)
 
-  const client = rawClient(t, port).write(`GET /a?b HTTP/1.1\r\nHost: ${HOST}:${port}\r\n\r\n`)
+  const client = openRawClient(t, port).write(`GET /a?b HTTP/1.1\r\nHost: ${HOST}:${port}\r\n\r\n`)
   await client.untilText('\r\n\r\n')
 
   assert.match(client.text, /^HTTP\/1\.1 307 /)
@@ -110,12 +110,12 @@ test('plain HTTP to a host that only serves https is redirected', async (t) => {
 })
 
 test('a denied address gets a 403 with its code and nothing reaches the upstream', async (t) => {
-  const tunnel = localTunnel(1, { options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } } })
+  const tunnel = createLocalTunnel(1, { options: { ipRestriction: { allow: ['10.0.0.0/8'], deny: [] } } })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
 
-  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   await client.untilText('ERR_ADIT_3203\n')
 
   assert.match(client.text, /^HTTP\/1\.1 403 /)
-  assert.equal(tunnel.visitors.length, 0)
+  assert.equal(tunnel.clients.length, 0)
 })

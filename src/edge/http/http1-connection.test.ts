@@ -2,16 +2,16 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { test } from 'node:test'
 import { eventually, shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
 test('a request reaches the upstream of the tunnel of its host', async (t) => {
   const upstream = await startUpstream(t, (request, response) => response.end(`hello ${request.url}`))
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(`GET /a?b=c HTTP/1.1\r\nHost: ${HOST}:8080\r\n\r\n`)
+  const client = openRawClient(t, port).write(`GET /a?b=c HTTP/1.1\r\nHost: ${HOST}:8080\r\n\r\n`)
 
   await client.untilText('hello /a?b=c')
   assert.match(client.text, /^HTTP\/1\.1 200 OK\r\n/)
@@ -20,7 +20,7 @@ test('a request reaches the upstream of the tunnel of its host', async (t) => {
 test('an unknown host gets an error in the form the client accepts', async (t) => {
   const { port } = await startEdge(t)
   const ask = (accept: string) =>
-    rawClient(t, port)
+    openRawClient(t, port)
       .write(`GET / HTTP/1.1\r\nHost: no.example\r\nAccept: ${accept}\r\nConnection: close\r\n\r\n`)
       .untilClosed()
 
@@ -39,28 +39,28 @@ test('an unknown host gets an error in the form the client accepts', async (t) =
 
 test('requests of one connection and of several share pooled upstream connections', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => response.end('x'))
-  const tunnel = localTunnel(upstream)
+  const tunnel = createLocalTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
   const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
   for (let connection = 0; connection < 3; connection++) {
-    const client = rawClient(t, port)
+    const client = openRawClient(t, port)
     for (let n = 1; n <= 3; n++) {
       client.write(request)
       await client.until(({ text }) => text.split('HTTP/1.1 200').length === n + 1)
     }
   }
 
-  assert.equal(tunnel.visitors.length, 1)
+  assert.equal(tunnel.clients.length, 1)
 })
 
 test('pipelined requests are answered in order', async (t) => {
   const upstream = await startUpstream(t, (request, response) => {
     setTimeout(() => response.end(`<${request.url}>`), request.url === '/1' ? 50 : 0)
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port)
+  const client = openRawClient(t, port)
   client.write([1, 2, 3, 4].map((n) => `GET /${n} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`).join(''))
 
   await client.untilText('</4>')
@@ -78,14 +78,14 @@ test('bodies are forwarded in both directions, by length and in chunks, with tra
       response.end(hash.digest('hex'))
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
   const sum = createHash('sha256').update('hello world').digest('hex')
 
-  const chunked = rawClient(t, port).write(
+  const chunked = openRawClient(t, port).write(
     `POST / HTTP/1.1\r\nHost: ${HOST}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n` +
       '5;ext=1\r\nhello\r\n6\r\n world\r\n0\r\nX-In: yes\r\nX-Forwarded-For: 1.2.3.4\r\n\r\n',
   )
-  const sized = rawClient(t, port).write(
+  const sized = openRawClient(t, port).write(
     `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 11\r\nConnection: close\r\n\r\nhello`,
   )
   sized.write(' world')
@@ -102,9 +102,9 @@ test('a HEAD response has its length and no body, and the connection stays open'
     response.setHeader('Content-Length', 5)
     response.end(request.method === 'HEAD' ? undefined : 'abcde')
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(
+  const client = openRawClient(t, port).write(
     `HEAD / HTTP/1.1\r\nHost: ${HOST}\r\n\r\nGET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: close\r\n\r\n`,
   )
 
@@ -119,10 +119,10 @@ test('HTTP/1.0 clients get framing they support', async (t) => {
     if (request.url === '/chunked') response.write('in ')
     response.end('pieces')
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const plain = rawClient(t, port).write(`GET /chunked HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
-  const keepAlive = rawClient(t, port).write(
+  const plain = openRawClient(t, port).write(`GET /chunked HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  const keepAlive = openRawClient(t, port).write(
     `GET / HTTP/1.0\r\nHost: ${HOST}\r\nConnection: keep-alive\r\n\r\n`,
   )
 
@@ -141,9 +141,9 @@ test('100-continue is forwarded both ways', async (t) => {
     request.resume()
     request.on('end', () => response.end('done'))
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(
+  const client = openRawClient(t, port).write(
     `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 4\r\nExpect: 100-continue\r\n\r\n`,
   )
   await client.untilText('HTTP/1.1 100 Continue\r\n\r\n')
@@ -156,18 +156,18 @@ test('a response before the end of the body closes the connection', async (t) =>
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => socket.write('HTTP/1.1 413 Too Large\r\nContent-Length: 3\r\n\r\nbig'))
   })
-  const tunnel = localTunnel(upstream)
+  const tunnel = createLocalTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
 
-  const client = rawClient(t, port).write(
+  const client = openRawClient(t, port).write(
     `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 100000\r\n\r\nabc`,
   )
   await client.untilClosed()
 
   assert.match(client.text, /^HTTP\/1\.1 413 [\s\S]*Connection: close\r\n\r\nbig$/)
-  const again = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const again = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   await again.untilText('big')
-  assert.equal(tunnel.visitors.length, 2)
+  assert.equal(tunnel.clients.length, 2)
 })
 
 test('a client that disconnects ends the request at the upstream', async (t) => {
@@ -178,11 +178,11 @@ test('a client that disconnects ends the request at the upstream', async (t) => 
       closed = true
     })
   })
-  const tunnel = localTunnel(upstream)
+  const tunnel = createLocalTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel), { limits: shortLimits })
 
-  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
+  const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await eventually(() => tunnel.clients.length === 1, 'the upstream is connected')
   client.socket.end()
 
   await eventually(() => closed, 'the upstream connection is closed')
@@ -190,9 +190,9 @@ test('a client that disconnects ends the request at the upstream', async (t) => 
 
 test('a client that half-closes still gets its response', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('late'), 50))
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   client.socket.end()
 
   await client.untilClosed()
@@ -201,9 +201,9 @@ test('a client that half-closes still gets its response', async (t) => {
 
 test('an upstream that closes without a response becomes a 502', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.destroy())
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
 
   await client.untilText('ERR_ADIT_8012\n')
   assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway/)
@@ -219,10 +219,10 @@ test('a stale pooled upstream connection is replaced without the client noticing
       if (connections === 1) socket.once('data', () => socket.destroy())
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
   const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
-  const client = rawClient(t, port).write(request)
+  const client = openRawClient(t, port).write(request)
   await client.untilText('ok')
   client.write(request)
   await client.until(({ text }) => text.split('200 OK').length >= 3)

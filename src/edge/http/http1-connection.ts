@@ -1,15 +1,15 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { Out } from '../../base/io/coalescing-writer.ts'
-import { litter } from '../../base/io/gc-pressure.ts'
+import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
+import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { packReads } from '../../base/io/packed-reads.ts'
 import { resetSocket } from '../../base/io/reset.ts'
-import { Timed } from '../../base/io/timer-wheel.ts'
-import type { Connection } from '../connection.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
-import { Refusal, refusal } from '../errors.ts'
+import { EdgeError, edgeError } from '../errors.ts'
 import { ChunkedDecoder } from '../message/chunked.ts'
 import { requestNames } from '../message/field-names.ts'
 import { HeadBuffer, headLength } from '../message/head-buffer.ts'
@@ -20,7 +20,7 @@ import {
   type RequestHead,
 } from '../message/request-head.ts'
 import { checkWebSocketRequest, isWebSocketRequest } from '../message/websocket.ts'
-import { answerRefusal } from '../response.ts'
+import { renderError } from '../response.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 
 const Phase = {
@@ -66,9 +66,9 @@ type Phase = (typeof Phase)[keyof typeof Phase]
  *   `#parsing`     `#parseAll` is on the stack, so nested calls must not start a second loop
  *   `#halfClosed`  one side of a WebSocket has ended; `limits.halfWebSocket` runs and nothing extends it
  */
-export class Http1Visitor extends Timed implements LiveConnection {
-  readonly writer: Out
-  readonly connection: Connection
+export class Http1ServerConnection extends TimerEntry implements LiveConnection {
+  readonly writer: CoalescingWriter
+  readonly connection: ClientConnection
   /** The request body is complete. */
   requestDone = true
   /** The connection closes after the current response. */
@@ -90,17 +90,17 @@ export class Http1Visitor extends Timed implements LiveConnection {
   #lastPending = 0
 
   /** `transport` is the TCP socket, `socket` the same or the TLS socket around it. */
-  constructor(core: Core, socket: Duplex, transport: Socket, connection: Connection) {
+  constructor(core: Core, socket: Duplex, transport: Socket, connection: ClientConnection) {
     super()
     this.#core = core
     this.#socket = socket
     this.#transport = transport
     this.connection = connection
     packReads(socket)
-    this.writer = new Out(socket, core.turn)
-    this.writer.onRoom = () => this.#onWriterDrain()
-    core.live.add(this)
-    core.deadlines.set(this, core.limits.head)
+    this.writer = new CoalescingWriter(socket, core.flushScheduler)
+    this.writer.onDrain = () => this.#onWriterDrain()
+    core.connections.add(this)
+    core.timers.set(this, core.limits.head)
     socket.on('data', (chunk: Buffer) => this.#onData(chunk))
     socket.on('end', () => this.#onEnd())
     socket.on('error', () => {})
@@ -111,7 +111,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
   drain(): void {
     this.closing = true
     if (this.#phase === Phase.head && this.#headBuffer.size === 0)
-      this.#core.deadlines.set(this, this.#core.limits.drainIdle)
+      this.#core.timers.set(this, this.#core.limits.drainIdle)
   }
 
   destroy(): void {
@@ -119,7 +119,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
   }
 
   /** A long exchange, such as a WebSocket or a download, must obey a changed configuration too. */
-  recheck(): void {
+  revalidate(): void {
     if (this.#exchange !== undefined && !isStillAdmitted(this.#exchange)) this.reset()
   }
 
@@ -131,7 +131,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
 
   /** Notes progress and extends the timeout. */
   touch(): void {
-    if (!this.#halfClosed) this.#core.deadlines.set(this, this.#core.limits.progress)
+    if (!this.#halfClosed) this.#core.timers.set(this, this.#core.limits.progress)
   }
 
   /** The response of the current exchange was written completely. */
@@ -180,16 +180,16 @@ export class Http1Visitor extends Timed implements LiveConnection {
     }
     switch (this.#phase) {
       case Phase.head:
-        if (this.#headBuffer.size > 0) this.#reject(refusal('head_timeout'))
+        if (this.#headBuffer.size > 0) this.#reject(edgeError('head_timeout'))
         else if (this.closing) this.#lingeringClose()
         else this.#transport.destroy()
         return
       case Phase.body:
-        this.#exchange!.reject(refusal('body_timeout'))
+        this.#exchange!.reject(edgeError('body_timeout'))
         return
       case Phase.response:
         if (this.#socket.readableEnded) this.#transport.destroy()
-        else this.#exchange!.reject(refusal('upstream_timeout', this.#exchange!.head.host))
+        else this.#exchange!.reject(edgeError('upstream_timeout', this.#exchange!.head.host))
         return
       case Phase.upgraded:
         // An idle WebSocket stays open.
@@ -205,7 +205,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     this.#readAhead = undefined
     this.#parseAll(readAhead === undefined ? chunk : Buffer.concat([readAhead, chunk]))
     // Node's read buffers cannot be reused (decision 96).
-    litter(chunk)
+    noteExternalGarbage(chunk)
   }
 
   #parseAll(chunk: Buffer): void {
@@ -230,7 +230,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
       case Phase.response:
         return this.#storeReadAhead(bytes)
       case Phase.upgraded:
-        if (this.#exchange!.upstream?.body(bytes) === false) this.#pauseReads()
+        if (this.#exchange!.upstream?.writeBody(bytes) === false) this.#pauseReads()
         return undefined
       default:
         return undefined
@@ -246,7 +246,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
     if (size === -1) {
       if (this.#headBuffer.size === 0) {
         this.#headBuffer.append(bytes)
-        this.#core.deadlines.set(this, this.#core.limits.head)
+        this.#core.timers.set(this, this.#core.limits.head)
       }
       this.#headBuffer.searched = input.length
       return undefined
@@ -254,25 +254,25 @@ export class Http1Visitor extends Timed implements LiveConnection {
     this.#headBuffer.clear()
     const scheme = this.connection.scheme === 'https' ? 'https' : 'http'
     const head = parseRequestHead(input.toString('latin1', 0, size), scheme)
-    if (head instanceof Refusal) return this.#reject(head)
+    if (head instanceof EdgeError) return this.#reject(head)
     this.#startExchange(head)
     return input.length === size ? undefined : input.subarray(size)
   }
 
   #startExchange(head: RequestHead): void {
-    const { facts, minor } = head
+    const { framing, minor } = head
     const exchange = new Http1Exchange(this.#core, this, head)
     this.#exchange = exchange
     this.touch()
-    if (facts.close || (minor === 0 && !facts.keepAlive) || this.#core.draining) this.closing = true
+    if (framing.close || (minor === 0 && !framing.keepAlive) || this.#core.draining) this.closing = true
     this.requestDone = !exchange.hasBody
     this.#phase = this.requestDone ? Phase.response : Phase.body
     if (!this.requestDone) {
-      this.#bodyRemaining = facts.contentLength
-      this.#chunked = facts.chunked ? new ChunkedDecoder(requestNames) : undefined
+      this.#bodyRemaining = framing.contentLength
+      this.#chunked = framing.chunked ? new ChunkedDecoder(requestNames) : undefined
     }
-    if (facts.expectOther) {
-      exchange.reject(refusal('expectation_failed'))
+    if (framing.expectOther) {
+      exchange.reject(edgeError('expectation_failed'))
       return
     }
     if (isWebSocketRequest(head)) {
@@ -303,7 +303,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
       data = this.#chunked.decode(bytes)
       if (this.#chunked.failed) {
         this.closing = true
-        exchange.reject(refusal('bad_request', 'its chunks are malformed'))
+        exchange.reject(edgeError('bad_request', 'its chunks are malformed'))
         return undefined
       }
       rest = this.#chunked.consumed < bytes.length ? bytes.subarray(this.#chunked.consumed) : undefined
@@ -319,10 +319,10 @@ export class Http1Visitor extends Timed implements LiveConnection {
 
   /** Prepares for the next request of the connection. */
   #awaitNextRequest(): void {
-    this.writer.release()
+    this.writer.creditAll()
     this.#exchange = undefined
     this.#phase = Phase.head
-    this.#core.deadlines.set(this, this.#core.limits.idle)
+    this.#core.timers.set(this, this.#core.limits.idle)
     if (this.#socket.readableEnded) {
       this.#lingeringClose()
       return
@@ -331,10 +331,10 @@ export class Http1Visitor extends Timed implements LiveConnection {
   }
 
   /** Rejects input that is not a request; nothing after it can be one. */
-  #reject(error: Refusal): undefined {
-    const { status, fields, body } = answerRefusal(error, '')
+  #reject(error: EdgeError): undefined {
+    const { status, fields, body } = renderError(error, '')
     this.#headBuffer.clear()
-    this.writer.text(
+    this.writer.writeText(
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
     )
     this.writer.write(body)
@@ -342,12 +342,12 @@ export class Http1Visitor extends Timed implements LiveConnection {
   }
 
   #lingeringClose(): void {
-    this.writer.release()
+    this.writer.creditAll()
     this.#exchange = undefined
     this.#chunked = undefined
     this.#readAhead = undefined
     this.#phase = Phase.lingering
-    this.#core.deadlines.set(this, this.#core.limits.linger)
+    this.#core.timers.set(this, this.#core.limits.linger)
     this.writer.end()
     this.#resumeReads()
   }
@@ -387,10 +387,10 @@ export class Http1Visitor extends Timed implements LiveConnection {
       case Phase.response:
         // Most clients that end here are gone, but some half-close and wait for the response.
         this.closing = true
-        this.#core.deadlines.set(this, this.#core.limits.halfClosed)
+        this.#core.timers.set(this, this.#core.limits.halfClosed)
         return
       case Phase.upgraded:
-        this.#exchange!.upstream?.end('')
+        this.#exchange!.upstream?.endBody('')
         this.#limitHalfClosed()
         return
       default:
@@ -402,7 +402,7 @@ export class Http1Visitor extends Timed implements LiveConnection {
   #limitHalfClosed(): void {
     if (this.#halfClosed) return
     this.#halfClosed = true
-    this.#core.deadlines.set(this, this.#core.limits.halfWebSocket)
+    this.#core.timers.set(this, this.#core.limits.halfWebSocket)
   }
 
   #onClose(): void {
@@ -410,8 +410,8 @@ export class Http1Visitor extends Timed implements LiveConnection {
     const upgraded = this.#phase === Phase.upgraded
     this.#phase = Phase.closed
     this.#exchange = undefined
-    this.#core.deadlines.clear(this)
-    this.#core.live.delete(this)
+    this.#core.timers.clear(this)
+    this.#core.connections.delete(this)
     exchange?.onClientClosed()
     if (upgraded) exchange?.upstream?.abort()
   }

@@ -2,17 +2,17 @@ import type { Core } from '../core.ts'
 import { Exchange } from '../exchange.ts'
 import { formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import type { RequestHead } from '../message/request-head.ts'
-import type { Http1Visitor } from './http1-connection.ts'
+import type { Http1ServerConnection } from './http1-connection.ts'
 
 const Framing = { none: 0, length: 1, chunked: 2, untilClose: 3, upgraded: 4 } as const
 type Framing = (typeof Framing)[keyof typeof Framing]
 
 /** An exchange whose client speaks HTTP/1. */
 export class Http1Exchange extends Exchange {
-  readonly #client: Http1Visitor
+  readonly #client: Http1ServerConnection
   #framing: Framing = Framing.none
 
-  constructor(core: Core, client: Http1Visitor, head: RequestHead) {
+  constructor(core: Core, client: Http1ServerConnection, head: RequestHead) {
     super(core, client.connection, head)
     this.#client = client
   }
@@ -24,14 +24,14 @@ export class Http1Exchange extends Exchange {
     this.countRequestBytes(chunk.length)
     if (chunk.length > 0) {
       this.bodySent = true
-      if (!upstream.body(chunk)) this.#client.pauseBody()
+      if (!upstream.writeBody(chunk)) this.#client.pauseBody()
     }
-    if (trailers !== undefined) upstream.end(trailers)
+    if (trailers !== undefined) upstream.endBody(trailers)
   }
 
   writeInterim(status: number, reason: string, fields: string): void {
     if (this.ended || this.head.minor === 0) return
-    this.#client.writer.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`)
+    this.#client.writer.writeText(`HTTP/1.1 ${status} ${reason}\r\n${fields}\r\n`)
   }
 
   resumeBody(): void {
@@ -70,12 +70,12 @@ export class Http1Exchange extends Exchange {
     if (!client.requestDone) client.closing = true
     if (client.closing) framingLines += 'Connection: close\r\n'
     else if (this.head.minor === 0) framingLines += 'Connection: keep-alive\r\n'
-    client.writer.text(`HTTP/1.1 ${status} ${reason}\r\n${fields}${framingLines}\r\n`)
+    client.writer.writeText(`HTTP/1.1 ${status} ${reason}\r\n${fields}${framingLines}\r\n`)
   }
 
   protected writeUpgrade(reason: string, fields: string): void {
     this.#framing = Framing.upgraded
-    this.#client.writer.text(
+    this.#client.writer.writeText(
       `HTTP/1.1 101 ${reason}\r\n${fields}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
     )
     this.#client.switchToUpgraded()
@@ -86,15 +86,15 @@ export class Http1Exchange extends Exchange {
     // An empty chunk would be the end of the body.
     if (chunk.length === 0) return
     if (this.#framing === Framing.chunked) {
-      writer.text(formatChunkHeader(chunk.length))
+      writer.writeText(formatChunkHeader(chunk.length))
       writer.write(chunk)
-      writer.text('\r\n')
+      writer.writeText('\r\n')
     } else writer.write(chunk)
     this.#client.touch()
   }
 
   protected writeEnd(trailers: string): void {
-    if (this.#framing === Framing.chunked) this.#client.writer.text(formatLastChunk(trailers))
+    if (this.#framing === Framing.chunked) this.#client.writer.writeText(formatLastChunk(trailers))
     this.#client.responseDone()
   }
 
@@ -105,9 +105,9 @@ export class Http1Exchange extends Exchange {
   protected account(bytes: number): void {
     const { writer } = this.#client
     // Bytes of an abandoned upstream must not be credited to the next one.
-    if (writer.source !== this.upstream) writer.release()
+    if (writer.source !== this.upstream) writer.creditAll()
     writer.source = this.upstream
-    writer.owe(bytes)
+    writer.account(bytes)
   }
 
   protected resetClient(): void {

@@ -14,15 +14,15 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import type { CertificateLookup } from '../listeners/tls-terminator.ts'
-import { testCertificates } from '../testing/certificates.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
 import { eventually, shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { type LocalTunnel, localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
 async function startSecure(t: TestContext, tunnel: LocalTunnel, config = {}) {
-  const certificates = await testCertificates('adit.localhost')
+  const certificates = await createTestCertificates('adit.localhost')
   const lookup: CertificateLookup = certificates.lookup
   const { tlsPort, edge } = await startEdge(t, new TestTunnels().add(HOST, tunnel), config, {
     certificates: lookup,
@@ -71,7 +71,7 @@ test('requests of one HTTP/2 connection are answered concurrently', async (t) =>
   const upstream = await startUpstream(t, (request, response) => {
     setTimeout(() => response.end(request.url), request.url === '/0' ? 100 : 0)
   })
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
   const session = connect()
 
   const responses = await Promise.all(
@@ -95,7 +95,7 @@ test('bodies of HTTP/2 requests arrive unchanged, with or without a length, and 
       response.end()
     })
   })
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
   const session = connect()
   const payload = randomBytes(700_000)
   const sum = createHash('sha256').update(payload).digest('hex')
@@ -155,7 +155,7 @@ test('no hostile set of HTTP/2 fields changes the request the upstream gets', as
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
   for (const [what, headers] of hostile) {
     upstreamReceived = ''
@@ -182,7 +182,7 @@ test('a value that would break a line never reaches the upstream, nor does anyth
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
   // The HTTP/2 library drops such a field silently before the edge sees it (decision 115).
   for (const value of ['b\r\ncontent-length: 5', 'b\nhost: evil.example', 'b\0c']) {
@@ -203,7 +203,7 @@ test('raw frames with fields that Node would not send cannot change the request'
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
-  const { tlsPort, ca } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { tlsPort, ca } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
   const base: [string, string][] = [
     [':method', 'GET'],
     [':scheme', 'https'],
@@ -285,7 +285,7 @@ test('a forbidden field that the HTTP/2 library accepts is rejected, not repaire
       socket.write('HTTP/1.1 204 No Content\r\n\r\n')
     })
   })
-  const { tlsPort, ca } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { tlsPort, ca } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
   const base: [string, string][] = [
     [':method', 'GET'],
     [':scheme', 'https'],
@@ -381,7 +381,7 @@ test('HTTP/2 trailers are forwarded with the body, and malformed ones are reject
         socket.write('HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nwhole')
     })
   })
-  const edge = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const edge = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
   const valid = await postWithTrailers(t, edge, [['x-sum', 'a']])
   await eventually(() => valid.received.includes('whole'), 'the valid request is answered')
@@ -416,7 +416,7 @@ test('a body longer or shorter than declared reaches the upstream as aborted, ne
     })
     request.on('error', () => {})
   })
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
   for (const length of [4, 6]) {
     const { code, headers } = await ask(
@@ -436,12 +436,12 @@ test('a client that resets its stream aborts the request at the upstream at once
       aborted = true
     })
   })
-  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const tunnel = createLocalTunnel(upstream, { proto: 'https' })
   const { connect } = await startSecure(t, tunnel)
 
   const stream = connect().request({ ':path': '/slow' })
   stream.on('error', () => {})
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
+  await eventually(() => tunnel.clients.length === 1, 'the upstream is connected')
   stream.close(constants.NGHTTP2_CANCEL)
 
   await eventually(() => aborted, 'the upstream request is aborted', 2_000)
@@ -454,7 +454,7 @@ test('an HTTP/2 client that closes its socket aborts its requests at the upstrea
       aborted = true
     })
   })
-  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const tunnel = createLocalTunnel(upstream, { proto: 'https' })
   const { tlsPort, ca } = await startSecure(t, tunnel)
   const socket = connectTls({ host: '127.0.0.1', port: tlsPort, servername: HOST, ca, ALPNProtocols: ['h2'] })
   const session = connectHttp2(`https://${HOST}:${tlsPort}`, { createConnection: () => socket })
@@ -462,7 +462,7 @@ test('an HTTP/2 client that closes its socket aborts its requests at the upstrea
   t.after(() => session.destroy())
 
   session.request({ ':path': '/slow' }).on('error', () => {})
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
+  await eventually(() => tunnel.clients.length === 1, 'the upstream is connected')
   socket.end()
 
   await eventually(() => aborted, 'the upstream request is aborted', 2_000)
@@ -472,7 +472,7 @@ test('a truncated response resets the HTTP/2 stream', async (t) => {
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 100\r\n\r\nhalf'))
   })
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
   const { code } = await ask(connect(), { ':path': '/' })
 
@@ -487,7 +487,7 @@ test('split cookie fields arrive as one field', async (t) => {
       .join('|')
     response.end()
   })
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
 
   await ask(connect(), { ':path': '/', cookie: ['a=1', 'b=2'] })
 
@@ -496,7 +496,7 @@ test('split cookie fields arrive as one field', async (t) => {
 
 test('a flood of resets closes that connection only', async (t) => {
   const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('ok'), 20))
-  const { connect } = await startSecure(t, localTunnel(upstream, { proto: 'https' }))
+  const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
   const bystander = connect()
   const flooder = connect()
   await once(flooder, 'connect')
@@ -521,14 +521,14 @@ test('when the edge stops, requests in flight finish and the client gets GOAWAY'
   const upstream = await startUpstream(t, (_request, response) => {
     respond = () => response.end('finished')
   })
-  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const tunnel = createLocalTunnel(upstream, { proto: 'https' })
   const { connect, edge } = await startSecure(t, tunnel, { limits: shortLimits })
   const session = connect()
   let goaways = 0
   session.on('goaway', () => goaways++)
 
   const response = ask(session, { ':path': '/' })
-  await eventually(() => tunnel.visitors.length === 1, 'the upstream is connected')
+  await eventually(() => tunnel.clients.length === 1, 'the upstream is connected')
   const stopped = edge.stop()
   await eventually(() => goaways > 0, 'the client got GOAWAY')
   setTimeout(() => respond(), 100)
@@ -538,7 +538,7 @@ test('when the edge stops, requests in flight finish and the client gets GOAWAY'
 })
 
 test('an HTTP/2 client that never completes its head is disconnected', async (t) => {
-  const { socket } = await startRaw(t, localTunnel(1, { proto: 'https' }), shortLimits)
+  const { socket } = await startRaw(t, createLocalTunnel(1, { proto: 'https' }), shortLimits)
 
   // HEADERS without END_HEADERS, and nothing after it.
   socket.write(Buffer.concat([PREFACE, frame(4, 0, 0, Buffer.alloc(0)), frame(1, 0, 1, Buffer.from([0x82]))]))
@@ -551,7 +551,7 @@ test('a draining HTTP/2 connection closes soon after its last response', async (
   const upstream = await startUpstream(t, (_request, response) => {
     respond = () => response.end('finished')
   })
-  const tunnel = localTunnel(upstream, { proto: 'https' })
+  const tunnel = createLocalTunnel(upstream, { proto: 'https' })
   const limits = { ...shortLimits, idle: 60_000, drain: 60_000 }
   const { edge, socket } = await startRaw(t, tunnel, limits)
   const fields: [string, string][] = [
@@ -602,11 +602,11 @@ test('an HTTP/2 upstream gets HTTP/2, whatever the client speaks', async (t) => 
   const { port: upstream } = server.address() as AddressInfo
   const payload = randomBytes(300_000)
   const sum = createHash('sha256').update(payload).digest('hex')
-  const tunnel = localTunnel(upstream, { proto: 'https', forwardsProto: 'http2' })
+  const tunnel = createLocalTunnel(upstream, { proto: 'https', forwardsProto: 'http2' })
   const { connect } = await startSecure(t, tunnel)
   const plain = await startEdge(
     t,
-    new TestTunnels().add(HOST, localTunnel(upstream, { forwardsProto: 'http2' })),
+    new TestTunnels().add(HOST, createLocalTunnel(upstream, { forwardsProto: 'http2' })),
   )
 
   const session = connect()
@@ -614,7 +614,7 @@ test('an HTTP/2 upstream gets HTTP/2, whatever the client speaks', async (t) => 
     await ask(session, { ':path': '/a', ':method': 'POST', te: 'trailers' }, payload),
     await ask(session, { ':path': '/b' }),
   ]
-  const client = rawClient(t, plain.port)
+  const client = openRawClient(t, plain.port)
   client
     .write(`POST /c HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: ${payload.length}\r\n\r\n`)
     .write(payload)
@@ -625,7 +625,7 @@ test('an HTTP/2 upstream gets HTTP/2, whatever the client speaks', async (t) => 
   assert.match(String(first.headers['x-seen']), /^127\.0\.0\.1 app\.adit\.localhost:\d+$/)
   assert.match(second.body.toString(), /^\/b /)
   assert.match(client.text, new RegExp(`^HTTP/1\\.1 200 [\\s\\S]*/c ${sum}`))
-  assert.equal(tunnel.visitors.length, 1)
+  assert.equal(tunnel.clients.length, 1)
 })
 
 test('a response of an HTTP/2 upstream starts with its head, also when it arrives in one read', async (t) => {
@@ -639,11 +639,11 @@ test('a response of an HTTP/2 upstream starts with its head, also when it arrive
   const { port: upstream } = server.address() as AddressInfo
   const { port } = await startEdge(
     t,
-    new TestTunnels().add(HOST, localTunnel(upstream, { forwardsProto: 'http2' })),
+    new TestTunnels().add(HOST, createLocalTunnel(upstream, { forwardsProto: 'http2' })),
   )
 
   for (let round = 0; round < 5; round++) {
-    const client = rawClient(t, port)
+    const client = openRawClient(t, port)
     client.write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     await client.untilText('0\r\n\r\n')
     assert.match(client.text, /^HTTP\/1\.1 200 [\s\S]*\r\n\r\n5\r\nwhole\r\n0\r\n\r\n$/)

@@ -7,14 +7,14 @@ import {
 } from 'node:http2'
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Timed } from '../../base/io/timer-wheel.ts'
-import type { Connection } from '../connection.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
-import { Refusal } from '../errors.ts'
+import { EdgeError } from '../errors.ts'
 import { parseHttp2Head } from '../message/http2-head.ts'
 import { MAX_FIELDS, MAX_HEAD_BYTES } from '../message/request-head.ts'
-import { answerRefusal } from '../response.ts'
+import { renderError } from '../response.ts'
 import { Http2Exchange } from './http2-exchange.ts'
 
 /** Limits of one connection (P23); exceeding them closes that connection alone. */
@@ -44,23 +44,23 @@ const SESSION_WINDOW_BYTES = 1024 * 1024
 const MAX_STREAM_ID = 2 ** 31 - 1
 
 /** One HTTP/2 connection of a client. */
-export class Http2ServerConnection extends Timed implements LiveConnection {
+export class Http2ServerConnection extends TimerEntry implements LiveConnection {
   readonly #core: Core
   readonly #transport: Socket
-  readonly #connection: Connection
+  readonly #connection: ClientConnection
   readonly #session: ServerHttp2Session
   readonly #exchanges = new Set<Http2Exchange>()
   #draining = false
   #closing = false
 
-  constructor(core: Core, socket: TLSSocket, transport: Socket, connection: Connection) {
+  constructor(core: Core, socket: TLSSocket, transport: Socket, connection: ClientConnection) {
     super()
     this.#core = core
     this.#transport = transport
     this.#connection = connection
     this.#session = performServerHandshake(socket, SESSION_OPTIONS)
-    core.live.add(this)
-    core.deadlines.set(this, core.limits.head)
+    core.connections.add(this)
+    core.timers.set(this, core.limits.head)
     this.#session.on('stream', (stream, headers, flags, raw: unknown) =>
       this.#onStream(stream, headers, flags, raw),
     )
@@ -78,7 +78,7 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
     if (this.#exchanges.size === 0) this.#close()
     else {
       this.#session.goaway(constants.NGHTTP2_NO_ERROR, MAX_STREAM_ID)
-      this.#core.deadlines.set(this, this.#core.limits.goaway)
+      this.#core.timers.set(this, this.#core.limits.goaway)
     }
   }
 
@@ -87,8 +87,8 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
     this.#transport.destroy()
   }
 
-  recheck(): void {
-    for (const exchange of this.#exchanges) if (!isStillAdmitted(exchange)) exchange.breakOff()
+  revalidate(): void {
+    for (const exchange of this.#exchanges) if (!isStillAdmitted(exchange)) exchange.abort()
   }
 
   /** Closes an idle connection, or sends the final GOAWAY; then destroys a connection without exchanges. */
@@ -101,14 +101,14 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
   #close(): void {
     this.#closing = true
     this.#session.close()
-    this.#core.deadlines.set(this, this.#core.limits.linger)
+    this.#core.timers.set(this, this.#core.limits.linger)
   }
 
   #onStream(stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: unknown): void {
     stream.on('error', () => {})
     const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
     const head = parseHttp2Head(raw as string[], endStream, 'https')
-    if (head instanceof Refusal) {
+    if (head instanceof EdgeError) {
       rejectStream(stream, head)
       return
     }
@@ -120,22 +120,22 @@ export class Http2ServerConnection extends Timed implements LiveConnection {
       this.#exchanges.delete(exchange)
       if (this.#exchanges.size > 0) return
       // A draining connection keeps the timeout of its final GOAWAY.
-      if (this.#closing) this.#core.deadlines.set(this, this.#core.limits.linger)
-      else if (!this.#draining) this.#core.deadlines.set(this, this.#core.limits.idle)
+      if (this.#closing) this.#core.timers.set(this, this.#core.limits.linger)
+      else if (!this.#draining) this.#core.timers.set(this, this.#core.limits.idle)
     })
     dispatch(exchange)
     exchange.resumeBody()
   }
 
   #onClose(): void {
-    this.#core.live.delete(this)
-    this.#core.deadlines.clear(this)
+    this.#core.connections.delete(this)
+    this.#core.timers.clear(this)
   }
 }
 
 /** Rejects a stream whose head is not a request the edge forwards. */
-function rejectStream(stream: ServerHttp2Stream, error: Refusal): void {
-  const { status, body } = answerRefusal(error, '')
+function rejectStream(stream: ServerHttp2Stream, error: EdgeError): void {
+  const { status, body } = renderError(error, '')
   stream.respond({
     ':status': status,
     'adit-error-code': error.code,

@@ -1,11 +1,11 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
-import { Out } from '../../base/io/coalescing-writer.ts'
-import { litter } from '../../base/io/gc-pressure.ts'
+import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
+import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { packReads } from '../../base/io/packed-reads.ts'
-import { Timed } from '../../base/io/timer-wheel.ts'
-import type { Connection } from '../connection.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import { Exchange } from '../exchange.ts'
 import { requestNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
@@ -16,7 +16,7 @@ import { MAX_FIELDS, type RequestHead } from '../message/request-head.ts'
 /** An exchange whose client speaks HTTP/2. */
 export class Http2Exchange extends Exchange {
   readonly #stream: ServerHttp2Stream
-  readonly #writer: Out
+  readonly #writer: CoalescingWriter
   readonly #progressTimeout: ProgressTimeout
   readonly #closeSession: () => void
   #received = 0
@@ -29,7 +29,7 @@ export class Http2Exchange extends Exchange {
 
   constructor(
     core: Core,
-    connection: Connection,
+    connection: ClientConnection,
     head: RequestHead,
     stream: ServerHttp2Stream,
     closeSession: () => void,
@@ -38,15 +38,15 @@ export class Http2Exchange extends Exchange {
     this.#stream = stream
     this.#closeSession = closeSession
     packReads(stream)
-    this.#writer = new Out(stream, core.turn)
-    this.#writer.onRoom = () => this.onClientDrain()
+    this.#writer = new CoalescingWriter(stream, core.flushScheduler)
+    this.#writer.onDrain = () => this.onClientDrain()
     this.#progressTimeout = new ProgressTimeout(() => this.#onDeadline())
     this.#touch()
     stream.on('wantTrailers', () => stream.sendTrailers(toHttp2Headers(this.#trailers)))
     stream.on('trailers', (_headers, _flags, raw: unknown) => this.#onTrailers(raw))
     stream.on('close', () => {
-      core.deadlines.clear(this.#progressTimeout)
-      this.#writer.release()
+      core.timers.clear(this.#progressTimeout)
+      this.#writer.creditAll()
       this.onClientClosed()
     })
   }
@@ -70,7 +70,7 @@ export class Http2Exchange extends Exchange {
 
   /** Unreachable: the edge does not offer WebSocket over HTTP/2. */
   protected writeUpgrade(): void {
-    this.breakOff()
+    this.abort()
   }
 
   disableKeepAlive(): void {
@@ -111,9 +111,9 @@ export class Http2Exchange extends Exchange {
 
   protected account(bytes: number): void {
     // Bytes of an abandoned upstream must not be credited to the next one.
-    if (this.#writer.source !== this.upstream) this.#writer.release()
+    if (this.#writer.source !== this.upstream) this.#writer.creditAll()
     this.#writer.source = this.upstream
-    this.#writer.owe(bytes)
+    this.#writer.account(bytes)
   }
 
   protected resetClient(): void {
@@ -121,27 +121,27 @@ export class Http2Exchange extends Exchange {
   }
 
   #onData(chunk: Buffer): void {
-    const { contentLength } = this.head.facts
+    const { contentLength } = this.head.framing
     this.#received += chunk.length
     this.#touch()
     if (this.ended || this.upstream === undefined) return
     if (contentLength !== -1 && this.#received > contentLength) {
-      this.breakOff()
+      this.abort()
       return
     }
     this.countRequestBytes(chunk.length)
     this.bodySent = true
-    if (!this.upstream.body(chunk)) this.#stream.pause()
+    if (!this.upstream.writeBody(chunk)) this.#stream.pause()
     // Node's read buffers cannot be reused (decision 96).
-    litter(chunk)
+    noteExternalGarbage(chunk)
   }
 
   #onEnd(): void {
     if (this.ended || this.upstream === undefined) return
-    const { contentLength } = this.head.facts
+    const { contentLength } = this.head.framing
     // A body that is shorter than declared, or was reset, must not look complete (P18).
-    if (this.#stream.aborted || (contentLength !== -1 && this.#received !== contentLength)) this.breakOff()
-    else this.upstream.end(this.#requestTrailers)
+    if (this.#stream.aborted || (contentLength !== -1 && this.#received !== contentLength)) this.abort()
+    else this.upstream.endBody(this.#requestTrailers)
   }
 
   #onTrailers(raw: unknown): void {
@@ -155,11 +155,11 @@ export class Http2Exchange extends Exchange {
     const framing = new MessageFraming()
     if (valid && scanFields(`${lines}\r\n`, 0, requestNames, MAX_FIELDS, framing) === undefined)
       this.#requestTrailers = framing.fieldLines
-    else this.reject(refusal('bad_request', 'its trailers are malformed'))
+    else this.reject(edgeError('bad_request', 'its trailers are malformed'))
   }
 
   #touch(): void {
-    this.core.deadlines.set(this.#progressTimeout, this.core.limits.progress)
+    this.core.timers.set(this.#progressTimeout, this.core.limits.progress)
   }
 
   #onDeadline(): void {
@@ -168,12 +168,12 @@ export class Http2Exchange extends Exchange {
       this.#lastPending = pending
       this.#touch()
     } else if (pending > 0 || this.ended) this.#stream.close(constants.NGHTTP2_CANCEL)
-    else this.reject(refusal('upstream_timeout', this.head.host))
+    else this.reject(edgeError('upstream_timeout', this.head.host))
   }
 }
 
 /** The progress timeout of one exchange among several on a connection. */
-class ProgressTimeout extends Timed {
+class ProgressTimeout extends TimerEntry {
   readonly #onTimeout: () => void
 
   constructor(onTimeout: () => void) {

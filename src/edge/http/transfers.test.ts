@@ -4,7 +4,7 @@ import { request as httpRequest } from 'node:http'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { eventually, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
@@ -36,7 +36,7 @@ test('300 random transfers complete in both directions, and a dying upstream is 
       } else response.end(pool.subarray(offset, offset + size))
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
   const transfer = (n: number) =>
     new Promise<void>((resolve, reject) => {
@@ -97,7 +97,7 @@ test('200 clients that never read cost a bounded amount of memory, and another c
       pump()
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
   const rssBefore = process.memoryUsage.rss()
 
   const stalled: Socket[] = []

@@ -11,11 +11,11 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { StaticBackend } from '../../resources/index.ts'
-import { askPlainly } from '../testing/client.ts'
+import { sendHttp } from '../testing/client.ts'
 import { startUpstream } from '../testing/edge.ts'
-import { echo, HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel } from '../testing/tunnels.ts'
+import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const NAMES = ['x-real-ip', 'true-client-ip', 'x-original-url', 'x-rewrite-url', 'proxy', 'x-client-ip']
 
@@ -33,22 +33,22 @@ const forged = Object.fromEntries(NAMES.flatMap(spellings).map((name) => [name, 
 /** Sends a request with these headers and returns the fields that the upstream received. */
 type SendRequest = (
   t: TestContext,
-  harness: HttpsEdgeWorld,
+  harness: HttpsEdgeHarness,
   headers: Record<string, string>,
 ) => Promise<string>
 
 const paths: Record<string, SendRequest> = {
-  'an edge, over HTTP/1': async (_t, { ask }, headers) =>
-    (await ask({ headers: toUpperCaseNames(headers) })).text,
+  'an edge, over HTTP/1': async (_t, { sendRequest }, headers) =>
+    (await sendRequest({ headers: toUpperCaseNames(headers) })).text,
 
   'an edge, over HTTP/2': (t, harness, headers) => askHttp2(t, harness, headers),
 
-  'a static backend': async (t, { config, routeId, ask }, headers) => {
+  'a static backend': async (t, { config, routeId, sendRequest }, headers) => {
     const port = await startUpstream(t, echo)
     const backend_id = config.create(StaticBackend, { address: `127.0.0.1:${port}` })
     config.update(routeId, { backend: { backend_id } })
-    await config.applied()
-    return (await ask({ headers })).text
+    await config.waitUntilApplied()
+    return (await sendRequest({ headers })).text
   },
 
   'an upstream that speaks HTTP/2': async (t, { tunnels, port }, headers) => {
@@ -60,19 +60,19 @@ const paths: Record<string, SendRequest> = {
     await once(server.listen(0, '127.0.0.1'), 'listening')
     t.after(() => server.close())
     const { port: upstream } = server.address() as AddressInfo
-    tunnels.add(ENDPOINT, localTunnel(upstream, { forwardsProto: 'http2' }))
-    return (await askPlainly(port, { host: ENDPOINT, headers })).text
+    tunnels.add(ENDPOINT, createLocalTunnel(upstream, { forwardsProto: 'http2' }))
+    return (await sendHttp(port, { host: ENDPOINT, headers })).text
   },
 
   'an endpoint of an agent or SSH client': async (t, { tunnels, port }, headers) => {
-    tunnels.add(ENDPOINT, localTunnel(await startUpstream(t, echo)))
-    return (await askPlainly(port, { host: ENDPOINT, headers })).text
+    tunnels.add(ENDPOINT, createLocalTunnel(await startUpstream(t, echo)))
+    return (await sendHttp(port, { host: ENDPOINT, headers })).text
   },
 
   'an endpoint, to upgrade to WebSocket': async (t, { tunnels, port }, headers) => {
-    tunnels.add(ENDPOINT, localTunnel(await startUpstream(t, echo)))
+    tunnels.add(ENDPOINT, createLocalTunnel(await startUpstream(t, echo)))
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
-    const client = rawClient(t, port).write(
+    const client = openRawClient(t, port).write(
       `GET / HTTP/1.1\r\nHost: ${ENDPOINT}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
         `Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n${lines.join('')}\r\n`,
     )
@@ -93,16 +93,16 @@ for (const [path, sendRequest] of Object.entries(paths)) {
 }
 
 test('request_headers can set such a field, on a route and on an endpoint', async (t) => {
-  const { config, routeId, tunnels, port, ask } = await startHttpsEdge(t)
+  const { config, routeId, tunnels, port, sendRequest } = await startHttpsEdge(t)
   const add = { 'X-Real-IP': '${conn.client_ip}', 'True-Client-IP': '${conn.client_ip}' }
   config.update(routeId, { request_headers: { add } })
-  await config.applied()
+  await config.waitUntilApplied()
   const options = { requestHeaders: { add: Object.entries(add), remove: [] } }
-  tunnels.add(ENDPOINT, localTunnel(await startUpstream(t, echo), { options }))
+  tunnels.add(ENDPOINT, createLocalTunnel(await startUpstream(t, echo), { options }))
 
   const answers = [
-    await ask({ headers: forged }),
-    await askPlainly(port, { host: ENDPOINT, headers: forged }),
+    await sendRequest({ headers: forged }),
+    await sendHttp(port, { host: ENDPOINT, headers: forged }),
   ]
 
   for (const { text: answer } of answers) {
@@ -115,7 +115,7 @@ function toUpperCaseNames(headers: Record<string, string>): Record<string, strin
   return Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toUpperCase(), value]))
 }
 
-function askHttp2(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, headers: Record<string, string>) {
+function askHttp2(t: TestContext, { tlsPort, ca }: HttpsEdgeHarness, headers: Record<string, string>) {
   const session = connectHttp2(`https://${HOST}:${tlsPort}`, { ca, host: '127.0.0.1', servername: HOST })
   t.after(() => session.destroy())
   return text(session.request(headers))

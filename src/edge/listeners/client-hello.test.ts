@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
-import { HelloReader } from './client-hello.ts'
+import { ClientHelloParser } from './client-hello.ts'
 
 /** The ClientHello of a real client. */
 async function realHello(t: TestContext, options: ConnectionOptions): Promise<Buffer> {
@@ -14,14 +14,14 @@ async function realHello(t: TestContext, options: ConnectionOptions): Promise<Bu
   const client = connectTls({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', ...options })
   client.on('error', () => {})
   const [socket] = await once(server, 'connection')
-  const parser = new HelloReader()
+  const parser = new ClientHelloParser()
   for await (const chunk of socket) if (parser.push(chunk as Buffer) !== 'more') break
   client.destroy()
   return Buffer.from(parser.bytes)
 }
 
 function parse(bytes: Buffer, splits: readonly number[]): { result: string; name: string; bytes: Buffer } {
-  const parser = new HelloReader()
+  const parser = new ClientHelloParser()
   let start = 0
   for (const end of [...splits, bytes.length]) {
     const result = parser.push(Buffer.from(bytes.subarray(start, end)))
@@ -159,7 +159,7 @@ test('a changed byte in a hello never causes an exception', () => {
 })
 
 test('bytes that never become a hello are rejected', () => {
-  const parser = new HelloReader()
+  const parser = new ClientHelloParser()
   const record = Buffer.from([22, 3, 1, 0, 1, 0])
   record[5] = 1
   let result = parser.push(record)

@@ -17,7 +17,7 @@ export const UNRECOGNIZED_NAME = Buffer.from([21, 3, 3, 0, 2, 2, 112])
  * records and segments (P35). Anything but a well-formed ClientHello with one valid name is `bad`: nothing falls back to
  * a default policy.
  */
-export class HelloReader {
+export class ClientHelloParser {
   /** Lower case, without a trailing dot; set once `push` has returned `done`. */
   serverName = ''
   readonly #buffer = new ByteQueue()

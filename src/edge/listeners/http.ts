@@ -1,7 +1,7 @@
 import { createServer, type Server } from 'node:net'
 import { Admission, type AdmissionLimits } from '../../base/admission.ts'
 import type { Core } from '../core.ts'
-import { Http1Visitor } from '../http/http1-connection.ts'
+import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { SocketConnection } from './socket-connection.ts'
 
 /** Creates the plain HTTP listener. */
@@ -10,7 +10,7 @@ export function createHttpListener(core: Core, limits: AdmissionLimits): Server 
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const ends = admission.admit(socket)
     if (ends !== undefined)
-      new Http1Visitor(core, socket, socket, new SocketConnection(ends, 'http', core.clock.now()))
+      new Http1ServerConnection(core, socket, socket, new SocketConnection(ends, 'http', core.clock.now()))
   })
   server.maxConnections = limits.total
   return server

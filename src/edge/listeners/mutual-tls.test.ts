@@ -4,8 +4,8 @@ import { connect as connectHttp2 } from 'node:http2'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import { CertificateAuthority, HttpsEdge, HttpsRoute } from '../../resources/index.ts'
-import { clientAuthority } from '../testing/client-certificates.ts'
-import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { createClientAuthority } from '../testing/client-certificates.ts'
+import { type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { RawClient } from '../testing/raw-client.ts'
 
 /** Host names with the TLS policy of their edge. */
@@ -27,8 +27,8 @@ async function startEdges(t: TestContext) {
     response.end('ok')
   })
   const { config, backendId } = harness
-  const ours = await clientAuthority('ours')
-  const theirs = await clientAuthority('theirs')
+  const ours = await createClientAuthority('ours')
+  const theirs = await createClientAuthority('theirs')
   const authorities = {
     ours: config.create(CertificateAuthority, { ca_pem: ours.ca }),
     theirs: config.create(CertificateAuthority, { ca_pem: theirs.ca }),
@@ -45,7 +45,7 @@ async function startEdges(t: TestContext) {
     config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
     edges.set(name, edge_id)
   }
-  await config.applied()
+  await config.waitUntilApplied()
   return {
     ...harness,
     reached,
@@ -60,7 +60,7 @@ async function startEdges(t: TestContext) {
 
 function connect(
   t: TestContext,
-  { tlsPort, ca }: HttpsEdgeWorld,
+  { tlsPort, ca }: HttpsEdgeHarness,
   servername: string,
   options: ConnectionOptions = {},
 ) {
@@ -189,7 +189,7 @@ test('a resumed session gets no access without a valid certificate, also after a
       'from one authority to another',
     )
     config.update(edges.get(host)!, { mutual_tls: { certificate_authority_ids: [authorities.theirs] } })
-    await config.applied()
+    await config.waitUntilApplied()
     await assertRejected(host, { ...client, ...resuming(locked) }, 'after its authority was removed')
     const other = await theirs.issue('other')
     await request(host, other).untilText('ok')
@@ -203,7 +203,7 @@ test('expired clients, expired authorities and open connections of a removed aut
   const { config, ours, client, edges, reached } = harness
   const host = 'locked.adit.localhost'
   const expired = await ours.issue('expired', { expired: true })
-  const expiredAuthority = await clientAuthority('expired', { expired: true })
+  const expiredAuthority = await createClientAuthority('expired', { expired: true })
   const clientOfExpired = await expiredAuthority.issue('me')
 
   const withExpired = connect(t, harness, host, expired).write(get(host))
@@ -212,7 +212,7 @@ test('expired clients, expired authorities and open connections of a removed aut
   await open.write(get(host)).untilText('ok')
   const authorityId = config.create(CertificateAuthority, { ca_pem: expiredAuthority.ca })
   config.update(edges.get(host)!, { mutual_tls: { certificate_authority_ids: [authorityId] } })
-  await config.applied()
+  await config.waitUntilApplied()
   reached.length = 0
   const withExpiredAuthority = connect(t, harness, host, clientOfExpired).write(get(host))
   await withExpiredAuthority.until(({ closed }) => closed)

@@ -1,10 +1,10 @@
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import type { Connection, TlsInfo } from '../connection.ts'
+import type { ClientConnection, TlsInfo } from '../connection.ts'
 import type { TlsPolicy } from './tls-policy.ts'
 
 /** The properties of an accepted socket, copied: events are reported after the socket has closed (decision 113). */
-export class SocketConnection implements Connection {
-  readonly scheme: Connection['scheme']
+export class SocketConnection implements ClientConnection {
+  readonly scheme: ClientConnection['scheme']
   readonly remoteAddress: string
   readonly remotePort: number
   readonly localAddress: string
@@ -16,7 +16,7 @@ export class SocketConnection implements Connection {
 
   constructor(
     ends: SocketEnds,
-    scheme: Connection['scheme'],
+    scheme: ClientConnection['scheme'],
     startedAt: number,
     tls?: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
   ) {

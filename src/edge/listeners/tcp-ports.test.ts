@@ -2,8 +2,8 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { test } from 'node:test'
 import { eventually, startEdge, startTcp } from '../testing/edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 test('a public port forwards bytes both ways, with half-close', async (t) => {
   const payload = randomBytes(3 * 1024 * 1024)
@@ -15,9 +15,9 @@ test('a public port forwards bytes both ways, with half-close', async (t) => {
   })
   const { edge, tunnels } = await startEdge(t)
   const port = await edge.ports.acquire()
-  tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp' }))
+  tunnels.ports.set(port, createLocalTunnel(upstream, { proto: 'tcp' }))
 
-  const client = rawClient(t, port).write(payload)
+  const client = openRawClient(t, port).write(payload)
   client.socket.end()
   await client.untilClosed()
 
@@ -31,9 +31,9 @@ test('an upstream reset reaches the client as a reset, not as a clean end', asyn
   })
   const { edge, tunnels } = await startEdge(t)
   const port = await edge.ports.acquire()
-  tunnels.ports.set(port, localTunnel(upstream, { proto: 'tcp' }))
+  tunnels.ports.set(port, createLocalTunnel(upstream, { proto: 'tcp' }))
 
-  const client = await rawClient(t, port).untilText('half a')
+  const client = await openRawClient(t, port).untilText('half a')
   client.write('go')
   await client.until(({ closed }) => closed)
 
@@ -46,11 +46,14 @@ test('a connection to a port without a tunnel is reset, and so is a denied addre
   const [empty, denied] = [await edge.ports.acquire(), await edge.ports.acquire()]
   tunnels.ports.set(
     denied,
-    localTunnel(upstream, { proto: 'tcp', options: { ipRestriction: { allow: [], deny: ['127.0.0.0/8'] } } }),
+    createLocalTunnel(upstream, {
+      proto: 'tcp',
+      options: { ipRestriction: { allow: [], deny: ['127.0.0.0/8'] } },
+    }),
   )
 
   for (const port of [empty, denied]) {
-    const client = await rawClient(t, port).until(({ closed }) => closed)
+    const client = await openRawClient(t, port).until(({ closed }) => closed)
     assert.equal(client.text, '')
   }
 })
@@ -84,10 +87,10 @@ test('closed connections are reported with their byte counts to the observer', a
   }
   const { edge, tunnels } = await startEdge(t, new TestTunnels(), {}, { observe })
   const port = await edge.ports.acquire()
-  const tunnel = localTunnel(upstream, { proto: 'tcp' })
+  const tunnel = createLocalTunnel(upstream, { proto: 'tcp' })
   tunnels.ports.set(port, tunnel)
 
-  const client = await rawClient(t, port).write('12345').untilText('12345')
+  const client = await openRawClient(t, port).write('12345').untilText('12345')
   client.socket.end()
   await client.untilClosed()
   await eventually(() => events.length === 1, 'the connection is reported')

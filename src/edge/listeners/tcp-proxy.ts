@@ -4,13 +4,13 @@ import { joinHostPort } from '../../base/hostport.ts'
 import { Pipe, type PipeResult } from '../../base/io/pipe.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { Timed } from '../../base/io/timer-wheel.ts'
-import type { Target } from '../backend.ts'
-import type { Connection } from '../connection.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import type { UpstreamTarget } from '../backend.ts'
+import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
-import { Refusal } from '../errors.ts'
+import { EdgeError } from '../errors.ts'
 import type { RawEntry } from '../table.ts'
-import type { Visitor } from '../tunnels.ts'
+import type { ClientInfo } from '../tunnels.ts'
 
 /** Max targets one connection tries, however many its backend has. */
 const MAX_ATTEMPTS = 8
@@ -21,7 +21,7 @@ export interface TcpProxyOptions {
   /** The TCP socket, or the TLS socket around it. */
   readonly socket: Duplex
   readonly transport: Socket
-  readonly connection: Connection
+  readonly connection: ClientConnection
   readonly entry: RawEntry
   readonly proto: 'tcp' | 'tls'
   /** True when the edge does not terminate the client's TLS. */
@@ -33,7 +33,7 @@ export interface TcpProxyOptions {
 }
 
 /** Runs the admission steps and reports a rejection; the caller then resets the connection. */
-export function admitConnection(core: Core, connection: Connection, entry: RawEntry): boolean {
+export function admitConnection(core: Core, connection: ClientConnection, entry: RawEntry): boolean {
   const rejection = checkAdmission(core, connection, entry)
   if (rejection === undefined) return true
   reportConnection(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
@@ -41,20 +41,20 @@ export function admitConnection(core: Core, connection: Connection, entry: RawEn
 }
 
 /** Returns why the entry rejects the connection; undefined when it admits it. */
-function checkAdmission(core: Core, connection: Connection, entry: RawEntry): unknown {
+function checkAdmission(core: Core, connection: ClientConnection, entry: RawEntry): unknown {
   try {
     for (const step of entry.admission ?? []) step(connection)
     return undefined
   } catch (error) {
     entry.counters.refusals++
-    if (!(error instanceof Refusal))
+    if (!(error instanceof EdgeError))
       core.log.error({ err: error }, 'admission step failed with an internal error')
     return error
   }
 }
 
 /** A connection whose bytes are proxied unchanged until both sides have ended. */
-export class TcpProxyConnection extends Timed implements LiveConnection {
+export class TcpProxyConnection extends TimerEntry implements LiveConnection {
   readonly #options: TcpProxyOptions
   readonly #pipe: Pipe
   #lastBytesMoved = -1
@@ -65,11 +65,13 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
     super()
     const { core, socket, transport } = options
     this.#options = options
-    core.live.add(this)
+    core.connections.add(this)
     const end = { socket, abort: () => resetSocket(transport, socket) }
-    this.#pipe = new Pipe(end, stream, core.turn, options.initialBytes, (result) => this.#onClose(result))
+    this.#pipe = new Pipe(end, stream, core.flushScheduler, options.initialBytes, (result) =>
+      this.#onClose(result),
+    )
     options.entry.traffic.open.add(this.#pipe)
-    core.deadlines.set(this, core.limits.progress)
+    core.timers.set(this, core.limits.progress)
   }
 
   /** Opens a stream to a target, or resets the connection when none is available. */
@@ -89,7 +91,7 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
   }
 
   /** An open connection must obey a changed configuration too. */
-  recheck(): void {
+  revalidate(): void {
     const { core, connection } = this.#options
     const entry = this.#options.currentEntry()
     this.#rejection = entry && checkAdmission(core, connection, entry)
@@ -111,13 +113,13 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
       return
     }
     this.#lastBytesMoved = bytesMoved
-    core.deadlines.set(this, core.limits.progress)
+    core.timers.set(this, core.limits.progress)
   }
 
   #onClose(result: PipeResult): void {
     const { core, connection, entry } = this.#options
-    core.live.delete(this)
-    core.deadlines.clear(this)
+    core.connections.delete(this)
+    core.timers.clear(this)
     entry.traffic.open.delete(this.#pipe)
     entry.traffic.bytesIn += result.bytesIn
     entry.traffic.bytesOut += result.bytesOut
@@ -127,14 +129,14 @@ export class TcpProxyConnection extends Timed implements LiveConnection {
 }
 
 function openStream({ entry, connection, proto, passthroughTls }: TcpProxyOptions): ByteStream | undefined {
-  const client: Visitor = {
+  const client: ClientInfo = {
     clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
     serverAddress: joinHostPort(connection.localAddress, connection.localPort),
     proto,
     via: entry.via,
     passthroughTls,
   }
-  const failedTargets: Target[] = []
+  const failedTargets: UpstreamTarget[] = []
   for (;;) {
     const target = entry.backend(failedTargets)
     if (target === undefined || failedTargets.length === MAX_ATTEMPTS) return undefined
@@ -149,7 +151,7 @@ function openStream({ entry, connection, proto, passthroughTls }: TcpProxyOption
 
 function reportConnection(
   core: Core,
-  connection: Connection,
+  connection: ClientConnection,
   entry: RawEntry,
   result: PipeResult,
   rejection: unknown,
@@ -165,7 +167,7 @@ function reportConnection(
       bytesIn: result.bytesIn,
       bytesOut: result.bytesOut,
       notes: buildNotes(entry, rejection),
-      errorCode: rejection instanceof Refusal ? rejection.code : undefined,
+      errorCode: rejection instanceof EdgeError ? rejection.code : undefined,
     })
   } catch (err) {
     // Nothing catches an exception of the observer in the close handler of the socket.
@@ -175,7 +177,7 @@ function reportConnection(
 
 /** The decision of the entry's own IP restriction; empty when it has none, or when another step rejected. */
 function buildNotes({ restricted }: RawEntry, rejection: unknown): Record<string, string> {
-  if (rejection instanceof Refusal && rejection.name === 'address_denied')
+  if (rejection instanceof EdgeError && rejection.name === 'address_denied')
     return { 'ip_policy.decision': 'block' }
   return restricted && rejection === undefined ? { 'ip_policy.decision': 'allow' } : {}
 }

@@ -4,11 +4,11 @@ import { test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { eventually } from '../testing/edge.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
+import { openRawClient } from '../testing/raw-client.ts'
 
 test('one client address cannot fill a listener with pending handshakes, and finished ones do not count', async (t) => {
   // An eighth of the connections: two handshakes at a time.
-  const { tlsPort, ca, ask } = await startHttpsEdge(t, undefined, { config: { maxConnections: 16 } })
+  const { tlsPort, ca, sendRequest } = await startHttpsEdge(t, undefined, { config: { maxConnections: 16 } })
   const secured: TLSSocket[] = []
   for (let n = 0; n < 4; n++) {
     const socket = connect({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca })
@@ -17,9 +17,9 @@ test('one client address cannot fill a listener with pending handshakes, and fin
     secured.push(socket)
   }
 
-  const slow = [rawClient(t, tlsPort).write('\x16\x03'), rawClient(t, tlsPort).write('\x16\x03')]
-  await rawClient(t, tlsPort).write('\x16\x03').untilClosed()
-  const other = await ask({ tls: { localAddress: '127.0.0.2' } })
+  const slow = [openRawClient(t, tlsPort).write('\x16\x03'), openRawClient(t, tlsPort).write('\x16\x03')]
+  await openRawClient(t, tlsPort).write('\x16\x03').untilClosed()
+  const other = await sendRequest({ tls: { localAddress: '127.0.0.2' } })
 
   assert.equal(other.status, 200, 'another address is served')
   assert.ok(secured.every(({ closed }) => !closed))
@@ -27,7 +27,7 @@ test('one client address cannot fill a listener with pending handshakes, and fin
   // The slot is free as soon as the edge has seen the close.
   slow[0]!.socket.destroy()
   let status = 0
-  while (status !== 200) ({ status } = await ask())
+  while (status !== 200) ({ status } = await sendRequest())
 })
 
 for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {

@@ -3,11 +3,11 @@ import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
-import { testCertificates } from '../testing/certificates.ts'
-import { clientAuthority } from '../testing/client-certificates.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
+import { createClientAuthority } from '../testing/client-certificates.ts'
 import { startEdge, startTcp } from '../testing/edge.ts'
 import { RawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const OPEN = 'open.adit.localhost'
 const LOCKED = 'locked.adit.localhost'
@@ -15,9 +15,9 @@ const WILD = 'any.wild.adit.localhost'
 
 /** An edge with an open and two protected hosts, and an upstream that records the requests it gets. */
 async function startHosts(t: TestContext) {
-  const server = await testCertificates('adit.localhost')
-  const clients = await clientAuthority('clients')
-  const others = await clientAuthority('others')
+  const server = await createTestCertificates('adit.localhost')
+  const clients = await createClientAuthority('clients')
+  const others = await createClientAuthority('others')
   const reached: string[] = []
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
@@ -27,11 +27,11 @@ async function startHosts(t: TestContext) {
   })
   const mutualTls = { caPem: clients.ca }
   const tunnels = new TestTunnels()
-    .add(OPEN, localTunnel(upstream, { proto: 'https' }))
-    .add(LOCKED, localTunnel(upstream, { proto: 'https', options: { mutualTls } }))
+    .add(OPEN, createLocalTunnel(upstream, { proto: 'https' }))
+    .add(LOCKED, createLocalTunnel(upstream, { proto: 'https', options: { mutualTls } }))
     .add(
       '*.wild.adit.localhost',
-      localTunnel(upstream, { proto: 'https', options: { mutualTls: { caPem: others.ca } } }),
+      createLocalTunnel(upstream, { proto: 'https', options: { mutualTls: { caPem: others.ca } } }),
     )
   const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: server.lookup })
   const connect = (servername: string | undefined, options: ConnectionOptions = {}) => {

@@ -8,15 +8,15 @@ const HOST = 'raw.adit.localhost'
 
 /** A TLS edge that terminates TLS and has no tunnel online. */
 async function start(t: TestContext) {
-  const { config, tlsPort, ask } = await startHttpsEdge(t)
+  const { config, tlsPort, sendRequest } = await startHttpsEdge(t)
   const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'nobody' } })
   config.create(TlsEdge, {
     hostports: [`${HOST}:443`],
     backend: { backend_id },
     tls_termination: { terminate_at: 'edge' },
   })
-  await config.applied()
-  return { tlsPort, ask }
+  await config.waitUntilApplied()
+  return { tlsPort, sendRequest }
 }
 
 function handshake(
@@ -39,18 +39,18 @@ function handshake(
 }
 
 test('connections that the edge closes right after their handshake do no harm', async (t) => {
-  const { tlsPort, ask } = await start(t)
+  const { tlsPort, sendRequest } = await start(t)
 
   for (let n = 0; n < 200; n++) {
     const options: ConnectionOptions = n % 2 === 0 ? {} : { maxVersion: 'TLSv1.2' }
     await handshake(tlsPort, options)
   }
 
-  assert.equal((await ask()).status, 200, 'the process lives')
+  assert.equal((await sendRequest()).status, 200, 'the process lives')
 })
 
 test('clients that disconnect right after their handshake do no harm', async (t) => {
-  const { tlsPort, ask } = await start(t)
+  const { tlsPort, sendRequest } = await start(t)
 
   for (let n = 0; n < 100; n++)
     await Promise.all([
@@ -59,5 +59,5 @@ test('clients that disconnect right after their handshake do no harm', async (t)
       handshake(tlsPort, { servername: 'shop.adit.localhost' }, (end) => setImmediate(end)),
     ])
 
-  assert.equal((await ask()).status, 200, 'the process lives')
+  assert.equal((await sendRequest()).status, 200, 'the process lives')
 })

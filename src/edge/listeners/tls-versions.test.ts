@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { test } from 'node:test'
 import { CertificateAuthority } from '../../resources/index.ts'
-import { clientAuthority } from '../testing/client-certificates.ts'
+import { createClientAuthority } from '../testing/client-certificates.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 
 const FLAGS = { '1.0': '-tls1', '1.1': '-tls1_1', '1.2': '-tls1_2', '1.3': '-tls1_3' } as const
@@ -37,7 +37,7 @@ test('versions from the minimum on are accepted, no others, and the default mini
 
   for (const min_version of [...VERSIONS, null]) {
     config.update(edgeId, { tls_termination: { min_version } })
-    await config.applied()
+    await config.waitUntilApplied()
     assert.deepEqual(
       await acceptedVersions(tlsPort),
       VERSIONS.slice(VERSIONS.indexOf(min_version ?? '1.2')),
@@ -46,14 +46,14 @@ test('versions from the minimum on are accepted, no others, and the default mini
   }
 
   config.update(edgeId, { tls_termination: { min_version: '1.0', enabled: false } })
-  await config.applied()
+  await config.waitUntilApplied()
   assert.deepEqual(await acceptedVersions(tlsPort), ['1.2', '1.3'], 'off')
 })
 
 test('a legacy version is accepted with forward secrecy, over HTTP/1.1 alone', async (t) => {
   const { config, edgeId, tlsPort } = await startHttpsEdge(t)
   config.update(edgeId, { tls_termination: { min_version: '1.0' } })
-  await config.applied()
+  await config.waitUntilApplied()
 
   const old = await handshake(tlsPort, '1.0', ['-ign_eof'])
   const offered = await handshake(tlsPort, '1.2', ['-alpn', 'h2,http/1.1'])
@@ -67,16 +67,16 @@ test('a legacy version is accepted with forward secrecy, over HTTP/1.1 alone', a
 
 test('a legacy version of one edge applies to no other name, nor where a client certificate is required', async (t) => {
   const { config, edgeId, tlsPort } = await startHttpsEdge(t)
-  const { ca } = await clientAuthority('clients')
+  const { ca } = await createClientAuthority('clients')
   const authority = config.create(CertificateAuthority, { ca_pem: ca })
   const old = { tls_termination: { min_version: '1.0' } }
   config.update(edgeId, old)
-  await config.applied()
+  await config.waitUntilApplied()
   assert.equal((await handshake(tlsPort, '1.0')).succeeded, true)
   const other = await handshake(tlsPort, '1.0', ['-servername', 'other.adit.localhost'])
 
   config.update(edgeId, { ...old, mutual_tls: { certificate_authority_ids: [authority] } })
-  await config.applied()
+  await config.waitUntilApplied()
   const locked = await handshake(tlsPort, '1.0')
 
   assert.match(other.output, /alert protocol version/)

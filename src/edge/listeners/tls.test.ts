@@ -4,10 +4,10 @@ import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
-import { testCertificates } from '../testing/certificates.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
 import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
-import { RawClient, rawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient, RawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
@@ -28,8 +28,8 @@ test('https reaches the upstream over HTTP/1 and HTTP/2', async (t) => {
   const upstream = await startUpstream(t, (request, response) =>
     response.end(`${request.url} ${request.headers['x-forwarded-proto']} ${request.headers.host}`),
   )
-  const certificates = await testCertificates('adit.localhost')
-  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream, { proto: 'https' }))
+  const certificates = await createTestCertificates('adit.localhost')
+  const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream, { proto: 'https' }))
   const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
 
   const client = tlsClient(t, tlsPort, HOST, certificates.ca)
@@ -50,7 +50,7 @@ test('https reaches the upstream over HTTP/1 and HTTP/2', async (t) => {
 })
 
 test('a name without an endpoint gets an error page when it has a certificate, and an alert otherwise', async (t) => {
-  const certificates = await testCertificates('adit.localhost')
+  const certificates = await createTestCertificates('adit.localhost')
   const { tlsPort } = await startEdge(t, new TestTunnels(), {}, { certificates: certificates.lookup })
 
   const certified = tlsClient(t, tlsPort, 'nobody.adit.localhost', certificates.ca)
@@ -63,7 +63,7 @@ test('a name without an endpoint gets an error page when it has a certificate, a
 })
 
 test('a TLS tunnel without termination gets the client’s bytes unchanged', async (t) => {
-  const certificates = await testCertificates('adit.localhost')
+  const certificates = await createTestCertificates('adit.localhost')
   const certificate = await certificates.issue('pass.example')
   const server = createTlsServer(
     { cert: certificate.certificatePem, key: certificate.privateKeyPem.reveal() },
@@ -71,24 +71,24 @@ test('a TLS tunnel without termination gets the client’s bytes unchanged', asy
   )
   await once(server.listen(0, '127.0.0.1'), 'listening')
   t.after(() => server.close())
-  const tunnel = localTunnel((server.address() as AddressInfo).port, { proto: 'tls' })
+  const tunnel = createLocalTunnel((server.address() as AddressInfo).port, { proto: 'tls' })
   const { tlsPort } = await startEdge(t, new TestTunnels().add('pass.example', tunnel))
 
   const client = await tlsClient(t, tlsPort, 'pass.example', certificates.ca).untilClosed()
 
   assert.equal(client.text, 'mine pass.example')
-  assert.equal(tunnel.visitors[0]?.passthroughTls, true)
+  assert.equal(tunnel.clients[0]?.passthroughTls, true)
 })
 
 test('a TLS tunnel with termination gets plain bytes, with its own certificate if it has one', async (t) => {
-  const certificates = await testCertificates('adit.localhost')
+  const certificates = await createTestCertificates('adit.localhost')
   const certificate = await certificates.issue('own.example')
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const tunnels = new TestTunnels()
-    .add(HOST, localTunnel(upstream, { proto: 'tls', options: { tlsTermination: {} } }))
+    .add(HOST, createLocalTunnel(upstream, { proto: 'tls', options: { tlsTermination: {} } }))
     .add(
       'own.example',
-      localTunnel(upstream, {
+      createLocalTunnel(upstream, {
         proto: 'tls',
         options: {
           tlsTermination: { certPem: certificate.certificatePem, keyPem: certificate.privateKeyPem.reveal() },
@@ -108,21 +108,21 @@ test('a TLS tunnel with termination gets plain bytes, with its own certificate i
 test('connections with garbage or without bytes on the TLS port are closed', async (t) => {
   const { tlsPort } = await startEdge(t, new TestTunnels(), { limits: { handshake: 200, drain: 50 } })
 
-  const garbage = rawClient(t, tlsPort).write('GET / HTTP/1.1\r\n\r\n')
-  const silent = rawClient(t, tlsPort)
+  const garbage = openRawClient(t, tlsPort).write('GET / HTTP/1.1\r\n\r\n')
+  const silent = openRawClient(t, tlsPort)
 
   await garbage.untilClosed()
   await silent.untilClosed()
 })
 
 test('a truncated response is an error over TLS too', async (t) => {
-  const certificates = await testCertificates('adit.localhost')
+  const certificates = await createTestCertificates('adit.localhost')
   const upstream = await startTcp(t, (socket) => {
     socket.once('data', () =>
       socket.end('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n4\r\nhalf\r\n'),
     )
   })
-  const tunnels = new TestTunnels().add(HOST, localTunnel(upstream, { proto: 'https' }))
+  const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream, { proto: 'https' }))
   const { tlsPort } = await startEdge(t, tunnels, {}, { certificates: certificates.lookup })
 
   for (const version of ['1.0', '1.1']) {

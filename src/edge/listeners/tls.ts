@@ -3,13 +3,13 @@ import type { TLSSocket } from 'node:tls'
 import { Admission, type AdmissionLimits } from '../../base/admission.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import { Timed } from '../../base/io/timer-wheel.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import type { TlsInfo } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
-import { Http1Visitor } from '../http/http1-connection.ts'
+import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { Http2ServerConnection } from '../http/http2-connection.ts'
 import type { HttpEntry, RawEntry } from '../table.ts'
-import { HelloReader, UNRECOGNIZED_NAME } from './client-hello.ts'
+import { ClientHelloParser, UNRECOGNIZED_NAME } from './client-hello.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
 import type { TlsPolicy } from './tls-policy.ts'
@@ -46,7 +46,7 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
     const ends = admission.admit(socket)
     if (ends === undefined) return
-    const releaseHandshake = handshakes.takeSource(ends.remoteAddress)
+    const releaseHandshake = handshakes.acquireForClient(ends.remoteAddress)
     if (releaseHandshake === undefined) socket.destroy()
     else new PendingTlsConnection(core, socket, ends, releaseHandshake, options, terminatorFor)
   })
@@ -55,14 +55,14 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
 }
 
 /** A connection from its first byte to the end of its handshake, or until it is proxied without termination. */
-class PendingTlsConnection extends Timed implements LiveConnection {
+class PendingTlsConnection extends TimerEntry implements LiveConnection {
   readonly #core: Core
   readonly #socket: Socket
   readonly #ends: SocketEnds
   readonly #releaseHandshake: () => void
   readonly #options: TlsListenerOptions
   readonly #terminatorFor: (policy: TlsPolicy) => TlsTerminator
-  readonly #helloParser = new HelloReader()
+  readonly #helloParser = new ClientHelloParser()
   readonly #startedAt: number
 
   constructor(
@@ -81,8 +81,8 @@ class PendingTlsConnection extends Timed implements LiveConnection {
     this.#options = options
     this.#terminatorFor = terminatorFor
     this.#startedAt = core.clock.now()
-    core.live.add(this)
-    core.deadlines.set(this, core.limits.handshake)
+    core.connections.add(this)
+    core.timers.set(this, core.limits.handshake)
     socket.on('data', this.#onData)
     socket.on('error', () => {})
     socket.on('end', this.destroy)
@@ -95,7 +95,7 @@ class PendingTlsConnection extends Timed implements LiveConnection {
     this.#socket.destroy()
   }
 
-  recheck(): void {}
+  revalidate(): void {}
 
   onDeadline(): void {
     this.#socket.destroy()
@@ -197,7 +197,7 @@ class PendingTlsConnection extends Timed implements LiveConnection {
       info,
     })
     if (info.alpn === 'h2') new Http2ServerConnection(this.#core, socket, this.#socket, connection)
-    else new Http1Visitor(this.#core, socket, this.#socket, connection)
+    else new Http1ServerConnection(this.#core, socket, this.#socket, connection)
   }
 
   #terminate(policy: TlsPolicy, onSecure: OnSecure): void {
@@ -218,8 +218,8 @@ class PendingTlsConnection extends Timed implements LiveConnection {
 
   #release(): void {
     this.#releaseHandshake()
-    this.#core.live.delete(this)
-    this.#core.deadlines.clear(this)
+    this.#core.connections.delete(this)
+    this.#core.timers.clear(this)
   }
 }
 

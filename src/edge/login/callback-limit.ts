@@ -1,7 +1,7 @@
-import { createAttempts } from '../../base/attempt-limit.ts'
-import { sourceOf } from '../../base/client-key.ts'
+import { createAttemptLimit } from '../../base/attempt-limit.ts'
+import { clientKey } from '../../base/client-key.ts'
 import type { Clock } from '../../base/clock.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 
 /** Handles one message to the login host, unless its client has sent too many invalid ones. */
 export type CallbackLimit = <T>(remoteAddress: string, work: () => Promise<T>) => Promise<T>
@@ -18,13 +18,13 @@ export function createCallbackLimit({
   clock: Clock
 }): CallbackLimit {
   if (perMinute === 0) return (_remoteAddress, work) => work()
-  const attempts = createAttempts({ burst: perMinute, perMinute, clock })
+  const attempts = createAttemptLimit({ burst: perMinute, perMinute, clock })
   return async (remoteAddress, work) => {
-    const key = sourceOf(remoteAddress)
+    const key = clientKey(remoteAddress)
     const retryAfter = attempts.take(key)
-    if (retryAfter > 0) throw refusal('too_many_logins').for(retryAfter)
+    if (retryAfter > 0) throw edgeError('too_many_logins').withRetryAfter(retryAfter)
     const result = await work()
-    attempts.giveBack(key)
+    attempts.refund(key)
     return result
   }
 }

@@ -3,11 +3,11 @@ import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
-import { testCertificates } from '../testing/certificates.ts'
-import { askPlainly, askSecurely } from '../testing/client.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
+import { sendHttp, sendHttps } from '../testing/client.ts'
 import { startEdge, startUpstream } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { createLogins } from './index.ts'
 
 const HOST = 'app.adit.localhost'
@@ -42,13 +42,13 @@ async function start(t: TestContext) {
     clock: systemClock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => 'https://idp.adit.localhost',
-    ledger: { use: async () => true, end: async () => {} },
+    store: { consume: async () => true, revoke: async () => {} },
   })
-  const { ca, lookup } = await testCertificates('adit.localhost')
+  const { ca, lookup } = await createTestCertificates('adit.localhost')
   const loginHost = { name: IDP, entry: logins.host }
   const { tlsPort, port } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
   const ask = (path: string, cookies: readonly string[] = [], host = HOST) =>
-    askSecurely(tlsPort, ca, { host, path, headers: { cookie: cookies.join('; ') } })
+    sendHttps(tlsPort, ca, { host, path, headers: { cookie: cookies.join('; ') } })
   const cookiesOf = (lines: string | string[] | undefined) =>
     [lines ?? []].flat().map((line) => line.split(';', 1)[0]!)
 
@@ -56,7 +56,7 @@ async function start(t: TestContext) {
   function connect(overrides: ConnectOptions = {}) {
     const { accountId = 'ac_one', host = HOST, oauth = {}, proto = 'https' } = overrides
     const options = oauth === null ? {} : { oauth: { ...google, ...oauth } }
-    tunnels.add(host, localTunnel(upstream, { proto, accountId, hostport: `${host}:443`, options }))
+    tunnels.add(host, createLocalTunnel(upstream, { proto, accountId, hostport: `${host}:443`, options }))
   }
 
   const disconnect = () => tunnels.hosts.delete(`https ${HOST}`)
@@ -150,7 +150,7 @@ test('a state and a ticket survive a reconnect of the agent', async (t) => {
 test('plain HTTP sign-in works on the edge port only', async (t) => {
   const { port, connect } = await start(t)
   connect({ proto: 'http', host: 'plain.adit.localhost' })
-  const statusAt = async (host: string) => (await askPlainly(port, { host })).status
+  const statusAt = async (host: string) => (await sendHttp(port, { host })).status
 
   assert.equal(await statusAt('plain.adit.localhost'), 302)
   assert.equal(await statusAt(`plain.adit.localhost:${port}`), 302)

@@ -4,11 +4,11 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../resources/index.ts'
-import { askSecurely } from '../testing/client.ts'
+import { sendHttps } from '../testing/client.ts'
 import { eventually, startTcp } from '../testing/edge.ts'
 import { HOST } from '../testing/https-edge.ts'
 import { setCookies, startLoginPage as start } from '../testing/login-page.ts'
-import { localTunnel } from '../testing/tunnels.ts'
+import { createLocalTunnel } from '../testing/tunnels.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
 const ACCEPT = createHash('sha1').update(`${KEY}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`).digest('base64')
@@ -87,16 +87,16 @@ test('OPTIONS passes without a session only with options_passthrough', async (t)
   const open = await start(t, { options_passthrough: true })
   const closed = await start(t)
 
-  assert.equal((await open.ask({ method: 'OPTIONS' })).status, 200)
-  assert.equal((await open.ask({ method: 'POST' })).status, 401)
-  assert.equal((await closed.ask({ method: 'OPTIONS' })).status, 401)
+  assert.equal((await open.sendRequest({ method: 'OPTIONS' })).status, 200)
+  assert.equal((await open.sendRequest({ method: 'POST' })).status, 401)
+  assert.equal((await closed.sendRequest({ method: 'OPTIONS' })).status, 401)
 })
 
 test('scripts get 401, page loads are redirected to sign in', async (t) => {
-  const { ask } = await start(t)
+  const { sendRequest } = await start(t)
 
-  assert.equal((await ask({ headers: { 'sec-fetch-dest': 'empty' } })).status, 401)
-  assert.equal((await ask({ headers: { 'sec-fetch-dest': 'document' } })).status, 302)
+  assert.equal((await sendRequest({ headers: { 'sec-fetch-dest': 'empty' } })).status, 401)
+  assert.equal((await sendRequest({ headers: { 'sec-fetch-dest': 'document' } })).status, 302)
 })
 
 test('the cookie prefix is applied, and only the edge’s own cookies are hidden from the upstream', async (t) => {
@@ -129,14 +129,14 @@ test('a forged, duplicated or foreign session cookie is rejected', async (t) => 
     backend: { backend_id: backendId },
     oauth,
   })
-  await config.applied()
+  await config.waitUntilApplied()
   const [session = '', proof = ''] = cookies
 
   assert.equal((await visit([session])).status, 302, 'without what only this host can set')
   assert.equal((await visit([session, again.cookies[1]!])).status, 302, 'with that of another session')
   assert.equal((await visit([session, session, proof])).status, 302, 'twice')
   assert.notEqual(again.cookies[0], session, 'each sign-in is a new session')
-  const elsewhere = await askSecurely(tlsPort, ca, {
+  const elsewhere = await sendHttps(tlsPort, ca, {
     host: 'other.adit.localhost',
     headers: { cookie: cookies.join('; ') },
   })
@@ -158,7 +158,7 @@ test('a sign-in completed on another node and a session revoked there are reject
   const [revocation] = shared.ended
   const subject = other.cookies[1]!.split('=')[1]!
   assert.equal((await visit(other.cookies)).status, 200)
-  logins.hear([{ ...revocation!, subject }])
+  logins.applyRevocations([{ ...revocation!, subject }])
   assert.equal((await visit(other.cookies)).status, 302)
 })
 
@@ -193,23 +193,23 @@ test('changed settings end sessions, unrelated changes do not', async (t) => {
   const { cookies } = await signIn()
 
   config.update(routeId, { description: 'another' })
-  await config.applied()
+  await config.waitUntilApplied()
   assert.equal((await visit(cookies)).status, 200)
   config.update(routeId, { oauth: { ...oauth, maximum_duration: 5000 } })
-  await config.applied()
+  await config.waitUntilApplied()
   assert.equal((await visit(cookies)).status, 302)
 })
 
 test('a route without /auth/ handles sign-in and sign-out on its own pages', async (t) => {
-  const { config, routeId, begin, redeem, ask, visit, cookiesOf } = await start(t)
+  const { config, routeId, begin, redeem, sendRequest, visit, cookiesOf } = await start(t)
   config.update(routeId, { match: '/app/' })
-  await config.applied()
+  await config.waitUntilApplied()
   const { state, cookies, lines } = await begin('/app/x?y=1')
   assert.match(lines[0]!, /Path=\/app\/x;/)
   const { ticket } = await redeem(state)
   assert.match(ticket, /^\/app\/x\?adit-login&ticket=/)
 
-  const { status, headers } = await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })
+  const { status, headers } = await sendRequest({ path: ticket, headers: { cookie: cookies.join('; ') } })
 
   assert.deepEqual([status, headers.location], [303, `https://${HOST}/app/x?y=1`])
   const session = cookiesOf(setCookies(headers))
@@ -273,10 +273,10 @@ async function routeToWebSocket(
   { tunnels, config, routeId }: Awaited<ReturnType<typeof start>>,
 ): Promise<void> {
   const upstream = await startTcp(t, (socket) => socket.once('data', () => socket.write(AGREE)))
-  tunnels.tunnels.push(localTunnel(upstream, { labels: { app: 'ws' } }))
+  tunnels.tunnels.push(createLocalTunnel(upstream, { labels: { app: 'ws' } }))
   const backend_id = config.create(TunnelGroupBackend, { labels: { app: 'ws' } })
   config.update(routeId, { backend: { backend_id } })
-  await config.applied()
+  await config.waitUntilApplied()
 }
 
 async function openSocket(

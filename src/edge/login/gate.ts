@@ -1,13 +1,13 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { parseHostPort } from '../../base/hostport.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
-import { type Answer, page, pageFields, redirect } from '../response.ts'
+import { type EdgeResponse, pageFields, redirect, renderPage } from '../response.ts'
 import { Cookies, formatSetCookie } from './cookies.ts'
 import type { LiveSessions } from './live-sessions.ts'
-import { consumeOnce, type LoginLedger } from './login-store.ts'
+import { consumeOnce, type LoginStore } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
@@ -20,7 +20,7 @@ import {
   type Identity,
   isAllowed,
   type SignIn,
-  SignInRefused,
+  SignInError,
   throwLoginError,
 } from './sign-in.ts'
 import {
@@ -39,7 +39,7 @@ export interface GateDependencies {
   /** Sign-ins already completed on this node. */
   readonly replayGuard: ReplayGuard
   /** Completed sign-ins and sign-outs of all nodes. */
-  readonly store: LoginLedger
+  readonly store: LoginStore
   /** Revoked sessions known to this node. */
   readonly revocations: Revocations
   readonly liveSessions: LiveSessions
@@ -130,7 +130,7 @@ export function createGate(options: GateOptions): Gate {
    */
   async function consume(id: string, ttlMs: number): Promise<void> {
     if (await consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)) return
-    throw new SignInRefused('this sign-in was used already; open the page again')
+    throw new SignInError('this sign-in was used already; open the page again')
   }
 
   function formatSessionCookie(session: Session, secure: boolean): string {
@@ -157,21 +157,21 @@ export function createGate(options: GateOptions): Gate {
     // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
     if (settings.inactivity_timeout > 0 && nowSeconds > session.seen) {
       const renewedCookie = formatSessionCookie({ ...session, seen: nowSeconds }, isSecure(exchange))
-      exchange.whenAnswered(({ fields }) =>
+      exchange.onResponse(({ fields }) =>
         fields.add('Set-Cookie', renewedCookie.slice('Set-Cookie: '.length, -2)),
       )
     }
     return undefined
   }
 
-  async function beginSignIn(exchange: Exchange): Promise<Answer> {
+  async function beginSignIn(exchange: Exchange): Promise<EdgeResponse> {
     const { method, target } = exchange.head
     exchange.note('oauth.decision', 'block')
     exchange.note('oauth.app_client_id', signIn.label)
     // Only a page load can follow a redirect to a sign-in page and return; other requests get a plain error.
     const destination = exchange.fields.get('sec-fetch-dest') ?? 'document'
     if ((method !== 'GET' && method !== 'HEAD') || exchange.upgrading || !PAGE_DESTINATIONS.has(destination))
-      throw refusal('login_required')
+      throw edgeError('login_required')
     const signInId = randomBytes(16).toString('base64url')
     const path = selectCallbackPath(exchange)
     const secret = randomBytes(16).toString('base64url')
@@ -222,13 +222,18 @@ export function createGate(options: GateOptions): Gate {
     const text = cookies.get(loginPrefix + signInId)
     const pending = text === undefined ? undefined : seal.decrypt<PendingSignIn>(`login ${scopeId}`, text)
     if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
-      throw new SignInRefused('this sign-in was started in another browser; open the page again')
+      throw new SignInError('this sign-in was started in another browser; open the page again')
     return pending.returnTo
   }
 
-  function startSession(exchange: Exchange, identity: Identity, returnTo: string, signInId: string): Answer {
+  function startSession(
+    exchange: Exchange,
+    identity: Identity,
+    returnTo: string,
+    signInId: string,
+  ): EdgeResponse {
     if (!isAllowed(identity, allowed))
-      throw new SignInRefused(`${identity.email || identity.name || identity.id} may not see this page`)
+      throw new SignInError(`${identity.email || identity.name || identity.id} may not see this page`)
     const secure = isSecure(exchange)
     const nowSeconds = currentSeconds()
     const session: Session = {
@@ -251,10 +256,10 @@ export function createGate(options: GateOptions): Gate {
   }
 
   /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */
-  async function redeemTicket(exchange: Exchange): Promise<Answer> {
+  async function redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
     const ticket = tickets.openTicket(parseQuery(exchange).get('ticket') ?? '')
     if (ticket.place !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
-      throw new SignInRefused('this sign-in does not belong here; open the page again')
+      throw new SignInError('this sign-in does not belong here; open the page again')
     const { id, signInId } = ticket
     // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.
     const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000
@@ -271,8 +276,8 @@ export function createGate(options: GateOptions): Gate {
       at: since * 1000,
       until: (since + lifetime.maxSeconds) * 1000,
     }
-    await store.end(revocation).catch(() => {
-      throw refusal('login_unavailable')
+    await store.revoke(revocation).catch(() => {
+      throw edgeError('login_unavailable')
     })
     revocations.add(revocation, clock.now())
   }
@@ -282,7 +287,7 @@ export function createGate(options: GateOptions): Gate {
     return withTimeout(url, options.providerTimeoutMs).catch(() => undefined)
   }
 
-  async function logout(exchange: Exchange): Promise<Answer> {
+  async function logout(exchange: Exchange): Promise<EdgeResponse> {
     const session = readSession(exchange, new Cookies(exchange))?.session
     const secure = isSecure(exchange)
     const expiredCookies =
@@ -295,7 +300,7 @@ export function createGate(options: GateOptions): Gate {
     return {
       status: 200,
       fields: `${expiredCookies}${pageFields}`,
-      body: page('You are signed out.', 'Close this page, or open the site again to sign in.'),
+      body: renderPage('You are signed out.', 'Close this page, or open the site again to sign in.'),
     }
   }
 
@@ -356,7 +361,7 @@ function requireOwnOrigin(exchange: Exchange): string {
   const port = parseHostPort(head.authority)?.port
   const publicPort = isSecure(exchange) ? core.publicHttpsPort : core.publicHttpPort
   if (port !== undefined && port !== publicPort && port !== connection.localPort)
-    throw new SignInRefused(
+    throw new SignInError(
       `sign-in is not available on port ${port} of this host; open the page on its usual port`,
     )
   return requestOrigin(exchange)

@@ -1,19 +1,21 @@
-import { type Field, fieldOf } from '../message/fields.ts'
+import { createField, type HeaderField } from '../message/fields.ts'
 import type { Identity } from './sign-in.ts'
 
 /**
  * The identity headers for the upstream. Clients cannot forge them: the edge drops every field that begins with
  * `adit-`.
  */
-export function createIdentityFields({ id, name, email, groups, claims }: Identity): Field[] {
+export function createIdentityFields({ id, name, email, groups, claims }: Identity): HeaderField[] {
   const fields = [
-    fieldOf('adit-auth-user-id', toFieldText(id)),
-    fieldOf('adit-auth-user-name', toFieldText(name)),
-    fieldOf('adit-auth-user-email', toFieldText(email)),
+    createField('adit-auth-user-id', toFieldText(id)),
+    createField('adit-auth-user-name', toFieldText(name)),
+    createField('adit-auth-user-email', toFieldText(email)),
   ]
-  if (groups.length > 0) fields.push(fieldOf('adit-auth-user-groups', toFieldText(groups.join(','))))
+  if (groups.length > 0) fields.push(createField('adit-auth-user-groups', toFieldText(groups.join(','))))
   if (Object.keys(claims).length > 0)
-    fields.push(fieldOf('adit-auth-user-claims', Buffer.from(JSON.stringify(claims)).toString('base64url')))
+    fields.push(
+      createField('adit-auth-user-claims', Buffer.from(JSON.stringify(claims)).toString('base64url')),
+    )
   return fields
 }
 

@@ -20,13 +20,13 @@ import { createCallbackLimit } from './callback-limit.ts'
 import { createGate, type Gate } from './gate.ts'
 import { LiveSessions } from './live-sessions.ts'
 import { createLoginHost } from './login-host.ts'
-import type { LoginLedger } from './login-store.ts'
+import type { LoginStore } from './login-store.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { getProvider, type OauthEndpoints, type OauthProviderName } from './oauth-providers.ts'
 import { createOidcSignIn } from './oidc.ts'
 import { PROVIDER_TIMEOUT_MS } from './provider-fetch.ts'
 import { ReplayGuard } from './replay-guard.ts'
-import { type Ending, Revocations } from './revocations.ts'
+import { type Revocation, Revocations } from './revocations.ts'
 import { createSamlServiceProvider, type SamlServiceProvider } from './saml.ts'
 import { createSamlWorkers } from './saml-pool.ts'
 import { createSeal } from './seal.ts'
@@ -35,9 +35,9 @@ import { SessionCookieCache } from './session-cookie-cache.ts'
 import type { AllowedIdentities, SignIn } from './sign-in.ts'
 import { createTickets } from './tickets.ts'
 
-export type { LoginLedger } from './login-store.ts'
+export type { LoginStore } from './login-store.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
-export type { Ending } from './revocations.ts'
+export type { Revocation } from './revocations.ts'
 
 export interface LoginOptions {
   readonly outbound: Pick<Outbound, 'fetch'>
@@ -46,7 +46,7 @@ export interface LoginOptions {
   /** `https://idp.<domain>[:port]`, known once the listener is bound. */
   readonly idpUrl: () => string
   readonly clock: Clock
-  readonly ledger: LoginLedger
+  readonly store: LoginStore
   readonly oauthEndpoints?: OauthEndpoints
   /** Invalid messages per client and minute that the login host accepts; 0 for no limit. */
   readonly callbackLimit?: number
@@ -55,10 +55,10 @@ export interface LoginOptions {
 }
 
 /** The login service with its host, where providers redirect visitors back to. */
-export interface LoginPart extends Logins {
+export interface LoginService extends Logins {
   host(policy: TlsPolicy): HttpEntry
   /** Applies revocations of this and other nodes. */
-  hear(endings: readonly Ending[]): void
+  applyRevocations(endings: readonly Revocation[]): void
   /** Stops the worker threads that parse provider messages. */
   close(): Promise<void>
 }
@@ -66,8 +66,8 @@ export interface LoginPart extends Logins {
 const ALLOW_EVERYONE: AllowedIdentities = { emails: [], domains: [] }
 
 /** Creates the login service behind the OAuth, OIDC and SAML modules. */
-export function createLogins(options: LoginOptions): LoginPart {
-  const { outbound, clock, idpUrl, ledger: store, providerTimeoutMs = PROVIDER_TIMEOUT_MS } = options
+export function createLogins(options: LoginOptions): LoginService {
+  const { outbound, clock, idpUrl, store, providerTimeoutMs = PROVIDER_TIMEOUT_MS } = options
   const seal = createSeal(options.key)
   const replayGuard = new ReplayGuard(clock)
   const revocations = new Revocations()
@@ -155,7 +155,7 @@ export function createLogins(options: LoginOptions): LoginPart {
       }
     },
 
-    hear(peerRevocations) {
+    applyRevocations(peerRevocations) {
       const now = clock.now()
       for (const revocation of peerRevocations) revocations.add(revocation, now)
     },

@@ -1,4 +1,4 @@
-import { Timed } from '../../base/io/timer-wheel.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import type { Exchange } from '../exchange.ts'
 import type { Session } from './session.ts'
 
@@ -36,15 +36,15 @@ export class LiveSessions {
     current.watchers++
     const check = new SessionCheck(exchange, () => current.version === version && isAlive(session.seen))
     check.arm()
-    exchange.whenFinished(() => {
-      exchange.core.deadlines.clear(check)
+    exchange.onFinish(() => {
+      exchange.core.timers.clear(check)
       if (--session.watchers === 0) this.#activity.delete(id)
       if (--current.watchers === 0) this.#versions.delete(scopeId)
     })
   }
 }
 
-class SessionCheck extends Timed {
+class SessionCheck extends TimerEntry {
   readonly #exchange: Exchange
   readonly #isAlive: () => boolean
 
@@ -55,12 +55,12 @@ class SessionCheck extends Timed {
   }
 
   arm(): void {
-    const { deadlines } = this.#exchange.core
-    deadlines.set(this, deadlines.ticks(CHECK_INTERVAL_MS))
+    const { timers } = this.#exchange.core
+    timers.set(this, timers.ticks(CHECK_INTERVAL_MS))
   }
 
   onDeadline(): void {
     if (this.#isAlive()) this.arm()
-    else this.#exchange.breakOff()
+    else this.#exchange.abort()
   }
 }

@@ -1,14 +1,14 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { HttpsEdge, HttpsRoute } from '../../resources/index.ts'
-import { askSecurely } from '../testing/client.ts'
+import { sendHttps } from '../testing/client.ts'
 import { HOST } from '../testing/https-edge.ts'
 import { IDP, setCookies, startLoginPage as start } from '../testing/login-page.ts'
 
 type LoginPage = Awaited<ReturnType<typeof start>>
 
 test('the login host redeems the code, and the page receives a ticket and nothing of the provider', async (t) => {
-  const { begin, redeem, redeemed, ask, visit, cookiesOf } = await start(t)
+  const { begin, redeem, redeemed, sendRequest, visit, cookiesOf } = await start(t)
   const { state, cookies } = await begin()
 
   const { status, ticket } = await redeem(state, 'code=the-code&session_state=x')
@@ -16,18 +16,18 @@ test('the login host redeems the code, and the page receives a ticket and nothin
   assert.equal(status, 303)
   assert.deepEqual(redeemed, ['the-code'])
   assert.match(ticket, /^\/auth\/callback\?ticket=[\w-]+$/)
-  const completed = await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })
+  const completed = await sendRequest({ path: ticket, headers: { cookie: cookies.join('; ') } })
   assert.deepEqual([completed.status, completed.headers.location], [303, `https://${HOST}/page?x=1`])
   assert.equal((await visit(cookiesOf(setCookies(completed.headers)))).status, 200)
 })
 
 test('a protected page does not accept provider responses itself', async (t) => {
-  const { begin, ask, redeemed } = await start(t)
+  const { begin, sendRequest, redeemed } = await start(t)
   const { state, cookies } = await begin()
   const headers = { cookie: cookies.join('; ') }
 
   for (const query of [`code=c&state=${state}`, `ticket=${state}`, 'ticket=x', 'ticket=', ''])
-    assert.equal((await ask({ path: `/auth/callback?${query}`, headers })).status, 403, query)
+    assert.equal((await sendRequest({ path: `/auth/callback?${query}`, headers })).status, 403, query)
   assert.deepEqual(redeemed, [])
 })
 
@@ -58,24 +58,27 @@ const changes: Record<string, (page: LoginPage) => void> = {
 for (const [name, change] of Object.entries(changes))
   test(`states and tickets are invalid once ${name}`, async (t) => {
     const page = await start(t)
-    const { begin, redeem, redeemed, ask, config } = page
+    const { begin, redeem, redeemed, sendRequest, config } = page
     const [first, second] = [await begin(), await begin()]
     const { ticket } = await redeem(first.state, 'code=first')
 
     change(page)
-    await config.applied()
+    await config.waitUntilApplied()
 
     const rejected = await redeem(second.state, 'code=second')
     assert.deepEqual([rejected.status, redeemed], [403, ['first']], 'the code went nowhere')
-    const { status, headers } = await ask({ path: ticket, headers: { cookie: first.cookies.join('; ') } })
+    const { status, headers } = await sendRequest({
+      path: ticket,
+      headers: { cookie: first.cookies.join('; ') },
+    })
     assert.notEqual(status, 303)
     assert.ok(!setCookies(headers).some((line) => line.includes('session=')), 'no session is created')
   })
 
 test('a ticket is valid once, for a minute, and in the browser that started the sign-in', async (t) => {
-  const { begin, redeem, ask, time, shared } = await start(t)
+  const { begin, redeem, sendRequest, time, shared } = await start(t)
   const redeemTicket = async (ticket: string, cookies: readonly string[]) =>
-    (await ask({ path: ticket, headers: { cookie: cookies.join('; ') } })).status
+    (await sendRequest({ path: ticket, headers: { cookie: cookies.join('; ') } })).status
   const isProof = (cookie: string) => cookie.startsWith('__Host-adit.browser.')
   async function getTicket() {
     const { state, cookies } = await begin()
@@ -108,26 +111,30 @@ test('a ticket is valid once, for a minute, and in the browser that started the 
 })
 
 test('a ticket is valid only at the origin where the sign-in started', async (t) => {
-  const { begin, redeem, ask, config, edgeId, backendId, oauth } = await start(t)
+  const { begin, redeem, sendRequest, config, edgeId, backendId, oauth } = await start(t)
   config.update(edgeId, { hostports: [`${HOST}:443`, 'second.adit.localhost:443'] })
   const edge_id = config.create(HttpsEdge, { hostports: ['other.adit.localhost:443'] })
   const backend = { backend_id: backendId }
   config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend, oauth })
-  await config.applied()
+  await config.waitUntilApplied()
   const { state, cookies } = await begin()
   const { ticket: path } = await redeem(state)
   const headers = { cookie: cookies.join('; ') }
 
   for (const host of ['second.adit.localhost', 'other.adit.localhost', `${HOST}:443`, `${HOST}:21000`])
-    assert.equal((await ask({ host, path, headers, servername: host.split(':')[0]! })).status, 403, host)
-  assert.equal((await ask({ path, headers })).status, 303)
+    assert.equal(
+      (await sendRequest({ host, path, headers, servername: host.split(':')[0]! })).status,
+      403,
+      host,
+    )
+  assert.equal((await sendRequest({ path, headers })).status, 303)
 })
 
 test('a state is valid once, for ten minutes, and at the redirect URI of its provider', async (t) => {
-  const { begin, redeem, ask, redeemed, time } = await start(t)
+  const { begin, redeem, sendRequest, redeemed, time } = await start(t)
   const { state } = await begin()
   const statusAt = async (path: string) =>
-    (await ask({ host: IDP, path: `${path}?code=c&state=${state}` })).status
+    (await sendRequest({ host: IDP, path: `${path}?code=c&state=${state}` })).status
 
   assert.equal(await statusAt('/oidc/callback/login.example'), 403)
   assert.equal(await statusAt('/oauth2/github/callback'), 403)
@@ -145,7 +152,7 @@ test('a state is valid once, for ten minutes, and at the redirect URI of its pro
 })
 
 test('responses with duplicate parameters, without a state or with another method are rejected', async (t) => {
-  const { begin, redeem, ask, redeemed } = await start(t)
+  const { begin, redeem, sendRequest, redeemed } = await start(t)
   const { state } = await begin()
   const other = await begin()
 
@@ -157,24 +164,24 @@ test('responses with duplicate parameters, without a state or with another metho
   ])
     assert.equal((await redeem(state, query)).status, 403, query)
   for (const path of ['/oauth2/callback', '/oauth2/callback?code=a', '/oauth2/callback?code=a&state=x'])
-    assert.equal((await ask({ host: IDP, path })).status, 403, path)
+    assert.equal((await sendRequest({ host: IDP, path })).status, 403, path)
   const path = `/oauth2/callback?code=a&state=${state}`
   for (const method of ['POST', 'HEAD', 'PUT'])
-    assert.equal((await ask({ host: IDP, path, method })).status, 405, method)
+    assert.equal((await sendRequest({ host: IDP, path, method })).status, 405, method)
   for (const unknownPath of ['//', '/\\', '//[', '/oauth2', '/saml/x', '/%'])
-    assert.equal((await ask({ host: IDP, path: unknownPath })).status, 404, unknownPath)
+    assert.equal((await sendRequest({ host: IDP, path: unknownPath })).status, 404, unknownPath)
   assert.deepEqual(redeemed, [])
   assert.equal((await redeem(state)).status, 303, 'none of it has used the state up')
 })
 
 test('a provider error is never echoed to the visitor', async (t) => {
-  const { begin, ask } = await start(t)
+  const { begin, sendRequest } = await start(t)
   const hostile = encodeURIComponent('<script>alert(1)</script>\r\nSet-Cookie: a=b')
 
   for (const name of ['error', 'error_description', 'error_uri', 'code', 'scope']) {
     const { state } = await begin()
     const parameters = new URLSearchParams({ error: 'server_error', state }).toString()
-    const { status, text, headers } = await ask({
+    const { status, text, headers } = await sendRequest({
       host: IDP,
       path: `/oauth2/callback?${name === 'error' ? `state=${state}` : parameters}&${name}=${hostile}`,
       headers: { accept: 'text/html' },
@@ -186,21 +193,21 @@ test('a provider error is never echoed to the visitor', async (t) => {
 })
 
 test('a sign-in does not start on a port the edge does not serve', async (t) => {
-  const { ask, tlsPort, ca, port } = await start(t)
-  const statusAt = async (host: string) => (await askSecurely(tlsPort, ca, { host, servername: HOST })).status
+  const { sendRequest, tlsPort, ca, port } = await start(t)
+  const statusAt = async (host: string) => (await sendHttps(tlsPort, ca, { host, servername: HOST })).status
 
   assert.equal(await statusAt(`${HOST}:21000`), 403)
   assert.equal(await statusAt(`${HOST}:${port}`), 403, 'the one for plain HTTP')
   assert.equal(await statusAt(`${HOST}:${tlsPort}`), 302)
-  assert.equal((await ask()).status, 302)
+  assert.equal((await sendRequest()).status, 302)
 })
 
 test('a browser has at most eight pending sign-ins, and a ninth drops the oldest', async (t) => {
-  const { ask } = await start(t)
+  const { sendRequest } = await start(t)
   const jar = new Map<string, string>()
   for (let tab = 0; tab < 20; tab++) {
     const cookie = [...jar].map(([name, value]) => `${name}=${value}`).join('; ')
-    const { headers } = await ask({ headers: { cookie } })
+    const { headers } = await sendRequest({ headers: { cookie } })
     for (const line of setCookies(headers)) {
       const [name = '', value = ''] = line.split(';', 1)[0]!.split('=')
       if (!name.startsWith('__Host-')) continue

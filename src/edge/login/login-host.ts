@@ -1,20 +1,20 @@
 import { parseHostPort } from '../../base/hostport.ts'
 import type { Core } from '../core.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
 import type { TlsPolicy } from '../listeners/tls-policy.ts'
 import type { RequestStep } from '../module.ts'
-import { type Answer, page, pageFields, redirect } from '../response.ts'
-import { type HttpEntry, newCounters, type Route } from '../table.ts'
-import { newTraffic } from '../traffic.ts'
+import { type EdgeResponse, pageFields, redirect, renderPage } from '../response.ts'
+import { createCounters, type HttpEntry, type HttpRoute } from '../table.ts'
+import { createAccountTraffic } from '../traffic.ts'
 import type { CallbackLimit } from './callback-limit.ts'
 import { isProviderCallback } from './callback-paths.ts'
 import type { Gate } from './gate.ts'
 import { withTimeout } from './provider-fetch.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import type { SamlServiceProvider } from './saml.ts'
-import { SignInRefused, throwLoginError } from './sign-in.ts'
+import { SignInError, throwLoginError } from './sign-in.ts'
 import { MAX_STATE_SECONDS, type SignInOrigin, type Tickets } from './tickets.ts'
 
 // The largest SAML message in base64, with room for percent-encoding and RelayState.
@@ -38,26 +38,26 @@ export function createLoginHost(options: {
   providerTimeoutMs: number
 }): HttpEntry {
   const { tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs } = options
-  const route: Route = {
+  const route: HttpRoute = {
     id: 'login',
     admission: undefined,
     steps: [(exchange) => handle(exchange).catch(throwLoginError)],
     backend: () => undefined,
-    counters: newCounters(),
+    counters: createCounters(),
   }
 
-  async function handle(exchange: Exchange): Promise<Answer> {
+  async function handle(exchange: Exchange): Promise<EdgeResponse> {
     const { method, target } = exchange.head
     const { remoteAddress } = exchange.connection
     const url = URL.parse(target, 'https://host')
-    if (url === null) throw refusal('endpoint_not_found', exchange.head.host)
+    if (url === null) throw edgeError('endpoint_not_found', exchange.head.host)
     if (isProviderCallback(url.pathname)) {
-      if (method !== 'GET') throw refusal('method_refused', method)
+      if (method !== 'GET') throw edgeError('method_refused', method)
       return redirect(303, await redeem(exchange.core, url))
     }
     const [, routeId, endpoint] = SAML_PATH.exec(url.pathname) ?? []
     const samlProvider = routeId === undefined ? undefined : findSamlProvider(exchange.core, routeId)
-    if (samlProvider === undefined) throw refusal('endpoint_not_found', exchange.head.host)
+    if (samlProvider === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
     if (endpoint === undefined && method === 'GET')
       return {
         status: 200,
@@ -81,10 +81,10 @@ export function createLoginHost(options: {
       return {
         status: 200,
         fields: pageFields,
-        body: page('You are signed out.', 'You can close this page.'),
+        body: renderPage('You are signed out.', 'You can close this page.'),
       }
     }
-    throw refusal('method_refused', method)
+    throw edgeError('method_refused', method)
   }
 
   /**
@@ -94,14 +94,14 @@ export function createLoginHost(options: {
   async function redeem(core: Core, { pathname: path, searchParams: query }: URL): Promise<string> {
     // RFC 6749 section 3.1: parameters must not repeat, because two parsers might pick different ones.
     if (new Set(query.keys()).size !== query.size)
-      throw new SignInRefused('the response of the identity provider was not valid')
+      throw new SignInError('the response of the identity provider was not valid')
     const state = tickets.openState(query.get('state') ?? '')
-    if (state === undefined) throw new SignInRefused('this sign-in did not begin here')
+    if (state === undefined) throw new SignInError('this sign-in did not begin here')
     const gate = findGate(core, state)
     if (gate === undefined || gate.scopeId !== state.place || gate.version !== state.version)
-      throw new SignInRefused('the page has changed since this sign-in began; open it again')
+      throw new SignInError('the page has changed since this sign-in began; open it again')
     if (!replayGuard.consume(`state ${state.signInId}`, MAX_STATE_SECONDS * 1000))
-      throw new SignInRefused('this sign-in was completed already; open the page again')
+      throw new SignInError('this sign-in was completed already; open the page again')
     const identity = await withTimeout(gate.signIn.complete({ path, query }, state), providerTimeoutMs)
     return tickets.ticketUrl(state, identity)
   }
@@ -133,7 +133,7 @@ export function createLoginHost(options: {
     kind: 'http',
     id: 'login',
     accountId: '',
-    traffic: newTraffic(),
+    traffic: createAccountTraffic(),
     policy: options.policy,
     redirectToHttps: false,
     routeFor: () => route,

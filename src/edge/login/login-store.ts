@@ -1,27 +1,27 @@
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { ReplayGuard } from './replay-guard.ts'
-import type { Ending } from './revocations.ts'
+import type { Revocation } from './revocations.ts'
 
 /** Login state shared by all nodes and durable across restarts. Rejects while the store is unavailable. */
-export interface LoginLedger {
+export interface LoginStore {
   /**
    * True for the first use of this id on any node; `until` (wall-clock milliseconds) is when a replay becomes harmless.
    */
-  use(id: string, until: number): Promise<boolean>
+  consume(id: string, until: number): Promise<boolean>
   /** Resolves once every node will receive it. */
-  end(ending: Ending): Promise<void>
+  revoke(ending: Revocation): Promise<void>
 }
 
 /** Consumes an id on all nodes. Ids this node has already seen cause no write. */
 export async function consumeOnce(
-  { replayGuard, store, now }: { replayGuard: ReplayGuard; store: LoginLedger; now: number },
+  { replayGuard, store, now }: { replayGuard: ReplayGuard; store: LoginStore; now: number },
   id: string,
   ttlMs: number,
 ): Promise<boolean> {
   if (!replayGuard.consume(id, ttlMs)) return false
   try {
-    return await store.use(id, now + ttlMs)
+    return await store.consume(id, now + ttlMs)
   } catch {
-    throw refusal('login_unavailable')
+    throw edgeError('login_unavailable')
   }
 }

@@ -8,7 +8,7 @@ import { OAUTH_PROVIDERS } from '../../resources/index.ts'
 import { faults } from '../testing/openid-provider.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { getProvider, type OauthProviderName, oauthProviders } from './oauth-providers.ts'
-import { ProviderUnavailable, SignInRefused } from './sign-in.ts'
+import { ProviderUnavailable, SignInError } from './sign-in.ts'
 
 const IDP = 'https://idp.adit.localhost'
 
@@ -171,7 +171,7 @@ test('GitHub teams and organizations admit their members only', async (t) => {
     const { complete } = await start(t, 'github', { groups, fixture: { token: bearer, about } })
     return complete().then(
       () => 'in',
-      (error: unknown) => (error instanceof SignInRefused ? 'out' : String(error)),
+      (error: unknown) => (error instanceof SignInError ? 'out' : String(error)),
     )
   }
 
@@ -203,7 +203,7 @@ test('an invalid token and a profile without an id are rejected', async (t) => {
   ]
   for (const fixture of invalid) {
     const { complete } = await start(t, 'google', { fixture })
-    await assert.rejects(complete(), SignInRefused, JSON.stringify(fixture))
+    await assert.rejects(complete(), SignInError, JSON.stringify(fixture))
   }
   const { complete } = await start(t, 'google')
   await assert.rejects(complete({ error: 'access_denied' }), /cancelled/)
@@ -229,7 +229,7 @@ test('provider redirects are not followed, and the sign-in fails', async (t) => 
         },
       },
     })
-    await assert.rejects(complete(), SignInRefused)
+    await assert.rejects(complete(), SignInError)
     assert.deepEqual(requests, [])
   }
 })
@@ -242,7 +242,7 @@ test('a response on the redirect URI of another provider is not redeemed', async
     '/oauth2/github/callback/',
     '/oidc/callback/x',
   ])
-    await assert.rejects(complete(undefined, path), SignInRefused, path)
+    await assert.rejects(complete(undefined, path), SignInError, path)
   assert.equal(observed.form.size, 0)
   assert.equal((await complete()).id, '42')
 })

@@ -3,7 +3,7 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import { providerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import type { OauthProvider, OauthProviderName } from './oauth-providers.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
-import { type SignIn, SignInRefused, throwSignInError } from './sign-in.ts'
+import { type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 export interface OauthOptions {
   readonly name: OauthProviderName
@@ -64,7 +64,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 
     async complete(response, { memory }) {
       if (response.path !== path)
-        throw new SignInRefused('the response came from a different identity provider')
+        throw new SignInError('the response came from a different identity provider')
       const query = new URLSearchParams(response.query)
       // The endpoints are the operator's, not the tenant's, so the code cannot go to another provider.
       query.delete('iss')
@@ -88,12 +88,12 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       const identity = provider.readIdentity(
         Object.fromEntries(names.map((name, index) => [name, profiles[index]])),
       )
-      if (identity.id === '') throw new SignInRefused('the provider did not say who you are')
+      if (identity.id === '') throw new SignInError('the provider did not say who you are')
       if (
         options.groups.length > 0 &&
         !options.groups.some((group) => identity.groups.includes(group.toLowerCase()))
       )
-        throw new SignInRefused('you are not a member of a team or organization that may see this page')
+        throw new SignInError('you are not a member of a team or organization that may see this page')
       return { ...identity, groups: [], claims: {} }
     },
   }

@@ -3,16 +3,16 @@ import { createHmac, sign } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import {
+  createSigningKey,
   faults,
-  first,
+  firstKey,
   IDP_URL,
-  type Manners,
-  newKey,
+  type ProviderBehaviour,
   respondWithToken,
-  second,
+  secondKey,
   startOpenidProvider as start,
 } from '../testing/openid-provider.ts'
-import { ProviderUnavailable, SignInRefused } from './sign-in.ts'
+import { ProviderUnavailable, SignInError } from './sign-in.ts'
 
 const future = Math.floor(Date.now() / 1000) + 3600
 const past = Math.floor(Date.now() / 1000) - 3600
@@ -21,7 +21,7 @@ const withClaims = (change: Record<string, unknown>) => ({
 })
 const withoutClaim = (name: string) => withClaims({ [name]: undefined })
 
-const misbehaviours: Record<string, Partial<Manners>> = {
+const misbehaviours: Record<string, Partial<ProviderBehaviour>> = {
   'another issuer in the token': withClaims({ iss: 'https://evil.example' }),
   'no issuer in the token': withoutClaim('iss'),
   'another audience': withClaims({ aud: 'other' }),
@@ -51,9 +51,9 @@ const misbehaviours: Record<string, Partial<Manners>> = {
     signer: (input) => createHmac('sha256', 'app-secret').update(input).digest(),
   },
   'another key under a known name': {
-    signer: (input) => sign('sha256', Buffer.from(input), second.privateKey),
+    signer: (input) => sign('sha256', Buffer.from(input), secondKey.privateKey),
   },
-  'an unpublished key': { key: second },
+  'an unpublished key': { key: secondKey },
   'an empty signature': { signer: () => Buffer.alloc(0) },
   'an unknown algorithm': { header: { alg: 'XX256' } },
   'an unannounced algorithm': { header: { alg: 'RS512' } },
@@ -61,10 +61,10 @@ const misbehaviours: Record<string, Partial<Manners>> = {
   'the algorithm none in another case': { header: { alg: 'nOnE' }, signer: () => Buffer.alloc(0) },
   'no algorithm': { header: { alg: undefined } },
   'a key inside the token': {
-    key: second,
-    header: { kid: undefined, jwk: second.publicKey.export({ format: 'jwk' }) },
+    key: secondKey,
+    header: { kid: undefined, jwk: secondKey.publicKey.export({ format: 'jwk' }) },
   },
-  'a key URL inside the token': { key: second, header: { jku: 'http://127.0.0.1:1/keys' } },
+  'a key URL inside the token': { key: secondKey, header: { jku: 'http://127.0.0.1:1/keys' } },
   'an encrypted token': { token: (response) => respondWithToken(response, 'eyJhbGciOiJkaXIifQ..a.b.c') },
   'two audiences that are one text': withClaims({ aud: 'app other' }),
   'an audience that is an object': withClaims({ aud: { app: true } }),
@@ -116,10 +116,10 @@ const misbehaviours: Record<string, Partial<Manners>> = {
 for (const [name, manners] of Object.entries(misbehaviours))
   test(`a provider that sends ${name} fails the sign-in`, async (t) => {
     const provider = await start(t)
-    Object.assign(provider.manners, manners)
+    Object.assign(provider.behaviour, manners)
 
     await assert.rejects(provider.attempt(), (error) => {
-      assert.ok(error instanceof SignInRefused && !(error instanceof ProviderUnavailable), String(error))
+      assert.ok(error instanceof SignInError && !(error instanceof ProviderUnavailable), String(error))
       return true
     })
   })
@@ -128,48 +128,48 @@ for (const [name, behave] of Object.entries(faults))
   test(`a provider that ${name} is reported as unavailable, whatever was requested`, async (t) => {
     for (const part of ['describe', 'publish', 'token', 'inform'] as const) {
       const provider = await start(t)
-      Object.assign(provider.manners, withoutClaim('email'), { [part]: behave })
+      Object.assign(provider.behaviour, withoutClaim('email'), { [part]: behave })
 
       await assert.rejects(provider.attempt(), ProviderUnavailable, part)
     }
   })
 
 test('a provider that recovers is used again at once', async (t) => {
-  const { manners, attempt, make } = await start(t)
-  const signIn = make()
+  const { behaviour, attempt, createSignIn } = await start(t)
+  const signIn = createSignIn()
   const invalidDescriptions = [
     { issuer: 'https://evil.example' },
     { authorization_endpoint: 'javascript:alert(1)' },
   ]
   for (const description of invalidDescriptions) {
-    manners.description = description
-    await assert.rejects(attempt(signIn), SignInRefused)
+    behaviour.description = description
+    await assert.rejects(attempt(signIn), SignInError)
   }
-  manners.description = {}
+  behaviour.description = {}
   for (const part of ['describe', 'publish', 'token'] as const) {
-    const original = manners[part]
-    Object.assign(manners, { [part]: faults.breaks })
+    const original = behaviour[part]
+    Object.assign(behaviour, { [part]: faults.breaks })
     await assert.rejects(attempt(signIn), ProviderUnavailable)
-    Object.assign(manners, { [part]: original })
+    Object.assign(behaviour, { [part]: original })
   }
 
   assert.equal((await attempt(signIn)).identity.id, 'ada')
 })
 
 test('provider documents are accepted up to 256 KiB', async (t) => {
-  const { manners, attempt } = await start(t)
-  manners.description = { claims_supported: 'x'.repeat(250_000) }
+  const { behaviour, attempt } = await start(t)
+  behaviour.description = { claims_supported: 'x'.repeat(250_000) }
   assert.equal((await attempt()).identity.id, 'ada')
 
-  manners.description = { claims_supported: 'x'.repeat(270_000) }
+  behaviour.description = { claims_supported: 'x'.repeat(270_000) }
   await assert.rejects(attempt(), ProviderUnavailable)
 })
 
 test('concurrent sign-ins share one discovery request', async (t) => {
-  const { manners, told, make } = await start(t)
-  const signIn = make()
+  const { behaviour, observed, createSignIn } = await start(t)
+  const signIn = createSignIn()
   const waiting: ServerResponse[] = []
-  manners.describe = (response) => void waiting.push(response)
+  behaviour.describe = (response) => void waiting.push(response)
 
   const all = Array.from({ length: 50 }, () =>
     signIn
@@ -179,29 +179,29 @@ test('concurrent sign-ins share one discovery request', async (t) => {
   while (waiting.length === 0) await new Promise(setImmediate)
   for (const response of waiting) response.writeHead(404).end()
 
-  assert.ok((await Promise.all(all)).every((error) => error instanceof SignInRefused))
-  assert.equal(told.descriptions, 1)
+  assert.ok((await Promise.all(all)).every((error) => error instanceof SignInError))
+  assert.equal(observed.descriptions, 1)
 })
 
 test('a provider that sends iss shares a redirect URI and must send it every time', async (t) => {
-  const { attempt, manners, issuer, told } = await start(t)
-  manners.description = { authorization_response_iss_parameter_supported: true }
+  const { attempt, behaviour, issuer, observed } = await start(t)
+  behaviour.description = { authorization_response_iss_parameter_supported: true }
 
   assert.equal((await attempt(undefined, { iss: issuer })).redirectUri, `${IDP_URL}/oauth2/callback`)
-  await assert.rejects(attempt(), SignInRefused, 'without it')
-  await assert.rejects(attempt(undefined, { iss: '' }), SignInRefused)
-  await assert.rejects(attempt(undefined, { iss: `${issuer}/` }), SignInRefused, 'almost')
+  await assert.rejects(attempt(), SignInError, 'without it')
+  await assert.rejects(attempt(undefined, { iss: '' }), SignInError)
+  await assert.rejects(attempt(undefined, { iss: `${issuer}/` }), SignInError, 'almost')
   await assert.rejects(
     attempt(undefined, { iss: 'https://evil.example', error: 'access_denied' }),
     /not valid/,
   )
   const dedicatedPath = `/oidc/callback/${new URL(issuer).host}`
-  await assert.rejects(attempt(undefined, { iss: issuer }, dedicatedPath), SignInRefused)
-  assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
+  await assert.rejects(attempt(undefined, { iss: issuer }, dedicatedPath), SignInError)
+  assert.equal(observed.tokenRequests, 1, 'none of these was redeemed')
 })
 
 test('a provider that does not send iss has its own redirect URI', async (t) => {
-  const { attempt, issuer, told } = await start(t)
+  const { attempt, issuer, observed } = await start(t)
   const dedicatedPath = `/oidc/callback/${new URL(issuer).host}`
 
   assert.equal((await attempt()).redirectUri, `${IDP_URL}${dedicatedPath}`)
@@ -212,97 +212,97 @@ test('a provider that does not send iss has its own redirect URI', async (t) => 
     '/oauth2/github/callback',
     '/oidc/callback/',
   ])
-    await assert.rejects(attempt(undefined, { iss: issuer }, path), SignInRefused, path)
-  assert.equal(told.tokenRequests, 1, 'none of these was redeemed')
+    await assert.rejects(attempt(undefined, { iss: issuer }, path), SignInError, path)
+  assert.equal(observed.tokenRequests, 1, 'none of these was redeemed')
 })
 
 test('tokens without a key id are verified with keys of the last minute', async (t) => {
-  const { attempt, manners, told, time, make } = await start(t)
-  const signIn = make()
-  manners.header = { kid: undefined }
+  const { attempt, behaviour, observed, time, createSignIn } = await start(t)
+  const signIn = createSignIn()
+  behaviour.header = { kid: undefined }
   await attempt(signIn)
-  Object.assign(manners, { key: second, published: [second] })
+  Object.assign(behaviour, { key: secondKey, published: [secondKey] })
 
-  await assert.rejects(attempt(signIn), SignInRefused)
-  assert.equal(told.keyRequests, 1)
+  await assert.rejects(attempt(signIn), SignInError)
+  assert.equal(observed.keyRequests, 1)
   time.now += 60_000
   assert.equal((await attempt(signIn)).identity.id, 'ada')
-  assert.equal(told.keyRequests, 2)
+  assert.equal(observed.keyRequests, 2)
 })
 
 test('a correct provider signs in with PKCE, a nonce and the exact redirect URI', async (t) => {
-  const { attempt, told } = await start(t)
+  const { attempt, observed } = await start(t)
 
   const { identity, url, memory, redirectUri } = await attempt()
 
   assert.deepEqual([identity.id, identity.name, identity.email], ['ada', 'Ada', 'ada@example.com'])
   assert.equal(url.searchParams.get('code_challenge_method'), 'S256')
   assert.equal(url.searchParams.get('scope'), 'openid profile email')
-  assert.equal(told.form.get('code_verifier'), memory.verifier)
-  assert.equal(told.form.get('redirect_uri'), redirectUri)
+  assert.equal(observed.form.get('code_verifier'), memory.verifier)
+  assert.equal(observed.form.get('redirect_uri'), redirectUri)
 })
 
 test('a code is redeemed once; responses of another issuer and errors are rejected', async (t) => {
-  const { attempt, make } = await start(t)
-  const signIn = make()
+  const { attempt, createSignIn } = await start(t)
+  const signIn = createSignIn()
   await attempt(signIn, { code: 'same' })
 
-  await assert.rejects(attempt(signIn, { code: 'same' }), SignInRefused)
-  await assert.rejects(attempt(signIn, { iss: 'https://evil.example' }), SignInRefused)
+  await assert.rejects(attempt(signIn, { code: 'same' }), SignInError)
+  await assert.rejects(attempt(signIn, { iss: 'https://evil.example' }), SignInError)
   await assert.rejects(attempt(signIn, { error: 'access_denied' }), /cancelled/)
 })
 
 test('an unverified email is ignored, whether from the token or from UserInfo', async (t) => {
-  const { attempt, manners } = await start(t)
+  const { attempt, behaviour } = await start(t)
   for (const email_verified of [false, 'false']) {
-    Object.assign(manners, withClaims({ email_verified }))
+    Object.assign(behaviour, withClaims({ email_verified }))
     assert.equal((await attempt()).identity.email, '')
     const userinfo = { sub: 'ada', email: 'ada@example.com', email_verified }
-    Object.assign(manners, withoutClaim('email'), { userinfo })
+    Object.assign(behaviour, withoutClaim('email'), { userinfo })
     assert.equal((await attempt()).identity.email, '')
   }
 })
 
 test('UserInfo is fetched only for claims the token lacks, and overrides none', async (t) => {
-  const { attempt, manners, told } = await start(t)
-  manners.userinfo = { sub: 'ada', name: 'Eve', email: 'ada@example.com', groups: ['staff'] }
+  const { attempt, behaviour, observed } = await start(t)
+  behaviour.userinfo = { sub: 'ada', name: 'Eve', email: 'ada@example.com', groups: ['staff'] }
 
   await attempt()
-  assert.deepEqual(told.userinfo, [])
-  Object.assign(manners, withoutClaim('email'))
+  assert.deepEqual(observed.userinfo, [])
+  Object.assign(behaviour, withoutClaim('email'))
   const { identity } = await attempt()
 
-  assert.equal(told.userinfo.length, 1)
+  assert.equal(observed.userinfo.length, 1)
   assert.deepEqual([identity.name, identity.email, identity.groups], ['Ada', 'ada@example.com', ['staff']])
-  manners.description = { userinfo_endpoint: undefined }
+  behaviour.description = { userinfo_endpoint: undefined }
   assert.equal((await attempt()).identity.email, '')
-  assert.equal(told.userinfo.length, 1, 'a provider without such an endpoint is not asked')
+  assert.equal(observed.userinfo.length, 1, 'a provider without such an endpoint is not asked')
 })
 
 test('a new key is fetched when a token names it, and unknown keys cost one request a minute', async (t) => {
-  const { attempt, manners, told, time, make } = await start(t)
-  const signIn = make()
+  const { attempt, behaviour, observed, time, createSignIn } = await start(t)
+  const signIn = createSignIn()
   await attempt(signIn)
   await attempt(signIn)
-  assert.deepEqual([told.keyRequests, told.descriptions], [1, 1])
+  assert.deepEqual([observed.keyRequests, observed.descriptions], [1, 1])
 
-  Object.assign(manners, { key: second, published: [first, second] })
+  Object.assign(behaviour, { key: secondKey, published: [firstKey, secondKey] })
   assert.equal((await attempt(signIn)).identity.id, 'ada')
-  assert.equal(told.keyRequests, 2)
+  assert.equal(observed.keyRequests, 2)
 
-  Object.assign(manners, { key: newKey('made-up') })
-  for (let tries = 0; tries < 5; tries++) await assert.rejects(attempt(signIn), SignInRefused)
-  assert.equal(told.keyRequests, 2)
+  Object.assign(behaviour, { key: createSigningKey('made-up') })
+  for (let tries = 0; tries < 5; tries++) await assert.rejects(attempt(signIn), SignInError)
+  assert.equal(observed.keyRequests, 2)
   time.now += 60_000
-  for (let tries = 0; tries < 5; tries++) await assert.rejects(attempt(signIn), SignInRefused)
-  assert.equal(told.keyRequests, 3)
+  for (let tries = 0; tries < 5; tries++) await assert.rejects(attempt(signIn), SignInError)
+  assert.equal(observed.keyRequests, 3)
 })
 
 test('sign-out redirects to the provider if it has an end_session_endpoint', async (t) => {
-  const { make, manners, issuer } = await start(t)
+  const { createSignIn, behaviour, issuer } = await start(t)
   const identity = { id: 'ada', name: '', email: '', groups: [], claims: {} }
 
-  assert.equal(await make().logoutUrl?.(identity), `${issuer}/end?client_id=app`)
-  manners.description = { end_session_endpoint: undefined }
-  assert.equal(await make().logoutUrl?.(identity), undefined)
+  assert.equal(await createSignIn().logoutUrl?.(identity), `${issuer}/end?client_id=app`)
+  behaviour.description = { end_session_endpoint: undefined }
+  assert.equal(await createSignIn().logoutUrl?.(identity), undefined)
 })

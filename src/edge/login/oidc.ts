@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
-import { type Identity, type SignIn, SignInRefused, throwSignInError } from './sign-in.ts'
+import { type Identity, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
 
@@ -98,7 +98,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     async complete({ path, query }, { memory }) {
       const config = await loadConfiguration()
       if (path !== callbackPath(config))
-        throw new SignInRefused('the response came from a different identity provider')
+        throw new SignInError('the response came from a different identity provider')
       const tokens = await client
         .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
           pkceCodeVerifier: memory.verifier!,
@@ -109,7 +109,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         .catch(rejectResponse)
       const claims = tokens.claims()
       if (claims === undefined || claims.sub === '')
-        throw new SignInRefused('the provider said nothing about who you are')
+        throw new SignInError('the provider said nothing about who you are')
       if (claims.iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
         rejectResponse(new Error('the token was issued in the future'))
       if (claims.azp !== undefined && claims.azp !== clientId)

@@ -12,7 +12,7 @@ const IDP = 'idp.adit.localhost'
 
 /** A page behind a configurable provider, with a provider timeout shorter than that of the guarded client. */
 async function start(t: TestContext) {
-  const { issuer, manners: behaviour, told: observed } = await startOpenidProvider(t)
+  const { issuer, behaviour, observed } = await startOpenidProvider(t)
   const outbound = createOutbound({ allow: ['127.0.0.1'], totalTimeoutMs: 60_000 })
   t.after(() => outbound.close())
   const logins = createLogins({
@@ -20,15 +20,17 @@ async function start(t: TestContext) {
     clock: systemClock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
-    ledger: { use: async () => true, end: async () => {} },
+    store: { consume: async () => true, revoke: async () => {} },
     providerTimeoutMs: 1000,
   })
   const loginHost = { name: IDP, entry: logins.host }
-  const { config, routeId, ask } = await startHttpsEdge(t, echo, { dependencies: { logins, loginHost } })
+  const { config, routeId, sendRequest } = await startHttpsEdge(t, echo, {
+    dependencies: { logins, loginHost },
+  })
   config.update(routeId, { oidc: { issuer, client_id: 'app', client_secret: 'app-secret' } })
-  await config.applied()
+  await config.waitUntilApplied()
   const open = (host: string, path: string, cookie = '') =>
-    ask({ host, path, headers: { accept: 'text/html', cookie } })
+    sendRequest({ host, path, headers: { accept: 'text/html', cookie } })
 
   async function begin() {
     const { status, headers } = await open(HOST, '/')

@@ -1,5 +1,5 @@
 /** Revokes sessions of one scope: those of `subject` that started at or before `at`. Wall-clock milliseconds. */
-export interface Ending {
+export interface Revocation {
   readonly place: string
   /** A session id, or a person with all their sessions. */
   readonly subject: string
@@ -33,7 +33,7 @@ export class Revocations {
     return this.#size
   }
 
-  add({ place, subject, at, until }: Ending, now: number): void {
+  add({ place, subject, at, until }: Revocation, now: number): void {
     if (until <= now) return
     const scope = this.#scopes.get(place) ?? { bySubject: new Map(), floor: 0 }
     this.#scopes.set(place, scope)

@@ -1,4 +1,4 @@
-import { declaredEncoding, scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts'
+import { readEncoding, scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts'
 
 const DSIG = 'http://www.w3.org/2000/09/xmldsig#'
 const DSIG_MORE = 'http://www.w3.org/2001/04/xmldsig-more#'
@@ -80,7 +80,7 @@ export function parsePostedMessage(encoded: string): SamlMessage {
 /** Parses XML in which only signed content can be read; throws a reason. */
 export function parseMessage(xml: string): SamlMessage {
   const elements = scanXml(xml, MESSAGE_LIMITS)
-  if ((declaredEncoding(xml) ?? 'utf-8') !== 'utf-8') throw new Error('it is not in UTF-8')
+  if ((readEncoding(xml) ?? 'utf-8') !== 'utf-8') throw new Error('it is not in UTF-8')
   requireMaxOccurrences(elements)
   const ids = new Set<string>()
   for (const { attributes } of elements)

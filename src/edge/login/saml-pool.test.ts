@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { WorkerPoolOptions } from '../../base/threads/worker-pool.ts'
 import { METADATA_LIMITS } from '../../resources/index.ts'
-import { Refusal } from '../errors.ts'
+import { EdgeError } from '../errors.ts'
 import type { SamlCheck } from './saml-checks.ts'
 import { createSamlWorkers } from './saml-pool.ts'
 
@@ -15,7 +15,7 @@ function start(t: TestContext, options: Partial<WorkerPoolOptions> = {}) {
 const settle = (check: Promise<unknown>) =>
   check.then(
     () => 'done',
-    (error) => (error instanceof Refusal ? `${error.status} ${error.code}` : (error as Error).message),
+    (error) => (error instanceof EdgeError ? `${error.status} ${error.code}` : (error as Error).message),
   )
 
 const metadata = (xml: string): SamlCheck => ({ kind: 'metadata', xml, limits: METADATA_LIMITS })
@@ -53,7 +53,7 @@ test('a check that hangs or kills its worker fails alone, and the next one runs'
     ['exit', 60_000],
     ['memory', 60_000],
   ] as const) {
-    const workers = start(t, { ...FAULTY_WORKER, deadline })
+    const workers = start(t, { ...FAULTY_WORKER, jobTimeoutMs: deadline })
 
     const outcomes = await Promise.all(
       [kind, 'echo'].map((name) => settle(workers.check('a', faultyCheck(name)))),

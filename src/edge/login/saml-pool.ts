@@ -1,5 +1,5 @@
 import { PoolFailure, WorkerPool, type WorkerPoolOptions } from '../../base/threads/worker-pool.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { SamlCheck, SamlCheckResults } from './saml-checks.ts'
 
 const POOL_OPTIONS: WorkerPoolOptions = {
@@ -7,7 +7,7 @@ const POOL_OPTIONS: WorkerPoolOptions = {
   maxThreads: 2,
   maxQueued: 64,
   maxQueuedPerOwner: 16,
-  deadline: 5000,
+  jobTimeoutMs: 5000,
   resourceLimits: { maxOldGenerationSizeMb: 128 },
 }
 
@@ -26,7 +26,7 @@ export function createSamlWorkers(options: Partial<WorkerPoolOptions> = {}): Sam
   return {
     check: <C extends SamlCheck>(owner: string, check: C) =>
       pool.run(owner, check).catch((error: unknown) => {
-        throw error instanceof PoolFailure ? refusal('login_busy') : error
+        throw error instanceof PoolFailure ? edgeError('login_busy') : error
       }) as Promise<SamlCheckResults[C['kind']]>,
     close: () => pool.close(),
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
-import { type Forged, forge } from '../../../test/login/saml-forge.ts'
+import { type ForgedResponse, forgeResponse } from '../../../test/login/saml-forge.ts'
 import { Secret } from '../../base/secret.ts'
 import { createSelfSigned } from '../../certs/index.ts'
 import { HttpsEdge, HttpsRoute, type Resource } from '../../resources/index.ts'
@@ -24,12 +24,12 @@ async function start(t: TestContext) {
     clock: { now: () => time.now, monotonic: () => time.now },
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
-    ledger: { use: async (id) => used.size < used.add(id).size, end: async () => {} },
+    store: { consume: async (id) => used.size < used.add(id).size, revoke: async () => {} },
   })
   t.after(logins.close)
   const loginHost = { name: IDP, entry: logins.host }
   const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
-  const { config, routeId, backendId, ask } = harness
+  const { config, routeId, backendId, sendRequest } = harness
 
   const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor>
     <KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificatePem.replace(/-----[A-Z ]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
@@ -55,11 +55,11 @@ async function start(t: TestContext) {
   const otherId = config.create(HttpsRoute, { edge_id, match_type: 'path_prefix', match: '/', backend })
   protect(routeId)
   protect(otherId)
-  await config.applied()
+  await config.waitUntilApplied()
 
   /** Requests a page and is redirected to the provider. */
   async function begin(host = HOST) {
-    const { status, headers } = await ask({ host, path: '/page' })
+    const { status, headers } = await sendRequest({ host, path: '/page' })
     assert.equal(status, 302)
     const query = new URL(String(headers.location)).searchParams
     const xml = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
@@ -71,10 +71,14 @@ async function start(t: TestContext) {
   }
 
   /** Posts a response to the login host; returns the ticket URL, or a status. */
-  async function post(relayState: string, response: Partial<Forged>, id = routeId): Promise<string | number> {
+  async function post(
+    relayState: string,
+    response: Partial<ForgedResponse>,
+    id = routeId,
+  ): Promise<string | number> {
     const { entity_id: entityId, assertion_consumer_service_url: acs } = endpointsOf(id)
-    const message = Buffer.from(forge({ key, acs, entityId, ...response })).toString('base64')
-    const { status, headers } = await ask({
+    const message = Buffer.from(forgeResponse({ key, acs, entityId, ...response })).toString('base64')
+    const { status, headers } = await sendRequest({
       host: IDP,
       path: `/saml/${id}/acs`,
       method: 'POST',
@@ -87,7 +91,7 @@ async function start(t: TestContext) {
   async function redeemTicket(ticket: string | number, cookies: readonly string[]): Promise<number> {
     const url = new URL(String(ticket))
     const path = `${url.pathname}${url.search}`
-    return (await ask({ host: url.hostname, path, headers: { cookie: cookies.join('; ') } })).status
+    return (await sendRequest({ host: url.hostname, path, headers: { cookie: cookies.join('; ') } })).status
   }
 
   return { ...harness, time, otherId, metadata, protect, begin, post, redeemTicket }
@@ -186,7 +190,7 @@ for (const [name, change] of Object.entries(changes))
     const ticket = await post(first.relayState, { requestId: first.requestId })
 
     change(harness)
-    await config.applied()
+    await config.waitUntilApplied()
 
     const outcome = await post(second.relayState, { requestId: second.requestId, groups: ['staff'] })
     assert.ok(outcome === 403 || outcome === 404, String(outcome))
@@ -209,28 +213,28 @@ const removals: Record<string, (harness: Harness) => void> = {
 for (const [name, remove] of Object.entries(removals))
   test(`the URLs of a service provider respond 404 as soon as ${name}`, async (t) => {
     const harness = await start(t)
-    const { routeId, otherId, ask, config } = harness
+    const { routeId, otherId, sendRequest, config } = harness
     const statuses = async (id: string) => [
-      (await ask({ host: IDP, path: `/saml/${id}` })).status,
-      (await ask({ host: IDP, path: `/saml/${id}/slo?SAMLRequest=x` })).status,
-      (await ask({ host: IDP, path: `/saml/${id}/acs`, method: 'POST' })).status,
+      (await sendRequest({ host: IDP, path: `/saml/${id}` })).status,
+      (await sendRequest({ host: IDP, path: `/saml/${id}/slo?SAMLRequest=x` })).status,
+      (await sendRequest({ host: IDP, path: `/saml/${id}/acs`, method: 'POST' })).status,
     ]
     assert.deepEqual(await statuses(routeId), [200, 403, 403])
 
     remove(harness)
-    await config.applied()
+    await config.waitUntilApplied()
 
     assert.deepEqual(await statuses(routeId), [404, 404, 404])
     assert.deepEqual(await statuses(otherId), [200, 403, 403], 'another route keeps its own')
   })
 
 test('a service provider publishes its metadata before its edge has a host', async (t) => {
-  const { config, edgeId, routeId, ask } = await start(t)
+  const { config, edgeId, routeId, sendRequest } = await start(t)
 
   config.update(edgeId, { hostports: [] })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const { status, text } = await ask({ host: IDP, path: `/saml/${routeId}` })
+  const { status, text } = await sendRequest({ host: IDP, path: `/saml/${routeId}` })
   assert.equal(status, 200)
   assert.match(text, new RegExp(`entityID="https://${IDP}/saml/${routeId}"`))
 })

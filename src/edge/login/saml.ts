@@ -3,8 +3,8 @@ import { generateServiceProviderMetadata, type Profile, SAML } from '@node-saml/
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import { METADATA_LIMITS, type Saml, type Settings } from '../../resources/index.ts'
-import { Refusal, refusal } from '../errors.ts'
-import { consumeOnce, type LoginLedger } from './login-store.ts'
+import { EdgeError, edgeError } from '../errors.ts'
+import { consumeOnce, type LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath } from './return-to.ts'
 import type { Revocations } from './revocations.ts'
@@ -12,7 +12,7 @@ import { type CheckedLogout, MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS, type Parti
 import { type IdentityProvider, requireUsableMetadata } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
 import { createLifetime } from './session.ts'
-import { type Identity, ProviderUnavailable, type SignIn, SignInRefused } from './sign-in.ts'
+import { type Identity, ProviderUnavailable, type SignIn, SignInError } from './sign-in.ts'
 import { CALLBACK_PATH, type SignInOrigin, type Tickets } from './tickets.ts'
 
 const METADATA_TTL_MS = 60 * 60 * 1000
@@ -26,7 +26,7 @@ export interface SamlOptions {
   readonly settings: Settings<typeof Saml>
   readonly tickets: Tickets
   readonly replayGuard: ReplayGuard
-  readonly store: LoginLedger
+  readonly store: LoginStore
   readonly revocations: Revocations
   readonly clock: Clock
   readonly outbound: Pick<Outbound, 'fetch'>
@@ -78,7 +78,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       return await parseMetadata(settings.idp_metadata)
     } catch (error) {
       // A broken module denies all traffic (P36).
-      throw error instanceof Refusal ? error : refusal('module_broken', 'saml')
+      throw error instanceof EdgeError ? error : edgeError('module_broken', 'saml')
     }
   }
 
@@ -88,7 +88,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       if (!response.ok) throw new Error(`the metadata address answered ${response.status}`)
       return await parseMetadata(await response.text())
     } catch (error) {
-      throw error instanceof Refusal ? error : new ProviderUnavailable({ cause: error })
+      throw error instanceof EdgeError ? error : new ProviderUnavailable({ cause: error })
     }
   }
 
@@ -138,7 +138,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   function requireGroup(identity: Identity): Identity {
     const authorizedGroups = settings.authorized_groups
     if (authorizedGroups.length > 0 && !identity.groups.some((group) => authorizedGroups.includes(group)))
-      throw new SignInRefused('you are not a member of a group that may see this page')
+      throw new SignInError('you are not a member of a group that may see this page')
     return identity
   }
 
@@ -153,7 +153,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
     complete() {
       // Responses arrive by POST on the login host, which issues a ticket; nothing else can be completed here.
-      throw new SignInRefused('this provider does not respond this way')
+      throw new SignInError('this provider does not respond this way')
     },
 
     metadata: () =>
@@ -173,16 +173,16 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const relayState = readRelayState(form)
       const state = tickets.openState(relayState)
       if (state !== undefined && (state.place !== scopeId || state.version !== version))
-        throw new SignInRefused('this sign-in belongs elsewhere')
+        throw new SignInError('this sign-in belongs elsewhere')
       if (state !== undefined && !serves(state.origin, state.path))
-        throw new SignInRefused('the page has changed since this sign-in began; open it again')
+        throw new SignInError('the page has changed since this sign-in began; open it again')
       const { returnTo, ...origin } = state
         ? { ...state, returnTo: '' }
         : createIdpInitiatedOrigin(relayState, serves)
       const requestId = state === undefined ? '' : `_${state.signInId}`
       const identity = await validate(form.get('SAMLResponse') ?? '', requestId).catch((error: unknown) => {
-        if (error instanceof SignInRefused || error instanceof Refusal) throw error
-        throw new SignInRefused('the response of the identity provider was not valid', { cause: error })
+        if (error instanceof SignInError || error instanceof EdgeError) throw error
+        throw new SignInError('the response of the identity provider was not valid', { cause: error })
       })
       return tickets.ticketUrl(origin, requireGroup(identity), returnTo)
     },
@@ -230,7 +230,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     { id, issuer, nameId, nameIdFormat, relayState }: CheckedLogout,
   ): Promise<string | undefined> {
     if (!(await consume(`log-out ${scopeId} ${id}`, MAX_ASSERTION_AGE_MS)))
-      throw new SignInRefused('the log-out message was used already')
+      throw new SignInError('the log-out message was used already')
     await revokeSessions(nameId)
     if (idp.sloUrl === undefined) return undefined
     const profile = { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat }
@@ -241,8 +241,8 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     const now = clock.now()
     const until = now + createLifetime(settings, 0).maxSeconds * 1000
     const revocation = { place: scopeId, subject: toSubject(nameId), at: now, until }
-    await store.end(revocation).catch(() => {
-      throw refusal('login_unavailable')
+    await store.revoke(revocation).catch(() => {
+      throw edgeError('login_unavailable')
     })
     revocations.add(revocation, now)
   }
@@ -254,11 +254,11 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     relayState: string,
     serves: ServesOrigin,
   ): SignInOrigin & { returnTo: string } {
-    if (!settings.allow_idp_initiated) throw new SignInRefused('sign-ins must start at the page itself')
+    if (!settings.allow_idp_initiated) throw new SignInError('sign-ins must start at the page itself')
     const url = URL.parse(relayState)
     const { port } = new URL(settings.assertion_consumer_service_url)
     if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.origin, url.pathname))
-      throw new SignInRefused('the provider did not say which page to open')
+      throw new SignInError('the provider did not say which page to open')
     return {
       place: scopeId,
       version,
@@ -278,16 +278,16 @@ function toSubject(nameId: string): string {
 
 function readRelayState(form: URLSearchParams): string {
   const relayState = form.get('RelayState') ?? ''
-  if (relayState.length > MAX_RELAY_STATE_LENGTH) throw new SignInRefused('RelayState is too long')
+  if (relayState.length > MAX_RELAY_STATE_LENGTH) throw new SignInError('RelayState is too long')
   return relayState
 }
 
 function isModuleBroken(error: unknown): boolean {
-  return error instanceof Refusal && error.name === 'module_broken'
+  return error instanceof EdgeError && error.name === 'module_broken'
 }
 
 function invalidLogout(error: unknown): never {
-  throw error instanceof SignInRefused || error instanceof Refusal
+  throw error instanceof SignInError || error instanceof EdgeError
     ? error
-    : new SignInRefused('the log-out message was not valid', { cause: error })
+    : new SignInError('the log-out message was not valid', { cause: error })
 }

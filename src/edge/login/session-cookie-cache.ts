@@ -1,4 +1,4 @@
-import type { Field } from '../message/fields.ts'
+import type { HeaderField } from '../message/fields.ts'
 import { createIdentityFields } from './identity-fields.ts'
 import type { Seal } from './seal.ts'
 import type { Session } from './session.ts'
@@ -6,7 +6,7 @@ import type { Session } from './session.ts'
 /** A decrypted session with the identity headers for the upstream. */
 export interface CachedSession {
   readonly session: Session
-  readonly fields: readonly Field[]
+  readonly fields: readonly HeaderField[]
 }
 
 const MAX_ENTRIES = 2000

@@ -1,4 +1,4 @@
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 
 /** The identity of a signed-in visitor. */
 export interface Identity {
@@ -45,12 +45,12 @@ export interface SignIn {
 }
 
 /** A failed sign-in; the message may be shown to the visitor. */
-export class SignInRefused extends Error {
+export class SignInError extends Error {
   override name = 'SignInError'
 }
 
 /** The provider is unreachable; the message may be shown to the visitor. */
-export class ProviderUnavailable extends SignInRefused {
+export class ProviderUnavailable extends SignInError {
   override name = 'ProviderUnavailable'
 
   constructor(options?: ErrorOptions) {
@@ -62,13 +62,13 @@ export class ProviderUnavailable extends SignInRefused {
 export function throwSignInError(error: unknown, message: string): never {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
     if (cause instanceof ProviderUnavailable) throw cause
-  throw new SignInRefused(message, { cause: error })
+  throw new SignInError(message, { cause: error })
 }
 
 /** Converts a failed sign-in to the `EdgeError` shown to the visitor. */
 export function throwLoginError(error: unknown): never {
-  if (error instanceof ProviderUnavailable) throw refusal('login_provider_unavailable')
-  throw error instanceof SignInRefused ? refusal('login_denied', error.message) : error
+  if (error instanceof ProviderUnavailable) throw edgeError('login_provider_unavailable')
+  throw error instanceof SignInError ? edgeError('login_denied', error.message) : error
 }
 
 /** The identities a module admits after sign-in. */

@@ -3,7 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { fitIdentity, fitsCookie } from './identity-size.ts'
 import { toLocation } from './return-to.ts'
 import type { Seal } from './seal.ts'
-import { type Identity, SignInRefused } from './sign-in.ts'
+import { type Identity, SignInError } from './sign-in.ts'
 
 /** How long a visitor may take at the provider (P48). */
 export const MAX_STATE_SECONDS = 600
@@ -71,13 +71,13 @@ export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Ti
     openState(text) {
       const state = seal.decrypt<SignInState>('state', text)
       if (state !== undefined && isOlderThan(state.at, MAX_STATE_SECONDS * 1000))
-        throw new SignInRefused('this sign-in has expired; open the page again')
+        throw new SignInError('this sign-in has expired; open the page again')
       return state
     },
 
     ticketUrl({ place, version, origin, path, signInId, browser }, identity, returnTo = '') {
       if (!fitsCookie(identity))
-        throw new SignInRefused('the provider sent an identity that is too large to store')
+        throw new SignInError('the provider sent an identity that is too large to store')
       const ticket: Ticket = {
         id: randomBytes(16).toString('base64url'),
         place,
@@ -96,7 +96,7 @@ export function createTickets({ seal, clock }: { seal: Seal; clock: Clock }): Ti
     openTicket(text) {
       const ticket = seal.decrypt<Ticket>('ticket', text)
       if (ticket === undefined || isOlderThan(ticket.at, MAX_TICKET_AGE_MS))
-        throw new SignInRefused('this sign-in has expired; open the page again')
+        throw new SignInError('this sign-in has expired; open the page again')
       return ticket
     },
   }

@@ -1,19 +1,19 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createRandom, rounds } from '../../../test/support/random.ts'
-import { InProcessEdge, readWithNode } from '../testing/in-process.ts'
+import { InProcessEdge, parseWithNode } from '../testing/in-process.ts'
 import { payloads } from '../testing/payloads.ts'
-import { Recorder, type SeenRequest } from '../testing/recorder.ts'
+import { type RecordedRequest, Recorder } from '../testing/recorder.ts'
 
 /** Node must parse the same requests, or reject the rest at some point; it must never parse others. */
 async function assertNodeAgrees(
   bytes: string,
-  requests: readonly SeenRequest[],
+  requests: readonly RecordedRequest[],
   lenient: boolean,
   label: string,
 ): Promise<void> {
-  const { seen, refused } = await readWithNode(bytes, lenient)
-  assert.deepEqual(seen, refused ? requests.slice(0, seen.length) : requests, label)
+  const { parsedRequests, rejected } = await parseWithNode(bytes, lenient)
+  assert.deepEqual(parsedRequests, rejected ? requests.slice(0, parsedRequests.length) : requests, label)
 }
 
 /** What the edge forwarded must be the same requests to every parser, and no more than it admitted. */
@@ -31,33 +31,33 @@ async function assertParsersAgree(
     }
   }
   // An admitted request may still wait for the rest of its body.
-  assert.ok(forwarded <= edge.understood, `${forwarded} requests out of ${edge.understood}: ${label}`)
+  assert.ok(forwarded <= edge.routedRequests, `${forwarded} requests out of ${edge.routedRequests}: ${label}`)
 }
 
 test('no hand-written payload makes two parsers disagree or smuggles a second request', async () => {
   const edge = new InProcessEdge('a.example', 'b.example')
   assert.ok(payloads.length >= 80, `${payloads.length} payloads`)
 
-  for (const { bytes, out } of payloads) {
+  for (const { bytes, forwardedRequests } of payloads) {
     const label = JSON.stringify(bytes)
-    const { recorders, answer } = await edge.send(Buffer.from(bytes, 'latin1'))
+    const { recorders, response } = await edge.send(Buffer.from(bytes, 'latin1'))
     await assertParsersAgree(edge, recorders, label)
 
     const forwarded = recorders.flatMap(({ requests }) => requests)
-    assert.equal(forwarded.length, out, `${label} forwarded ${JSON.stringify(forwarded)}`)
-    if (out === 0) assert.match(answer, /^HTTP\/1\.1 [45]\d\d /, label)
+    assert.equal(forwarded.length, forwardedRequests, `${label} forwarded ${JSON.stringify(forwarded)}`)
+    if (forwardedRequests === 0) assert.match(response, /^HTTP\/1\.1 [45]\d\d /, label)
   }
 })
 
 test('a payload is parsed alike however it is split', async () => {
   const edge = new InProcessEdge('a.example', 'b.example')
-  for (const { bytes, out } of payloads) {
+  for (const { bytes, forwardedRequests } of payloads) {
     if (bytes.length > 2000) continue
     const chunks = Array.from(Buffer.from(bytes, 'latin1'), (byte) => Buffer.from([byte]))
     const { recorders } = await edge.send(...chunks)
 
     const forwarded = recorders.flatMap(({ requests }) => requests)
-    assert.equal(forwarded.length, out, `byte by byte: ${JSON.stringify(bytes)}`)
+    assert.equal(forwarded.length, forwardedRequests, `byte by byte: ${JSON.stringify(bytes)}`)
   }
 })
 
@@ -66,8 +66,10 @@ test('without the edge the same payloads do make parsers disagree', async () => 
   for (const { bytes } of payloads) {
     const plain = new Recorder()
     plain.write(Buffer.from(bytes, 'latin1'))
-    const [strict, lenient] = [await readWithNode(bytes, false), await readWithNode(bytes, true)]
-    const readings = [plain.requests, strict.seen, lenient.seen].map((seen) => JSON.stringify(seen))
+    const [strict, lenient] = [await parseWithNode(bytes, false), await parseWithNode(bytes, true)]
+    const readings = [plain.requests, strict.parsedRequests, lenient.parsedRequests].map((seen) =>
+      JSON.stringify(seen),
+    )
     if (new Set(readings).size > 1) differences++
   }
 
@@ -178,7 +180,7 @@ test('20,000 mutations make no two parsers disagree', async () => {
         `case ${n}: ${JSON.stringify(text)}`,
       )
     }
-    assert.ok(count <= edge.understood, `case ${n}: ${JSON.stringify(text)}`)
+    assert.ok(count <= edge.routedRequests, `case ${n}: ${JSON.stringify(text)}`)
     forwarded += count
   }
   // An edge that rejects everything would prove nothing.

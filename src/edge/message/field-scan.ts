@@ -27,7 +27,7 @@ export class MessageFraming {
   expectContinue = false
   expectOther = false
   /** The message has `TE: trailers`. */
-  trailers = false
+  acceptsTrailers = false
   /** Other names in the Connection field; these fields are not forwarded. */
   connectionOptions: Set<string> | undefined
 }
@@ -132,7 +132,7 @@ function readField(kind: FieldKind, value: string, framing: MessageFraming): Fie
       else framing.expectOther = true
       return undefined
     case FieldKind.te:
-      if (/(^|[, \t])trailers($|[,; \t])/i.test(value)) framing.trailers = true
+      if (/(^|[, \t])trailers($|[,; \t])/i.test(value)) framing.acceptsTrailers = true
       return undefined
     default:
       return undefined

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Fields } from './fields.ts'
+import { HeaderFields } from './fields.ts'
 
 const LINES = 'Accept: a\r\nX-Two:  1 \r\nx-two: 2\r\nEmpty:\r\n'
 
 test('unchanged lines stay identical byte for byte', () => {
-  const fields = new Fields(LINES)
+  const fields = new HeaderFields(LINES)
 
   assert.equal(fields.text, LINES)
   assert.equal(fields.get('x-two'), '1')
@@ -16,7 +16,7 @@ test('unchanged lines stay identical byte for byte', () => {
 })
 
 test('fields are added, replaced and removed by case-insensitive name', () => {
-  const fields = new Fields(LINES)
+  const fields = new HeaderFields(LINES)
 
   fields.remove('x-two')
   fields.add('X-Three', '3')
@@ -26,7 +26,7 @@ test('fields are added, replaced and removed by case-insensitive name', () => {
 })
 
 test('a name or value that would break a line throws', () => {
-  const fields = new Fields('')
+  const fields = new HeaderFields('')
 
   for (const [name, value] of [
     ['a b', 'c'],

@@ -2,7 +2,7 @@ import { trimOws } from '../../base/optional-white-space.ts'
 import { isFieldValue, isToken } from './ascii.ts'
 
 /** One field line. */
-export interface Field {
+export interface HeaderField {
   /** In lower case. */
   readonly name: string
   readonly line: string
@@ -10,7 +10,7 @@ export interface Field {
 }
 
 /** Creates a field line; an invalid name or value throws and is never repaired. */
-export function fieldOf(name: string, value: string): Field {
+export function createField(name: string, value: string): HeaderField {
   if (!isToken(name) || !isFieldValue(value)) throw new TypeError(`The field ${name} cannot be sent.`)
   return { name: name.toLowerCase(), line: `${name}: ${value}\r\n`, value }
 }
@@ -19,9 +19,9 @@ export function fieldOf(name: string, value: string): Field {
  * The field lines of a message, for modules that read or change them. They stay one string until the first access, so
  * that a message without such modules is not parsed a second time.
  */
-export class Fields {
+export class HeaderFields {
   #text: string
-  #list: Field[] | undefined
+  #list: HeaderField[] | undefined
 
   constructor(text: string) {
     this.#text = text
@@ -61,11 +61,11 @@ export class Fields {
 
   /** Adds a field after the others. */
   add(name: string, value: string): void {
-    this.append(fieldOf(name, value))
+    this.append(createField(name, value))
   }
 
   /** Adds a field that was created before. */
-  append(field: Field): void {
+  append(field: HeaderField): void {
     this.#parse().push(field)
   }
 
@@ -74,7 +74,7 @@ export class Fields {
     this.add(name, value)
   }
 
-  #parse(): Field[] {
+  #parse(): HeaderField[] {
     if (this.#list !== undefined) return this.#list
     this.#list = []
     for (let position = 0; position < this.#text.length; ) {

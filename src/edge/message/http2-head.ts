@@ -1,6 +1,6 @@
 import { parseHostPort } from '../../base/hostport.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
-import { type Refusal, refusal } from '../errors.ts'
+import { type EdgeError, edgeError } from '../errors.ts'
 import { isFieldValue, isToken, TARGET_CHARS } from './ascii.ts'
 import { requestNames } from './field-names.ts'
 import { MessageFraming, scanFields } from './field-scan.ts'
@@ -14,7 +14,7 @@ export function parseHttp2Head(
   raw: readonly string[],
   endStream: boolean,
   scheme: 'http' | 'https',
-): RequestHead | Refusal {
+): RequestHead | EdgeError {
   const pseudo = new Map<string, string>()
   const cookies: string[] = []
   let lines = ''
@@ -27,7 +27,7 @@ export function parseHttp2Head(
       pseudo.set(name, value)
     } else if (!isHttp2Field(name, value)) return badRequest('a header field has a forbidden character')
     else {
-      if (++count > MAX_FIELDS) return refusal('head_too_large')
+      if (++count > MAX_FIELDS) return edgeError('head_too_large')
       // RFC 9113 section 8.2.3: the parts of a cookie are joined into one field.
       if (name === 'cookie') cookies.push(value)
       else lines += `${name}: ${value}\r\n`
@@ -36,10 +36,10 @@ export function parseHttp2Head(
   if (cookies.length > 0) lines += `cookie: ${cookies.join('; ')}\r\n`
   const target = pseudo.get(':path') ?? ''
   const method = pseudo.get(':method') ?? ''
-  if (target.length > MAX_TARGET_BYTES) return refusal('target_too_long')
-  if (lines.length + target.length > MAX_HEAD_BYTES) return refusal('head_too_large')
+  if (target.length > MAX_TARGET_BYTES) return edgeError('target_too_long')
+  if (lines.length + target.length > MAX_HEAD_BYTES) return edgeError('head_too_large')
   if (!isToken(method)) return badRequest('its method is not valid')
-  if (method === 'CONNECT') return refusal('method_refused', method)
+  if (method === 'CONNECT') return edgeError('method_refused', method)
   if (pseudo.get(':scheme') !== scheme) return badRequest('its scheme is not that of the connection')
   if (!isTarget(target, method)) return badRequest('its target is not valid')
   const framing = new MessageFraming()
@@ -54,7 +54,7 @@ export function parseHttp2Head(
   ) {
     return badRequest('it has fields that HTTP/2 does not know')
   }
-  if (framing.expectOther) return refusal('expectation_failed')
+  if (framing.expectOther) return edgeError('expectation_failed')
   if (endStream && framing.contentLength > 0) return badRequest('its Content-Length is not valid')
   // Without a declared length the body is forwarded in chunks.
   if (!endStream && framing.contentLength === -1) framing.chunked = true
@@ -65,14 +65,14 @@ function resolveHost(
   method: string,
   target: string,
   authority: string | undefined,
-  facts: MessageFraming,
-): RequestHead | Refusal {
-  const requestedAuthority = authority ?? (facts.hostCount === 1 ? facts.host : undefined)
+  framing: MessageFraming,
+): RequestHead | EdgeError {
+  const requestedAuthority = authority ?? (framing.hostCount === 1 ? framing.host : undefined)
   if (requestedAuthority === undefined) return badRequest('it names no host')
   const host = parseHostPort(requestedAuthority)
   if (host === undefined) return badRequest('its host is not valid')
-  if (facts.hostCount === 1) {
-    const hostField = parseHostPort(facts.host)
+  if (framing.hostCount === 1) {
+    const hostField = parseHostPort(framing.host)
     if (hostField?.host !== host.host || hostField.port !== host.port)
       return badRequest('its two hosts disagree')
   }
@@ -82,7 +82,7 @@ function resolveHost(
     minor: 1,
     host: host.host,
     authority: host.port === undefined ? host.host : `${host.host}:${host.port}`,
-    facts,
+    framing,
   }
 }
 
@@ -99,6 +99,6 @@ function isTarget(target: string, method: string): boolean {
   return true
 }
 
-function badRequest(reason: string): Refusal {
-  return refusal('bad_request', reason)
+function badRequest(reason: string): EdgeError {
+  return edgeError('bad_request', reason)
 }

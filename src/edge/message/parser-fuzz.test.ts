@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect } from 'node:tls'
 import { createRandom, mutate, rounds } from '../../../test/support/random.ts'
-import { HelloReader } from '../listeners/client-hello.ts'
+import { ClientHelloParser } from '../listeners/client-hello.ts'
 import { ChunkedDecoder } from './chunked.ts'
 import { requestNames } from './field-names.ts'
 import { parseHttp2Head } from './http2-head.ts'
@@ -70,7 +70,7 @@ test('20,000 damaged request heads are parsed, with one valid host and length, o
     assert.match(head.host, /^[a-z0-9._:[\]-]+$/, text)
     assert.match(head.method, /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/, text)
     assert.doesNotMatch(head.target, /[\u0000- #\u007f]/, text)
-    assert.ok(!(head.facts.chunked && head.facts.contentLength >= 0), `two framings: ${text}`)
+    assert.ok(!(head.framing.chunked && head.framing.contentLength >= 0), `two framings: ${text}`)
   }
   assert.ok(read > 300, `only ${read} heads were read`)
 })
@@ -123,7 +123,7 @@ test('20,000 damaged HTTP/2 heads are parsed, with one valid host and framing, o
     read += 1
     assert.match(head.host, /^[a-z0-9._:[\]-]+$/, JSON.stringify(list))
     assert.doesNotMatch(head.target, /[\u0000- #\u007f]/, JSON.stringify(list))
-    assert.ok(!(head.facts.chunked && head.facts.contentLength >= 0), JSON.stringify(list))
+    assert.ok(!(head.framing.chunked && head.framing.contentLength >= 0), JSON.stringify(list))
   }
   assert.ok(read > 300, `only ${read} heads were read`)
 })
@@ -152,7 +152,7 @@ test('20,000 damaged ClientHellos are parsed alike in one read and in several', 
   const random = seeded(t)
   const seeds = [await realHello('a.example'), await realHello('a-much-longer.name.example')]
   const parse = (bytes: Buffer, size: number) => {
-    const parser = new HelloReader()
+    const parser = new ClientHelloParser()
     let result = parser.push(Buffer.alloc(0))
     for (let offset = 0; offset < bytes.length && result === 'more'; offset += size)
       result = parser.push(Buffer.from(bytes.subarray(offset, offset + size)))

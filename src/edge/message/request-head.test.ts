@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { Refusal } from '../errors.ts'
+import { EdgeError } from '../errors.ts'
 import {
   MAX_FIELDS,
   MAX_HEAD_BYTES,
@@ -9,19 +9,19 @@ import {
   type RequestHead,
 } from './request-head.ts'
 
-function parse(text: string, scheme: 'http' | 'https' = 'http'): RequestHead | Refusal {
+function parse(text: string, scheme: 'http' | 'https' = 'http'): RequestHead | EdgeError {
   return parseRequestHead(text, scheme)
 }
 
 function assertAccepted(text: string, scheme: 'http' | 'https' = 'http'): RequestHead {
   const head = parse(text, scheme)
-  assert.ok(!(head instanceof Refusal), `${JSON.stringify(text)} was rejected: ${(head as Refusal).text}`)
+  assert.ok(!(head instanceof EdgeError), `${JSON.stringify(text)} was rejected: ${(head as EdgeError).text}`)
   return head
 }
 
 function assertRejected(status: number, text: string, scheme: 'http' | 'https' = 'http'): void {
   const head = parse(text, scheme)
-  assert.ok(head instanceof Refusal, `${JSON.stringify(text)} was accepted`)
+  assert.ok(head instanceof EdgeError, `${JSON.stringify(text)} was accepted`)
   assert.equal(head.status, status, JSON.stringify(text))
 }
 
@@ -34,8 +34,8 @@ test('an ordinary head is parsed', () => {
   assert.equal(head.target, '/a?b')
   assert.equal(head.host, 'ex.example')
   assert.equal(head.authority, 'ex.example:8080')
-  assert.equal(head.facts.contentLength, 5)
-  assert.equal(head.facts.fieldLines, 'X-A:  b \r\nCookie: c\r\n')
+  assert.equal(head.framing.contentLength, 5)
+  assert.equal(head.framing.fieldLines, 'X-A:  b \r\nCookie: c\r\n')
 })
 
 test('malformed request lines are rejected', () => {
@@ -221,12 +221,12 @@ test('hop-by-hop fields and fields of the edge are dropped, in every spelling', 
     'Transfer.Encoding: chunked',
   ]
   for (const line of dropped) {
-    const { facts } = assertAccepted(
+    const { framing } = assertAccepted(
       `GET / HTTP/1.1\r\nHost: h.example\r\nX-A: 1\r\n${line}\r\nX-B: 2\r\n\r\n`,
     )
-    assert.equal(facts.fieldLines, 'X-A: 1\r\nX-B: 2\r\n', line)
-    assert.equal(facts.contentLength, -1)
-    assert.equal(facts.chunked, false)
+    assert.equal(framing.fieldLines, 'X-A: 1\r\nX-B: 2\r\n', line)
+    assert.equal(framing.contentLength, -1)
+    assert.equal(framing.chunked, false)
   }
 })
 
@@ -235,19 +235,19 @@ test('ordinary fields are forwarded unchanged, unusual names included', () => {
     'Accept: */*\r\nAuthorization: Basic x\r\nUser-Agent: \r\nX_Api_Key: k\r\nX-Forward: 1\r\n' +
     'Content-Type: text/plain; charset=\u00e9\r\nngrok-skip-browser-warning: 1\r\nAdit: 1\r\nA: b\r\n'
 
-  assert.equal(assertAccepted(`GET / HTTP/1.1\r\nHost: h.example\r\n${lines}\r\n`).facts.fieldLines, lines)
+  assert.equal(assertAccepted(`GET / HTTP/1.1\r\nHost: h.example\r\n${lines}\r\n`).framing.fieldLines, lines)
 })
 
 test('fields named in Connection are dropped, but special fields still count', () => {
-  const { facts } = assertAccepted(
+  const { framing } = assertAccepted(
     'GET / HTTP/1.1\r\nX-Hop: 1\r\nHost: h.example\r\nX-End: 2\r\n' +
       'Connection: close, x-hop, host, content-length\r\nContent-Length: 3\r\nX-HOP: 3\r\n\r\n',
   )
 
-  assert.equal(facts.fieldLines, 'X-End: 2\r\n')
-  assert.equal(facts.contentLength, 3)
-  assert.equal(facts.close, true)
-  assert.equal(facts.host, 'h.example')
+  assert.equal(framing.fieldLines, 'X-End: 2\r\n')
+  assert.equal(framing.contentLength, 3)
+  assert.equal(framing.close, true)
+  assert.equal(framing.host, 'h.example')
 })
 
 test('limits hold to the byte', () => {

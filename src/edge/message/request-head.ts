@@ -1,5 +1,5 @@
 import { type HostPort, parseHostPort } from '../../base/hostport.ts'
-import { type Refusal, refusal } from '../errors.ts'
+import { type EdgeError, edgeError } from '../errors.ts'
 import { TARGET_CHARS, TOKEN_CHARS } from './ascii.ts'
 import { requestNames } from './field-names.ts'
 import { MessageFraming, scanFields } from './field-scan.ts'
@@ -21,7 +21,7 @@ export interface RequestHead {
   readonly host: string
   /** The host with the port the client sent, if any; the upstream gets it. */
   readonly authority: string
-  readonly facts: MessageFraming
+  readonly framing: MessageFraming
 }
 
 const SPACE = 32
@@ -31,7 +31,7 @@ const SLASH = 47
  * Parses a complete HTTP/1 request head, the empty line included, or returns why it is rejected. `scheme` is that of the
  * connection, with which an absolute target must agree.
  */
-export function parseRequestHead(text: string, scheme: 'http' | 'https'): RequestHead | Refusal {
+export function parseRequestHead(text: string, scheme: 'http' | 'https'): RequestHead | EdgeError {
   let position = 0
   while (TOKEN_CHARS[text.charCodeAt(position)] === 1) position++
   if (position === 0 || position > MAX_METHOD_BYTES || text.charCodeAt(position) !== SPACE)
@@ -39,22 +39,22 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   const method = text.slice(0, position)
   const start = ++position
   while (TARGET_CHARS[text.charCodeAt(position)] === 1) position++
-  if (position - start > MAX_TARGET_BYTES) return refusal('target_too_long')
+  if (position - start > MAX_TARGET_BYTES) return edgeError('target_too_long')
   if (position === start || text.charCodeAt(position) !== SPACE)
     return badRequest('its request line is malformed')
   let target = text.slice(start, position)
   const minor = parseVersion(text, position + 1)
   if (typeof minor !== 'number') return minor
   // Whatever its target: an upstream may treat what follows as a tunnel (P29).
-  if (method === 'CONNECT') return refusal('method_refused', method)
-  const facts = new MessageFraming()
-  const fault = scanFields(text, position + 11, requestNames, MAX_FIELDS, facts)
+  if (method === 'CONNECT') return edgeError('method_refused', method)
+  const framing = new MessageFraming()
+  const fault = scanFields(text, position + 11, requestNames, MAX_FIELDS, framing)
   if (fault !== undefined) {
-    return fault === 'it has too many header fields' ? refusal('head_too_large') : badRequest(fault)
+    return fault === 'it has too many header fields' ? edgeError('head_too_large') : badRequest(fault)
   }
-  if (minor === 0 && facts.chunked) return badRequest('HTTP/1.0 has no Transfer-Encoding')
-  if (facts.hostCount === 0) return badRequest('it has no Host field')
-  const host = parseHostCached(facts.host)
+  if (minor === 0 && framing.chunked) return badRequest('HTTP/1.0 has no Transfer-Encoding')
+  if (framing.hostCount === 0) return badRequest('it has no Host field')
+  const host = parseHostCached(framing.host)
   if (host === undefined) return badRequest('its Host field is not valid')
   if (target.charCodeAt(0) !== SLASH) {
     const origin = toOriginForm(method, target, scheme, host.host)
@@ -62,7 +62,7 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
     target = origin
   }
   const authority = host.port === undefined ? host.host : `${host.host}:${host.port}`
-  return { method, target, minor, host: host.host, authority, facts }
+  return { method, target, minor, host: host.host, authority, framing }
 }
 
 const MAX_CACHED_HOSTS = 1024
@@ -80,26 +80,26 @@ function parseHostCached(text: string): HostPort | undefined {
 }
 
 /** Returns the error for a head that exceeds the limit: its target is too long, or the head as a whole is. */
-export function oversizedHeadError(text: string): Refusal {
+export function oversizedHeadError(text: string): EdgeError {
   const start = text.indexOf(' ') + 1
   const end = text.indexOf(' ', start)
   const length = (end === -1 ? text.length : end) - start
   return start > 0 && start <= MAX_METHOD_BYTES + 1 && length > MAX_TARGET_BYTES
-    ? refusal('target_too_long')
-    : refusal('head_too_large')
+    ? edgeError('target_too_long')
+    : edgeError('head_too_large')
 }
 
-function parseVersion(text: string, offset: number): number | Refusal {
+function parseVersion(text: string, offset: number): number | EdgeError {
   if (text.startsWith('HTTP/1.1\r\n', offset)) return 1
   if (text.startsWith('HTTP/1.0\r\n', offset)) return 0
   return /^HTTP\/[0-9]\.[0-9]\r\n/.test(text.slice(offset, offset + 10))
-    ? refusal('version_unsupported')
+    ? edgeError('version_unsupported')
     : badRequest('its request line is malformed')
 }
 
 const ABSOLUTE = /^(https?):\/\/([^/?]*)(.*)$/is
 
-function toOriginForm(method: string, target: string, scheme: string, host: string): string | Refusal {
+function toOriginForm(method: string, target: string, scheme: string, host: string): string | EdgeError {
   if (target === '*') return method === 'OPTIONS' ? target : badRequest('its target is not valid')
   const match = ABSOLUTE.exec(target)
   if (match === null) return badRequest('its target is not valid')
@@ -110,6 +110,6 @@ function toOriginForm(method: string, target: string, scheme: string, host: stri
   return rest.startsWith('/') ? rest : `/${rest}`
 }
 
-function badRequest(reason: string): Refusal {
-  return refusal('bad_request', reason)
+function badRequest(reason: string): EdgeError {
+  return edgeError('bad_request', reason)
 }

@@ -4,8 +4,8 @@ import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { eventually, shortLimits, startEdge, startTcp } from '../testing/edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
@@ -29,7 +29,7 @@ async function startUpstreamSide(t: Parameters<typeof startTcp>[0], onHead: (soc
       socket.end()
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
   return { port, received }
 }
 
@@ -38,7 +38,7 @@ test('after 101 bytes pass both ways, early ones included, until both sides end'
     socket.write(`${ACCEPT_RESPONSE}first words`),
   )
 
-  const client = rawClient(t, port).write(`${UPGRADE_REQUEST}early`)
+  const client = openRawClient(t, port).write(`${UPGRADE_REQUEST}early`)
   await client.untilText('first words')
   client.write(' and later')
   await eventually(() => received.text.endsWith('early and later'), 'the upstream has it all')
@@ -55,7 +55,7 @@ test('a client that disconnects before the upstream accepts ends the upstream co
   const { port, received } = await startUpstreamSide(t, (socket) => {
     accept = () => socket.write(ACCEPT_RESPONSE)
   })
-  const client = rawClient(t, port).write(UPGRADE_REQUEST)
+  const client = openRawClient(t, port).write(UPGRADE_REQUEST)
   await eventually(() => received.text !== '', 'the upstream got the request')
   client.socket.end()
   await new Promise(setImmediate)
@@ -76,7 +76,7 @@ test('nothing after the request is forwarded before 101, and never after another
       setTimeout(() => socket.write(response), 30),
     )
 
-    const client = await rawClient(t, port)
+    const client = await openRawClient(t, port)
       .write(UPGRADE_REQUEST + SMUGGLED)
       .untilClosed()
 
@@ -96,7 +96,7 @@ test('a 101 that does not match the request is a 502', async (t) => {
   for (const response of wrong) {
     const { port, received } = await startUpstreamSide(t, (socket) => socket.write(response))
 
-    const client = await rawClient(t, port)
+    const client = await openRawClient(t, port)
       .write(UPGRADE_REQUEST + SMUGGLED)
       .untilClosed()
 
@@ -112,7 +112,7 @@ test('bytes sent before the upstream accepts are buffered and forwarded complete
     accept = () => socket.write(ACCEPT_RESPONSE)
   })
 
-  const client = rawClient(t, port).write(UPGRADE_REQUEST + early)
+  const client = openRawClient(t, port).write(UPGRADE_REQUEST + early)
   await eventually(() => received.text !== '', 'the request arrived')
   assert.ok(!received.text.includes('eee'))
   accept()
@@ -126,7 +126,7 @@ test('other upgrades are ignored and the request is forwarded as an ordinary one
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok')
   })
 
-  const client = rawClient(t, port).write(
+  const client = openRawClient(t, port).write(
     `GET / HTTP/1.1\r\nHost: ${HOST}\r\nConnection: Upgrade, HTTP2-Settings\r\nUpgrade: h2c\r\nHTTP2-Settings: AAMAAABk\r\n\r\n`,
   )
   await client.untilText('ok')
@@ -148,7 +148,7 @@ for (const [side, endSide] of [
       socket.on('close', () => clearInterval(talk))
     })
     const limits = { ...shortLimits, progress: 60_000, halfWebSocket: 500 }
-    const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)), { limits })
+    const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), { limits })
     const client = connect({ port, host: '127.0.0.1', allowHalfOpen: true })
     client.on('error', () => {}).resume()
     const talk = setInterval(() => client.writable && client.write('more'), 50)

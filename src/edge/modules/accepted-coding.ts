@@ -4,7 +4,7 @@ import { trimOws } from '../../base/optional-white-space.ts'
  * Selects the content coding with the highest weight in Accept-Encoding (RFC 9110 section 12.5.3); ties go to the
  * earlier in the list. Undefined when the client accepts none of them or prefers the identity coding.
  */
-export function acceptedCoding<C extends string>(accept: string, codings: readonly C[]): C | undefined {
+export function negotiateCoding<C extends string>(accept: string, codings: readonly C[]): C | undefined {
   const weights = new Map<string, number>()
   for (const item of accept.toLowerCase().split(',')) {
     const [name = '', ...parameters] = item.split(';').map(trimOws)

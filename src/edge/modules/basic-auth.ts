@@ -1,5 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { ModuleConfigError } from './context.ts'
@@ -23,7 +23,7 @@ export function basicAuth(credentials: readonly BasicCredential[]): RequestStep 
     for (const expected of digests) if (timingSafeEqual(expected, presentedDigest)) admitted = true
     admitted &&= credential !== undefined
     exchange.note('basic_auth.decision', admitted ? 'allow' : 'block')
-    if (!admitted || credential === undefined) throw refusal('credentials_required')
+    if (!admitted || credential === undefined) throw edgeError('credentials_required')
     exchange.note('basic_auth.username', credential.slice(0, credential.indexOf(':')))
     return undefined
   }

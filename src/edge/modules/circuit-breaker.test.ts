@@ -59,7 +59,7 @@ test('failed connections count, Retry-After is set, and unrelated changes keep t
   let now = 0
   const clock = { now: () => Date.now(), monotonic: () => now }
   let broken = true
-  const { config, routeId, edgeId, ask } = await startHttpsEdge(
+  const { config, routeId, edgeId, sendRequest } = await startHttpsEdge(
     t,
     (request, response) => {
       if (broken) request.socket.destroy()
@@ -68,18 +68,18 @@ test('failed connections count, Retry-After is set, and unrelated changes keep t
     { dependencies: { clock } },
   )
   config.update(routeId, { circuit_breaker: { volume_threshold: 3, tripped_duration: 70 } })
-  await config.applied()
+  await config.waitUntilApplied()
 
   const statuses: number[] = []
-  for (let n = 0; n < 4; n++) statuses.push((await ask({ method: 'POST' })).status)
+  for (let n = 0; n < 4; n++) statuses.push((await sendRequest({ method: 'POST' })).status)
   config.update(edgeId, { metadata: 'changed' })
   config.update(routeId, { response_headers: { add: { x: 'y' } } })
-  await config.applied()
-  const open = await ask()
+  await config.waitUntilApplied()
+  const open = await sendRequest()
   broken = false
   now = 70_000
-  const probe = await ask()
-  const closed = await ask()
+  const probe = await sendRequest()
+  const closed = await sendRequest()
 
   assert.deepEqual(statuses, [502, 502, 502, 503])
   assert.deepEqual(

@@ -1,11 +1,11 @@
 import { CircuitBreaker, type Settings } from '../../resources/index.ts'
-import { refusal } from '../errors.ts'
-import { defineModule } from '../module.ts'
+import { edgeError } from '../errors.ts'
+import { implementModule } from '../module.ts'
 import { Breaker } from './breaker.ts'
 import type { ModuleContext } from './context.ts'
 
 /** Stops sending requests to a failing upstream and probes it from time to time. */
-export const circuitBreaker = defineModule(CircuitBreaker, {
+export const circuitBreaker = implementModule(CircuitBreaker, {
   phase: 'request',
   build(settings: Settings<typeof CircuitBreaker>, context: ModuleContext) {
     const { clock } = context
@@ -20,7 +20,7 @@ export const circuitBreaker = defineModule(CircuitBreaker, {
       const decision = breaker.decide(now, !exchange.upgrading)
       exchange.note('circuit_breaker.decision', decision)
       if (decision === 'block')
-        throw refusal('breaker_open', exchange.head.host).for(breaker.retryAfterSeconds(now))
+        throw edgeError('breaker_open', exchange.head.host).withRetryAfter(breaker.retryAfterSeconds(now))
       const probing = decision === 'allow_while_open'
       // Recorded when the response starts: a WebSocket or a long download may take hours to finish.
       let recorded = false
@@ -31,8 +31,8 @@ export const circuitBreaker = defineModule(CircuitBreaker, {
         if (status === 0) breaker.cancel(probing)
         else breaker.record(status >= 500, probing, clock.monotonic())
       }
-      exchange.whenAnswered(({ status }) => record(status))
-      exchange.whenFinished(({ status }) => record(status))
+      exchange.onResponse(({ status }) => record(status))
+      exchange.onFinish(({ status }) => record(status))
       return undefined
     }
   },

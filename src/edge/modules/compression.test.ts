@@ -4,7 +4,7 @@ import { request } from 'node:https'
 import { test } from 'node:test'
 import { brotliDecompressSync, createGunzip, gunzipSync, inflateSync } from 'node:zlib'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
-import { acceptedCoding } from './accepted-coding.ts'
+import { negotiateCoding } from './accepted-coding.ts'
 
 const TEXT = 'the same words again and again. '.repeat(200)
 
@@ -28,11 +28,11 @@ test('the coding with the highest weight is selected', () => {
   }
 
   for (const [accept, expected] of Object.entries(expectedCodings))
-    assert.equal(acceptedCoding(accept, codings), expected, accept)
+    assert.equal(negotiateCoding(accept, codings), expected, accept)
 })
 
 test('text is compressed with the accepted coding, and the headers match', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t, (_request, response) => {
+  const { config, routeId, sendRequest } = await startHttpsEdge(t, (_request, response) => {
     response.writeHead(200, {
       'content-type': 'text/html; charset=utf-8',
       etag: '"abc"',
@@ -41,11 +41,11 @@ test('text is compressed with the accepted coding, and the headers match', async
     response.end(TEXT)
   })
   config.update(routeId, { compression: {} })
-  await config.applied()
+  await config.waitUntilApplied()
   const decompress = { br: brotliDecompressSync, gzip: gunzipSync, deflate: inflateSync }
 
   for (const coding of ['br', 'gzip', 'deflate'] as const) {
-    const { headers, body } = await ask({ headers: { 'accept-encoding': coding } })
+    const { headers, body } = await sendRequest({ headers: { 'accept-encoding': coding } })
     assert.equal(headers['content-encoding'], coding)
     assert.equal(decompress[coding](body).toString(), TEXT)
     assert.ok(body.length < TEXT.length / 5)
@@ -53,9 +53,9 @@ test('text is compressed with the accepted coding, and the headers match', async
     assert.equal(headers.vary, 'Accept-Encoding')
     assert.deepEqual([headers['accept-ranges'], headers['content-length']], [undefined, undefined])
   }
-  const plain = await ask()
+  const plain = await sendRequest()
   assert.deepEqual([plain.text, plain.headers.vary, plain.headers.etag], [TEXT, 'Accept-Encoding', '"abc"'])
-  const head = await ask({ method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
+  const head = await sendRequest({ method: 'HEAD', headers: { 'accept-encoding': 'gzip' } })
   assert.deepEqual([head.headers['content-encoding'], head.headers.etag, head.text], ['gzip', 'W/"abc"', ''])
 })
 
@@ -69,15 +69,15 @@ test('encoded, partial, small, digested and non-text responses stay uncompressed
     '/digest': [200, { 'content-type': 'text/plain', 'repr-digest': 'sha-256=:x:' }, TEXT],
     '/no-transform': [200, { 'content-type': 'text/plain', 'cache-control': 'private, no-transform' }, TEXT],
   }
-  const { config, routeId, ask } = await startHttpsEdge(t, (request, response) => {
+  const { config, routeId, sendRequest } = await startHttpsEdge(t, (request, response) => {
     const [status, headers, body] = responses[request.url!]!
     response.writeHead(status, { ...headers, 'content-length': body.length }).end(body)
   })
   config.update(routeId, { compression: {} })
-  await config.applied()
+  await config.waitUntilApplied()
 
   for (const [path, [status, sentHeaders, body]] of Object.entries(responses)) {
-    const reply = await ask({ path, headers: { 'accept-encoding': 'gzip, br' } })
+    const reply = await sendRequest({ path, headers: { 'accept-encoding': 'gzip, br' } })
     assert.equal(reply.status, status, path)
     assert.equal(reply.text, body, path)
     assert.equal(reply.headers['content-encoding'], sentHeaders['content-encoding'], path)
@@ -92,7 +92,7 @@ test('an event stream stays a stream', async (t) => {
     send('data: one\n\n')
   })
   config.update(routeId, { compression: {} })
-  await config.applied()
+  await config.waitUntilApplied()
   const headers = { host: HOST, 'accept-encoding': 'gzip' }
   const clientRequest = request({
     port: tlsPort,
@@ -126,7 +126,7 @@ test('a large response is compressed chunk by chunk, and a truncated one is seen
   const large = Buffer.concat(
     Array.from({ length: 64 }, () => Buffer.from(randomBytes(32_768).toString('base64'))),
   )
-  const { config, routeId, ask } = await startHttpsEdge(t, (request, response) => {
+  const { config, routeId, sendRequest } = await startHttpsEdge(t, (request, response) => {
     response.writeHead(200, {
       'content-type': 'text/plain',
       ...(request.url === '/cut' && { 'content-length': '5000000' }),
@@ -135,10 +135,10 @@ test('a large response is compressed chunk by chunk, and a truncated one is seen
     else response.end(large)
   })
   config.update(routeId, { compression: {} })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const complete = await ask({ headers: { 'accept-encoding': 'gzip' } })
-  const truncated = await ask({ path: '/cut', headers: { 'accept-encoding': 'gzip' } })
+  const complete = await sendRequest({ headers: { 'accept-encoding': 'gzip' } })
+  const truncated = await sendRequest({ path: '/cut', headers: { 'accept-encoding': 'gzip' } })
 
   assert.ok(gunzipSync(complete.body).equals(large))
   assert.equal(truncated.status, 0)

@@ -2,9 +2,9 @@ import type { Transform } from 'node:stream'
 import { constants, createBrotliCompress, createDeflate, createGzip } from 'node:zlib'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { Compression, type Settings } from '../../resources/index.ts'
-import type { Exchange, Response } from '../exchange.ts'
-import { defineModule } from '../module.ts'
-import { acceptedCoding } from './accepted-coding.ts'
+import type { Exchange, MutableResponse } from '../exchange.ts'
+import { implementModule } from '../module.ts'
+import { negotiateCoding } from './accepted-coding.ts'
 import type { ModuleContext } from './context.ts'
 
 /** Below this size compression saves too little, or makes the response longer. */
@@ -29,23 +29,23 @@ const encoders: Record<Coding, () => Transform> = {
 }
 
 /** Compresses responses on the fly for clients that accept it. */
-export const compression = defineModule(Compression, {
+export const compression = implementModule(Compression, {
   phase: 'request',
   build(_settings: Settings<typeof Compression>, _context: ModuleContext) {
     return (exchange) => {
       const acceptEncoding = exchange.fields.getAll('accept-encoding').join(',')
-      exchange.whenAnswered((response) => compress(exchange, response, acceptEncoding))
+      exchange.onResponse((response) => compress(exchange, response, acceptEncoding))
       return undefined
     }
   },
 })
 
-function compress(exchange: Exchange, response: Response, acceptEncoding: string): void {
+function compress(exchange: Exchange, response: MutableResponse, acceptEncoding: string): void {
   const { fields } = response
   if (!isCompressible(response)) return
   // Vary is set on uncompressed responses too, or a cache would serve them to every client.
   addVary(response)
-  const coding = acceptedCoding(acceptEncoding, CODINGS)
+  const coding = negotiateCoding(acceptEncoding, CODINGS)
   if (coding === undefined) return
   fields.set('Content-Encoding', coding)
   // Byte ranges refer to the uncompressed form, and the compressed one is no longer byte-identical.
@@ -54,11 +54,11 @@ function compress(exchange: Exchange, response: Response, acceptEncoding: string
   if (etag !== undefined && !etag.startsWith('W/')) fields.set('ETag', `W/${etag}`)
   response.length = -1
   exchange.note('compression.algorithm', coding)
-  if (response.hasBody) response.through = encoders[coding]()
+  if (response.hasBody) response.transform = encoders[coding]()
 }
 
 /** A complete response of a textual type without an encoding or digest of its own. */
-function isCompressible({ status, fields, length }: Response): boolean {
+function isCompressible({ status, fields, length }: MutableResponse): boolean {
   if (status < 200 || status === 204 || status === 206 || status === 304) return false
   if (length !== -1 && length < MIN_BODY_BYTES) return false
   const encoding = fields.get('content-encoding')
@@ -76,7 +76,7 @@ function isCompressible({ status, fields, length }: Response): boolean {
   return !noTransform && COMPRESSIBLE.test(fields.get('content-type') ?? '')
 }
 
-function addVary({ fields }: Response): void {
+function addVary({ fields }: MutableResponse): void {
   const vary = fields.getAll('vary').join(',').toLowerCase()
   const listed = vary
     .split(',')

@@ -1,5 +1,5 @@
 import type { Clock } from '../../base/clock.ts'
-import type { Admits } from '../../base/ip-rules.ts'
+import type { AddressFilter } from '../../base/ip-rules.ts'
 import type { Logins } from './login.ts'
 import type { SigningKeys } from './sns-keys.ts'
 
@@ -16,7 +16,7 @@ export interface ModuleContext {
   /** When set, only these identities are admitted after sign-in, whatever the module's settings allow. */
   readonly allowedIdentities?: { readonly emails: readonly string[]; readonly domains: readonly string[] }
   /** Compiles the rules of these policies together. Throws `ModuleConfigError` when one is missing. */
-  compileIpPolicies(policyIds: readonly string[]): Admits
+  compileIpPolicies(policyIds: readonly string[]): AddressFilter
   /** The certificates of these authorities in PEM. Throws `ModuleConfigError` when one is missing or unreadable. */
   readAuthorities(ids: readonly string[]): readonly string[]
   /** State that survives recompiles: returns the existing value while `key` is unchanged. */

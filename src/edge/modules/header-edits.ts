@@ -1,5 +1,5 @@
 import type { Exchange } from '../exchange.ts'
-import type { Fields } from '../message/fields.ts'
+import type { HeaderFields } from '../message/fields.ts'
 import { ModuleConfigError } from './context.ts'
 import { compileTemplate } from './template.ts'
 
@@ -16,7 +16,7 @@ const EDGE_OWNED_FIELDS = new Set([
 ])
 
 /** Edits the fields of a message; `status` is that of the response, 0 for a request. */
-export type EditFields = (fields: Fields, exchange: Exchange, status: number) => void
+export type EditFields = (fields: HeaderFields, exchange: Exchange, status: number) => void
 
 /** Compiles removals and additions; a field named in both is replaced. Throws for fields that only the edge writes. */
 export function compileEdits(

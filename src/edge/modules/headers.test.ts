@@ -10,7 +10,7 @@ import { variableNames } from './template.ts'
 import { unsupportedProviders, webhookSchemes } from './webhook-schemes.ts'
 
 test('header values expand variables of the connection and the request, with the same request id in both directions', async (t) => {
-  const { config, routeId, ask, tlsPort } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest, tlsPort } = await startHttpsEdge(t)
   const all =
     '${conn.client_ip}|${conn.server_ip}:${ conn.server_port }|${conn.server_name}|${conn.tls_version}'
   const add = {
@@ -19,9 +19,9 @@ test('header values expand variables of the connection and the request, with the
     'x-none': '${req.secret} $ {}',
   }
   config.update(routeId, { request_headers: { add }, response_headers: { add: { 'x-id': '${req.id}' } } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const reply = await ask({ path: '/a/b?c=d', method: 'PUT' })
+  const reply = await sendRequest({ path: '/a/b?c=d', method: 'PUT' })
 
   const { headers } = JSON.parse(reply.text) as { headers: Record<string, string> }
   assert.equal(headers['x-all'], `127.0.0.1|127.0.0.1:${tlsPort}|${HOST}|TLSv1.3|PUT ${HOST} /a/b`)
@@ -48,22 +48,23 @@ test('framing and connection fields cannot be added', () => {
 })
 
 test('text beyond ASCII is sent as UTF-8', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
   config.update(routeId, { request_headers: { add: { 'x-text': 'grüße → 💡' } } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  const { headers } = JSON.parse((await ask()).text) as { headers: Record<string, string> }
+  const { headers } = JSON.parse((await sendRequest()).text) as { headers: Record<string, string> }
 
   assert.equal(Buffer.from(headers['x-text'] ?? '', 'latin1').toString(), 'grüße → 💡')
 })
 
 test('a user agent that exceeds the step limit of a pattern is rejected', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t)
-  const status = async (userAgent: string) => (await ask({ headers: { 'user-agent': userAgent } })).status
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
+  const status = async (userAgent: string) =>
+    (await sendRequest({ headers: { 'user-agent': userAgent } })).status
 
   for (const filter of [{ allow: ['(a?){300}b'] }, { deny: ['(a?){300}b'] }]) {
     config.update(routeId, { user_agent_filter: filter })
-    await config.applied()
+    await config.waitUntilApplied()
     assert.equal(await status('a'.repeat(1024)), 403)
     assert.equal(await status('curl/8.0'), 200)
   }
@@ -77,24 +78,24 @@ test('module decisions are recorded in the request event', async (t) => {
     wantsConnections: () => false,
     onConnection: () => {},
   }
-  const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies: { observe } })
+  const { config, routeId, sendRequest } = await startHttpsEdge(t, undefined, { dependencies: { observe } })
   config.update(routeId, {
     user_agent_filter: { deny: ['bot'] },
     webhook_verification: { provider: 'gitlab', secret: 'x' },
     compression: {},
     circuit_breaker: {},
   })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  await ask({
+  await sendRequest({
     headers: { 'user-agent': 'a', 'x-gitlab-token': 'x', 'accept-encoding': 'br' },
     path: `/${'x'.repeat(500)}`,
   })
-  await ask({ headers: { 'user-agent': 'a', 'x-gitlab-token': 'y' } })
-  await ask({ headers: { 'user-agent': 'bot' } })
+  await sendRequest({ headers: { 'user-agent': 'a', 'x-gitlab-token': 'y' } })
+  await sendRequest({ headers: { 'user-agent': 'bot' } })
 
   assert.deepEqual(
-    events.map(({ notes, refusal }) => ({ ...notes, refusal })),
+    events.map(({ notes, errorCode: refusal }) => ({ ...notes, refusal })),
     [
       {
         'user_agent_filter.decision': 'allow',

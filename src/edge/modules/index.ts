@@ -6,7 +6,7 @@
  * webhook senders; sign-in modules delegate to `login` through the interface in `login.ts`.
  */
 
-import type { HttpsEdge, HttpsRoute, Stock, TcpEdge, TlsEdge } from '../../resources/index.ts'
+import type { HttpsEdge, HttpsRoute, StoredRecord, TcpEdge, TlsEdge } from '../../resources/index.ts'
 import type { EdgeModule } from '../module.ts'
 import { circuitBreaker } from './circuit-breaker.ts'
 import { compression } from './compression.ts'
@@ -27,10 +27,10 @@ type ModulesOf<Record> = {
 
 /** Every module of an edge or route, with its settings. Backends are compiled apart, in `backends`. */
 type AllSettings = Omit<
-  ModulesOf<Stock<typeof HttpsRoute>> &
-    ModulesOf<Stock<typeof HttpsEdge>> &
-    ModulesOf<Stock<typeof TlsEdge>> &
-    ModulesOf<Stock<typeof TcpEdge>>,
+  ModulesOf<StoredRecord<typeof HttpsRoute>> &
+    ModulesOf<StoredRecord<typeof HttpsEdge>> &
+    ModulesOf<StoredRecord<typeof TlsEdge>> &
+    ModulesOf<StoredRecord<typeof TcpEdge>>,
   'backend'
 >
 

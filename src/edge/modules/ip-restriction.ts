@@ -1,16 +1,16 @@
 import { IpRestrictionModule, type Settings } from '../../resources/index.ts'
-import { refusal } from '../errors.ts'
-import { defineModule, type RequestStep } from '../module.ts'
+import { edgeError } from '../errors.ts'
+import { implementModule, type RequestStep } from '../module.ts'
 import type { ModuleContext } from './context.ts'
 
 /** Admits a connection only from the addresses its IP policies allow. */
-export const ipRestriction = defineModule(IpRestrictionModule, {
+export const ipRestriction = implementModule(IpRestrictionModule, {
   phase: 'connection',
   build({ ip_policy_ids }: Settings<typeof IpRestrictionModule>, context: ModuleContext) {
     const admits = context.compileIpPolicies(ip_policy_ids)
 
     return ({ remoteAddress }) => {
-      if (!admits(remoteAddress)) throw refusal('address_denied', remoteAddress)
+      if (!admits(remoteAddress)) throw edgeError('address_denied', remoteAddress)
     }
   },
 })

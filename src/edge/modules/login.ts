@@ -1,5 +1,5 @@
 import { Oauth, Oidc, Saml, type Settings } from '../../resources/index.ts'
-import { defineModule, type RequestStep } from '../module.ts'
+import { implementModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** What the login service needs of a module's context. */
@@ -22,21 +22,21 @@ function requireLogins({ logins }: ModuleContext): Logins {
 }
 
 /** Requires sign-in with an account at an OAuth provider. */
-export const oauth = defineModule(Oauth, {
+export const oauth = implementModule(Oauth, {
   phase: 'request',
   build: (settings: Settings<typeof Oauth>, context: ModuleContext) =>
     requireLogins(context).oauth(settings, context),
 })
 
 /** Requires sign-in at an OpenID Connect provider. */
-export const oidc = defineModule(Oidc, {
+export const oidc = implementModule(Oidc, {
   phase: 'request',
   build: (settings: Settings<typeof Oidc>, context: ModuleContext) =>
     requireLogins(context).oidc(settings, context),
 })
 
 /** Requires sign-in at a SAML identity provider. */
-export const saml = defineModule(Saml, {
+export const saml = implementModule(Saml, {
   phase: 'request',
   build: (settings: Settings<typeof Saml>, context: ModuleContext) =>
     requireLogins(context).saml(settings, context),

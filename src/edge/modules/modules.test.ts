@@ -3,23 +3,23 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
 import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../../resources/index.ts'
-import { clientAuthority } from '../testing/client-certificates.ts'
+import { createClientAuthority } from '../testing/client-certificates.ts'
 import { eventually } from '../testing/edge.ts'
-import { type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import type { ModuleName } from './index.ts'
 
 /** A module with two settings, and what a client observes. */
 interface Case {
   /** Whether it belongs to the edge or to its route. */
   readonly on: 'edge' | 'route'
-  settings(harness: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
-  changed(harness: HttpsEdgeWorld): Promise<Record<string, unknown>> | Record<string, unknown>
-  observe(harness: HttpsEdgeWorld): Promise<string>
+  settings(harness: HttpsEdgeHarness): Promise<Record<string, unknown>> | Record<string, unknown>
+  changed(harness: HttpsEdgeHarness): Promise<Record<string, unknown>> | Record<string, unknown>
+  observe(harness: HttpsEdgeHarness): Promise<string>
   /** Without the module, with it, and with the changed settings. */
   readonly expected: readonly [without: string, first: string, second: string]
 }
 
-function createPolicy({ config }: HttpsEdgeWorld, cidr: string): string {
+function createPolicy({ config }: HttpsEdgeHarness, cidr: string): string {
   const id = config.create(IpPolicy, {})
   config.create(IpPolicyRule, { ip_policy_id: id, cidr, action: 'allow' })
   return id
@@ -27,18 +27,18 @@ function createPolicy({ config }: HttpsEdgeWorld, cidr: string): string {
 
 const clients = await Promise.all(
   ['one', 'two'].map(async (name) => {
-    const authority = await clientAuthority(`authority ${name}`)
+    const authority = await createClientAuthority(`authority ${name}`)
     const certificate = await authority.issue(name, { dns: [`${name}.client.test`] })
     return { ...certificate, ca: authority.ca }
   }),
 )
 
 /** Which of the two clients are admitted, and the identity the upstream sees. */
-async function observeClients({ ask }: HttpsEdgeWorld): Promise<string> {
+async function observeClients({ sendRequest }: HttpsEdgeHarness): Promise<string> {
   const forged = { 'adit-mtls-serial-number': 'forged', adit_mtls_subject_cn: 'forged' }
   const responses = await Promise.all([
-    ask({ headers: forged }),
-    ...clients.map(({ cert, key }) => ask({ headers: forged, tls: { cert, key } })),
+    sendRequest({ headers: forged }),
+    ...clients.map(({ cert, key }) => sendRequest({ headers: forged, tls: { cert, key } })),
   ])
   return responses
     .map(({ status, text }) => {
@@ -60,8 +60,8 @@ const login = {
 /** Without a login service, a route that requires sign-in denies all traffic. */
 const closedByLogin = {
   on: 'route',
-  observe: async ({ ask }: HttpsEdgeWorld) => {
-    const { status, headers } = await ask()
+  observe: async ({ sendRequest }: HttpsEdgeHarness) => {
+    const { status, headers } = await sendRequest()
     return `${status} ${headers['adit-error-code'] ?? ''}`
   },
   expected: ['200 ', '503 ERR_ADIT_3212', '503 ERR_ADIT_3212'],
@@ -74,8 +74,8 @@ const cases: Record<ModuleName, Case> = {
     changed: (harness) => ({
       ip_policy_ids: [createPolicy(harness, '10.0.0.0/8'), createPolicy(harness, '127.0.0.0/8')],
     }),
-    observe: async ({ ask }) => {
-      const { status, headers } = await ask({ headers: { 'x-forwarded-for': '10.0.0.1' } })
+    observe: async ({ sendRequest }) => {
+      const { status, headers } = await sendRequest({ headers: { 'x-forwarded-for': '10.0.0.1' } })
       return `${status} ${headers['adit-error-code'] ?? ''}`
     },
     expected: ['200 ', '403 ERR_ADIT_3203', '200 '],
@@ -95,10 +95,11 @@ const cases: Record<ModuleName, Case> = {
     on: 'edge',
     settings: () => ({ min_version: '1.3' }),
     changed: () => ({ min_version: '1.2' }),
-    observe: async ({ ask }) => {
+    observe: async ({ sendRequest }) => {
       const statuses = await Promise.all(
         (['TLSv1.2', 'TLSv1.3'] as const).map(
-          async (version) => (await ask({ tls: { minVersion: version, maxVersion: version } })).status,
+          async (version) =>
+            (await sendRequest({ tls: { minVersion: version, maxVersion: version } })).status,
         ),
       )
       return statuses.join(' ')
@@ -109,9 +110,11 @@ const cases: Record<ModuleName, Case> = {
     on: 'route',
     settings: () => ({ deny: ['(?i:curl)'] }),
     changed: () => ({ deny: ['.*'], allow: ['^curl/'] }),
-    observe: async ({ ask }) => {
+    observe: async ({ sendRequest }) => {
       const agents = [{ 'user-agent': 'curl/8' }, { 'user-agent': 'Mozilla/5.0' }, {}]
-      const statuses = await Promise.all(agents.map(async (headers) => (await ask({ headers })).status))
+      const statuses = await Promise.all(
+        agents.map(async (headers) => (await sendRequest({ headers })).status),
+      )
       return statuses.join(' ')
     },
     expected: ['200 200 200', '403 200 403', '200 403 403'],
@@ -120,14 +123,18 @@ const cases: Record<ModuleName, Case> = {
     on: 'route',
     settings: () => ({ provider: 'GitHub', secret: 'one' }),
     changed: () => ({ provider: 'github', secret: 'two' }),
-    observe: async ({ ask }) => {
+    observe: async ({ sendRequest }) => {
       const body = '{"action":"opened"}'
       const signatures = ['one', 'two'].map(
         (secret) => `sha256=${createHmac('sha256', secret).update(body).digest('hex')}`,
       )
       const statuses = await Promise.all(
         signatures.map(async (signature) => {
-          const reply = await ask({ method: 'POST', body, headers: { 'x-hub-signature-256': signature } })
+          const reply = await sendRequest({
+            method: 'POST',
+            body,
+            headers: { 'x-hub-signature-256': signature },
+          })
           // The upstream receives exactly the body that was verified.
           if (reply.status === 200) assert.equal(JSON.parse(reply.text).body, body)
           return reply.status
@@ -156,8 +163,11 @@ const cases: Record<ModuleName, Case> = {
     on: 'route',
     settings: () => ({}),
     changed: () => ({}),
-    observe: async ({ ask }) => {
-      const { headers } = await ask({ path: `/${'x'.repeat(1000)}`, headers: { 'accept-encoding': 'gzip' } })
+    observe: async ({ sendRequest }) => {
+      const { headers } = await sendRequest({
+        path: `/${'x'.repeat(1000)}`,
+        headers: { 'accept-encoding': 'gzip' },
+      })
       return `${headers['content-encoding'] ?? 'plain'} ${headers.vary ?? ''}`
     },
     expected: ['plain ', 'gzip Accept-Encoding', 'gzip Accept-Encoding'],
@@ -169,8 +179,8 @@ const cases: Record<ModuleName, Case> = {
       remove: ['content-type'],
     }),
     changed: () => ({ add: { 'X-Given': 'two' } }),
-    observe: async ({ ask }) => {
-      const { headers } = await ask()
+    observe: async ({ sendRequest }) => {
+      const { headers } = await sendRequest()
       return [headers['x-given'], headers['x-status'], headers['content-type']].join()
     },
     expected: [',,application/json', 'one,is 200,', 'two,,application/json'],
@@ -182,8 +192,8 @@ const cases: Record<ModuleName, Case> = {
       remove: ['host', 'x-mine'],
     }),
     changed: () => ({ add: { 'X-From': 'two ${no.such}' } }),
-    observe: async ({ ask }) => {
-      const { text } = await ask({ headers: { 'x-mine': 'mine' } })
+    observe: async ({ sendRequest }) => {
+      const { text } = await sendRequest({ headers: { 'x-mine': 'mine' } })
       const { headers } = JSON.parse(text) as { headers: Record<string, string> }
       return [headers['x-from'], headers['x-mine'], headers.host].join()
     },
@@ -197,9 +207,9 @@ const cases: Record<ModuleName, Case> = {
     on: 'route',
     settings: () => ({ volume_threshold: 2, error_threshold_percentage: 0.5, tripped_duration: 60 }),
     changed: () => ({ volume_threshold: 4, error_threshold_percentage: 1, tripped_duration: 60 }),
-    observe: async ({ ask }) => {
+    observe: async ({ sendRequest }) => {
       const statuses: number[] = []
-      for (let n = 0; n < 5; n++) statuses.push((await ask({ path: '/fails' })).status)
+      for (let n = 0; n < 5; n++) statuses.push((await sendRequest({ path: '/fails' })).status)
       return statuses.join(' ')
     },
     expected: ['500 500 500 500 500', '500 500 503 503 503', '500 500 500 500 503'],
@@ -208,8 +218,8 @@ const cases: Record<ModuleName, Case> = {
     on: 'route',
     settings: () => ({}),
     changed: () => ({}),
-    observe: async ({ ask }) => {
-      const { status, headers } = await ask()
+    observe: async ({ sendRequest }) => {
+      const { status, headers } = await sendRequest()
       return `${status} ${headers['adit-error-code'] ?? ''}`
     },
     expected: ['200 ', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'],
@@ -234,7 +244,7 @@ for (const [name, { on, settings, changed, observe, expected }] of Object.entrie
     const set = async (module: Record<string, unknown> | null) => {
       const changedAt = performance.now()
       harness.config.update(scopeId, { [name]: module })
-      await eventually(() => harness.edge.places.settled, 'the change is applied')
+      await eventually(() => harness.edge.scopes.settled, 'the change is applied')
       assert.ok(performance.now() - changedAt < 1000, 'a change reaches traffic within a second')
       return observe(harness)
     }

@@ -1,10 +1,10 @@
 import { MutualTls, type Settings } from '../../resources/index.ts'
-import { refusal } from '../errors.ts'
-import { defineModule, type RequestStep } from '../module.ts'
+import { edgeError } from '../errors.ts'
+import { implementModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** Admits only clients with a certificate of one of these authorities; the handshake of all others fails. */
-export const mutualTls = defineModule(MutualTls, {
+export const mutualTls = implementModule(MutualTls, {
   phase: 'tls',
   build({ certificate_authority_ids }: Settings<typeof MutualTls>, context: ModuleContext) {
     const clientAuthorities = context.readAuthorities(certificate_authority_ids)
@@ -21,7 +21,7 @@ export const mutualTls = defineModule(MutualTls, {
  */
 export const clientIdentity: RequestStep = ({ connection, fields }) => {
   const peer = connection.tls?.peer
-  if (peer === undefined) throw refusal('module_broken', MutualTls.name)
+  if (peer === undefined) throw edgeError('module_broken', MutualTls.name)
   fields.add('adit-mtls-subject-cn', encodeHeaderText(peer.commonName))
   fields.add('adit-mtls-subject-alt-name-dns', peer.dnsNames.map(encodeHeaderText).join(','))
   fields.add('adit-mtls-email-addresses', peer.emailAddresses.map(encodeHeaderText).join(','))

@@ -1,11 +1,11 @@
 import { parseHostPort } from '../../base/hostport.ts'
 import { RequestHeaders, type Settings } from '../../resources/index.ts'
-import { defineModule, type RequestStep } from '../module.ts'
+import { implementModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 
 /** Adds and removes header fields of requests on their way to the upstream. */
-export const requestHeaders = defineModule(RequestHeaders, {
+export const requestHeaders = implementModule(RequestHeaders, {
   phase: 'request',
   build({ add, remove }: Settings<typeof RequestHeaders>, _context: ModuleContext) {
     return editRequests(Object.entries(add), remove)

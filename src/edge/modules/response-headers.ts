@@ -1,10 +1,10 @@
 import { ResponseHeaders, type Settings } from '../../resources/index.ts'
-import { defineModule, type RequestStep } from '../module.ts'
+import { implementModule, type RequestStep } from '../module.ts'
 import type { ModuleContext } from './context.ts'
 import { compileEdits } from './header-edits.ts'
 
 /** Adds and removes header fields of responses on their way to the client. */
-export const responseHeaders = defineModule(ResponseHeaders, {
+export const responseHeaders = implementModule(ResponseHeaders, {
   phase: 'request',
   build({ add, remove }: Settings<typeof ResponseHeaders>, _context: ModuleContext) {
     return editResponses(Object.entries(add), remove)
@@ -19,7 +19,7 @@ export function editResponses(
   const edit = compileEdits(add, remove)
 
   return (exchange) => {
-    exchange.whenAnswered(({ fields, status }) => edit(fields, exchange, status))
+    exchange.onResponse(({ fields, status }) => edit(fields, exchange, status))
     return undefined
   }
 }

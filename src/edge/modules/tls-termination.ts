@@ -1,6 +1,6 @@
 import { type Settings, TlsTermination } from '../../resources/index.ts'
 import type { MinVersion } from '../listeners/tls-policy.ts'
-import { defineModule } from '../module.ts'
+import { implementModule } from '../module.ts'
 import type { ModuleContext } from './context.ts'
 
 const VERSIONS: Readonly<Record<string, MinVersion>> = {
@@ -11,7 +11,7 @@ const VERSIONS: Readonly<Record<string, MinVersion>> = {
 }
 
 /** Sets the minimum TLS version; 1.2 by default (P32). */
-export const tlsTermination = defineModule(TlsTermination, {
+export const tlsTermination = implementModule(TlsTermination, {
   phase: 'tls',
   build({ min_version }: Pick<Settings<typeof TlsTermination>, 'min_version'>, _context: ModuleContext) {
     return { minVersion: VERSIONS[min_version ?? '1.2'] ?? 'TLSv1.2' }

@@ -5,10 +5,10 @@ import { request as requestTls } from 'node:https'
 import { type TestContext, test } from 'node:test'
 import type { ConnectionOptions } from 'node:tls'
 import { CertificateAuthority, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../../resources/index.ts'
-import { clientAuthority } from '../testing/client-certificates.ts'
+import { createClientAuthority } from '../testing/client-certificates.ts'
 import { startTcp } from '../testing/edge.ts'
-import { HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
-import { localTunnel } from '../testing/tunnels.ts'
+import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
+import { createLocalTunnel } from '../testing/tunnels.ts'
 import type { ModuleName } from './index.ts'
 
 const KEY = 'dGhlIHNhbXBsZSBub25jZQ=='
@@ -22,7 +22,7 @@ interface Outcome {
   readonly headers: Record<string, string | string[] | undefined>
 }
 
-interface UpgradeHarness extends HttpsEdgeWorld {
+interface UpgradeHarness extends HttpsEdgeHarness {
   /** The request heads that the upstream received. */
   readonly heads: string[]
   send(kind: Kind, path?: string, tls?: ConnectionOptions): Promise<Outcome>
@@ -52,7 +52,7 @@ async function startHarness(t: TestContext): Promise<UpgradeHarness> {
         )
     })
   })
-  harness.tunnels.tunnels.push(localTunnel(port, { labels: { app: 'socket' } }))
+  harness.tunnels.tunnels.push(createLocalTunnel(port, { labels: { app: 'socket' } }))
   const backend_id = harness.config.create(TunnelGroupBackend, { labels: { app: 'socket' } })
   harness.config.update(harness.routeId, { backend: { backend_id } })
 
@@ -121,7 +121,7 @@ const cases: Record<ModuleName, Case> = {
     return { ip_policy_ids: [id] }
   }),
   mutual_tls: failingHandshake(async ({ config }) => {
-    const { ca } = await clientAuthority('another authority')
+    const { ca } = await createClientAuthority('another authority')
     return { certificate_authority_ids: [config.create(CertificateAuthority, { ca_pem: ca })] }
   }, {}),
   tls_termination: failingHandshake(() => ({ min_version: '1.3' }), { maxVersion: 'TLSv1.2' }),
@@ -187,7 +187,7 @@ for (const [name, { on, settings, check }] of Object.entries(cases)) {
       const harness = await startHarness(t)
       const { config, edgeId, routeId } = harness
       config.update(on === 'edge' ? edgeId : routeId, { [name]: await settings(harness) })
-      await config.applied()
+      await config.waitUntilApplied()
 
       await check(harness, kind)
     })
@@ -199,7 +199,7 @@ test('an accepted WebSocket counts for the circuit breaker at once, not when it 
   const { config, routeId, send } = harness
   const circuit_breaker = { volume_threshold: 4, error_threshold_percentage: 1, tripped_duration: 60 }
   config.update(routeId, { circuit_breaker })
-  await config.applied()
+  await config.waitUntilApplied()
 
   // It stays open. If it were not counted, the four failures alone would open the breaker.
   assert.equal((await send('upgrade')).status, 101)

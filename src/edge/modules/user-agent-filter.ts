@@ -1,7 +1,7 @@
 import { compileAnyOf, type LinearPattern, SearchTooLong } from '../../base/linear-pattern.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
-import { refusal } from '../errors.ts'
-import { defineModule } from '../module.ts'
+import { edgeError } from '../errors.ts'
+import { implementModule } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** No real user agent is longer, and an unlimited search would be a denial of service. */
@@ -11,7 +11,7 @@ const MAX_USER_AGENT_LENGTH = 1024
 const MAX_CACHED_DECISIONS = 1000
 
 /** Filters requests by User-Agent: admits what `allow` matches, and everything that `deny` does not. */
-export const userAgentFilter = defineModule(UserAgentFilter, {
+export const userAgentFilter = implementModule(UserAgentFilter, {
   phase: 'request',
   build({ allow, deny }: Settings<typeof UserAgentFilter>, _context: ModuleContext) {
     const matchesAllow = compileAny(allow)
@@ -40,7 +40,7 @@ export const userAgentFilter = defineModule(UserAgentFilter, {
         decisions.set(key, admitted)
       }
       exchange.note('user_agent_filter.decision', admitted ? 'allow' : 'block')
-      if (!admitted) throw refusal('user_agent_denied')
+      if (!admitted) throw edgeError('user_agent_denied')
       return undefined
     }
   },

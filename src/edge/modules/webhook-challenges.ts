@@ -1,12 +1,12 @@
 import { createHmac } from 'node:crypto'
-import type { Answer } from '../response.ts'
+import type { EdgeResponse } from '../response.ts'
 import type { WebhookMessage } from './webhook-message.ts'
 
 /** A request by which a provider validates a webhook URL. The edge answers it, not the upstream. */
 export interface WebhookChallenge {
   /** Whether the challenge is signed. Signed ones are answered after verification, others before. */
   readonly signed: boolean
-  respond(message: WebhookMessage, secret: string): Answer | undefined
+  respond(message: WebhookMessage, secret: string): EdgeResponse | undefined
 }
 
 /** What may be echoed or signed: nothing a browser would render as a page, and nothing that is a valid event. */
@@ -17,16 +17,16 @@ export function isChallenge(text: string): boolean {
   return CHALLENGE_PATTERN.test(text)
 }
 
-function textResponse(body: string): Answer | undefined {
+function textResponse(body: string): EdgeResponse | undefined {
   if (!isChallenge(body)) return undefined
   return createResponse(200, body, 'text/plain; charset=utf-8')
 }
 
-function jsonResponse(body: unknown): Answer {
+function jsonResponse(body: unknown): EdgeResponse {
   return createResponse(200, JSON.stringify(body), 'application/json')
 }
 
-function createResponse(status: number, body: string, type: string): Answer {
+function createResponse(status: number, body: string, type: string): EdgeResponse {
   return {
     status,
     fields: `Content-Type: ${type}\r\nX-Content-Type-Options: nosniff\r\nCache-Control: no-store\r\n`,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { generateKeyPairSync } from 'node:crypto'
 import { test } from 'node:test'
 import { gzipSync } from 'node:zlib'
-import { Refusal } from '../errors.ts'
+import { EdgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { WebhookMessage } from './webhook-message.ts'
 import { webhookSchemes } from './webhook-schemes.ts'
@@ -75,7 +75,7 @@ async function readFault(
   try {
     return await check()
   } catch (error) {
-    if (error instanceof Refusal) return error.text
+    if (error instanceof EdgeError) return error.text
     throw error
   }
 }

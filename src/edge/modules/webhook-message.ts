@@ -1,6 +1,6 @@
 import { timingSafeEqual } from 'node:crypto'
 import { hasAtMostValues } from '../../base/json-size.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 
 /** No provider sends that many, and they are parsed and sorted before the signature can be verified. */
@@ -38,7 +38,7 @@ export class WebhookMessage {
     if (!/^application\/x-www-form-urlencoded[ \t]*(;|$)/i.test(type)) return []
     const text = this.body.toString()
     if (text.split('&', MAX_FORM_PARAMETERS + 1).length > MAX_FORM_PARAMETERS)
-      throw refusal('webhook_denied', `its form has more than ${MAX_FORM_PARAMETERS} parameters`)
+      throw edgeError('webhook_denied', `its form has more than ${MAX_FORM_PARAMETERS} parameters`)
     return [...new URLSearchParams(text)]
   }
 

@@ -59,11 +59,11 @@ async function start(t: TestContext) {
   const sender = await createSender()
   const harness = await startHttpsEdge(t, undefined, { dependencies: { outbound: { fetch: sender.fetch } } })
   harness.config.update(harness.routeId, { webhook_verification: { provider: 'sns', secret: '' } })
-  await harness.config.applied()
+  await harness.config.waitUntilApplied()
   const post = async (body: Fields | string) => {
     const text = typeof body === 'string' ? body : JSON.stringify(body)
     const headers = { 'content-type': 'text/plain; charset=UTF-8' }
-    return (await harness.ask({ method: 'POST', headers, body: text })).status
+    return (await harness.sendRequest({ method: 'POST', headers, body: text })).status
   }
   return { ...sender, ...harness, post }
 }
@@ -112,7 +112,7 @@ test('forged and altered SNS messages are rejected', async (t) => {
   }
 
   for (const [name, body] of Object.entries(rejected)) assert.equal(await post(body), 403, name)
-  assert.equal(tunnel.visitors.length, 0)
+  assert.equal(tunnel.clients.length, 0)
   assert.equal(await post(signed(notification(minutesAgo(50)))), 200, 'a late attempt')
 })
 
@@ -198,9 +198,9 @@ test('a key is a duplicate only within one object', () => {
 })
 
 test('without a way to fetch certificates the module denies all traffic', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'sns', secret: '' } })
-  await config.applied()
+  await config.waitUntilApplied()
 
-  assert.equal((await ask({ method: 'POST', body: '{}' })).status, 503)
+  assert.equal((await sendRequest({ method: 'POST', body: '{}' })).status, 503)
 })

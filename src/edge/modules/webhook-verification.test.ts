@@ -254,7 +254,7 @@ test('every provider is either supported or listed as unsupported with a reason'
 })
 
 test('genuine webhooks of every provider pass; forged, altered and stale ones are rejected', async (t) => {
-  const { config, edgeId, backendId, ask, tunnel } = await startHttpsEdge(t)
+  const { config, edgeId, backendId, sendRequest, tunnel } = await startHttpsEdge(t)
   for (const provider of Object.keys(signers)) {
     config.create(HttpsRoute, {
       edge_id: edgeId,
@@ -264,7 +264,7 @@ test('genuine webhooks of every provider pass; forged, altered and stale ones ar
       webhook_verification: { provider, secret: secretFor(provider) },
     })
   }
-  await config.applied()
+  await config.waitUntilApplied()
   const send = async (
     provider: string,
     change: (sent: SignedWebhook) => SignedWebhook,
@@ -273,14 +273,14 @@ test('genuine webhooks of every provider pass; forged, altered and stale ones ar
   ) => {
     const path = `/${provider}`
     const sent = change(signers[provider]!({ body: BODY, path, url: `https://${HOST}${path}`, now, secret }))
-    const reply = await ask({ path, method: 'POST', headers: sent.headers, body: sent.body ?? BODY })
+    const reply = await sendRequest({ path, method: 'POST', headers: sent.headers, body: sent.body ?? BODY })
     return reply.status
   }
   const rejectedStatus = (provider: string) => (provider === 'xero' ? 401 : 403)
 
   for (const provider of Object.keys(signers)) {
     assert.equal(await send(provider, (sent) => sent), 200, `${provider}: genuine`)
-    const streams = tunnel.visitors.length
+    const streams = tunnel.clients.length
     // Mailgun's signature is part of the body.
     if (provider !== 'mailgun') {
       const unsigned = await send(provider, ({ body }) => ({ headers: {}, ...(body && { body }) }))
@@ -313,12 +313,12 @@ test('genuine webhooks of every provider pass; forged, altered and stale ones ar
         `${provider}: early`,
       )
     }
-    assert.equal(tunnel.visitors.length, streams, 'the upstream is never connected to')
+    assert.equal(tunnel.clients.length, streams, 'the upstream is never connected to')
   }
 })
 
 test('a truncated, extended, doubled, altered or empty signature is rejected', async (t) => {
-  const { config, edgeId, backendId, ask, tunnel } = await startHttpsEdge(t)
+  const { config, edgeId, backendId, sendRequest, tunnel } = await startHttpsEdge(t)
   for (const provider of Object.keys(signers))
     config.create(HttpsRoute, {
       edge_id: edgeId,
@@ -327,7 +327,7 @@ test('a truncated, extended, doubled, altered or empty signature is rejected', a
       backend: { backend_id: backendId },
       webhook_verification: { provider, secret: secretFor(provider) },
     })
-  await config.applied()
+  await config.waitUntilApplied()
   const corrupt = (value: string) => [
     '',
     value.slice(0, -1),
@@ -351,48 +351,48 @@ test('a truncated, extended, doubled, altered or empty signature is rejected', a
         // A list of signatures passes when one of them matches, and hexadecimal digits have no case.
         if (bad === value || (bad.startsWith(`${value},`) && /[,=]/.test(value))) continue
         const headers = { ...sent.headers, [name]: bad }
-        const { status } = await ask({ path, method: 'POST', headers, body })
+        const { status } = await sendRequest({ path, method: 'POST', headers, body })
         assert.equal(status, provider === 'xero' ? 401 : 403, `${provider} ${name}: ${bad}`)
         attempts++
       }
       const twice = { ...sent.headers, [name]: [value, value] }
-      const { status } = await ask({ path, method: 'POST', headers: twice, body })
+      const { status } = await sendRequest({ path, method: 'POST', headers: twice, body })
       assert.equal(status, provider === 'xero' ? 401 : 403, `${provider} with ${name} twice`)
     }
   }
   assert.ok(attempts > 300, `${attempts} attempts`)
-  assert.equal(tunnel.visitors.length, 0)
+  assert.equal(tunnel.clients.length, 0)
 })
 
 test('the CRC challenge of X cannot be used to sign a webhook', async (t) => {
-  const { config, routeId, ask, tunnel } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest, tunnel } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'twitter', secret: SECRET } })
-  await config.applied()
+  await config.waitUntilApplied()
 
   for (const event of [BODY, '{}', '[1]', '"x"', 'a b', '12345', 'true', 'a=b']) {
-    const challenge = await ask({ path: `/?crc_token=${encodeURIComponent(event)}` })
+    const challenge = await sendRequest({ path: `/?crc_token=${encodeURIComponent(event)}` })
     const signature = challenge.status === 200 ? JSON.parse(challenge.text).response_token : 'none'
     const headers = { 'x-twitter-webhooks-signature': signature }
-    assert.equal((await ask({ method: 'POST', body: event, headers })).status, 403, event)
+    assert.equal((await sendRequest({ method: 'POST', body: event, headers })).status, 403, event)
   }
-  assert.equal(tunnel.visitors.length, 0)
+  assert.equal(tunnel.clients.length, 0)
 })
 
 test('a body that the Plivo signature does not cover is rejected', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'plivo', secret: SECRET } })
-  await config.applied()
+  await config.waitUntilApplied()
   const headers = {
     'X-Plivo-Signature-V3-Nonce': '1',
     'X-Plivo-Signature-V3': mac('sha256', SECRET, `https://${HOST}/.1`).digest('base64'),
   }
 
-  assert.equal((await ask({ path: '/', headers })).status, 200)
+  assert.equal((await sendRequest({ path: '/', headers })).status, 200)
   for (const [method, type] of [
     ['POST', 'application/json'],
     ['PUT', 'application/x-www-form-urlencoded'],
   ] as const) {
-    const { status } = await ask({
+    const { status } = await sendRequest({
       path: '/',
       method,
       body: FORM,
@@ -404,7 +404,7 @@ test('a body that the Plivo signature does not cover is rejected', async (t) => 
 
 test('signatures from the providers’ documentation are accepted', async (t) => {
   const clock = { now: () => 0, monotonic: () => performance.now() }
-  const { config, routeId, ask } = await startHttpsEdge(t, undefined, { dependencies: { clock } })
+  const { config, routeId, sendRequest } = await startHttpsEdge(t, undefined, { dependencies: { clock } })
   const examples = [
     {
       provider: 'github',
@@ -441,21 +441,21 @@ test('signatures from the providers’ documentation are accepted', async (t) =>
   for (const { provider, secret, timestamp, body, headers } of examples) {
     clock.now = () => timestamp * 1000
     config.update(routeId, { webhook_verification: { provider, secret } })
-    await config.applied()
-    assert.equal((await ask({ method: 'POST', body, headers })).status, 200, provider)
+    await config.waitUntilApplied()
+    assert.equal((await sendRequest({ method: 'POST', body, headers })).status, 200, provider)
   }
 })
 
 test('a Box webhook passes with either of its two signatures and is rejected without a valid one', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'box', secret: SECRET } })
-  await config.applied()
+  await config.waitUntilApplied()
   const timestamp = new Date().toISOString()
   const matching = mac('sha256', SECRET, BODY + timestamp).digest('base64')
   const other = mac('sha256', 'another', BODY + timestamp).digest('base64')
   const status = async (signatures: Record<string, string>) => {
     const headers = { 'Box-Delivery-Timestamp': timestamp, ...signatures }
-    return (await ask({ method: 'POST', body: BODY, headers })).status
+    return (await sendRequest({ method: 'POST', body: BODY, headers })).status
   }
 
   assert.equal(await status({ 'Box-Signature-Primary': other, 'Box-Signature-Secondary': matching }), 200)
@@ -465,9 +465,9 @@ test('a Box webhook passes with either of its two signatures and is rejected wit
 })
 
 test('Plivo version 3 covers the query and the form, in any order', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'plivo', secret: SECRET } })
-  await config.applied()
+  await config.waitUntilApplied()
   const nonce = '12345'
   const status = async (path: string, signed: string, body?: string, field = 'X-Plivo-Signature-V3') => {
     const headers = {
@@ -475,8 +475,9 @@ test('Plivo version 3 covers the query and the form, in any order', async (t) =>
       [field]: `b2xk,${mac('sha256', SECRET, `https://${HOST}${signed}.${nonce}`).digest('base64')}`,
       ...(body !== undefined && { 'content-type': 'application/x-www-form-urlencoded' }),
     }
-    return (await ask({ path, method: body === undefined ? 'GET' : 'POST', headers, body: body ?? '' }))
-      .status
+    return (
+      await sendRequest({ path, method: body === undefined ? 'GET' : 'POST', headers, body: body ?? '' })
+    ).status
   }
 
   assert.equal(await status('/answer', '/answer'), 200)
@@ -488,10 +489,10 @@ test('Plivo version 3 covers the query and the form, in any order', async (t) =>
 })
 
 test('the edge answers challenges, signed ones only with a valid signature', async (t) => {
-  const { config, routeId, ask, tunnel } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest, tunnel } = await startHttpsEdge(t)
   const selectProvider = async (provider: string) => {
     config.update(routeId, { webhook_verification: { provider, secret: SECRET } })
-    await config.applied()
+    await config.waitUntilApplied()
   }
   const signed = (provider: string, body: string) => ({
     method: 'POST',
@@ -500,17 +501,22 @@ test('the edge answers challenges, signed ones only with a valid signature', asy
   })
 
   await selectProvider('dropbox')
-  const dropbox = await ask({ path: '/?challenge=abc' })
-  const script = await ask({ path: '/?challenge=%3Cscript%3E' })
+  const dropbox = await sendRequest({ path: '/?challenge=abc' })
+  const script = await sendRequest({ path: '/?challenge=%3Cscript%3E' })
   await selectProvider('whatsapp')
-  const whatsapp = await ask({ path: '/?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=x' })
+  const whatsapp = await sendRequest({
+    path: '/?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=x',
+  })
   await selectProvider('twitter')
-  const twitter = await ask({ path: '/?crc_token=abc' })
+  const twitter = await sendRequest({ path: '/?crc_token=abc' })
   await selectProvider('slack')
-  const slack = await ask(signed('slack', '{"type":"url_verification","challenge":"3eZbrw1aB"}'))
-  const forged = await ask({ method: 'POST', body: '{"type":"url_verification","challenge":"3eZbrw1aB"}' })
+  const slack = await sendRequest(signed('slack', '{"type":"url_verification","challenge":"3eZbrw1aB"}'))
+  const forged = await sendRequest({
+    method: 'POST',
+    body: '{"type":"url_verification","challenge":"3eZbrw1aB"}',
+  })
   await selectProvider('zoom')
-  const zoom = await ask(
+  const zoom = await sendRequest(
     signed('zoom', '{"event":"endpoint.url_validation","payload":{"plainToken":"q9ibPhGeRZ6ayx5WTrXjRw"}}'),
   )
 
@@ -523,23 +529,23 @@ test('the edge answers challenges, signed ones only with a valid signature', asy
     JSON.parse(zoom.text).encryptedToken,
     createHmac('sha256', SECRET).update('q9ibPhGeRZ6ayx5WTrXjRw').digest('hex'),
   )
-  assert.equal(tunnel.visitors.length, 0)
+  assert.equal(tunnel.clients.length, 0)
 })
 
 test('a chunked body is buffered, verified and forwarded in full; an oversized one is rejected', async (t) => {
-  const { config, routeId, ask } = await startHttpsEdge(t)
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
   config.update(routeId, { webhook_verification: { provider: 'shopify', secret: SECRET } })
-  await config.applied()
+  await config.waitUntilApplied()
   const body = 'x'.repeat(300_000)
   const signature = createHmac('sha256', SECRET).update(body).digest('base64')
 
-  const chunked = await ask({
+  const chunked = await sendRequest({
     method: 'POST',
     body,
     headers: { 'x-shopify-hmac-sha256': signature, 'transfer-encoding': 'chunked', expect: '100-continue' },
   })
-  const large = await ask({ method: 'POST', body: 'x'.repeat(1024 * 1024 + 1) })
-  const largeInChunks = await ask({
+  const large = await sendRequest({ method: 'POST', body: 'x'.repeat(1024 * 1024 + 1) })
+  const largeInChunks = await sendRequest({
     method: 'POST',
     body: 'x'.repeat(1024 * 1024 + 1),
     headers: { 'transfer-encoding': 'chunked' },

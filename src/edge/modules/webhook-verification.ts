@@ -1,9 +1,9 @@
 import { type Settings, WebhookVerification } from '../../resources/index.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
-import { defineModule } from '../module.ts'
-import { type Answer, answerRefusal } from '../response.ts'
+import { implementModule } from '../module.ts'
+import { type EdgeResponse, renderError } from '../response.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { webhookChallenges } from './webhook-challenges.ts'
 import { WebhookMessage } from './webhook-message.ts'
@@ -19,7 +19,7 @@ const PROVIDERS_WITHOUT_SECRET = new Set(['sns'])
 const REJECTION_STATUS: Readonly<Record<string, number>> = { xero: 401 }
 
 /** Admits only webhooks signed by the configured provider. */
-export const webhookVerification = defineModule(WebhookVerification, {
+export const webhookVerification = implementModule(WebhookVerification, {
   phase: 'request',
   build({ provider, secret }: Settings<typeof WebhookVerification>, context: ModuleContext) {
     const name = provider.toLowerCase()
@@ -39,7 +39,7 @@ export const webhookVerification = defineModule(WebhookVerification, {
     const verify = (
       exchange: Exchange,
       body: Buffer | undefined,
-    ): Answer | undefined | Promise<Answer | undefined> => {
+    ): EdgeResponse | undefined | Promise<EdgeResponse | undefined> => {
       // The client disconnected; the decision no longer matters.
       if (body === undefined) return undefined
       const message = new WebhookMessage(exchange, body)
@@ -57,17 +57,17 @@ export const webhookVerification = defineModule(WebhookVerification, {
       exchange: Exchange,
       message: WebhookMessage,
       fault: string | undefined,
-    ): Answer | undefined => {
+    ): EdgeResponse | undefined => {
       exchange.note('webhook_verification.decision', fault === undefined ? 'allow' : 'block')
       if (fault !== undefined) return reject(exchange, fault)
       return challenge?.signed ? challenge.respond(message, secret) : undefined
     }
 
-    const reject = (exchange: Exchange, fault: string): Answer => {
-      const error = refusal('webhook_denied', fault)
+    const reject = (exchange: Exchange, fault: string): EdgeResponse => {
+      const error = edgeError('webhook_denied', fault)
       const status = REJECTION_STATUS[name]
       if (status === undefined) throw error
-      return { ...answerRefusal(error, exchange.fields.get('accept') ?? ''), status }
+      return { ...renderError(error, exchange.fields.get('accept') ?? ''), status }
     }
 
     return (exchange) => {

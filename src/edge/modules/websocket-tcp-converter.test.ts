@@ -6,25 +6,29 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import WebSocket from 'ws'
 import { eventually, startTcp } from '../testing/edge.ts'
-import { HOST, type HttpsEdgeWorld, startHttpsEdge } from '../testing/https-edge.ts'
+import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { RawClient } from '../testing/raw-client.ts'
-import { localTunnel } from '../testing/tunnels.ts'
+import { createLocalTunnel } from '../testing/tunnels.ts'
 import { FrameReader } from './websocket-frames.ts'
 
 /** Starts an edge that converts WebSocket to TCP for this service. */
 async function startConverter(
   t: TestContext,
   onConnection: (socket: Socket) => void,
-): Promise<HttpsEdgeWorld> {
+): Promise<HttpsEdgeHarness> {
   const harness = await startHttpsEdge(t)
   const { config, routeId, tunnels } = harness
-  tunnels.tunnels.splice(0, 1, localTunnel(await startTcp(t, onConnection), { labels: { app: 'shop' } }))
+  tunnels.tunnels.splice(
+    0,
+    1,
+    createLocalTunnel(await startTcp(t, onConnection), { labels: { app: 'shop' } }),
+  )
   config.update(routeId, { websocket_tcp_converter: {} })
-  await config.applied()
+  await config.waitUntilApplied()
   return harness
 }
 
-function open(t: TestContext, { tlsPort, ca }: HttpsEdgeWorld, protocols: string[] = []): WebSocket {
+function open(t: TestContext, { tlsPort, ca }: HttpsEdgeHarness, protocols: string[] = []): WebSocket {
   const socket = new WebSocket(`wss://${HOST}:${tlsPort}/`, protocols, {
     ca,
     lookup: (_host, options, done) =>
@@ -95,8 +99,8 @@ test('each side sees the other one close, and the last bytes arrive', async (t) 
 
 test('non-WebSocket requests are rejected, and a malformed frame closes only its own connection', async (t) => {
   const harness = await startConverter(t, (socket) => socket.pipe(socket))
-  const { ask, tlsPort, ca } = harness
-  const plain = await ask()
+  const { sendRequest, tlsPort, ca } = harness
+  const plain = await sendRequest()
   const neighbour = open(t, harness)
   await once(neighbour, 'open')
   const frames = {

@@ -2,25 +2,25 @@ import { createHash } from 'node:crypto'
 import { joinHostPort } from '../../base/hostport.ts'
 import { prefixOf } from '../../base/id.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
-import { Timed } from '../../base/io/timer-wheel.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { HttpsEdge, type Settings, WebsocketTcpConverter } from '../../resources/index.ts'
-import { isAnswer, type Pool, type Target } from '../backend.ts'
-import { refusal } from '../errors.ts'
+import { isEdgeResponse, type Pool, type UpstreamTarget } from '../backend.ts'
+import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { defineModule } from '../module.ts'
+import { implementModule } from '../module.ts'
 import type { Upstream } from '../upstream/upstream.ts'
 import type { ModuleContext } from './context.ts'
 import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
 
 /** Converts WebSocket connections to plain TCP towards the upstream; rejects all other requests. */
-export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
+export const websocketTcpConverter = implementModule(WebsocketTcpConverter, {
   phase: 'backend',
   build(_settings: Settings<typeof WebsocketTcpConverter>, _context: ModuleContext) {
     return (backend) => (exchange, attempt) => {
-      if (!exchange.upgrading) throw refusal('not_websocket')
+      if (!exchange.upgrading) throw edgeError('not_websocket')
       const target = backend(exchange, attempt)
-      if (target === undefined || isAnswer(target)) return target
+      if (target === undefined || isEdgeResponse(target)) return target
       const { name, tunnelId } = target
       return { name, tunnelId, pool: createConverterPool(target), open: (client) => target.open(client) }
     }
@@ -28,7 +28,7 @@ export const websocketTcpConverter = defineModule(WebsocketTcpConverter, {
 })
 
 /** Opens one stream per client. The edge itself is the WebSocket endpoint. */
-function createConverterPool(target: Target): Pool {
+function createConverterPool(target: UpstreamTarget): Pool {
   return {
     connect(exchange) {
       const { connection, entry } = exchange
@@ -71,7 +71,7 @@ const CloseCode = { normal: 1000, protocolError: 1002, tryAgainLater: 1013 } as 
 const MAX_PENDING_PONG_BYTES = 16 * 1024
 
 /** Relays between one client's WebSocket and one plain stream. */
-class ConverterConnection extends Timed implements Upstream, StreamSink {
+class ConverterConnection extends TimerEntry implements Upstream, StreamSink {
   readonly reused = false
   readonly #exchange: Exchange
   readonly #stream: ByteStream
@@ -95,13 +95,13 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
     stream.sink = this
   }
 
-  body(chunk: Buffer): boolean {
+  writeBody(chunk: Buffer): boolean {
     if (this.#closed) return true
     if (this.#frames.push(chunk) !== undefined) this.#close(CloseCode.protocolError)
     return this.#writable
   }
 
-  end(): void {
+  endBody(): void {
     if (!this.#closed) this.#stream.end()
   }
 
@@ -122,9 +122,9 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
       this.#stream.consumed(chunk.length)
       return
     }
-    this.#exchange.received(chunk.length)
-    this.#exchange.data(binaryFrameHead(chunk.length))
-    this.#exchange.data(chunk)
+    this.#exchange.accountReceived(chunk.length)
+    this.#exchange.respondBody(binaryFrameHead(chunk.length))
+    this.#exchange.respondBody(chunk)
   }
 
   onEnd(): void {
@@ -138,12 +138,12 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
 
   onClose(error?: Error): void {
     this.#close(error === undefined ? CloseCode.normal : CloseCode.tryAgainLater)
-    this.#exchange.core.deadlines.clear(this)
+    this.#exchange.core.timers.clear(this)
   }
 
   /** The linger timeout is over: whatever the stream has not sent is dropped. */
   onDeadline(): void {
-    this.#exchange.core.deadlines.clear(this)
+    this.#exchange.core.timers.clear(this)
     this.#stream.end()
     this.#stream.reset()
   }
@@ -152,8 +152,8 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
     if (this.#pendingPongBytes > MAX_PENDING_PONG_BYTES) return
     const frame = pongFrame(payload)
     this.#pendingPongBytes += frame.length
-    this.#exchange.received(frame.length)
-    this.#exchange.data(frame)
+    this.#exchange.accountReceived(frame.length)
+    this.#exchange.respondBody(frame)
   }
 
   /** Sends a close frame to the client, then lets the stream flush for `limits.linger`. */
@@ -161,9 +161,9 @@ class ConverterConnection extends Timed implements Upstream, StreamSink {
     if (this.#closed) return
     this.#closed = true
     const { core } = this.#exchange
-    this.#exchange.data(closeFrame(status))
+    this.#exchange.respondBody(closeFrame(status))
     this.#exchange.finish('')
     this.#stream.end()
-    core.deadlines.set(this, core.limits.linger)
+    core.timers.set(this, core.limits.linger)
   }
 }

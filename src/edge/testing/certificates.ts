@@ -2,7 +2,7 @@ import { createAuthority, loadAuthority } from '../../certs/index.ts'
 import type { CertificateLookup, ServerCertificate } from '../listeners/tls-terminator.ts'
 
 /** A private authority that issues certificates on demand for every name below these domains. */
-export async function testCertificates(
+export async function createTestCertificates(
   ...domains: string[]
 ): Promise<{ ca: string; lookup: CertificateLookup; issue(name: string): Promise<ServerCertificate> }> {
   const root = await createAuthority({ commonName: 'test root' })

@@ -28,7 +28,7 @@ export interface ClientAuthority {
   ): Promise<ClientCertificate>
 }
 
-export async function clientAuthority(
+export async function createClientAuthority(
   commonName: string,
   { expired = false } = {},
 ): Promise<ClientAuthority> {

@@ -2,7 +2,7 @@ import { request as requestPlain } from 'node:http'
 import { type RequestOptions, request as requestTls } from 'node:https'
 
 /** A request to send. */
-export interface Question {
+export interface TestRequest {
   readonly host: string
   readonly path?: string
   readonly method?: string
@@ -14,7 +14,7 @@ export interface Question {
 }
 
 /** The response; status 0 with the reason when there was none. */
-export interface Reply {
+export interface TestResponse {
   readonly status: number
   readonly headers: Record<string, string | string[] | undefined>
   readonly body: Buffer
@@ -23,21 +23,21 @@ export interface Reply {
 }
 
 /** Sends a request over TLS on a new connection. */
-export function askSecurely(port: number, ca: string, request: Question): Promise<Reply> {
+export function sendHttps(port: number, ca: string, request: TestRequest): Promise<TestResponse> {
   const { host, servername = host, tls } = request
   return send((options) => requestTls({ ...options, ca, servername, agent: false, ...tls }), port, request)
 }
 
 /** Sends a request in plaintext on a new connection. */
-export function askPlainly(port: number, request: Question): Promise<Reply> {
+export function sendHttp(port: number, request: TestRequest): Promise<TestResponse> {
   return send((options) => requestPlain({ ...options, agent: false }), port, request)
 }
 
 function send(
   open: (options: RequestOptions) => ReturnType<typeof requestPlain>,
   port: number,
-  { host, path = '/', method = 'GET', headers = {}, body }: Question,
-): Promise<Reply> {
+  { host, path = '/', method = 'GET', headers = {}, body }: TestRequest,
+): Promise<TestResponse> {
   return new Promise((resolve) => {
     const fail = (error: Error & { code?: string }) =>
       resolve({

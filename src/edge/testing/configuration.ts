@@ -1,5 +1,5 @@
 import { newId } from '../../base/id.ts'
-import type { Resource, Stock } from '../../resources/index.ts'
+import type { Resource, StoredRecord } from '../../resources/index.ts'
 import type { EdgeRow } from '../compile/snapshot.ts'
 import type { Edge } from '../edge.ts'
 import { eventually } from './edge.ts'
@@ -10,11 +10,11 @@ type AnyResource = Pick<Resource, 'prefix' | 'kind'>
 /** The configuration of a test account, fed to an edge as the store would. */
 export class TestConfiguration {
   readonly accountId: string
-  readonly #edge: Pick<Edge, 'follower' | 'places'>
+  readonly #edge: Pick<Edge, 'follower' | 'scopes'>
   readonly #rows = new Map<string, { resource: Resource; row: EdgeRow }>()
   #revision = 0
 
-  constructor(edge: Pick<Edge, 'follower' | 'places'>, accountId = 'ac_test') {
+  constructor(edge: Pick<Edge, 'follower' | 'scopes'>, accountId = 'ac_test') {
     this.#edge = edge
     this.accountId = accountId
   }
@@ -33,7 +33,7 @@ export class TestConfiguration {
     for (const [name, value] of Object.entries(changes)) {
       complete[name] = value === null ? null : resource.parseUpdate({ [name]: value })[name as never]
     }
-    this.write(resource, id, { ...row.data, ...complete } as Stock<Resource>)
+    this.write(resource, id, { ...row.data, ...complete } as StoredRecord<Resource>)
   }
 
   /** Writes a record unchecked, valid or not. */
@@ -62,7 +62,7 @@ export class TestConfiguration {
   }
 
   /** Waits until the edge has applied every change. */
-  applied(): Promise<void> {
-    return eventually(() => this.#edge.places.settled, 'the configuration is applied')
+  waitUntilApplied(): Promise<void> {
+    return eventually(() => this.#edge.scopes.settled, 'the configuration is applied')
   }
 }

@@ -16,7 +16,7 @@ export const shortLimits = {
   halfWebSocket: 600,
   upstreamIdle: 800,
   goaway: 200,
-  farewell: 200,
+  drainIdle: 200,
   drain: 1_500,
 }
 
@@ -37,7 +37,7 @@ export async function startEdge(
       http: local,
       https: local,
       tcp: { host: '127.0.0.1', first: 21000, last: 29999 },
-      tick: 50,
+      tickMs: 50,
       ...config,
       limits: { drain: 50, ...config.limits },
     },

@@ -2,11 +2,11 @@ import type { Socket } from 'node:net'
 import { MAX_INTERIMS } from '../message/response-head.ts'
 
 /** How a hostile upstream responds on its connection. */
-export interface HostileAnswer {
+export interface HostileResponse {
   /** The upstream speaks HTTP/2. */
   readonly http2?: true
   /** Called with each connection once the request has arrived. */
-  answer(socket: Socket): void
+  respond(socket: Socket): void
 }
 
 /** Repeats a chunk as long as the peer accepts it. */
@@ -22,22 +22,22 @@ function repeatForever(socket: Socket, start: string | Buffer, chunk: string | B
 const SETTINGS = frame(4, 0, 0, Buffer.alloc(0))
 const OK = [':status', '200'] as const
 /** Responses that cannot be forwarded. Each must end in a 502 or a reset, at little cost. */
-export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
+export const hostileResponses: Readonly<Record<string, HostileResponse>> = {
   'an endless head': {
-    answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\nX: ', 'a'.repeat(16_384)),
+    respond: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\nX: ', 'a'.repeat(16_384)),
   },
   'endless fields': {
-    answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n', 'X-A: b\r\n'.repeat(1000)),
+    respond: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n', 'X-A: b\r\n'.repeat(1000)),
   },
   'endless interim responses': {
-    answer: (socket) =>
+    respond: (socket) =>
       repeatForever(socket, '', 'HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n'.repeat(100)),
   },
   'interim responses in one chunk': {
-    answer: (socket) => void socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(MAX_INTERIMS + 1)),
+    respond: (socket) => void socket.write('HTTP/1.1 102 Processing\r\n\r\n'.repeat(MAX_INTERIMS + 1)),
   },
   'endless trailers': {
-    answer: (socket) =>
+    respond: (socket) =>
       repeatForever(
         socket,
         'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n',
@@ -45,30 +45,30 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
       ),
   },
   'a head of very many fields': {
-    answer: (socket) =>
+    respond: (socket) =>
       void socket.write(`HTTP/1.1 200 OK\r\n${'X-A: b\r\n'.repeat(7000)}Content-Length: 0\r\n\r\n`),
   },
   'two lengths': {
-    answer: (socket) =>
+    respond: (socket) =>
       void socket.write('HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok'),
   },
   'a length and chunks': {
-    answer: (socket) =>
+    respond: (socket) =>
       void socket.write(
         'HTTP/1.1 200 OK\r\nContent-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nok\r\n0\r\n\r\n',
       ),
   },
   'an endless chunk size': {
-    answer: (socket) =>
+    respond: (socket) =>
       repeatForever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n', '0'.repeat(16_384)),
   },
   'endless chunk extensions': {
-    answer: (socket) =>
+    respond: (socket) =>
       repeatForever(socket, 'HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n1;', 'a'.repeat(16_384)),
   },
   'an HTTP/2 head of many fields': {
     http2: true,
-    answer: (socket) =>
+    respond: (socket) =>
       void socket.write(
         Buffer.concat([
           SETTINGS,
@@ -78,7 +78,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'an HTTP/2 head that decompresses to megabytes': {
     http2: true,
-    answer: (socket) => {
+    respond: (socket) => {
       // A field that enters the dynamic table, then one byte for each repetition.
       const entry = Buffer.concat([Buffer.from([0x40]), encodeText('x-a'), encodeText('b'.repeat(126))])
       const bomb = Buffer.concat([encodeBlock([OK]), entry, Buffer.alloc(16_000, 0xbe)])
@@ -87,7 +87,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'endless HTTP/2 continuation frames': {
     http2: true,
-    answer: (socket) =>
+    respond: (socket) =>
       repeatForever(
         socket,
         Buffer.concat([SETTINGS, frame(1, 0, 1, encodeBlock([OK]))]),
@@ -96,15 +96,15 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'endless interim responses over HTTP/2': {
     http2: true,
-    answer: (socket) => repeatForever(socket, SETTINGS, Buffer.concat(encodeHeaders([[':status', '103']]))),
+    respond: (socket) => repeatForever(socket, SETTINGS, Buffer.concat(encodeHeaders([[':status', '103']]))),
   },
   'a protocol switch over HTTP/2': {
     http2: true,
-    answer: (socket) => void socket.write(Buffer.concat([SETTINGS, ...encodeHeaders([[':status', '101']])])),
+    respond: (socket) => void socket.write(Buffer.concat([SETTINGS, ...encodeHeaders([[':status', '101']])])),
   },
   'a body longer than declared over HTTP/2': {
     http2: true,
-    answer: (socket) =>
+    respond: (socket) =>
       void socket.write(
         Buffer.concat([
           SETTINGS,
@@ -115,7 +115,7 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'a body shorter than declared over HTTP/2': {
     http2: true,
-    answer: (socket) =>
+    respond: (socket) =>
       void socket.write(
         Buffer.concat([
           SETTINGS,
@@ -126,12 +126,12 @@ export const hostileAnswers: Readonly<Record<string, HostileAnswer>> = {
   },
   'HTTP/1 framing over HTTP/2': {
     http2: true,
-    answer: (socket) =>
+    respond: (socket) =>
       void socket.write(Buffer.concat([SETTINGS, ...encodeHeaders([OK, ['transfer-encoding', 'chunked']])])),
   },
   'invalid bytes over HTTP/2': {
     http2: true,
-    answer: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(16_384)),
+    respond: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(16_384)),
   },
 }
 

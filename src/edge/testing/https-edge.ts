@@ -2,16 +2,16 @@ import type { RequestListener } from 'node:http'
 import type { TestContext } from 'node:test'
 import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../resources/index.ts'
 import type { Edge, EdgeConfig, EdgeDependencies } from '../edge.ts'
-import { testCertificates } from './certificates.ts'
-import { askSecurely, type Question, type Reply } from './client.ts'
+import { createTestCertificates } from './certificates.ts'
+import { sendHttps, type TestRequest, type TestResponse } from './client.ts'
 import { TestConfiguration } from './configuration.ts'
 import { startEdge, startUpstream } from './edge.ts'
-import { type LocalTunnel, localTunnel, TestTunnels } from './tunnels.ts'
+import { createLocalTunnel, type LocalTunnel, TestTunnels } from './tunnels.ts'
 
 export const HOST = 'shop.adit.localhost'
 
 /** An HTTPS edge with one route to a labelled tunnel, and a client for it. */
-export interface HttpsEdgeWorld {
+export interface HttpsEdgeHarness {
   readonly edge: Edge
   readonly config: TestConfiguration
   readonly tunnels: TestTunnels
@@ -22,7 +22,7 @@ export interface HttpsEdgeWorld {
   readonly edgeId: string
   readonly routeId: string
   readonly backendId: string
-  ask(question?: Partial<Question>): Promise<Reply>
+  sendRequest(question?: Partial<TestRequest>): Promise<TestResponse>
 }
 
 /** Responds with the request as JSON. */
@@ -41,11 +41,11 @@ export async function startHttpsEdge(
   t: TestContext,
   listener: RequestListener = echo,
   options: { config?: Partial<EdgeConfig>; dependencies?: Partial<EdgeDependencies> } = {},
-): Promise<HttpsEdgeWorld> {
+): Promise<HttpsEdgeHarness> {
   const tunnels = new TestTunnels()
-  const tunnel = localTunnel(await startUpstream(t, listener), { labels: { app: 'shop' } })
+  const tunnel = createLocalTunnel(await startUpstream(t, listener), { labels: { app: 'shop' } })
   tunnels.tunnels.push(tunnel)
-  const { ca, lookup } = await testCertificates('adit.localhost')
+  const { ca, lookup } = await createTestCertificates('adit.localhost')
   const { edge, port, tlsPort } = await startEdge(t, tunnels, options.config, {
     certificates: lookup,
     ...options.dependencies,
@@ -59,8 +59,20 @@ export async function startHttpsEdge(
     match: '/',
     backend: { backend_id: backendId },
   })
-  await config.applied()
-  const sendRequest = (request: Partial<Question> = {}) =>
-    askSecurely(tlsPort, ca, { host: HOST, ...request })
-  return { edge, config, tunnels, tunnel, ca, port, tlsPort, edgeId, routeId, backendId, ask: sendRequest }
+  await config.waitUntilApplied()
+  const sendRequest = (request: Partial<TestRequest> = {}) =>
+    sendHttps(tlsPort, ca, { host: HOST, ...request })
+  return {
+    edge,
+    config,
+    tunnels,
+    tunnel,
+    ca,
+    port,
+    tlsPort,
+    edgeId,
+    routeId,
+    backendId,
+    sendRequest: sendRequest,
+  }
 }

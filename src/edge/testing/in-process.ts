@@ -3,47 +3,47 @@ import type { Socket } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
 import { systemClock } from '../../base/clock.ts'
 import { ByteBudgets } from '../../base/io/byte-budget.ts'
-import { Turn } from '../../base/io/flush-scheduler.ts'
-import { Deadlines } from '../../base/io/timer-wheel.ts'
+import { FlushScheduler } from '../../base/io/flush-scheduler.ts'
+import { TimerWheel } from '../../base/io/timer-wheel.ts'
 import { silentLog } from '../../base/log.ts'
 import { createEndpointTable } from '../compile/endpoint-table.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
-import type { Connection } from '../connection.ts'
+import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
-import { HELD_BODIES } from '../held-body.ts'
-import { Http1Visitor } from '../http/http1-connection.ts'
-import { defaultLimits, limitsInTicks } from '../limits.ts'
+import { HELD_BODY_LIMITS } from '../held-body.ts'
+import { Http1ServerConnection } from '../http/http1-connection.ts'
+import { defaultLimits, toTickLimits } from '../limits.ts'
 import { TlsPolicies } from '../listeners/tls-policy.ts'
 import { EMPTY_TABLE } from '../table.ts'
 import { Traffic } from '../traffic.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
-import { Recorder, type SeenRequest } from './recorder.ts'
-import { localTunnel, TestTunnels } from './tunnels.ts'
+import { type RecordedRequest, Recorder } from './recorder.ts'
+import { createLocalTunnel, TestTunnels } from './tunnels.ts'
 
 /** The edge without sockets: client bytes go in, upstream bytes come out. */
 export class InProcessEdge {
   readonly tunnels = new TestTunnels()
   recorders: Recorder[] = []
   /** Requests the edge parsed and routed. */
-  understood = 0
+  routedRequests = 0
   /** The response of upstreams; undefined for a plain 200. */
-  upstreamAnswer: string | undefined
+  upstreamResponse: string | undefined
   readonly #core: Core
 
   constructor(...hosts: string[]) {
-    const deadlines = new Deadlines(systemClock)
+    const timers = new TimerWheel(systemClock)
     const core: Core = {
-      turn: new Turn(),
-      deadlines,
+      flushScheduler: new FlushScheduler(),
+      timers,
       clock: systemClock,
       log: silentLog,
-      limits: limitsInTicks(defaultLimits, deadlines),
-      live: new Set(),
-      idle: new Set(),
+      limits: toTickLimits(defaultLimits, timers),
+      connections: new Set(),
+      idleUpstreams: new Set(),
       observer: undefined,
       traffic: new Traffic(),
-      heldBodies: new ByteBudgets(HELD_BODIES),
-      challenge: undefined,
+      heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
+      acmeChallenge: undefined,
       publicHttpsPort: 443,
       publicHttpPort: 80,
       table: EMPTY_TABLE,
@@ -60,7 +60,7 @@ export class InProcessEdge {
       ...table,
       http: (scheme, host) => {
         const entry = table.http(scheme, host)
-        if (entry !== undefined) this.understood++
+        if (entry !== undefined) this.routedRequests++
         return entry
       },
     }
@@ -68,9 +68,9 @@ export class InProcessEdge {
     for (const host of hosts) {
       this.tunnels.add(host, {
         // Not pooled, so that each client's bytes stay separate.
-        ...localTunnel(1, { options: { proxyProto: 1 } }),
+        ...createLocalTunnel(1, { options: { proxyProto: 1 } }),
         open: () => {
-          const recorder = new Recorder(this.upstreamAnswer)
+          const recorder = new Recorder(this.upstreamResponse)
           this.recorders.push(recorder)
           return recorder
         },
@@ -79,33 +79,33 @@ export class InProcessEdge {
   }
 
   /** Sends chunks on a new connection and waits until it is idle; returns the response so far. */
-  async send(...chunks: Buffer[]): Promise<{ answer: string; recorders: Recorder[] }> {
+  async send(...chunks: Buffer[]): Promise<{ response: string; recorders: Recorder[] }> {
     this.recorders = []
-    this.understood = 0
+    this.routedRequests = 0
     const [clientSide, serverSide] = duplexPair()
     const transport = withReset(serverSide)
-    let answer = ''
+    let response = ''
     clientSide.on('data', (chunk: Buffer) => {
-      answer += chunk.toString('latin1')
+      response += chunk.toString('latin1')
     })
     clientSide.on('error', () => {})
-    new Http1Visitor(this.#core, serverSide, transport, CONNECTION)
+    new Http1ServerConnection(this.#core, serverSide, transport, CONNECTION)
     for (const chunk of chunks) clientSide.write(chunk)
     let idleRounds = 0
     for (let previous = ''; idleRounds < 4; ) {
       await new Promise((resolve) => setImmediate(resolve))
-      const current = `${answer.length} ${this.recorders.map(({ bytes }) => bytes.length).join()}`
+      const current = `${response.length} ${this.recorders.map(({ bytes }) => bytes.length).join()}`
       idleRounds = current === previous ? idleRounds + 1 : 0
       previous = current
     }
     const { recorders } = this
     serverSide.destroy()
     clientSide.destroy()
-    return { answer, recorders }
+    return { response, recorders }
   }
 }
 
-const CONNECTION: Connection = {
+const CONNECTION: ClientConnection = {
   scheme: 'http',
   remoteAddress: '192.0.2.7',
   remotePort: 4711,
@@ -122,12 +122,12 @@ function withReset(stream: Duplex): Socket {
 }
 
 /** Parses bytes with Node's HTTP parser, strict or lenient; returns the requests and whether it rejected any input. */
-export async function readWithNode(
+export async function parseWithNode(
   bytes: string,
   lenient: boolean,
-): Promise<{ seen: SeenRequest[]; refused: boolean }> {
-  const seen: SeenRequest[] = []
-  let refused = false
+): Promise<{ parsedRequests: RecordedRequest[]; rejected: boolean }> {
+  const parsedRequests: RecordedRequest[] = []
+  let rejected = false
   const server = createServer({ insecureHTTPParser: lenient, keepAliveTimeout: 0, requireHostHeader: false })
   server.on('request', (request, response) => {
     let body = ''
@@ -137,17 +137,17 @@ export async function readWithNode(
     })
     request.on('end', () => {
       const { method = '', url = '', headers } = request
-      seen.push({ method, target: url, host: headers.host ?? '', body })
+      parsedRequests.push({ method, target: url, host: headers.host ?? '', body })
       response.end()
     })
     request.on('error', () => {})
   })
   server.on('clientError', (_error, socket) => {
-    refused = true
+    rejected = true
     socket.destroy()
   })
   server.on('upgrade', (request, socket) => {
-    seen.push({
+    parsedRequests.push({
       method: request.method ?? '',
       target: request.url ?? '',
       host: request.headers.host ?? '',
@@ -163,10 +163,10 @@ export async function readWithNode(
   let idleRounds = 0
   for (let previous = -1; idleRounds < 4; ) {
     await new Promise((resolve) => setImmediate(resolve))
-    idleRounds = seen.length === previous ? idleRounds + 1 : 0
-    previous = seen.length
+    idleRounds = parsedRequests.length === previous ? idleRounds + 1 : 0
+    previous = parsedRequests.length
   }
   clientSide.destroy()
   serverSide.destroy()
-  return { seen, refused }
+  return { parsedRequests, rejected }
 }

@@ -3,14 +3,14 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { OutboundRequest } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
-import { createLogins, type Ending, type LoginLedger } from '../login/index.ts'
-import type { Reply } from './client.ts'
+import { createLogins, type LoginStore, type Revocation } from '../login/index.ts'
+import type { TestResponse } from './client.ts'
 import { echo, HOST, startHttpsEdge } from './https-edge.ts'
 
 export const IDP = 'idp.adit.localhost'
 const TOKEN = 'https://oauth2.googleapis.com/token'
 
-export function setCookies(headers: Reply['headers']): string[] {
+export function setCookies(headers: TestResponse['headers']): string[] {
   return [headers['set-cookie'] ?? []].flat()
 }
 
@@ -39,15 +39,15 @@ export async function startLoginPage(
       })
     },
   }
-  const shared = { used: new Set<string>(), ended: [] as Ending[], down: false }
-  const store: LoginLedger = {
-    async use(id) {
+  const shared = { used: new Set<string>(), ended: [] as Revocation[], down: false }
+  const store: LoginStore = {
+    async consume(id) {
       if (shared.down) throw new Error('down')
       if (shared.used.has(id)) return false
       shared.used.add(id)
       return true
     },
-    async end(revocation) {
+    async revoke(revocation) {
       if (shared.down) throw new Error('down')
       shared.ended.push(revocation)
     },
@@ -57,22 +57,25 @@ export async function startLoginPage(
     clock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => 'https://idp.adit.localhost',
-    ledger: store,
+    store: store,
   })
   const loginHost = { name: IDP, entry: logins.host }
-  const harness = await startHttpsEdge(t, echo, { config: { tick: 20 }, dependencies: { logins, loginHost } })
-  const { config, routeId, ask } = harness
+  const harness = await startHttpsEdge(t, echo, {
+    config: { tickMs: 20 },
+    dependencies: { logins, loginHost },
+  })
+  const { config, routeId, sendRequest } = harness
   const provider = { google: { client_id: 'app', client_secret: 'secret', scopes: [] } }
   const oauth = { provider, ...login }
   config.update(routeId, { oauth })
-  await config.applied()
+  await config.waitUntilApplied()
 
   const cookiesOf = (lines: readonly string[]) =>
     lines.filter((line) => !line.includes('Max-Age=0')).map((line) => line.split(';', 1)[0]!)
 
   /** Starts a sign-in; returns what the provider would send back. */
   async function begin(path = '/page?x=1') {
-    const { status, headers } = await ask({ path })
+    const { status, headers } = await sendRequest({ path })
     assert.equal(status, 302)
     const state = new URL(String(headers.location)).searchParams.get('state') ?? ''
     return { state, cookies: cookiesOf(setCookies(headers)), lines: setCookies(headers) }
@@ -82,7 +85,7 @@ export async function startLoginPage(
    * Sends a provider response to the login host; returns its response, with the ticket as a path of the page's host.
    */
   async function redeem(state: string, query = 'code=c') {
-    const reply = await ask({ host: IDP, path: `/oauth2/callback?${query}&state=${state}` })
+    const reply = await sendRequest({ host: IDP, path: `/oauth2/callback?${query}&state=${state}` })
     const url = reply.status === 303 ? new URL(String(reply.headers.location)) : undefined
     if (url !== undefined) assert.equal(url.origin, `https://${HOST}`)
     return { ...reply, ticket: url === undefined ? '' : `${url.pathname}${url.search}` }
@@ -90,7 +93,9 @@ export async function startLoginPage(
 
   async function finish(state: string, cookies: readonly string[]) {
     const reply = await redeem(state)
-    return reply.ticket === '' ? reply : ask({ path: reply.ticket, headers: { cookie: cookies.join('; ') } })
+    return reply.ticket === ''
+      ? reply
+      : sendRequest({ path: reply.ticket, headers: { cookie: cookies.join('; ') } })
   }
 
   async function signIn() {
@@ -101,8 +106,8 @@ export async function startLoginPage(
     return { cookies: cookiesOf(lines), lines, location: String(headers.location) }
   }
 
-  const visit = (cookies: readonly string[], request: Parameters<typeof ask>[0] = {}) =>
-    ask({ ...request, headers: { cookie: cookies.join('; '), ...request?.headers } })
+  const visit = (cookies: readonly string[], request: Parameters<typeof sendRequest>[0] = {}) =>
+    sendRequest({ ...request, headers: { cookie: cookies.join('; '), ...request?.headers } })
 
   return {
     ...harness,

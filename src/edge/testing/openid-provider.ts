@@ -16,7 +16,7 @@ export interface SigningKey {
   readonly privateKey: KeyObject
 }
 
-export function newKey(kid: string, alg: SigningKey['alg'] = 'RS256'): SigningKey {
+export function createSigningKey(kid: string, alg: SigningKey['alg'] = 'RS256'): SigningKey {
   const pair =
     alg === 'RS256'
       ? generateKeyPairSync('rsa', { modulusLength: 2048 })
@@ -24,10 +24,10 @@ export function newKey(kid: string, alg: SigningKey['alg'] = 'RS256'): SigningKe
   return { kid, alg, ...pair }
 }
 
-export const [first, second] = [newKey('first'), newKey('second')]
+export const [firstKey, secondKey] = [createSigningKey('first'), createSigningKey('second')]
 
 /** How the test provider behaves. The defaults are correct behaviour. */
-export interface Manners {
+export interface ProviderBehaviour {
   claims: (claims: Record<string, unknown>) => Record<string, unknown>
   header: Record<string, unknown>
   key: SigningKey
@@ -52,11 +52,11 @@ export function respondWithToken(response: ServerResponse, idToken: string | und
 
 /** A configurable OpenID provider, and a sign-in that uses it. */
 export async function startOpenidProvider(t: TestContext) {
-  const behaviour: Manners = {
+  const behaviour: ProviderBehaviour = {
     claims: (claims) => claims,
     header: {},
-    key: first,
-    published: [first],
+    key: firstKey,
+    published: [firstKey],
     // RFC 7518 section 3.4: an ECDSA signature is the two integers, concatenated.
     signer: (input, { privateKey }) =>
       sign('sha256', Buffer.from(input), { key: privateKey, dsaEncoding: 'ieee-p1363' }),
@@ -185,7 +185,15 @@ export async function startOpenidProvider(t: TestContext) {
     return { identity: await signIn.complete({ path, query }, begun), url, memory, redirectUri }
   }
 
-  return { manners: behaviour, told: observed, time, issuer, outbound, make: createSignIn, attempt }
+  return {
+    behaviour: behaviour,
+    observed: observed,
+    time,
+    issuer,
+    outbound,
+    createSignIn: createSignIn,
+    attempt,
+  }
 }
 
 /** Ways in which a server can fail to respond. */

@@ -1,7 +1,7 @@
 /** Bytes a client might send, and how many requests may reach the upstream. */
 export interface Payload {
   readonly bytes: string
-  readonly out: number
+  readonly forwardedRequests: number
 }
 
 const HOST = 'Host: a.example\r\n'
@@ -124,42 +124,51 @@ const aborted: string[] = [
 ]
 
 const forwarded: Payload[] = [
-  { bytes: get(''), out: 1 },
-  { bytes: get('', NEXT), out: 2 },
-  { bytes: get('Content-Length: 0\r\n', NEXT), out: 2 },
-  { bytes: post('Content-Length: 5\r\n', `hello${NEXT}`), out: 2 },
-  { bytes: post(`Content-Length: ${SMUGGLED.length}\r\n`, SMUGGLED), out: 1 },
-  { bytes: post('content-LENGTH: 0005\r\n', `hello${NEXT}`), out: 2 },
-  { bytes: chunks(`5\r\nhello\r\n0\r\n\r\n${NEXT}`), out: 2 },
-  { bytes: chunks(`5;x="\r\nhello\r\n0\r\n\r\n${NEXT}`), out: 2 },
-  { bytes: chunks(`${SMUGGLED.length.toString(16)}\r\n${SMUGGLED}\r\n0\r\n\r\n${NEXT}`), out: 2 },
-  { bytes: chunks(`0\r\nX-Trailer: 1\r\nContent-Length: 44\r\n\r\n${NEXT}`), out: 2 },
-  { bytes: chunks(`0\r\nTransfer-Encoding: chunked\r\n\r\n${NEXT}`), out: 2 },
-  { bytes: post('Transfer-Encoding: CHUNKED\r\n', `0\r\n\r\n${NEXT}`), out: 2 },
-  { bytes: post('Content_Length: 44\r\nContent-Length: 0\r\n', NEXT), out: 2 },
-  { bytes: post('Transfer_Encoding: chunked\r\nContent-Length: 5\r\n', `hello${NEXT}`), out: 2 },
-  { bytes: post(`Connection: Content-Length\r\nContent-Length: ${SMUGGLED.length}\r\n`, SMUGGLED), out: 1 },
+  { bytes: get(''), forwardedRequests: 1 },
+  { bytes: get('', NEXT), forwardedRequests: 2 },
+  { bytes: get('Content-Length: 0\r\n', NEXT), forwardedRequests: 2 },
+  { bytes: post('Content-Length: 5\r\n', `hello${NEXT}`), forwardedRequests: 2 },
+  { bytes: post(`Content-Length: ${SMUGGLED.length}\r\n`, SMUGGLED), forwardedRequests: 1 },
+  { bytes: post('content-LENGTH: 0005\r\n', `hello${NEXT}`), forwardedRequests: 2 },
+  { bytes: chunks(`5\r\nhello\r\n0\r\n\r\n${NEXT}`), forwardedRequests: 2 },
+  { bytes: chunks(`5;x="\r\nhello\r\n0\r\n\r\n${NEXT}`), forwardedRequests: 2 },
+  {
+    bytes: chunks(`${SMUGGLED.length.toString(16)}\r\n${SMUGGLED}\r\n0\r\n\r\n${NEXT}`),
+    forwardedRequests: 2,
+  },
+  { bytes: chunks(`0\r\nX-Trailer: 1\r\nContent-Length: 44\r\n\r\n${NEXT}`), forwardedRequests: 2 },
+  { bytes: chunks(`0\r\nTransfer-Encoding: chunked\r\n\r\n${NEXT}`), forwardedRequests: 2 },
+  { bytes: post('Transfer-Encoding: CHUNKED\r\n', `0\r\n\r\n${NEXT}`), forwardedRequests: 2 },
+  { bytes: post('Content_Length: 44\r\nContent-Length: 0\r\n', NEXT), forwardedRequests: 2 },
+  {
+    bytes: post('Transfer_Encoding: chunked\r\nContent-Length: 5\r\n', `hello${NEXT}`),
+    forwardedRequests: 2,
+  },
+  {
+    bytes: post(`Connection: Content-Length\r\nContent-Length: ${SMUGGLED.length}\r\n`, SMUGGLED),
+    forwardedRequests: 1,
+  },
   {
     bytes: post('Connection: Transfer-Encoding\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${NEXT}`),
-    out: 2,
+    forwardedRequests: 2,
   },
-  { bytes: get('Connection: Host\r\n', NEXT), out: 2 },
+  { bytes: get('Connection: Host\r\n', NEXT), forwardedRequests: 2 },
   {
     bytes: get('Upgrade: h2c\r\nConnection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAA\r\n', NEXT),
-    out: 2,
+    forwardedRequests: 2,
   },
-  { bytes: get('Connection: close\r\n', SMUGGLED), out: 1 },
-  { bytes: `GET http://a.example/first HTTP/1.1\r\n${HOST}\r\n`, out: 1 },
-  { bytes: `OPTIONS * HTTP/1.1\r\n${HOST}\r\n${NEXT}`, out: 2 },
-  { bytes: `GET /first HTTP/1.0\r\n${HOST}\r\n${SMUGGLED}`, out: 1 },
-  { bytes: 'GET /first HTTP/1.1\r\nHost: A.EXAMPLE.:80\r\n\r\n', out: 1 },
-  { bytes: get('X: \x80\xff\r\n', NEXT), out: 2 },
-  { bytes: post('Expect: 100-continue\r\nContent-Length: 5\r\n', `hello${NEXT}`), out: 2 },
+  { bytes: get('Connection: close\r\n', SMUGGLED), forwardedRequests: 1 },
+  { bytes: `GET http://a.example/first HTTP/1.1\r\n${HOST}\r\n`, forwardedRequests: 1 },
+  { bytes: `OPTIONS * HTTP/1.1\r\n${HOST}\r\n${NEXT}`, forwardedRequests: 2 },
+  { bytes: `GET /first HTTP/1.0\r\n${HOST}\r\n${SMUGGLED}`, forwardedRequests: 1 },
+  { bytes: 'GET /first HTTP/1.1\r\nHost: A.EXAMPLE.:80\r\n\r\n', forwardedRequests: 1 },
+  { bytes: get('X: \x80\xff\r\n', NEXT), forwardedRequests: 2 },
+  { bytes: post('Expect: 100-continue\r\nContent-Length: 5\r\n', `hello${NEXT}`), forwardedRequests: 2 },
 ]
 
 /** Hand-written request smuggling attempts. */
 export const payloads: readonly Payload[] = [
-  ...rejected.map((bytes): Payload => ({ bytes, out: 0 })),
-  ...aborted.map((bytes): Payload => ({ bytes, out: 0 })),
+  ...rejected.map((bytes): Payload => ({ bytes, forwardedRequests: 0 })),
+  ...aborted.map((bytes): Payload => ({ bytes, forwardedRequests: 0 })),
   ...forwarded,
 ]

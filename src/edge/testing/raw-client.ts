@@ -74,7 +74,7 @@ export class RawClient {
 }
 
 /** Opens a raw connection that is closed after the test. */
-export function rawClient(t: TestContext, port: number): RawClient {
+export function openRawClient(t: TestContext, port: number): RawClient {
   const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
   t.after(() => socket.destroy())
   return new RawClient(socket)

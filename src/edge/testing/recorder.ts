@@ -2,7 +2,7 @@ import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { silentSink } from '../../base/io/stream.ts'
 
 /** A request as parsed from the forwarded bytes. */
-export interface SeenRequest {
+export interface RecordedRequest {
   method: string
   target: string
   host: string
@@ -16,7 +16,7 @@ export interface SeenRequest {
 export class Recorder implements ByteStream {
   sink: StreamSink = silentSink
   bytes = ''
-  readonly requests: SeenRequest[] = []
+  readonly requests: RecordedRequest[] = []
   #offset = 0
   #closed = false
   readonly #response: string
@@ -54,7 +54,7 @@ export class Recorder implements ByteStream {
   consumed(): void {}
 }
 
-function parseRequest(text: string, offset: number): { seen: SeenRequest; end: number } | undefined {
+function parseRequest(text: string, offset: number): { seen: RecordedRequest; end: number } | undefined {
   const headEnd = text.indexOf('\r\n\r\n', offset)
   if (headEnd === -1) return undefined
   const [line = '', ...fields] = text.slice(offset, headEnd).split(/\r?\n/)

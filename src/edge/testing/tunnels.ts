@@ -1,18 +1,18 @@
 import { connect } from 'node:net'
 import { newId } from '../../base/id.ts'
 import { SocketStream } from '../../base/io/socket-stream.ts'
-import type { EndpointOptions, Tunnel, TunnelLookup, Visitor } from '../tunnels.ts'
+import type { ClientInfo, EndpointOptions, Tunnel, TunnelLookup } from '../tunnels.ts'
 
 /** A tunnel to a local port that records the clients it was opened for. */
 export interface LocalTunnel extends Tunnel {
-  readonly visitors: Visitor[]
+  readonly clients: ClientInfo[]
 }
 
-export function localTunnel(
+export function createLocalTunnel(
   port: number,
   overrides: Partial<Omit<Tunnel, 'options' | 'open'>> & { options?: Partial<EndpointOptions> } = {},
 ): LocalTunnel {
-  const clients: Visitor[] = []
+  const clients: ClientInfo[] = []
   return {
     id: newId('tn'),
     accountId: 'ac_test',
@@ -32,7 +32,7 @@ export function localTunnel(
     poolingEnabled: false,
     ...overrides,
     options: { proxyProto: 0, ...overrides.options },
-    visitors: clients,
+    clients: clients,
     open(client) {
       clients.push(client)
       return new SocketStream(connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true }))
@@ -65,7 +65,7 @@ export class TestTunnels implements TunnelLookup {
     return this.ports.get(port)
   }
 
-  labelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[] {
+  findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[] {
     return this.tunnels.filter(
       (tunnel) =>
         tunnel.accountId === accountId &&

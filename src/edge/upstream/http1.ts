@@ -1,8 +1,8 @@
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
-import { Timed } from '../../base/io/timer-wheel.ts'
-import { DialFailed, type Target } from '../backend.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { DialError, type UpstreamTarget } from '../backend.ts'
 import { fail, retry } from '../dispatch.ts'
-import { type Refusal, refusal } from '../errors.ts'
+import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { ChunkedDecoder, formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import { responseNames } from '../message/field-names.ts'
@@ -61,12 +61,12 @@ const scratch = Buffer.allocUnsafe(64 * 1024)
  *   `#responseStarted`  a byte has arrived since `start`, so a lost stream is not retried
  *   `#reusable`         keep-alive, the request was complete before the final head, and no byte follows the response
  */
-export class Http1Upstream extends Timed implements Upstream, StreamSink {
+export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   /** Fingerprint of the client certificate this connection serves, '' for none. */
   readonly identity: string
   reused = false
   readonly #pool: UpstreamPool
-  readonly #target: Target
+  readonly #target: UpstreamTarget
   readonly #stream: ByteStream
   readonly #headBuffer = new HeadBuffer()
   #exchange: Exchange | undefined
@@ -82,7 +82,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   #interims = 0
   #idleSince = 0
 
-  constructor(pool: UpstreamPool, target: Target, identity: string, stream: ByteStream) {
+  constructor(pool: UpstreamPool, target: UpstreamTarget, identity: string, stream: ByteStream) {
     super()
     this.#pool = pool
     this.#target = target
@@ -95,7 +95,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   canSend(exchange: Exchange): boolean {
     return (
       IDEMPOTENT_METHODS.has(exchange.head.method) ||
-      this.#pool.core.deadlines.tick - this.#idleSince <= MAX_IDLE_TICKS_NON_IDEMPOTENT
+      this.#pool.core.timers.tick - this.#idleSince <= MAX_IDLE_TICKS_NON_IDEMPOTENT
     )
   }
 
@@ -106,27 +106,27 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     this.#requestDone = !exchange.hasBody
     this.#responseStarted = false
     this.#interims = 0
-    this.#pool.core.deadlines.clear(this)
+    this.#pool.core.timers.clear(this)
     const text = formatRequestHead(exchange)
     const size = scratch.write(text, 'latin1')
     this.#stream.write(size === text.length ? scratch.subarray(0, size) : Buffer.from(text, 'latin1'))
   }
 
-  body(chunk: Buffer): boolean {
+  writeBody(chunk: Buffer): boolean {
     if (this.#state === State.closed) return true
-    if (this.#state === State.upgraded || !this.#exchange!.head.facts.chunked)
+    if (this.#state === State.upgraded || !this.#exchange!.head.framing.chunked)
       return this.#stream.write(chunk)
     return chunk.length === 0 || this.#writeChunk(chunk)
   }
 
-  end(trailers: string): void {
+  endBody(trailers: string): void {
     if (this.#state === State.closed) return
     this.#requestDone = true
     if (this.#state === State.upgraded) {
       this.#stream.end()
       return
     }
-    if (this.#exchange!.head.facts.chunked)
+    if (this.#exchange!.head.framing.chunked)
       this.#stream.write(Buffer.from(formatLastChunk(trailers), 'latin1'))
   }
 
@@ -143,7 +143,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   close(): void {
     if (this.#state === State.closed) return
     if (this.#state === State.idle) this.#pool.removeIdle(this)
-    this.#pool.core.deadlines.clear(this)
+    this.#pool.core.timers.clear(this)
     this.#state = State.closed
     this.#exchange = undefined
     this.#stream.end()
@@ -163,7 +163,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       return
     }
     this.#responseStarted = true
-    exchange.received(chunk.length)
+    exchange.accountReceived(chunk.length)
     try {
       let rest: Buffer | undefined = chunk
       while (rest !== undefined) rest = this.#parse(rest, exchange)
@@ -208,7 +208,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       exchange.finish('')
       return
     }
-    this.#onStreamLost(error instanceof DialFailed)
+    this.#onStreamLost(error instanceof DialError)
   }
 
   /** Parses the bytes of the current state; returns the rest for the next one. */
@@ -220,10 +220,10 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
         const size = this.#bodyRemaining
         if (bytes.length < size) {
           this.#bodyRemaining = size - bytes.length
-          exchange.data(bytes)
+          exchange.respondBody(bytes)
           return undefined
         }
-        exchange.data(bytes.length === size ? bytes : bytes.subarray(0, size))
+        exchange.respondBody(bytes.length === size ? bytes : bytes.subarray(0, size))
         if (bytes.length > size) this.#reusable = false
         this.#complete(exchange)
         return undefined
@@ -233,7 +233,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
         return undefined
       case State.untilClose:
       case State.upgraded:
-        exchange.data(bytes)
+        exchange.respondBody(bytes)
         return undefined
       default:
         return undefined
@@ -315,7 +315,7 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
   #parseChunked(bytes: Buffer, exchange: Exchange): void {
     const body = this.#chunked!
     const data = body.decode(bytes)
-    if (data.length > 0) exchange.data(data)
+    if (data.length > 0) exchange.respondBody(data)
     if (body.failed) this.#rejectResponse('its chunks are malformed')
     else if (body.done) {
       if (body.consumed < bytes.length) this.#reusable = false
@@ -342,8 +342,8 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
       this.close()
       return
     }
-    this.#idleSince = core.deadlines.tick
-    core.deadlines.set(this, core.limits.upstreamIdle)
+    this.#idleSince = core.timers.tick
+    core.timers.set(this, core.limits.upstreamIdle)
   }
 
   #detachExchange(): void {
@@ -370,11 +370,11 @@ export class Http1Upstream extends Timed implements Upstream, StreamSink {
     const exchange = this.#exchange!
     this.#detachExchange()
     this.close()
-    exchange.reject(refusal('upstream_broken', exchange.head.host, reason).withUpstream(this.#target.name))
+    exchange.reject(edgeError('upstream_broken', exchange.head.host, reason).withUpstream(this.#target.name))
   }
 
-  #noResponseError(exchange: Exchange): Refusal {
-    return refusal('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
+  #noResponseError(exchange: Exchange): EdgeError {
+    return edgeError('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
   }
 
   #writeChunk(chunk: Buffer): boolean {

@@ -5,15 +5,15 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2'
-import { litter } from '../../base/io/gc-pressure.ts'
+import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { packReads } from '../../base/io/packed-reads.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import { StreamDuplex } from '../../base/io/stream-duplex.ts'
-import { Timed } from '../../base/io/timer-wheel.ts'
-import type { Target } from '../backend.ts'
+import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
 import { fail, retry } from '../dispatch.ts'
-import { type Refusal, refusal } from '../errors.ts'
+import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { responseNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
@@ -32,7 +32,7 @@ const MALFORMED_RESPONSE_CODES = new Set([
 ])
 
 /** A connection to an upstream with HTTP/2 prior knowledge, shared by many exchanges. */
-export class Http2UpstreamConnection extends Timed {
+export class Http2UpstreamConnection extends TimerEntry {
   readonly #core: Core
   readonly #session: ClientHttp2Session
   readonly #onUnusable: () => void
@@ -56,7 +56,7 @@ export class Http2UpstreamConnection extends Timed {
     this.#session.on('error', () => {})
     this.#session.on('close', () => this.#onSessionClosed())
     this.#session.on('goaway', onUnusable)
-    core.idle.add(this)
+    core.idleUpstreams.add(this)
   }
 
   /** False when a new exchange needs another connection. */
@@ -65,14 +65,14 @@ export class Http2UpstreamConnection extends Timed {
   }
 
   /** Sends the request of this exchange. */
-  start(exchange: Exchange, target: Target): Upstream {
+  start(exchange: Exchange, target: UpstreamTarget): Upstream {
     const upstream = new Http2Upstream(this.#session, exchange, target, this.#used, {
       onClose: () => this.#onExchangeClosed(),
       onMalformed: () => this.#retire(),
     })
     this.#used = true
     this.#exchanges++
-    this.#core.deadlines.clear(this)
+    this.#core.timers.clear(this)
     return upstream
   }
 
@@ -98,12 +98,12 @@ export class Http2UpstreamConnection extends Timed {
   #onExchangeClosed(): void {
     if (--this.#exchanges > 0) return
     if (this.#retired) this.close()
-    else this.#core.deadlines.set(this, this.#core.limits.upstreamIdle)
+    else this.#core.timers.set(this, this.#core.limits.upstreamIdle)
   }
 
   #onSessionClosed(): void {
-    this.#core.idle.delete(this)
-    this.#core.deadlines.clear(this)
+    this.#core.idleUpstreams.delete(this)
+    this.#core.timers.clear(this)
     this.#onUnusable()
   }
 }
@@ -112,7 +112,7 @@ export class Http2UpstreamConnection extends Timed {
 class Http2Upstream implements Upstream {
   readonly reused: boolean
   readonly #exchange: Exchange
-  readonly #target: Target
+  readonly #target: UpstreamTarget
   readonly #stream: ClientHttp2Stream
   readonly #events: { onClose(): void; onMalformed(): void }
   #responseStarted = false
@@ -126,7 +126,7 @@ class Http2Upstream implements Upstream {
   constructor(
     session: ClientHttp2Session,
     exchange: Exchange,
-    target: Target,
+    target: UpstreamTarget,
     reused: boolean,
     events: { onClose(): void; onMalformed(): void },
   ) {
@@ -137,7 +137,7 @@ class Http2Upstream implements Upstream {
     const { hasBody } = exchange
     this.#stream = session.request(requestHeaders(exchange), {
       endStream: !hasBody,
-      waitForTrailers: hasBody && exchange.head.facts.chunked,
+      waitForTrailers: hasBody && exchange.head.framing.chunked,
     })
     packReads(this.#stream)
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(toHttp2Headers(this.#requestTrailers)))
@@ -159,11 +159,11 @@ class Http2Upstream implements Upstream {
     })
   }
 
-  body(chunk: Buffer): boolean {
+  writeBody(chunk: Buffer): boolean {
     return this.#stream.destroyed || this.#stream.write(chunk)
   }
 
-  end(trailers: string): void {
+  endBody(trailers: string): void {
     this.#requestTrailers = trailers
     if (!this.#stream.destroyed) this.#stream.end()
   }
@@ -215,10 +215,10 @@ class Http2Upstream implements Upstream {
       this.#paused = true
       this.#stream.pause()
     }
-    this.#exchange.received(chunk.length)
-    this.#exchange.data(chunk)
+    this.#exchange.accountReceived(chunk.length)
+    this.#exchange.respondBody(chunk)
     // Node's read buffers cannot be reused (decision 96).
-    litter(chunk)
+    noteExternalGarbage(chunk)
   }
 
   #onEnd(): void {
@@ -233,14 +233,14 @@ class Http2Upstream implements Upstream {
     if (this.#ended) return
     this.#ended = true
     const exchange = this.#exchange
-    const error = refusal('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
+    const error = edgeError('upstream_refused', exchange.head.host).withUpstream(this.#target.name)
     if (this.#responseStarted || !IDEMPOTENT_METHODS.has(exchange.head.method)) exchange.reject(error)
     else retry(exchange, this.#target, this.reused ? 'stale' : 'no_response', error)
   }
 
-  #malformedError(reason: string): Refusal {
+  #malformedError(reason: string): EdgeError {
     this.#events.onMalformed()
-    return refusal('upstream_broken', this.#exchange.head.host, reason).withUpstream(this.#target.name)
+    return edgeError('upstream_broken', this.#exchange.head.host, reason).withUpstream(this.#target.name)
   }
 
   #guard(handle: () => void): void {
@@ -263,9 +263,9 @@ function requestHeaders(exchange: Exchange): OutgoingHttpHeaders {
   headers['x-forwarded-for'] = connection.remoteAddress
   headers['x-forwarded-proto'] = connection.scheme
   headers['x-forwarded-host'] = head.authority
-  if (head.facts.contentLength !== -1) headers['content-length'] = head.facts.contentLength
-  if (head.facts.expectContinue) headers.expect = '100-continue'
-  if (head.facts.trailers) headers.te = 'trailers'
+  if (head.framing.contentLength !== -1) headers['content-length'] = head.framing.contentLength
+  if (head.framing.expectContinue) headers.expect = '100-continue'
+  if (head.framing.acceptsTrailers) headers.te = 'trailers'
   return headers
 }
 

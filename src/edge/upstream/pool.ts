@@ -1,10 +1,10 @@
 import { joinHostPort } from '../../base/hostport.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
-import type { Target } from '../backend.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
-import { refusal } from '../errors.ts'
+import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { TunnelBusy, type Visitor } from '../tunnels.ts'
+import { type ClientInfo, TunnelBusy } from '../tunnels.ts'
 import { Http1Upstream } from './http1.ts'
 import { Http2UpstreamConnection } from './http2.ts'
 import type { Upstream } from './upstream.ts'
@@ -23,7 +23,7 @@ export interface IdleBudget {
  */
 export class UpstreamPool {
   readonly core: Core
-  readonly #via: Visitor['via']
+  readonly #via: ClientInfo['via']
   readonly #proto: 'http' | 'https'
   readonly #budget: IdleBudget
   readonly #shared: boolean
@@ -34,7 +34,7 @@ export class UpstreamPool {
   constructor(
     core: Core,
     options: {
-      via: Visitor['via']
+      via: ClientInfo['via']
       proto: 'http' | 'https'
       budget: IdleBudget
       /** False when a connection serves one client only. */
@@ -52,7 +52,7 @@ export class UpstreamPool {
   }
 
   /** Sends the request of this exchange on a pooled connection, or on a new one. */
-  connect(exchange: Exchange, target: Target, fresh: boolean): Upstream {
+  connect(exchange: Exchange, target: UpstreamTarget, fresh: boolean): Upstream {
     const identity = exchange.connection.tls?.peer?.fingerprint ?? ''
     if (this.#http2) return this.#http2Connection(exchange, target, identity, fresh).start(exchange, target)
     const idle = fresh ? undefined : this.#takeIdle(identity, exchange)
@@ -72,7 +72,7 @@ export class UpstreamPool {
     if (list === undefined) this.#idle.set(upstream.identity, [upstream])
     else list.push(upstream)
     this.#budget.idle++
-    this.core.idle.add(upstream)
+    this.core.idleUpstreams.add(upstream)
     return true
   }
 
@@ -84,7 +84,7 @@ export class UpstreamPool {
     list.splice(index, 1)
     if (list.length === 0) this.#idle.delete(upstream.identity)
     this.#budget.idle--
-    this.core.idle.delete(upstream)
+    this.core.idleUpstreams.delete(upstream)
   }
 
   #takeIdle(identity: string, exchange: Exchange): Http1Upstream | undefined {
@@ -94,18 +94,18 @@ export class UpstreamPool {
     list!.pop()
     if (identity !== '' && list!.length === 0) this.#idle.delete(identity)
     this.#budget.idle--
-    this.core.idle.delete(upstream)
+    this.core.idleUpstreams.delete(upstream)
     return upstream
   }
 
   #http2Connection(
     exchange: Exchange,
-    target: Target,
+    target: UpstreamTarget,
     identity: string,
     fresh: boolean,
   ): Http2UpstreamConnection {
     if (exchange.upgrading) {
-      throw refusal('bad_request', 'WebSocket cannot be forwarded to an HTTP/2 upstream')
+      throw edgeError('bad_request', 'WebSocket cannot be forwarded to an HTTP/2 upstream')
     }
     const existing = this.#shared && !fresh ? this.#http2Connections.get(identity) : undefined
     if (existing?.usable === true) return existing
@@ -116,17 +116,17 @@ export class UpstreamPool {
     return connection
   }
 
-  #openStream(exchange: Exchange, target: Target): ByteStream {
+  #openStream(exchange: Exchange, target: UpstreamTarget): ByteStream {
     try {
       return target.open(this.#clientInfo(exchange))
     } catch (error) {
       if (error instanceof TunnelBusy) throw error
       // The session ended after the look-up.
-      throw refusal('agent_offline', exchange.head.host)
+      throw edgeError('agent_offline', exchange.head.host)
     }
   }
 
-  #clientInfo({ connection }: Exchange): Visitor {
+  #clientInfo({ connection }: Exchange): ClientInfo {
     return {
       clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
       serverAddress: joinHostPort(connection.localAddress, connection.localPort),

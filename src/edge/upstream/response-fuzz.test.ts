@@ -45,8 +45,8 @@ test('whatever an upstream sends, the client gets complete responses in order, o
           ? answer.slice(0, offset) + INSERTIONS[random(INSERTIONS.length)]! + answer.slice(offset)
           : answer.slice(0, offset) + answer.slice(offset + 1 + random(3))
     }
-    edge.upstreamAnswer = answer
-    const { answer: got } = await edge.send(request)
+    edge.upstreamResponse = answer
+    const { response: got } = await edge.send(request)
 
     const what = `case ${n}: ${JSON.stringify(answer)} became ${JSON.stringify(got)}`
     assert.ok(countResponses(got) <= 2, what)

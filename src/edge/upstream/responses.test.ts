@@ -3,8 +3,8 @@ import type { Socket } from 'node:net'
 import { test } from 'node:test'
 import { pino } from 'pino'
 import { startEdge, startTcp } from '../testing/edge.ts'
-import { rawClient } from '../testing/raw-client.ts'
-import { localTunnel, TestTunnels } from '../testing/tunnels.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
@@ -47,16 +47,16 @@ test('a response that is not valid HTTP becomes a 502, and its connection is not
   const upstream = await startTcp(t, (socket) => {
     socket.on('data', () => socket.write(Buffer.from(response, 'latin1')))
   })
-  const tunnel = localTunnel(upstream)
+  const tunnel = createLocalTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
 
   for (const [n, text] of malformed.entries()) {
     response = text
-    const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
     await client.untilText('ERR_ADIT_8013\n')
 
     assert.match(client.text, /^HTTP\/1\.1 502 Bad Gateway\r\n/, JSON.stringify(text.slice(0, 80)))
-    assert.equal(tunnel.visitors.length, n + 1, 'a new connection for each')
+    assert.equal(tunnel.clients.length, n + 1, 'a new connection for each')
     client.socket.destroy()
   }
 })
@@ -70,16 +70,16 @@ test('bytes after a response are not taken for the next one', async (t) => {
     const upstream = await startTcp(t, (socket) => {
       socket.once('data', () => socket.write(`HTTP/1.1 200 OK\r\n${ending}`))
     })
-    const tunnel = localTunnel(upstream)
+    const tunnel = createLocalTunnel(upstream)
     const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
     const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
-    const client = await rawClient(t, port).write(request).untilText('ok')
+    const client = await openRawClient(t, port).write(request).untilText('ok')
     client.write(request)
     await client.until(({ text }) => text.split('HTTP/1.1 200').length === 3)
 
     assert.ok(!client.text.includes('poison'))
-    assert.equal(tunnel.visitors.length, 2)
+    assert.equal(tunnel.clients.length, 2)
   }
 })
 
@@ -95,11 +95,11 @@ test('an idle upstream connection that sends bytes is closed', async (t) => {
   const connectionClosed = new Promise<void>((resolve) => {
     closed = resolve
   })
-  const tunnel = localTunnel(upstream)
+  const tunnel = createLocalTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
   const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
 
-  const client = await rawClient(t, port).write(request).untilText('ok')
+  const client = await openRawClient(t, port).write(request).untilText('ok')
   await connectionClosed
   client.write(request)
   await client.until(({ text }) => text.split('ok').length === 3)
@@ -119,9 +119,9 @@ test('a truncated response resets the client, whatever its framing', async (t) =
       const upstream = await startTcp(t, (socket) => {
         socket.once('data', () => socket.end(response))
       })
-      const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+      const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-      const client = rawClient(t, port).write(`GET / HTTP/${version}\r\nHost: ${HOST}\r\n\r\n`)
+      const client = openRawClient(t, port).write(`GET / HTTP/${version}\r\nHost: ${HOST}\r\n\r\n`)
       await client.until(({ closed }) => closed)
 
       assert.equal(client.error?.code, 'ECONNRESET', `${version} ${JSON.stringify(response)}`)
@@ -136,10 +136,10 @@ test('a response without a length ends with its connection', async (t) => {
       setTimeout(() => socket.end('of it'), 10)
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const modern = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
-  const old = rawClient(t, port).write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
+  const modern = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const old = openRawClient(t, port).write(`GET / HTTP/1.0\r\nHost: ${HOST}\r\n\r\n`)
   await modern.untilText('0\r\n\r\n')
   await old.untilClosed()
 
@@ -154,9 +154,9 @@ test('an agent’s dial report becomes an upstream error', async (t) => {
       socket.end(`HTTP/1.1 502 Bad Gateway\r\nContent-Length: ${body.length}\r\n\r\n${body}`)
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 0\r\n\r\n`)
+  const client = openRawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 0\r\n\r\n`)
 
   await client.untilText('ERR_ADIT_8012\n')
 })
@@ -192,11 +192,11 @@ for (const [what, fail] of Object.entries(failures)) {
     })
     const lines: string[] = []
     const log = pino({ level: 'debug' }, { write: (line: string) => lines.push(line) })
-    const tunnels = new TestTunnels().add(HOST, localTunnel(upstream))
+    const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream))
     const { port } = await startEdge(t, tunnels, {}, { log })
 
     for (const accept of ['text/html', 'application/json', '*/*']) {
-      const client = rawClient(t, port).write(
+      const client = openRawClient(t, port).write(
         `POST / HTTP/1.1\r\nHost: ${HOST}\r\nAccept: ${accept}\r\nConnection: close\r\nContent-Length: 0\r\n\r\n`,
       )
       await client.untilClosed()
@@ -217,9 +217,9 @@ test('a 502 of the upstream itself is forwarded, also when its body arrives late
       ),
     )
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
   await client.untilText('x'.repeat(30))
 
   assert.equal(client.text, `HTTP/1.1 502 Own\r\nContent-Length: 30\r\n\r\n${'x'.repeat(30)}`)
@@ -233,9 +233,11 @@ test('a non-idempotent request is not resent', async (t) => {
       socket.destroy()
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, localTunnel(upstream)))
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
-  const client = rawClient(t, port).write(`POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nhi`)
+  const client = openRawClient(t, port).write(
+    `POST / HTTP/1.1\r\nHost: ${HOST}\r\nContent-Length: 2\r\n\r\nhi`,
+  )
   await client.untilText('ERR_ADIT_8012\n')
 
   assert.equal(arrived, 1)

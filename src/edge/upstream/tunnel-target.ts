@@ -1,15 +1,21 @@
 import type { ByteStream } from '../../base/io/stream.ts'
-import type { Target } from '../backend.ts'
+import type { UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
-import type { Tunnel, Visitor } from '../tunnels.ts'
+import type { ClientInfo, Tunnel } from '../tunnels.ts'
 import { type IdleBudget, UpstreamPool } from './pool.ts'
 
 /** A tunnel as an upstream target. */
-export class TunnelTarget implements Target {
+export class TunnelTarget implements UpstreamTarget {
   readonly pool: UpstreamPool
   readonly #tunnel: Tunnel
 
-  constructor(core: Core, tunnel: Tunnel, budget: IdleBudget, via: Visitor['via'], proto: 'http' | 'https') {
+  constructor(
+    core: Core,
+    tunnel: Tunnel,
+    budget: IdleBudget,
+    via: ClientInfo['via'],
+    proto: 'http' | 'https',
+  ) {
     this.#tunnel = tunnel
     this.pool = new UpstreamPool(core, {
       via,
@@ -29,7 +35,7 @@ export class TunnelTarget implements Target {
     return this.#tunnel.id
   }
 
-  open(client: Visitor): ByteStream {
+  open(client: ClientInfo): ByteStream {
     return this.#tunnel.open(client)
   }
 }
@@ -41,7 +47,7 @@ export class IdleBudgets {
     if (this.#budgets.get(id)?.deref() === undefined) this.#budgets.delete(id)
   })
 
-  of(sessionId: string): IdleBudget {
+  forSession(sessionId: string): IdleBudget {
     const existing = this.#budgets.get(sessionId)?.deref()
     if (existing !== undefined) return existing
     const budget: IdleBudget = { idle: 0 }

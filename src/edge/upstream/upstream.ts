@@ -1,13 +1,13 @@
-import type { Source } from '../../base/io/coalescing-writer.ts'
+import type { ByteSource } from '../../base/io/coalescing-writer.ts'
 
 /** The upstream side of one exchange. */
-export interface Upstream extends Source {
+export interface Upstream extends ByteSource {
   /** True when the connection has served another request before. */
   readonly reused: boolean
   /** Forwards a chunk of the request body. False means: pause until `Exchange.resumeBody`. */
-  body(chunk: Buffer): boolean
+  writeBody(chunk: Buffer): boolean
   /** Ends the request body. */
-  end(trailers: string): void
+  endBody(trailers: string): void
   /** Abandons the exchange; its response is no longer needed. */
   abort(): void
 }

@@ -65,8 +65,8 @@ async function writeEntries(
 ): Promise<void> {
   for (const [index, event] of batch.entries()) {
     const separator = index === 0 ? '[' : ','
-    text.add(`${separator}${entryPrefix}${event.quoted ?? JSON.stringify(event.body)}}`)
+    text.append(`${separator}${entryPrefix}${event.quoted ?? JSON.stringify(event.body)}}`)
     if (index % SLICE_SIZE === SLICE_SIZE - 1) await yieldToEventLoop()
   }
-  text.add(']')
+  text.append(']')
 }

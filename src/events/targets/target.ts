@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import type { EventDestination, Stock } from '../../resources/index.ts'
+import type { EventDestination, StoredRecord } from '../../resources/index.ts'
 
 /** One event for one destination; every attempt sends the same bytes. */
 export interface OutboundEvent {
@@ -98,7 +98,7 @@ export interface TargetContext {
   readonly cloudIdentity?: CloudIdentity | undefined
 }
 
-export type TargetSettings = Stock<typeof EventDestination>['target']
+export type TargetSettings = StoredRecord<typeof EventDestination>['target']
 export type TargetKind = keyof TargetSettings
 export type SettingsOf<K extends TargetKind> = NonNullable<TargetSettings[K]>
 

@@ -4,7 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import { isWithin } from '../../base/domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import type { NameResolver } from '../../certs/index.ts'
-import { type DirectResponse, nameServersOf } from '../../dns/index.ts'
+import { type DirectResponse, nameServerNames } from '../../dns/index.ts'
 import type { ServerSettings } from '../settings.ts'
 
 /** The result of one check of the path from a visitor to this server, with a remedy if it failed. */
@@ -179,7 +179,7 @@ async function checkNames(
   { domain, publicIps }: CheckedSettings,
   { resolver }: SystemProbes,
 ): Promise<CheckResult[]> {
-  const servers = nameServersOf(domain)
+  const servers = nameServerNames(domain)
   const label = `check-${randomBytes(4).toString('hex')}`
   const addressRecords = (name: string) =>
     publicIps.map((address) => `${name}. ${isIPv4(address) ? 'A' : 'AAAA'} ${address}`).join('\n')

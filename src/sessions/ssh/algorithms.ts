@@ -25,7 +25,7 @@ export const CIPHERS = [
  * The ciphers to offer a client that supports these. The client's order decides, and OpenSSH puts AES-CTR first, which
  * with its MAC costs three times as much here as AES-GCM: a client that supports AES-GCM is offered nothing else (decision 74).
  */
-export function ciphersFor(listed: readonly string[]): readonly string[] {
+export function selectCiphers(listed: readonly string[]): readonly string[] {
   const preferred = CIPHERS.filter((cipher) => cipher.includes('-gcm@') && listed.includes(cipher))
   return preferred.length > 0 ? preferred : CIPHERS
 }

@@ -86,11 +86,11 @@ export class Channels implements ChannelTransport {
     this.#send(() => this.#protocol.channelClose(peerId))
   }
 
-  sendGrant(peerId: number, bytes: number): void {
+  sendWindowAdjust(peerId: number, bytes: number): void {
     this.#send(() => this.#protocol.channelWindowAdjust(peerId, bytes))
   }
 
-  forget(channel: ForwardedChannel): void {
+  remove(channel: ForwardedChannel): void {
     this.#channels.delete(channel.id)
     this.#blocked.delete(channel)
   }

@@ -21,8 +21,8 @@ function createTransport() {
     },
     sendEnd: () => void sent.push('end'),
     sendClose: () => void sent.push('close'),
-    sendGrant: (_peer: number, count: number) => void sent.push(`grant ${count}`),
-    forget() {
+    sendWindowAdjust: (_peer: number, count: number) => void sent.push(`grant ${count}`),
+    remove() {
       transport.forgotten++
     },
   } satisfies ChannelTransport & Record<string, unknown>

@@ -1,5 +1,5 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { releaseBlock } from '../../base/io/detach-buffer.ts'
+import { detachBackingStore } from '../../base/io/detach-buffer.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 
 /** Receive window: what the SSH client may send ahead of `consumed` (P16). */
@@ -20,9 +20,9 @@ export interface ChannelTransport {
   sendData(peerId: number, data: Buffer): void
   sendEnd(peerId: number): void
   sendClose(peerId: number): void
-  sendGrant(peerId: number, bytes: number): void
+  sendWindowAdjust(peerId: number, bytes: number): void
   /** The channel is closed on both sides. */
-  forget(channel: ForwardedChannel): void
+  remove(channel: ForwardedChannel): void
 }
 
 /**
@@ -82,7 +82,7 @@ export class ForwardedChannel implements ByteStream {
     this.#consumed += bytes
     if (this.#consumed < CHANNEL_WINDOW_BYTES / 2 || this.#closed || this.#remoteEnded) return
     this.#receiveWindow += this.#consumed
-    this.#transport.sendGrant(this.#peerId!, this.#consumed)
+    this.#transport.sendWindowAdjust(this.#peerId!, this.#consumed)
     this.#consumed = 0
   }
 
@@ -116,7 +116,7 @@ export class ForwardedChannel implements ByteStream {
     this.#receiveWindow -= data.length
     this.sink.onData(data)
     // The packet has its own backing store, with nothing else in it.
-    releaseBlock(data)
+    detachBackingStore(data)
   }
 
   onEnd(): void {
@@ -128,7 +128,7 @@ export class ForwardedChannel implements ByteStream {
 
   onClosed(): void {
     this.#sendClose()
-    this.#transport.forget(this)
+    this.#transport.remove(this)
     if (this.#closed) return
     this.#close()
     // After EOF the upstream may close without reading the rest of the request.
@@ -137,7 +137,7 @@ export class ForwardedChannel implements ByteStream {
 
   /** The connection closed, or the channel was never opened. */
   onLost(error: Error): void {
-    this.#transport.forget(this)
+    this.#transport.remove(this)
     this.#closeSent = true
     if (this.#closed) return
     this.#close()

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { joinHostPort } from '../../base/hostport.ts'
-import { RETRYABLE_REFUSALS, Refusal } from '../../protocol/index.ts'
+import { ProtocolError, RETRYABLE_ERRORS } from '../../protocol/index.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { Screen } from './screen.ts'
 import type { ForwardTarget } from './ssh2.ts'
@@ -152,7 +152,7 @@ export class Forwards {
       try {
         return await this.#options.bind(forward)
       } catch (error) {
-        const retryable = error instanceof Refusal && RETRYABLE_REFUSALS.has(error.number)
+        const retryable = error instanceof ProtocolError && RETRYABLE_ERRORS.has(error.number)
         if (!retryable || this.#closed || performance.now() > deadline) throw error
         if (!notified) this.#options.notify((screen) => screen.waiting(`-R ${text}`, error.message))
         notified = true

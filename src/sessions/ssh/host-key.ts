@@ -2,7 +2,7 @@ import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject,
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { HostKey, IncomingClient } from './ssh2.ts'
-import { wire } from './wire.ts'
+import { encodeStrings } from './wire.ts'
 
 /** The gateway's host keys: the same on every node and after every start. */
 export interface HostIdentity {
@@ -12,7 +12,7 @@ export interface HostIdentity {
 }
 
 /** PEM text of new host keys, to be stored sealed: Ed25519, and ECDSA for older clients. */
-export function makeHostKeys(): string {
+export function generateHostKeys(): string {
   const ed25519 = generateKeyPairSync('ed25519').privateKey
   const ecdsa = generateKeyPairSync('ec', { namedCurve: 'P-256' }).privateKey
   return [ed25519, ecdsa].map((key) => key.export({ type: 'pkcs8', format: 'pem' })).join('')
@@ -27,7 +27,7 @@ export function publicHostKeys(pem: Secret): string[] {
  * Loads stored keys. The certificate of the Ed25519 key, if any, is read at each key exchange, so it can be renewed while
  * clients are connected.
  */
-export function openHostIdentity(pem: Secret, certificate?: () => Buffer): HostIdentity {
+export function createHostIdentity(pem: Secret, certificate?: () => Buffer): HostIdentity {
   const keys = parseKeys(pem)
   const plainKeys = keys.map((key): [string, HostKey] => [key.type, key])
   const ed25519 = keys.find(({ type }) => type === 'ssh-ed25519')
@@ -68,11 +68,11 @@ function toHostKey(key: KeyObject): HostKey {
   const jwk = createPublicKey(key).export({ format: 'jwk' })
   const bytes = (value: string | undefined) => Buffer.from(value ?? '', 'base64url')
   if (jwk.kty === 'OKP') {
-    const blob = wire('ssh-ed25519', bytes(jwk.x))
+    const blob = encodeStrings('ssh-ed25519', bytes(jwk.x))
     return { type: 'ssh-ed25519', getPublicSSH: () => blob, sign: (data) => sign(null, data, key) }
   }
   const point = Buffer.concat([Buffer.of(4), bytes(jwk.x), bytes(jwk.y)])
-  const blob = wire('ecdsa-sha2-nistp256', 'nistp256', point)
+  const blob = encodeStrings('ecdsa-sha2-nistp256', 'nistp256', point)
   return {
     type: 'ecdsa-sha2-nistp256',
     getPublicSSH: () => blob,

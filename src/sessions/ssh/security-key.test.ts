@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { verifyDeviceSignature } from './security-key.ts'
-import { type Device, makeDevice } from './testing/device.ts'
+import { createDevice, type Device } from './testing/device.ts'
 
 const DATA = Buffer.from('what the client was asked to sign')
 
@@ -12,7 +12,7 @@ function signed(device: Device, touched = true): Buffer {
 
 for (const kind of ['ed25519', 'ecdsa'] as const) {
   test(`a signature by a ${kind} device is valid for its key and its data only`, () => {
-    const [device, other] = [makeDevice(kind), makeDevice(kind)]
+    const [device, other] = [createDevice(kind), createDevice(kind)]
     const holds = (key: Buffer, data: Buffer) =>
       verifyDeviceSignature(key, device.algorithm, data, signed(device))
 
@@ -22,7 +22,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
   })
 
   test(`a signature by a ${kind} device without user presence is invalid`, () => {
-    const device = makeDevice(kind)
+    const device = createDevice(kind)
 
     assert.equal(
       verifyDeviceSignature(device.publicKey, device.algorithm, DATA, signed(device, false)),
@@ -31,7 +31,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
   })
 
   test(`no byte of a ${kind} signature or key can be changed, removed or added`, () => {
-    const device = makeDevice(kind)
+    const device = createDevice(kind)
     const good = signed(device)
     const holds = (key: Buffer, signature: Buffer) =>
       verifyDeviceSignature(key, device.algorithm, DATA, signature)
@@ -53,7 +53,7 @@ for (const kind of ['ed25519', 'ecdsa'] as const) {
 }
 
 test('a key of one kind is not accepted as the other', () => {
-  const device = makeDevice('ed25519')
+  const device = createDevice('ed25519')
 
   assert.equal(
     verifyDeviceSignature(device.publicKey, 'sk-ecdsa-sha2-nistp256@openssh.com', DATA, signed(device)),

@@ -5,7 +5,7 @@ import type { Clock } from '../../base/clock.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { newId } from '../../base/id.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import { proxyProtocolHeader, Refusal, refusal } from '../../protocol/index.ts'
+import { ProtocolError, protocolError, proxyProtocolHeader } from '../../protocol/index.ts'
 import type { Binder } from '../bind.ts'
 import {
   type Command,
@@ -17,8 +17,8 @@ import {
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-url.ts'
 import type { Registry } from '../registry.ts'
-import type { Visitor } from '../tunnel.ts'
-import { ciphersFor, KEX, MACS } from './algorithms.ts'
+import type { ClientInfo } from '../tunnel.ts'
+import { KEX, MACS, selectCiphers } from './algorithms.ts'
 import { Channels } from './channels.ts'
 import { InvalidCommand, NO_COMMAND, parseCommand, type SshCommand, sanitize } from './command-line.ts'
 import { toForwardRequest } from './forward-request.ts'
@@ -33,7 +33,7 @@ import {
   type SessionChannel,
   type SessionRequests,
   sendBanner,
-  speakSsh,
+  startSshServer,
 } from './ssh2.ts'
 
 /** Dependencies and limits of an SSH connection. */
@@ -111,8 +111,8 @@ export class SshConnection implements LiveSession {
     this.#options = options
     this.#socket = socket
     const { hostIdentity } = options
-    const offer = { kex: KEX, hostKeys: hostIdentity.algorithms, ciphers: ciphersFor, macs: MACS }
-    this.#client = speakSsh(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
+    const offer = { kex: KEX, hostKeys: hostIdentity.algorithms, ciphers: selectCiphers, macs: MACS }
+    this.#client = startSshServer(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
       this.agentVersion = sanitize(`${versions.software} ${comments ?? ''}`.trim(), 200)
     })
     this.#channels = new Channels(this.#client, socket, this.#onError)
@@ -239,7 +239,7 @@ export class SshConnection implements LiveSession {
     if (this.#closed) return false
     if (!this.#options.admitSession(principal.accountId)) {
       this.#sessionLimitReached = true
-      sendBanner(this.#client, refusal('too_many_sessions').text)
+      sendBanner(this.#client, protocolError('too_many_sessions').text)
       return false
     }
     this.#principal = principal
@@ -249,7 +249,7 @@ export class SshConnection implements LiveSession {
       this.#options.registry.addSession(this)
     } catch (error) {
       this.#principal = undefined
-      if (error instanceof Refusal) return false
+      if (error instanceof ProtocolError) return false
       throw error
     }
     this.#options.onAuthenticated()
@@ -337,13 +337,13 @@ export class SshConnection implements LiveSession {
   #bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel {
     const { binder, address } = this.#options
     const requested = toForwardRequest(forward.target, this.#command ?? NO_COMMAND, address)
-    const open = (tunnel: LiveTunnel, client: Visitor) => this.#openChannel(forward, tunnel, client)
+    const open = (tunnel: LiveTunnel, client: ClientInfo) => this.#openChannel(forward, tunnel, client)
     return requested.kind === 'labels'
       ? binder.bindLabels(this, requested.request, open)
       : binder.bind(this, requested.request, open)
   }
 
-  #openChannel(forward: Forward, tunnel: LiveTunnel, { clientAddress, serverAddress }: Visitor) {
+  #openChannel(forward: Forward, tunnel: LiveTunnel, { clientAddress, serverAddress }: ClientInfo) {
     const colon = clientAddress.lastIndexOf(':')
     const channel = this.#channels.open({
       boundAddr: forward.target.bindAddr,
@@ -374,7 +374,7 @@ export class SshConnection implements LiveSession {
   }
 
   #errorText(error: unknown): string {
-    if (error instanceof Refusal) return error.text
+    if (error instanceof ProtocolError) return error.text
     this.#options.log.error({ err: error, session: this.id }, 'SSH forward not bound')
     return 'The server cannot answer at the moment. Try again shortly.'
   }

@@ -20,21 +20,21 @@ export interface SshGatewayOptions
 
 /** Limits of SSH clients before login (P50), and keepalive (P14). */
 export interface SshLimits {
-  loginMs: number
+  loginTimeoutMs: number
   unauthenticatedPerClient: number
   unauthenticated: number
   /** How often a silent client is pinged. */
-  keepaliveMs: number
+  keepaliveIntervalMs: number
   /** Silence after which a client counts as dead. */
-  silenceMs: number
+  silenceTimeoutMs: number
 }
 
 const LIMITS: SshLimits = {
-  loginMs: 30_000,
+  loginTimeoutMs: 30_000,
   unauthenticatedPerClient: 10,
   unauthenticated: 100,
-  keepaliveMs: 10_000,
-  silenceMs: 25_000,
+  keepaliveIntervalMs: 10_000,
+  silenceTimeoutMs: 25_000,
 }
 
 /** Silence is measured in ticks: fractions of the keepalive interval. */
@@ -72,17 +72,17 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     }
     const ip = ends.remoteAddress
     socket.on('error', () => {})
-    const release = throttle.isBlocked(ip) ? undefined : admission.takeSource(ip)
+    const release = throttle.isBlocked(ip) ? undefined : admission.acquireForClient(ip)
     if (release === undefined) {
       socket.destroy()
       return
     }
-    const deadline = setTimeout(() => socket.destroy(), limits.loginMs)
+    const deadline = setTimeout(() => socket.destroy(), limits.loginTimeoutMs)
     const connection = new SshConnection(socket, ends, {
       ...options,
       clock,
       admitSession(accountId) {
-        const release = options.sessions.take(accountId)
+        const release = options.sessions.acquire(accountId)
         if (release !== undefined) socket.once('close', release)
         return release !== undefined
       },
@@ -104,7 +104,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
 
   /** One timer for all connections. A stall of this process counts as one tick, so it ends no connection. */
   function tick(): void {
-    const deadAfter = Math.floor((limits.silenceMs / limits.keepaliveMs) * TICKS_PER_KEEPALIVE)
+    const deadAfter = Math.floor((limits.silenceTimeoutMs / limits.keepaliveIntervalMs) * TICKS_PER_KEEPALIVE)
     fanOut([...connections], (connection) => connection.tick(TICKS_PER_KEEPALIVE, deadAfter), onError)
   }
 
@@ -115,7 +115,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     async listen(port, host) {
       server.listen(port, host)
       await once(server, 'listening')
-      ticker = setInterval(tick, limits.keepaliveMs / TICKS_PER_KEEPALIVE)
+      ticker = setInterval(tick, limits.keepaliveIntervalMs / TICKS_PER_KEEPALIVE)
       ticker.unref()
       return server.address() as AddressInfo
     },

@@ -3,10 +3,10 @@ import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { releasePiece } from '../../base/io/detach-buffer.ts'
+import { detachBuffer } from '../../base/io/detach-buffer.ts'
 import { parseCipherLists } from './cipher-lists.ts'
 import { isSecurityKey, verifyDeviceSignature } from './security-key.ts'
-import { wire } from './wire.ts'
+import { encodeStrings } from './wire.ts'
 
 /**
  * The internals of the `ssh2` package that the gateway uses. The package's public server supports neither host
@@ -169,7 +169,7 @@ const IDENT = Buffer.from('Adit')
 const MAX_TIMER_MS = 2 ** 31 - 1
 
 /** Starts the SSH server protocol on a socket. The host keys are used in every key exchange. */
-export function speakSsh(
+export function startSshServer(
   socket: Socket,
   offer: AlgorithmOffer,
   hostKeys: (client: () => IncomingClient) => Readonly<Record<string, HostKey>>,
@@ -202,7 +202,10 @@ const USERAUTH_BANNER = 53
 export function sendBanner({ _protocol: protocol }: IncomingClient, text: string): void {
   // RFC 4253 section 7.1: only key exchange messages may be sent during a key exchange.
   if (protocol._kexinit !== undefined) return
-  const payload = Buffer.concat([Buffer.from([USERAUTH_BANNER]), wire(text.replaceAll('\n', '\r\n'), '')])
+  const payload = Buffer.concat([
+    Buffer.from([USERAUTH_BANNER]),
+    encodeStrings(text.replaceAll('\n', '\r\n'), ''),
+  ])
   const { write } = protocol._packetRW
   const packet = write.alloc(payload.length)
   payload.copy(packet, write.allocStart)
@@ -267,7 +270,7 @@ function detachAfterUse(client: IncomingClient, socket: Socket): void {
     if (!socket.writable) return
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
     if (bytes.length <= MIN_DETACH_BYTES) socket.write(Buffer.from(bytes))
-    else socket.write(bytes, () => releasePiece(bytes))
+    else socket.write(bytes, () => detachBuffer(bytes))
   }
   let first = true
   client.on('handshake', () => {
@@ -275,7 +278,7 @@ function detachAfterUse(client: IncomingClient, socket: Socket): void {
     const encrypt = cipher.encrypt.bind(cipher)
     cipher.encrypt = (packet) => {
       encrypt(packet)
-      releasePiece(packet)
+      detachBuffer(packet)
     }
     if (!first) return
     first = false
@@ -283,7 +286,7 @@ function detachAfterUse(client: IncomingClient, socket: Socket): void {
     const parse = protocol.parse?.bind(protocol)
     protocol.parse = (bytes, from, to) => {
       parse?.(bytes, from, to)
-      releasePiece(bytes)
+      detachBuffer(bytes)
     }
   })
 }

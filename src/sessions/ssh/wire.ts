@@ -1,5 +1,5 @@
 /** Encodes length-prefixed strings (RFC 4251 section 5). */
-export function wire(...parts: readonly (string | Buffer)[]): Buffer {
+export function encodeStrings(...parts: readonly (string | Buffer)[]): Buffer {
   return Buffer.concat(
     parts.flatMap((part) => {
       const bytes = Buffer.from(part as string)

@@ -14,7 +14,7 @@ import type { Reservations } from '../name-rules.ts'
 import { createNameWatch, type NameWatch } from '../name-watch.ts'
 import type { PublicAddress } from '../public-url.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
-import { createResume } from '../resume.ts'
+import { createResumeTokens } from '../resume.ts'
 import type { PublicPorts } from '../tunnel.ts'
 
 /** An agent gateway with its dependencies in memory: credentials, reservations and ports. */
@@ -68,12 +68,12 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     ports: createPorts(openPorts),
     emit: (event) => {
       events.push(event)
-      nameWatch.onLive(event)
+      nameWatch.onLiveEvent(event)
     },
     ...options.registry,
   })
   const names = createNames(reservations, edges)
-  const nameWatch = createNameWatch({ registry, names, log: silentLog, recheckMs: 200 })
+  const nameWatch = createNameWatch({ registry, reservations: names, log: silentLog, recheckMs: 200 })
   const address = {
     domain: 'adit.test',
     httpPort: 80,
@@ -81,10 +81,10 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     tcpHost: 'tcp.adit.test',
     ...options.address,
   }
-  const resume = createResume(new Secret(options.resumeKey ?? randomBytes(32)))
+  const resume = createResumeTokens(new Secret(options.resumeKey ?? randomBytes(32)))
   const binder = createBinder({
     registry,
-    names,
+    reservations: names,
     address,
     resume,
     ...(options.maxTunnelsPerSession && { maxTunnelsPerSession: options.maxTunnelsPerSession }),

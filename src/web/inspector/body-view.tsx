@@ -1,12 +1,12 @@
 import { useEffect, useMemo, useState } from 'react'
-import { bytes } from '../shared/units.ts'
+import { formatBytes } from '../shared/units.ts'
 import { type ContentKind, detectKind, graphqlOperation, parseMediaType, parsePairs } from './content.ts'
 import { LongText, TokenText } from './long-text.tsx'
 import { decodeText, type Message } from './message.ts'
 import { Notes } from './message-view.tsx'
 import { parseMultipart } from './multipart.ts'
 import { PairTable } from './pair-table.tsx'
-import { prettyJson, prettyXml } from './pretty.ts'
+import { formatJson, formatXml } from './pretty.ts'
 
 /** Shows a body according to its type, but only ever as text, a table or a bitmap image. */
 export function BodyView({ message }: { message: Message }) {
@@ -16,7 +16,7 @@ export function BodyView({ message }: { message: Message }) {
   return (
     <>
       <p className="body-facts">
-        {kind === 'empty' ? 'No body' : `${bytes(body.length)} · ${contentType || 'no content type'}`}
+        {kind === 'empty' ? 'No body' : `${formatBytes(body.length)} · ${contentType || 'no content type'}`}
       </p>
       <Notes message={message} />
       <Content kind={kind} message={message} text={text ?? ''} />
@@ -46,7 +46,7 @@ function Content({ kind, message, text }: { kind: ContentKind; message: Message;
 }
 
 function Json({ text }: { text: string }) {
-  const pretty = useMemo(() => prettyJson(text), [text])
+  const pretty = useMemo(() => formatJson(text), [text])
   const operation = useMemo(() => graphqlOperation(text), [text])
   if ('problem' in pretty) {
     return (
@@ -65,7 +65,7 @@ function Json({ text }: { text: string }) {
 }
 
 function Xml({ text }: { text: string }) {
-  const tokens = useMemo(() => prettyXml(text), [text])
+  const tokens = useMemo(() => formatXml(text), [text])
   return tokens ? <TokenText tokens={tokens} label="Body" /> : <LongText text={text} label="Body" />
 }
 
@@ -73,8 +73,8 @@ function Multipart({ message }: { message: Message }) {
   const parts = useMemo(() => parseMultipart(message.body, message.contentType), [message])
   if (!parts) return <p className="note error">The content type has no multipart boundary.</p>
   const pairs = parts.map(({ name, filename, contentType, size, text }): [string, string] => {
-    if (filename === undefined) return [name, text ?? `${bytes(size)} of binary data`]
-    return [name, `${filename} · ${contentType || 'no content type'} · ${bytes(size)}`]
+    if (filename === undefined) return [name, text ?? `${formatBytes(size)} of binary data`]
+    return [name, `${filename} · ${contentType || 'no content type'} · ${formatBytes(size)}`]
   })
   return <PairTable caption="Parts" pairs={pairs} />
 }

@@ -4,6 +4,6 @@ const CREDENTIAL_HEADERS =
 /**
  * Redacts the values of credential headers, for exports that are meant to be shared.
  */
-export function withoutCredentials(headers: readonly [string, string][]): [string, string][] {
+export function redactCredentials(headers: readonly [string, string][]): [string, string][] {
   return headers.map(([name, value]) => [name, CREDENTIAL_HEADERS.test(name) ? '[redacted]' : value])
 }

@@ -1,5 +1,5 @@
 import { useEffect, useState } from 'react'
-import { bytes, formatDuration, stripPort } from '../shared/units.ts'
+import { formatBytes, formatDuration, stripPort } from '../shared/units.ts'
 import type { CaptureView, ReplayChanges, TunnelView } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { formatCurl, formatFetch, requestUrl } from './copy-as.ts'
@@ -83,7 +83,7 @@ export function Detail(props: Props) {
         <p className="facts">
           <StatusCode capture={capture} />
           <span>{capture.in_flight ? 'in flight' : formatDuration(capture.duration)}</span>
-          <span>{bytes(capture.response?.body_size ?? 0)}</span>
+          <span>{formatBytes(capture.response?.body_size ?? 0)}</span>
           <span>{stripPort(capture.remote_addr)}</span>
           <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 23)}</time>
           {capture.tunnel_name !== '' && <span>{capture.tunnel_name}</span>}

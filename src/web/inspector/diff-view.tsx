@@ -1,10 +1,10 @@
 import { useEffect, useMemo, useState } from 'react'
-import { bytes, formatDuration } from '../shared/units.ts'
+import { formatBytes, formatDuration } from '../shared/units.ts'
 import { detectKind } from './content.ts'
 import { type LoadedExchange, loadExchange } from './exchange.ts'
 import { type DiffRow, diffFields, diffLines } from './line-diff.ts'
 import { decodeText, type Message } from './message.ts'
-import { prettyJson } from './pretty.ts'
+import { formatJson } from './pretty.ts'
 import { StatusCode } from './request-list.tsx'
 import './diff-view.css'
 
@@ -76,7 +76,7 @@ function Title({ name, exchange: { capture } }: { name: string; exchange: Loaded
       <p className="facts">
         <StatusCode capture={capture} />
         <span>{formatDuration(capture.duration)}</span>
-        <span>{bytes(capture.response?.body_size ?? 0)}</span>
+        <span>{formatBytes(capture.response?.body_size ?? 0)}</span>
         <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 19)}</time>
       </p>
     </div>
@@ -115,7 +115,7 @@ function diffBodies(left: Message | undefined, right: Message | undefined): Diff
   if (leftText === undefined || rightText === undefined) {
     const equal =
       leftBody.length === rightBody.length && leftBody.every((byte, index) => byte === rightBody[index])
-    return `The bodies are not both text; they ${equal ? 'are identical' : 'differ'} (${bytes(leftBody.length)}, ${bytes(rightBody.length)}).`
+    return `The bodies are not both text; they ${equal ? 'are identical' : 'differ'} (${formatBytes(leftBody.length)}, ${formatBytes(rightBody.length)}).`
   }
   return diffLines(splitLines(leftText), splitLines(rightText))
 }
@@ -124,7 +124,7 @@ function comparableText(message: Message | undefined): string | undefined {
   if (!message) return ''
   const text = decodeText(message.body)
   if (text === undefined || detectKind(message.contentType, message.body.length, text) !== 'json') return text
-  const pretty = prettyJson(text)
+  const pretty = formatJson(text)
   return 'tokens' in pretty ? pretty.tokens.map((token) => token.text).join('') : text
 }
 

@@ -1,11 +1,11 @@
 import { memo, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
-import { bytes, formatTimeOfDay } from '../shared/units.ts'
+import { formatBytes, formatTimeOfDay } from '../shared/units.ts'
 import { type FramesSummary, type FrameView, listFrames } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { HexView } from './hex-view.tsx'
 import { LongText, TokenText } from './long-text.tsx'
 import { fromBase64 } from './message.ts'
-import { prettyJson } from './pretty.ts'
+import { formatJson } from './pretty.ts'
 import './frame-list.css'
 
 const PAGE_SIZE = 500
@@ -86,7 +86,7 @@ const FrameRow = memo(function FrameRow({ frame }: { frame: FrameView }) {
         </span>
         <span className="kind">{event ?? kind}</span>
         <span className="preview">{formatPreview(frame)}</span>
-        <span className="size">{bytes(size)}</span>
+        <span className="size">{formatBytes(size)}</span>
         <time dateTime={time}>{formatTimeOfDay(time)}</time>
       </button>
       {open && (
@@ -124,7 +124,7 @@ function formatHex(base64: string): string {
 
 function Payload({ frame: { text, base64 } }: { frame: FrameView }) {
   if (text === undefined) return <HexView bytes={fromBase64(base64 ?? '')} />
-  const pretty = /^\s*[[{]/.test(text) ? prettyJson(text) : undefined
+  const pretty = /^\s*[[{]/.test(text) ? formatJson(text) : undefined
   if (pretty && 'tokens' in pretty) return <TokenText tokens={pretty.tokens} label="Payload" />
   return <LongText text={text} label="Payload" />
 }

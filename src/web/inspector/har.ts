@@ -2,7 +2,7 @@ import { stripPort } from '../shared/units.ts'
 import { type CapturedMessage, type CaptureView, listFrames } from './api.ts'
 import { detectKind, parseMediaType, parsePairs, parseQueryString } from './content.ts'
 import { requestUrl } from './copy-as.ts'
-import { withoutCredentials } from './credential-headers.ts'
+import { redactCredentials } from './credential-headers.ts'
 import { decodeText, type Message, parseMessages, toBase64 } from './message.ts'
 
 const PAGE_SIZE = 500
@@ -70,7 +70,7 @@ async function loadWebSocketMessages(id: string): Promise<object[]> {
   }
 }
 
-const toHeaders = ({ headers }: Message) => toNameValues(withoutCredentials(headers))
+const toHeaders = ({ headers }: Message) => toNameValues(redactCredentials(headers))
 
 const toNameValues = (pairs: readonly [string, string][]) => pairs.map(([name, value]) => ({ name, value }))
 

@@ -13,7 +13,7 @@ const JSON_TOKEN = /"[^"\\]*(?:\\.[^"\\]*)*"|[{}[\],:]|[^\s{}[\],:"]+/g
  * Formats JSON with line breaks and indentation. It works on the text, not on parsed values, so that long numbers,
  * duplicate keys and escapes stay as they were sent.
  */
-export function prettyJson(text: string): { tokens: SyntaxToken[] } | { problem: string } {
+export function formatJson(text: string): { tokens: SyntaxToken[] } | { problem: string } {
   try {
     JSON.parse(text)
   } catch (error) {
@@ -48,7 +48,7 @@ function jsonTokenKind(lexeme: string, next: string | undefined): SyntaxToken['k
 }
 
 /** Formats XML with one element per line, without validating it. Undefined if it is too large or too deeply nested. */
-export function prettyXml(text: string): SyntaxToken[] | undefined {
+export function formatXml(text: string): SyntaxToken[] | undefined {
   const output = new Output()
   // True after an opening tag or text: more text and the closing tag stay on the same line.
   let inline = true

@@ -7,7 +7,7 @@ import {
   useRef,
   useState,
 } from 'react'
-import { bytes, formatDuration, formatTimeOfDay, stripPort } from '../shared/units.ts'
+import { formatBytes, formatDuration, formatTimeOfDay, stripPort } from '../shared/units.ts'
 import type { CaptureView } from './api.ts'
 
 const NARROW = matchMedia('(max-width: 640px)')
@@ -141,7 +141,7 @@ const Row = memo(function Row({ capture, top, position, total, selected }: RowPr
         {request.uri}
       </span>
       <span className="duration">{capture.in_flight ? '…' : formatDuration(capture.duration)}</span>
-      <span className="size">{response ? bytes(response.body_size) : ''}</span>
+      <span className="size">{response ? formatBytes(response.body_size) : ''}</span>
       <span className="ip">{stripPort(capture.remote_addr)}</span>
       <span className="time">{formatTimeOfDay(capture.start)}</span>
     </div>

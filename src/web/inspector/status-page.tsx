@@ -1,7 +1,7 @@
 import { useEffect, useState } from 'react'
 import { Plot } from '../shared/plot.tsx'
 import { ScrollRegion } from '../shared/scroll-region.tsx'
-import { bytes, formatDuration } from '../shared/units.ts'
+import { formatBytes, formatDuration } from '../shared/units.ts'
 import { type AgentStatus, getStatus, listTunnels, type TimingView, type TunnelView } from './api.ts'
 
 const REFRESH_INTERVAL_MS = 2000
@@ -87,7 +87,7 @@ function Facts({ status }: { status: AgentStatus }) {
       latency === '' ? region : `${region} (${latency})`,
     ]),
     ['Version', status.agent_version],
-    ['Capture memory', status.inspect_db_size > 0 ? `up to ${bytes(status.inspect_db_size)}` : 'off'],
+    ['Capture memory', status.inspect_db_size > 0 ? `up to ${formatBytes(status.inspect_db_size)}` : 'off'],
   ]
   if (status.update_available !== undefined) facts.push(['Update', `${status.update_available} is available`])
   return (

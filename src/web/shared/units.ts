@@ -9,7 +9,7 @@ export function formatDuration(nanoseconds: number): string {
 }
 
 /** Formats a number of bytes as `1.4 kB`, in steps of 1000. */
-export function bytes(count: number): string {
+export function formatBytes(count: number): string {
   if (count < 1000) return `${count} B`
   if (count < 1e6) return `${(count / 1e3).toFixed(count < 1e4 ? 1 : 0)} kB`
   if (count < 1e9) return `${(count / 1e6).toFixed(count < 1e7 ? 1 : 0)} MB`

@@ -1,5 +1,5 @@
 import { createHash, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
-import { wire } from '../wire.ts'
+import { encodeStrings } from '../wire.ts'
 
 /** A software FIDO device with one SSH key. */
 export interface Device {
@@ -12,21 +12,21 @@ export interface Device {
 
 const APPLICATION = 'ssh:'
 
-export function makeDevice(kind: 'ed25519' | 'ecdsa'): Device {
+export function createDevice(kind: 'ed25519' | 'ecdsa'): Device {
   const pair =
     kind === 'ed25519' ? generateKeyPairSync('ed25519') : generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const algorithm = kind === 'ed25519' ? 'sk-ssh-ed25519@openssh.com' : 'sk-ecdsa-sha2-nistp256@openssh.com'
   let counter = 0
   return {
     algorithm,
-    publicKey: wire(algorithm, ...publicParts(pair.publicKey), APPLICATION),
+    publicKey: encodeStrings(algorithm, ...publicParts(pair.publicKey), APPLICATION),
     sign(data, touched = true) {
       const trailer = Buffer.alloc(5, touched ? 1 : 0)
       trailer.writeUInt32BE(++counter, 1)
       const message = Buffer.concat([digest(APPLICATION), trailer, digest(data)])
       const raw =
         kind === 'ed25519' ? sign(null, message, pair.privateKey) : numbers(message, pair.privateKey)
-      return Buffer.concat([wire(algorithm, raw), trailer])
+      return Buffer.concat([encodeStrings(algorithm, raw), trailer])
     },
   }
 }
@@ -46,7 +46,7 @@ function numbers(message: Buffer, key: KeyObject): Buffer {
     const trimmed = bytes.subarray(start)
     return trimmed[0]! >= 0x80 ? Buffer.concat([Buffer.of(0), trimmed]) : trimmed
   }
-  return wire(shortest(raw.subarray(0, 32)), shortest(raw.subarray(32)))
+  return encodeStrings(shortest(raw.subarray(0, 32)), shortest(raw.subarray(32)))
 }
 
 function digest(bytes: string | Buffer): Buffer {

@@ -1,4 +1,4 @@
-import { bytes } from '../../../shared/units.ts'
+import { formatBytes } from '../../../shared/units.ts'
 import { Badge, Card, LoadError, Notice, Page, Time, useApi } from '../../kit/index.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
@@ -17,7 +17,7 @@ import './overview.css'
 import '../pages.css'
 
 const perSecond = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)}/s`
-const bytesPerSecond = (value: number) => `${bytes(Math.round(value))}/s`
+const bytesPerSecond = (value: number) => `${formatBytes(Math.round(value))}/s`
 
 const STATE_BADGES = {
   connecting: <Badge>Connecting</Badge>,
