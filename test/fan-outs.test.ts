@@ -26,8 +26,9 @@ import { openRawClient } from '../src/edge/testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { Http1Upstream } from '../src/edge/upstream/http1.ts'
 import { call, MuxSession, MuxStream, typeBytes } from '../src/protocol/index.ts'
-import { combineListeners, combineObservers } from '../src/server/observers.ts'
+import { combineObservers } from '../src/server/observers.ts'
 import { AgentConnection } from '../src/sessions/agent-connection.ts'
+import { Registry } from '../src/sessions/index.ts'
 import { Channels } from '../src/sessions/ssh/channels.ts'
 import { SshConnection } from '../src/sessions/ssh/ssh-connection.ts'
 import { connectSsh2Client } from './ssh/openssh.ts'
@@ -57,7 +58,12 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
       combineObservers(silentLog, ...receivers.map(observer)).onConnection({ accountId: 'ac' } as never)
     },
 
-    'listeners to sessions and tunnels': (_t, receivers) => combineListeners<void>(silentLog, receivers)(),
+    'subscribers of the registry': (_t, receivers) => {
+      const ports = { acquire: async (port = 1) => port, release() {} }
+      const registry = new Registry({ ports, onSubscriberError() {} })
+      for (const receiver of receivers) registry.subscribe(receiver)
+      registry.addSession(session('ts_1'))
+    },
 
     'timers with the same deadline': (_t, receivers) => {
       let now = 0

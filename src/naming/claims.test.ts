@@ -57,11 +57,12 @@ async function startNode(t: TestContext, rows: NameClaimRows, nodeId = 'node-a')
     spans: { graceMs: 60_000, cooldownMs: 0 },
     clock,
     log: silentLog,
-    onConfirmed: ({ tunnel }, fence) => void confirmed.push([tunnel, fence]),
-    onLost: ({ tunnel }) => void lost.push(tunnel),
     limits: { retryMs: 20, leaseMs: 60_000, stallMs: 30_000 },
   })
-  await claims.start()
+  await claims.start({
+    confirm: (_account, _session, tunnel, fence) => void confirmed.push([tunnel, fence]),
+    revoke: (_account, _session, tunnel) => void lost.push(tunnel),
+  })
   t.after(() => claims.stop())
   return { claims, clock, confirmed, lost }
 }

@@ -38,11 +38,15 @@ export interface NameClaimsOptions {
   readonly spans: NameSpans
   readonly clock: Clock
   readonly log: Logger
-  /** A provisional or renewed claim got its fence. */
-  onConfirmed(request: NameClaimRequest, fence: number): void
-  /** Another session holds the name; the tunnel must be removed. */
-  onLost(request: NameClaimRequest): void
   readonly limits?: Partial<NameClaimLimits>
+}
+
+/** The tunnels that claims are made for. */
+export interface ClaimHolder {
+  /** A provisional or renewed claim got its fence. */
+  confirm(account: string, session: string, tunnel: string, fence: number): void
+  /** Another session holds the name; the tunnel must be removed. */
+  revoke(account: string, session: string, tunnel: string): void
 }
 
 export interface NameClaimLimits {
@@ -113,6 +117,7 @@ export class NameClaims {
   #tickedAt: number
   #renewedAt: number
   #timers: NodeJS.Timeout[] = []
+  #holder: ClaimHolder | undefined
 
   constructor(options: NameClaimsOptions) {
     this.#options = options
@@ -122,7 +127,9 @@ export class NameClaims {
     this.#renewedAt = this.#tickedAt
   }
 
-  async start(): Promise<void> {
+  /** Joins the nodes that hold claims; `holder` is told what becomes of the claims made for its tunnels. */
+  async start(holder: ClaimHolder): Promise<void> {
+    this.#holder = holder
     await this.#renew()
     this.#timers = [
       setInterval(() => this.#tick(), TICK_INTERVAL_MS),
@@ -347,19 +354,21 @@ export class NameClaims {
 
   #settleReclaim(claim: HeldClaim, outcome: NameClaimOutcome): void {
     const { request } = claim
-    const { log, onConfirmed, onLost } = this.#options
+    const { account, session, tunnel } = request
     if (this.#claims.get(request.tunnel) !== claim) {
       // Released meanwhile, and perhaps claimed again.
       if (outcome.granted && !this.#claims.has(request.tunnel))
         this.#releases.add({ request, kept: false, wasHeld: true })
     } else if (outcome.granted) {
       claim.fence = outcome.fence
-      onConfirmed(request, outcome.fence)
+      this.#holder?.confirm(account, session, tunnel, outcome.fence)
     } else {
-      const { name, tunnel, account, session } = request
-      log.warn({ name, tunnel, account, session, because: outcome.reason }, 'name claim lost')
+      this.#options.log.warn(
+        { name: request.name, tunnel, account, session, because: outcome.reason },
+        'name claim lost',
+      )
       this.#claims.delete(tunnel)
-      onLost(request)
+      this.#holder?.revoke(account, session, tunnel)
     }
   }
 

@@ -4,6 +4,7 @@
  * lookups, `reservation-watch.ts` reports new reservations.
  */
 export {
+  type ClaimHolder,
   ClaimRejected,
   claimNameOf,
   GRACE_MS,

@@ -24,12 +24,3 @@ export function combineObservers(log: Logger, ...observers: readonly Observer[])
     },
   }
 }
-
-/** Combines listeners; each receives every event, even if another one fails. */
-export function combineListeners<E>(
-  log: Logger,
-  listeners: readonly ((event: E) => void)[],
-): (event: E) => void {
-  const onError = (err: unknown) => log.error({ err }, 'listener failed')
-  return (event) => fanOut(listeners, (listener) => listener(event), onError)
-}

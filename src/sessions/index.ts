@@ -41,4 +41,5 @@ export {
   type TunnelLookup,
   type TunnelProto,
 } from './tunnel.ts'
+export { TunnelDirectory } from './tunnel-directory.ts'
 export { endpointView, sessionView, tunnelView, type ViewContext } from './views.ts'

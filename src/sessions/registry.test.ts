@@ -6,7 +6,8 @@ import { silentSink } from '../base/io/stream.ts'
 import type { ProtocolError } from '../protocol/index.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
-import { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
+import { Registry, type RegistryOptions } from './registry.ts'
+import { TunnelDirectory } from './tunnel-directory.ts'
 
 let count = 0
 
@@ -95,10 +96,11 @@ function createRegistry(options: Partial<RegistryOptions> = {}): Setup {
       },
       release: (port) => void open.delete(port),
     },
-    emit: (event: LiveEvent) =>
-      events.push(`${event.what} ${'session' in event ? event.session.id : event.tunnel.bindId}`),
     ...options,
   })
+  registry.subscribe((event) =>
+    events.push(`${event.what} ${'session' in event ? event.session.id : event.tunnel.bindId}`),
+  )
   return { registry, events, open }
 }
 
@@ -530,7 +532,7 @@ test('a granted claim overrides the grace period of another credential', () => {
 
 test('while claims are unverified, names of this node are not served and those of peers are', () => {
   let serving = true
-  const { registry } = createRegistry({ isServing: () => serving })
+  const { registry } = createRegistry({ directory: new TunnelDirectory(() => serving) })
   registry.bind(add(registry), named('here', 'here.test'))
   const remote = registry.bind(add(registry, { remote: true }), named('there', 'there.test'))
   registry.bind(add(registry), onPort('port', 20_000))

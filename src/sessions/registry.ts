@@ -1,13 +1,14 @@
 import { compileAcl } from '../auth/index.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { fanOut, throwLater } from '../base/fan-out.ts'
 import { newId } from '../base/id.ts'
 import { GRACE_MS } from '../naming/index.ts'
 import { protocolError } from '../protocol/index.ts'
-import { type BindingKey, BindingTable, bindingKey } from './binding-table.ts'
-import { LabelIndex } from './label-index.ts'
+import { type BindingKey, bindingKey } from './binding-table.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
 import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
+import { TunnelDirectory } from './tunnel-directory.ts'
 
 /** A session or tunnel started or stopped. */
 export type LiveEvent =
@@ -20,12 +21,13 @@ export type LiveEvent =
 
 export interface RegistryOptions {
   ports: PublicPorts
-  emit?(event: LiveEvent): void
+  /** What the registry writes and others read; a new one when absent. */
+  directory?: TunnelDirectory
   clock?: Clock
-  /** Whether this node may serve its names; false after a process stall until their claims are verified. */
-  isServing?(): boolean
   /** A tunnel of this node was evicted by a newer claim on its name. */
   onOutranked?(tunnel: LiveTunnel, by: { readonly id: string; readonly fence: number }): void
+  /** A subscriber threw; the others are still called. */
+  onSubscriberError?(error: unknown): void
   /** Grace period: how long the names of a lost session stay reserved for its credential. */
   graceMs?: number
   /** How long a superseded connection of a reconnected agent may stay open. */
@@ -93,8 +95,8 @@ export class Registry implements TunnelLookup {
   /** Sessions by agent: one credential may have thousands of agents, and all of them reconnect at once. */
   readonly #byAgent = new Map<string, Set<LiveSession>>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
-  readonly #bindings = new BindingTable()
-  readonly #labels = new LabelIndex()
+  readonly #directory: TunnelDirectory
+  readonly #subscribers: ((event: LiveEvent) => void)[] = []
   readonly #gracePeriods = new Map<BindingKey, GracePeriod>()
   readonly #ports = new Set<number>()
   readonly #credentialChanges = new Map<string, CredentialChange>()
@@ -103,20 +105,25 @@ export class Registry implements TunnelLookup {
 
   constructor(options: RegistryOptions) {
     this.#options = options
+    this.#directory = options.directory ?? new TunnelDirectory()
     this.#clock = options.clock ?? systemClock
   }
 
+  /** Calls `subscriber` with every event of this node from now on; subscribers are called in the order they subscribed. */
+  subscribe(subscriber: (event: LiveEvent) => void): void {
+    this.#subscribers.push(subscriber)
+  }
+
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    const tunnel = this.#bindings.findByHost(proto === 'http' ? 'http' : 'https', host)
-    return tunnel?.proto === proto ? this.#ifServing(tunnel) : undefined
+    return this.#directory.find(proto, host)
   }
 
   findTcp(port: number): Tunnel | undefined {
-    return this.#ifServing(this.#bindings.findByPort(port))
+    return this.#directory.findTcp(port)
   }
 
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
-    return this.#labels.find(accountId, selector)
+    return this.#directory.findLabelled(accountId, selector)
   }
 
   /** Whether the session's agent holds this address now, or its grace period is for the session's credential. */
@@ -124,13 +131,13 @@ export class Registry implements TunnelLookup {
     const key = bindingKey(spec)
     if (key === undefined) return false
     if (this.#gracePeriods.get(key)?.credentialId === session.credentialId) return true
-    return this.#bindings.get(key).some((tunnel) => isStale(tunnel, session, spec.bindId))
+    return this.#directory.bindings.get(key).some((tunnel) => isStale(tunnel, session, spec.bindId))
   }
 
   /** The tunnels bound at the address. */
   holdersOf(spec: TunnelSpec): readonly LiveTunnel[] {
     const key = bindingKey(spec)
-    return key === undefined ? [] : this.#bindings.get(key)
+    return key === undefined ? [] : this.#directory.bindings.get(key)
   }
 
   /** The sessions of an account. */
@@ -225,8 +232,8 @@ export class Registry implements TunnelLookup {
 
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The new binding is published before the old ones are removed, so the address never goes unserved.
-    if (key !== undefined) this.#bindings.set(key, [...this.#bindings.get(key), tunnel])
-    else this.#labels.add(tunnel)
+    if (key !== undefined) this.#directory.bindings.set(key, [...this.#directory.bindings.get(key), tunnel])
+    else this.#directory.labels.add(tunnel)
     for (const old of [...superseded, ...outranked]) this.#stop(old, false)
     tunnels.set(spec.bindId, tunnel)
     this.#emit({ what: 'tunnel_started', tunnel })
@@ -281,7 +288,8 @@ export class Registry implements TunnelLookup {
   /** Closes a port that has no tunnel and no grace period. */
   releasePort(port: number): void {
     const key = `tcp/${port}`
-    if (!this.#ports.has(port) || this.#bindings.get(key).length > 0 || this.#gracePeriods.has(key)) return
+    if (!this.#ports.has(port) || this.#directory.bindings.get(key).length > 0 || this.#gracePeriods.has(key))
+      return
     this.#ports.delete(port)
     this.#options.ports.release(port)
   }
@@ -343,7 +351,7 @@ export class Registry implements TunnelLookup {
     key: BindingKey,
     claim: { id: string; fence: number },
   ) {
-    const current = this.#bindings.get(key)
+    const current = this.#directory.bindings.get(key)
     const superseded = current.filter((tunnel) => isStale(tunnel, session, spec.bindId))
     const outranked = current.filter(
       (tunnel) =>
@@ -363,11 +371,6 @@ export class Registry implements TunnelLookup {
     return { superseded, outranked }
   }
 
-  #ifServing(tunnel: LiveTunnel | undefined): LiveTunnel | undefined {
-    if (tunnel === undefined || tunnel.session.remote || this.#options.isServing === undefined) return tunnel
-    return this.#options.isServing() ? tunnel : undefined
-  }
-
   #findTunnel(accountId: string, sessionId: string, tunnelId: string): LiveTunnel | undefined {
     const session = this.session(accountId, sessionId)
     return session && this.tunnelsIn(session).find(({ id }) => id === tunnelId)
@@ -376,7 +379,7 @@ export class Registry implements TunnelLookup {
   /** Tunnels with the same labels in older sessions of the agent: they would keep receiving a share of the traffic. */
   #staleLabelled(session: LiveSession, { labels = {} }: TunnelSpec): LiveTunnel[] {
     const requested = Object.entries(labels)
-    return this.#labels
+    return this.#directory.labels
       .find(session.accountId, labels)
       .filter(
         (tunnel) =>
@@ -390,14 +393,14 @@ export class Registry implements TunnelLookup {
     if (tunnels?.get(tunnel.bindId) !== tunnel) return
     tunnels.delete(tunnel.bindId)
     const key = bindingKey(tunnel)
-    if (key === undefined) this.#labels.remove(tunnel)
+    if (key === undefined) this.#directory.labels.remove(tunnel)
     else this.#unpublish(tunnel, key, startGrace)
     this.#emit({ what: 'tunnel_stopped', tunnel, kept: startGrace })
   }
 
   #unpublish(tunnel: LiveTunnel, key: BindingKey, startGrace: boolean): void {
-    const remaining = this.#bindings.get(key).filter((other) => other !== tunnel)
-    this.#bindings.set(key, remaining)
+    const remaining = this.#directory.bindings.get(key).filter((other) => other !== tunnel)
+    this.#directory.bindings.set(key, remaining)
     if (remaining.length > 0) return
     if (startGrace) {
       const timer = setTimeout(() => this.#endGracePeriod(key), this.#options.graceMs ?? GRACE_MS)
@@ -439,7 +442,12 @@ export class Registry implements TunnelLookup {
   /** Emits local events only: each node emits its own. */
   #emit(event: LiveEvent): void {
     const { remote = false } = 'session' in event ? event.session : event.tunnel.session
-    if (!remote) this.#options.emit?.(event)
+    if (!remote)
+      fanOut(
+        this.#subscribers,
+        (subscriber) => subscriber(event),
+        this.#options.onSubscriberError ?? throwLater,
+      )
   }
 }
 

@@ -30,7 +30,6 @@ export async function startNode(
 ) {
   const registry = new Registry({
     ports: { acquire: async (port) => port ?? 1, release() {} },
-    emit: (event) => cluster.onLive(event),
     supersededMs,
   })
   const cluster = createCluster({
@@ -43,6 +42,7 @@ export async function startNode(
     agentAddress: () => `${id}.example.com:4443`,
     limits: { beatMs: 20, introductionMs: 500, ...limits },
   })
+  registry.subscribe(cluster.onLive)
   await cluster.start()
   let stopping: Promise<void> | undefined
   const stop = () => {

@@ -66,14 +66,12 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   const events: LiveEvent[] = []
   const registry = new Registry({
     ports: createPorts(openPorts),
-    emit: (event) => {
-      events.push(event)
-      nameWatch.onLiveEvent(event)
-    },
     ...options.registry,
   })
+  registry.subscribe((event) => events.push(event))
   const names = createNames(reservations, edges)
   const nameWatch = createNameWatch({ registry, reservations: names, log: silentLog, recheckMs: 200 })
+  registry.subscribe(nameWatch.onLiveEvent)
   const address = {
     domain: 'adit.test',
     httpPort: 80,

@@ -1,0 +1,39 @@
+import { failpoint } from '../base/failpoint.ts'
+import type { Follower, Store } from '../store/index.ts'
+
+/** A component that starts and stops with the server. */
+export interface Lifecycle {
+  start(): Promise<void>
+  stop(): Promise<void>
+}
+
+/**
+ * Starts the components in order; they stop in the reverse order. Each is registered for stopping before it starts: a
+ * start that fails halfway may already have opened a listener.
+ */
+export async function startInOrder(
+  disposables: AsyncDisposableStack,
+  components: readonly Lifecycle[],
+): Promise<void> {
+  for (const component of components) {
+    disposables.defer(() => component.stop())
+    await component.start()
+    failpoint('server.start')
+  }
+}
+
+/** A component that is used from the beginning and only has to be stopped. */
+export function onStop(stop: () => unknown): Lifecycle {
+  return { start: async () => {}, stop: async () => void (await stop()) }
+}
+
+/** Keeps a follower up to date with the rows of these kinds. */
+export function follow(store: Store, kinds: readonly string[], follower: Follower): Lifecycle {
+  let following: { stop(): void } | undefined
+  return {
+    start: async () => {
+      following = await store.follow(kinds, follower)
+    },
+    stop: async () => following?.stop(),
+  }
+}

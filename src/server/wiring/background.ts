@@ -1,0 +1,61 @@
+import { readFile } from 'node:fs/promises'
+import { createOutbound } from '../../base/outbound/outbound.ts'
+import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
+import { createCerts, createResolver } from '../../certs/index.ts'
+import { createDns, createZones, nameServerNames } from '../../dns/index.ts'
+import { createEvents, readEndpoints } from '../../events/index.ts'
+import type { Foundation } from './foundation.ts'
+
+/** Certificates, DNS and events. */
+export type Background = Awaited<ReturnType<typeof wireBackground>>
+
+/** What runs beside traffic: certificates are issued, zones served, events delivered. */
+export async function wireBackground(foundation: Foundation) {
+  const { settings, store, clock, log, tunnels, addresses, disposables, hasRole } = foundation
+  // Only calls to the ACME server trust the CA of a private ACME server.
+  const acmeOutbound = createOutbound({
+    allow: settings.outboundAllow,
+    ...(settings.acmeCa !== undefined && { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
+  })
+  disposables.defer(() => acmeOutbound.close())
+  const certs = createCerts({
+    store,
+    authority: foundation.authority,
+    outbound: acmeOutbound,
+    clock,
+    log,
+    base: settings.domain,
+    region: settings.region,
+    addresses: settings.publicIps,
+    nameServers: nameServerNames(settings.domain),
+    resolver: createResolver(settings.dnsResolver),
+    isBound: (name) => tunnels.find('https', name) !== undefined || tunnels.find('tls', name) !== undefined,
+    jobs: hasRole('jobs'),
+    ...(settings.acmeDirectory !== undefined && {
+      acme: { directory: settings.acmeDirectory, email: settings.acmeEmail },
+    }),
+  })
+  const zones = createZones({
+    store,
+    base: settings.domain,
+    addresses: settings.publicIps,
+    inputs: certs,
+    log,
+  })
+  const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
+
+  const deliveries = createOutboundThread({ allow: settings.outboundAllow })
+  disposables.defer(() => deliveries.close())
+  const events = createEvents({
+    store,
+    outbound: deliveries,
+    node: foundation.nodeId,
+    clock,
+    log,
+    metrics: foundation.metrics,
+    apiUrl: () => addresses.apiUrl,
+    jobs: hasRole('jobs'),
+    endpoints: readEndpoints(process.env),
+  })
+  return { certs, zones, dns, events }
+}

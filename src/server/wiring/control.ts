@@ -1,0 +1,95 @@
+import { createApi, createProbeListener, createRenderContext } from '../../api/index.ts'
+import { publicUrl } from '../../base/hostport.ts'
+import { createChangeTracker, createDashboard, mountViews } from '../../dashboard/index.ts'
+import { createOnlineResources } from '../../sessions/index.ts'
+import { createFreshness } from '../freshness.ts'
+import { registerPlatformMetrics } from '../metrics.ts'
+import { VERSION } from '../version.ts'
+import type { Background } from './background.ts'
+import type { Foundation } from './foundation.ts'
+import type { Traffic } from './traffic.ts'
+
+/** The management API with everything that is mounted on it. */
+export type Control = ReturnType<typeof wireControl>
+
+/** The API writes, the store publishes changes, the parts apply them. `isServing`: started, and not stopping yet. */
+export function wireControl(
+  foundation: Foundation,
+  { events }: Background,
+  { edge, registry, agentGateway }: Traffic,
+  isServing: () => boolean,
+) {
+  const { settings, store, clock, log, auth, restrictions, addresses, metrics } = foundation
+  const apiUrl = () => addresses.apiUrl
+  const freshness = createFreshness({ check: store.check, clock })
+  registerPlatformMetrics(metrics, {
+    edge,
+    staleness: freshness.staleness,
+    agents: () => agentGateway.connections,
+    heap: () => process.memoryUsage.rss(),
+  })
+  const dashboard = createDashboard({
+    store,
+    auth,
+    restrictions,
+    apiUrl,
+    clock,
+    log,
+    passwords: foundation.passwords,
+  })
+  const api = createApi({
+    store,
+    parts: {
+      auth,
+      restrictions,
+      browserAuth: dashboard.browserAuth,
+      events,
+      online: createOnlineResources(registry, createRenderContext(apiUrl)),
+    },
+    config: {
+      apiUrl,
+      domain: settings.domain,
+      operatorAccount: () => foundation.operatorAccount,
+      region: settings.region,
+      idpUrl: () => addresses.idpUrl,
+      httpsPort: () => addresses.httpsPort,
+      tcpHost: addresses.tcpHost,
+      tcpPorts: settings.tcpPorts,
+      nameSpans: foundation.nameSpans,
+      acme: settings.acmeDirectory !== undefined,
+      rateLimit: settings.apiRateLimit,
+      maxConnections: foundation.connectionLimits.apiCalls,
+      isShared: settings.sharedSources,
+      version: VERSION,
+    },
+    clock,
+    log,
+    metrics,
+    async ready() {
+      if (!isServing()) throw new Error('The server is starting or stopping.')
+      await store.checkWritable()
+    },
+  })
+  dashboard.mount(api)
+
+  const changes = createChangeTracker({ store })
+  const publicUrls = () => ({
+    http_url: edge.addresses.http ? publicUrl('http', settings.domain, addresses.httpPort) : null,
+    https_url: edge.addresses.https ? publicUrl('https', settings.domain, addresses.httpsPort) : null,
+  })
+  mountViews(api, {
+    log,
+    store,
+    live: { traffic: edge.traffic, places: edge.scopes, online: registry, changes },
+    platform: () => ({
+      ...publicUrls(),
+      domain: settings.domain,
+      tcp_host: addresses.tcpHost,
+      agent_addr: addresses.agent,
+      ssh_addr: addresses.ssh,
+      acme: settings.acmeDirectory !== undefined,
+      ca_pem: foundation.authority.certificatePem,
+    }),
+  })
+  return { api, probes: createProbeListener(api.probes), freshness, changes, publicUrls }
+}

@@ -1,0 +1,106 @@
+import { randomBytes, randomUUID } from 'node:crypto'
+import { Registry as MetricsRegistry } from 'prom-client'
+import { createAuth, createIpRestrictions, firstAccount } from '../../auth/index.ts'
+import { type Clock, systemClock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import { createOutbound } from '../../base/outbound/outbound.ts'
+import { Secret } from '../../base/secret.ts'
+import { createPasswords } from '../../dashboard/index.ts'
+import { GRACE_MS, type NameClaimLimits, NameClaims } from '../../naming/index.ts'
+import { TunnelDirectory } from '../../sessions/index.ts'
+import { openNameClaims, openStore, type Store } from '../../store/index.ts'
+import { ServerAddresses } from '../addresses.ts'
+import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
+import { createAccountWithPassword } from '../create-account.ts'
+import { loadNodeId } from '../node-id.ts'
+import { lockRoles } from '../role-locks.ts'
+import { openRootAuthority } from '../root-authority.ts'
+import { type RoleName, resolveMasterKeyFile, type ServerSettings } from '../settings.ts'
+
+/** Timings that tests shorten. */
+export interface ServerLimits {
+  readonly claims?: Partial<NameClaimLimits>
+  /** Grace period during which the names of a lost session stay reserved for its credential. */
+  readonly graceMs?: number
+}
+
+/** The roles that keep working while the database is unavailable. */
+const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
+
+/** What every other part of the server builds on. */
+export type Foundation = Awaited<ReturnType<typeof openFoundation>>
+
+/**
+ * Opens the store and what is read from it before anything runs: the private root, the first account, the names this node
+ * claims. Whatever has to be closed is registered in `disposables`.
+ */
+export async function openFoundation(
+  settings: ServerSettings,
+  limits: ServerLimits,
+  { disposables, log }: { disposables: AsyncDisposableStack; log: Logger },
+) {
+  const clock: Clock = systemClock
+  disposables.use(lockRoles(settings.dataDir, settings.roles))
+  const store = await openStore({
+    url: settings.databaseUrl,
+    dataDir: settings.dataDir,
+    masterKeyFile: resolveMasterKeyFile(settings),
+    keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
+    clock,
+    log,
+  })
+  disposables.defer(() => store.close())
+  const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log })
+  const passwords = createPasswords()
+  const existing = await firstAccount(store)
+  const createdAccount =
+    existing === undefined
+      ? await createAccountWithPassword({ store, passwords, clock }, 'default', `admin@${settings.domain}`)
+      : undefined
+  const outbound = createOutbound({ allow: settings.outboundAllow })
+  disposables.defer(() => outbound.close())
+
+  const nodeId = await loadNodeId(settings.dataDir)
+  const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: settings.nameCooldown }
+  const claims = new NameClaims({
+    rows: openNameClaims(store),
+    nodeId,
+    startId: randomUUID(),
+    spans: nameSpans,
+    clock,
+    log,
+    ...(limits.claims && { limits: limits.claims }),
+  })
+  return {
+    settings,
+    disposables,
+    log,
+    clock,
+    store,
+    authority: root.authority,
+    caFile: root.file,
+    metrics: new MetricsRegistry(),
+    auth: createAuth({ store, clock }),
+    restrictions: createIpRestrictions({ store }),
+    passwords,
+    createdAccount,
+    operatorAccount: createdAccount?.accountId ?? existing?.id ?? '',
+    outbound,
+    addresses: new ServerAddresses(settings),
+    connectionLimits: computeConnectionLimits(await openFilesLimit()),
+    nodeId,
+    nameSpans,
+    claims,
+    tunnels: new TunnelDirectory(() => claims.serving),
+    hasRole: (role: RoleName) => settings.roles.has(role),
+  }
+}
+
+/** A random secret in the store, shared by all nodes and kept across restarts. */
+export async function loadOrCreateSecret(store: Store, name: string): Promise<Secret<Buffer>> {
+  const stored = await store.setting(name)
+  if (stored !== undefined) return new Secret(Buffer.from(stored, 'base64'))
+  const secret = randomBytes(32)
+  await store.putSetting(name, secret.toString('base64'), { secret: true })
+  return new Secret(secret)
+}

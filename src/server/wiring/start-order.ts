@@ -1,0 +1,164 @@
+import { joinHostPort } from '../../base/hostport.ts'
+import { followReservations, RESERVING_KINDS } from '../../naming/index.ts'
+import { CREDENTIAL_KINDS, createCredentialWatch } from '../credential-watch.ts'
+import { follow, type Lifecycle, onStop } from '../lifecycle.ts'
+import type { Background } from './background.ts'
+import type { Control } from './control.ts'
+import type { Foundation } from './foundation.ts'
+import type { Traffic } from './traffic.ts'
+
+/**
+ * The components in the order they start: what is observed, what is served, the listeners, the API. They stop in the
+ * reverse order, so the API stops first, then clients are drained while the sessions they use still exist.
+ */
+export function startOrder(
+  foundation: Foundation,
+  background: Background,
+  traffic: Traffic,
+  control: Control,
+): Lifecycle[] {
+  const edge = edgeComponents(foundation, traffic)
+  return [
+    probes(foundation, control),
+    ...followers(foundation, traffic, control),
+    ...backgroundComponents(foundation, background),
+    ...edge.table,
+    clusterComponent(traffic),
+    edge.listeners,
+    ...gateways(foundation, traffic),
+    edge.drain,
+    apiListener(foundation, control),
+  ]
+}
+
+/** Probes respond from the beginning of the start to the end of the stop. */
+function probes({ settings }: Foundation, { probes: listener }: Control): Lifecycle {
+  return {
+    start: async () => void (settings.probeAddr && (await listener.listen(settings.probeAddr))),
+    stop: () => listener.close(),
+  }
+}
+
+/** What keeps rules in memory up to date with the database. */
+function followers(
+  { store, restrictions, claims }: Foundation,
+  { registry, nameWatch }: Traffic,
+  { freshness, changes }: Control,
+): Lifecycle[] {
+  const credentialWatch = createCredentialWatch({
+    changeAcl: (id, rules) => registry.changeAcl(id, rules),
+    endCredential(id, reason) {
+      registry.endCredential(id, reason)
+      claims.forgetCredential(id)
+    },
+  })
+  return [
+    freshness,
+    { start: restrictions.start, stop: async () => restrictions.stop() },
+    { start: changes.start, stop: async () => changes.stop() },
+    follow(store, CREDENTIAL_KINDS, credentialWatch),
+    follow(store, RESERVING_KINDS, followReservations(nameWatch.onReserved)),
+    onStop(nameWatch.stop),
+  ]
+}
+
+function backgroundComponents(
+  { hasRole }: Foundation,
+  { events, certs, zones, dns }: Background,
+): Lifecycle[] {
+  return [
+    events,
+    certs,
+    { start: async () => void (hasRole('dns') && (await zones.start())), stop: zones.stop },
+    {
+      start: async () => void (hasRole('dns') && (await dns?.start())),
+      stop: async () => void (await dns?.stop()),
+    },
+  ]
+}
+
+/** The routing table is complete before the listeners open. Draining ends the listeners too, so they stop once. */
+function edgeComponents(
+  { store, addresses, hasRole }: Foundation,
+  { edge, logins, loginSync, cluster }: Traffic,
+): { table: Lifecycle[]; listeners: Lifecycle; drain: Lifecycle } {
+  let stopped: Promise<void> | undefined
+  const stop = () => {
+    stopped ??= edge.stop()
+    return stopped
+  }
+  return {
+    table: [
+      onStop(logins.close),
+      { start: () => loginSync.start(logins.applyRevocations), stop: loginSync.stop },
+      ...(hasRole('edge') ? [follow(store, edge.kinds, edge.follower)] : []),
+    ],
+    listeners: {
+      async start() {
+        if (hasRole('edge')) await edge.start()
+        addresses.setEdge(edge.addresses.http?.port, edge.addresses.https?.port)
+      },
+      stop,
+    },
+    drain: onStop(() => Promise.all([stop(), cluster?.drain()])),
+  }
+}
+
+function clusterComponent({ cluster, nodeCertificate }: Traffic): Lifecycle {
+  return {
+    start: async () => void (await cluster?.start()),
+    async stop() {
+      await cluster?.stop()
+      nodeCertificate.stop()
+    },
+  }
+}
+
+function gateways(
+  { settings, addresses, claims, hasRole }: Foundation,
+  { registry, cluster, agentGateway, gatewayCertificate, sshGateway, sshHost }: Traffic,
+): Lifecycle[] {
+  const { agentAddr, sshAddr } = settings
+  const isGateway = hasRole('gateway')
+  return [
+    {
+      start: async () => void (isGateway && (await claims.start(registry))),
+      stop: async () => void (isGateway && (await claims.stop())),
+    },
+    {
+      async start() {
+        if (agentAddr === undefined || !isGateway) return
+        const { port } = await agentGateway.listen(agentAddr.port, agentAddr.host)
+        addresses.agent = joinHostPort(agentAddr.host, port)
+        await cluster?.announce()
+      },
+      async stop() {
+        await agentGateway.close()
+        gatewayCertificate.stop()
+        registry.close()
+      },
+    },
+    {
+      async start() {
+        if (sshAddr === undefined || !isGateway) return
+        const { port } = await sshGateway.listen(sshAddr.port, sshAddr.host)
+        addresses.ssh = joinHostPort(sshAddr.host, port)
+      },
+      async stop() {
+        await sshGateway.close()
+        sshHost.stop()
+      },
+    },
+  ]
+}
+
+function apiListener({ settings, addresses, hasRole }: Foundation, { api }: Control): Lifecycle {
+  return {
+    async start() {
+      if (settings.apiAddr === undefined || !hasRole('api')) return
+      const { port } = await api.listen(settings.apiAddr)
+      addresses.setApi(settings.apiAddr, port)
+    },
+    stop: () => api.close(),
+  }
+}

@@ -1,0 +1,213 @@
+import { randomUUID } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { Admission } from '../../base/admission.ts'
+import { parseHostPort } from '../../base/hostport.ts'
+import { createDial } from '../../base/outbound/guarded-dial.ts'
+import { sshFingerprint } from '../../certs/index.ts'
+import { createCluster, NODE_NAME } from '../../cluster/index.ts'
+import { createEdge, createLogins, type OauthEndpoints } from '../../edge/index.ts'
+import { createReservations } from '../../naming/index.ts'
+import {
+  createAgentGateway,
+  createBinder,
+  createNameWatch,
+  createResumeTokens,
+  createSshGateway,
+  type PublicPorts,
+  Registry,
+  RequestLog,
+} from '../../sessions/index.ts'
+import { openLoginRecords, openNodes } from '../../store/index.ts'
+import { createAgentContexts, createGatewayCertificate } from '../gateway-certificate.ts'
+import { createLoginSync } from '../login-sync.ts'
+import { combineObservers } from '../observers.ts'
+import { createServedCertificates } from '../served-certificates.ts'
+import { InvalidSetting, ROLES, type ServerSettings } from '../settings.ts'
+import { openSshHostIdentity } from '../ssh-host-identity.ts'
+import { VERSION } from '../version.ts'
+import type { Background } from './background.ts'
+import { type Foundation, loadOrCreateSecret } from './foundation.ts'
+
+/** The edge, the registry, and the gateways that fill it. */
+export type Traffic = Awaited<ReturnType<typeof wireTraffic>>
+
+/** Agents and SSH clients bind tunnels in the registry; the edge opens streams on them. */
+export async function wireTraffic(foundation: Foundation, background: Background) {
+  const requestLog = new RequestLog()
+  const { logins, loginSync, edge } = await wireEdge(foundation, background, requestLog)
+  const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, edge.ports)
+  return {
+    logins,
+    loginSync,
+    edge,
+    registry,
+    cluster,
+    nodeCertificate,
+    ...(await wireGateways(foundation, background, { registry, cluster, requestLog })),
+  }
+}
+
+async function wireEdge(foundation: Foundation, { certs, events }: Background, requestLog: RequestLog) {
+  const { settings, store, clock, log, outbound, addresses, hasRole } = foundation
+  const loginSync = createLoginSync({ records: openLoginRecords(store), clock, log, jobs: hasRole('jobs') })
+  const logins = createLogins({
+    outbound,
+    clock,
+    store: loginSync.ledger,
+    idpUrl: () => addresses.idpUrl,
+    key: await loadOrCreateSecret(store, 'login.key'),
+    oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
+    callbackLimit: settings.loginRateLimit,
+  })
+  const edge = createEdge({
+    tunnels: foundation.tunnels,
+    observe: combineObservers(log, events.observer, requestLog),
+    acmeChallenge: certs.httpChallenge,
+    logins,
+    outbound,
+    loginHost: { name: addresses.idpHost, entry: logins.host },
+    clock,
+    log,
+    certificates: createServedCertificates(certs),
+    dial: createDial({ allow: settings.outboundAllow, ownAddresses: settings.publicIps }),
+    config: {
+      http: settings.httpAddr ?? false,
+      https: settings.httpsAddr ?? false,
+      tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
+      ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
+      ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
+      maxConnections: foundation.connectionLimits.clients,
+      isShared: settings.sharedSources,
+    },
+  })
+  return { logins, loginSync, edge }
+}
+
+async function wireRegistry(foundation: Foundation, { events }: Background, ports: PublicPorts) {
+  const { settings, store, clock, log, authority, claims, addresses } = foundation
+  const registry = new Registry({
+    clock,
+    graceMs: foundation.nameSpans.graceMs,
+    directory: foundation.tunnels,
+    ports,
+    onOutranked: ({ id, url, fence }, by) =>
+      log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
+    onSubscriberError: (err) => log.error({ err }, 'registry subscriber failed'),
+  })
+  const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], { clock, log })
+  const peerAddr = resolvePeerAddress(settings)
+  const cluster =
+    peerAddr &&
+    createCluster({
+      nodes: openNodes(store),
+      id: randomUUID(),
+      registry,
+      released: () => claims.settled(),
+      secret: await loadOrCreateSecret(store, 'cluster.secret'),
+      secureContext: nodeCertificate.context,
+      get authorityPem() {
+        return authority.certificatePem
+      },
+      listen: settings.roles.has('gateway') ? peerAddr : undefined,
+      advertise: settings.peerAdvertise,
+      agentAddress: () => addresses.agentDial,
+      clock,
+      log,
+    })
+  registry.subscribe((event) => {
+    if (event.what === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
+  })
+  registry.subscribe(events.onLive)
+  if (cluster !== undefined) registry.subscribe(cluster.onLive)
+  return { registry, cluster, nodeCertificate }
+}
+
+async function wireGateways(
+  foundation: Foundation,
+  { certs }: Background,
+  {
+    registry,
+    cluster,
+    requestLog,
+  }: {
+    registry: Registry
+    cluster: Awaited<ReturnType<typeof wireRegistry>>['cluster']
+    requestLog: RequestLog
+  },
+) {
+  const { settings, store, clock, log, auth, restrictions, addresses, claims } = foundation
+  const resume = createResumeTokens(await loadOrCreateSecret(store, 'sessions.resume_key'))
+  const reservations = createReservations({ store, domain: settings.domain })
+  const nameWatch = createNameWatch({ registry, reservations, log })
+  registry.subscribe(nameWatch.onLiveEvent)
+  const binder = createBinder({ registry, reservations, address: addresses, resume, claims, clock })
+  const shared = {
+    registry,
+    binder,
+    admits: (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip),
+    sessions: new Admission({ total: foundation.connectionLimits.sessions }),
+    isShared: settings.sharedSources,
+    region: settings.region,
+    clock,
+    log,
+  }
+  const hosts = agentHosts(settings)
+  const certificate = await createGatewayCertificate(foundation.authority, hosts, { clock, log })
+  const agentGateway = createAgentGateway({
+    ...shared,
+    describeAccount: async (accountId) => ({
+      name: String((await store.fallbackReader.get('accounts', accountId, accountId))?.data.name ?? ''),
+      plan: '',
+      banner: '',
+    }),
+    resume,
+    authenticate: auth.authtoken,
+    secureContext: certificate.context,
+    namedContext: createAgentContexts(certs),
+    ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,
+    connectAddresses: () => cluster?.agentAddresses ?? [],
+    serverVersion: VERSION,
+  })
+  const sshHost = await openSshHostIdentity({
+    store,
+    clock,
+    log,
+    authorityId: settings.sshHostCa,
+    hosts: uniqueHosts([...hosts, `tcp.${settings.domain}`, settings.sshAddr?.host]),
+  })
+  const sshGateway = createSshGateway({
+    ...shared,
+    address: addresses,
+    hostIdentity: sshHost.identity,
+    authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),
+    requestLog,
+  })
+  return { nameWatch, agentGateway, gatewayCertificate: certificate, sshGateway, sshHost }
+}
+
+/** Alternative endpoints of OAuth providers, from the operator's file. */
+async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoints> {
+  if (file === undefined) return {}
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as OauthEndpoints
+  } catch (error) {
+    throw new InvalidSetting(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
+  }
+}
+
+/** With `auto`, peers exist only on a shared database or when this process does not run every role. */
+function resolvePeerAddress({ peerAddr, databaseUrl, roles }: ServerSettings) {
+  if (peerAddr !== 'auto') return peerAddr
+  const isStandalone = databaseUrl === undefined && ROLES.every((role) => roles.has(role))
+  return isStandalone ? undefined : { host: '127.0.0.1', port: 0 }
+}
+
+/** The names and addresses that agents may dial. */
+function agentHosts({ domain, agentAddr, agentPublicAddr }: ServerSettings): string[] {
+  const publicHost = agentPublicAddr && parseHostPort(agentPublicAddr)?.host.replace(/^\[|\]$/g, '')
+  return uniqueHosts(['localhost', '127.0.0.1', domain, `connect.${domain}`, agentAddr?.host, publicHost])
+}
+
+function uniqueHosts(hosts: readonly (string | false | undefined)[]): string[] {
+  return [...new Set(hosts.filter((host) => typeof host === 'string' && host !== ''))] as string[]
+}

@@ -1,0 +1,34 @@
+import { BindingTable } from './binding-table.ts'
+import { LabelIndex } from './label-index.ts'
+import type { LiveTunnel } from './live-tunnel.ts'
+import type { Tunnel, TunnelLookup } from './tunnel.ts'
+
+/** The online tunnels by name, port and labels: written by the registry, read by the edge on every connection. */
+export class TunnelDirectory implements TunnelLookup {
+  readonly bindings = new BindingTable()
+  readonly labels = new LabelIndex()
+  readonly #isServing: () => boolean
+
+  /** `isServing`: whether this node may serve its names; false after a process stall until their claims are verified. */
+  constructor(isServing: () => boolean = () => true) {
+    this.#isServing = isServing
+  }
+
+  find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
+    const tunnel = this.bindings.findByHost(proto === 'http' ? 'http' : 'https', host)
+    return tunnel?.proto === proto ? this.#ifServing(tunnel) : undefined
+  }
+
+  findTcp(port: number): Tunnel | undefined {
+    return this.#ifServing(this.bindings.findByPort(port))
+  }
+
+  findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
+    return this.labels.find(accountId, selector)
+  }
+
+  /** Tunnels of peer nodes are covered by the claims of those nodes. */
+  #ifServing(tunnel: LiveTunnel | undefined): Tunnel | undefined {
+    return tunnel === undefined || tunnel.session.remote || this.#isServing() ? tunnel : undefined
+  }
+}
