@@ -138,23 +138,25 @@ async function runEdge(edges: number, port: number): Promise<void> {
   const { ca, lookup } = await createTestCertificates('adit.localhost')
   const local = { host: '127.0.0.1', port: 0 }
   const tcp = { host: '127.0.0.1', first: 21_000, last: 21_999 }
+  const logins = createLogins({
+    // An identity provider that accepts every user.
+    outbound: {
+      fetch: async (url) =>
+        String(url).endsWith('/token')
+          ? Response.json({ access_token: 'x', token_type: 'Bearer' })
+          : Response.json({ sub: '42', name: 'Ada', email: 'ada@example.com', email_verified: true }),
+    },
+    clock: systemClock,
+    key: new Secret(randomBytes(32)),
+    idpUrl: () => `https://${hostOf('idp')}`,
+    store: { consume: async () => true, revoke: async () => {} },
+  })
   const edge = createEdge({
     tunnels,
     log: silentLog,
     certificates: lookup,
-    logins: createLogins({
-      // An identity provider that accepts every user.
-      outbound: {
-        fetch: async (url) =>
-          String(url).endsWith('/token')
-            ? Response.json({ access_token: 'x', token_type: 'Bearer' })
-            : Response.json({ sub: '42', name: 'Ada', email: 'ada@example.com', email_verified: true }),
-      },
-      clock: systemClock,
-      key: new Secret(randomBytes(32)),
-      idpUrl: () => 'https://idp.adit.localhost',
-      store: { consume: async () => true, revoke: async () => {} },
-    }),
+    logins,
+    loginHost: { name: hostOf('idp'), entry: logins.host },
     config: { http: false, https: local, tcp },
   })
   await edge.start()
@@ -200,10 +202,20 @@ async function signIn(port: number, ca: string): Promise<string> {
       .join('; ')
   const redirect = await sendHttps(port, ca, { host })
   const state = new URL(String(redirect.headers.location)).searchParams.get('state')
-  const path = `/auth/callback?code=c&state=${state}`
-  const callback = await sendHttps(port, ca, { host, path, headers: { cookie: cookiesOf(redirect) } })
-  if (callback.status !== 303) throw new Error(`sign-in failed with ${callback.status}: ${callback.text}`)
-  return cookiesOf(callback)
+  // The provider sends the browser to the login host, which sends it back with a ticket.
+  const redeemed = await sendHttps(port, ca, {
+    host: hostOf('idp'),
+    path: `/oauth2/callback?code=c&state=${state}`,
+  })
+  if (redeemed.status !== 303) throw new Error(`sign-in failed with ${redeemed.status}: ${redeemed.text}`)
+  const ticket = new URL(String(redeemed.headers.location))
+  const signedIn = await sendHttps(port, ca, {
+    host,
+    path: `${ticket.pathname}${ticket.search}`,
+    headers: { cookie: cookiesOf(redirect) },
+  })
+  if (signedIn.status !== 303) throw new Error(`sign-in failed with ${signedIn.status}: ${signedIn.text}`)
+  return cookiesOf(signedIn)
 }
 
 function median(values: readonly number[]): number {

@@ -8,6 +8,9 @@ import { type LightAgents, startLightAgents } from '../support/light-agents.ts'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
 const SAMPLE_MS = 5000
+const CLIENTS = 4
+/** P59: a hundred requests a second over all clients. Unpaced, the slope would show how garbage collection lags. */
+const REQUEST_INTERVAL_MS = (1000 / 100) * CLIENTS
 const GROUPS = 10
 const AGENTS_IN_GROUP = 20
 const MIB = 1024 * 1024
@@ -57,7 +60,10 @@ test(`${MINUTES} minutes of requests, writes and agent churn leak no memory and 
   const running = () => minute() < MINUTES
   let [requests, writes] = [0, 0]
   const sendRequests = async () => {
+    let next = performance.now()
     for (let size = 0; running(); size = (size * 7 + 101) % 200_000) {
+      next += REQUEST_INTERVAL_MS
+      await delay(Math.max(0, next - performance.now()))
       const body = await readText(await harness.get('soak.adit.localhost', `/${size}`))
       assert.equal(body.length, size)
       requests += 1
@@ -88,10 +94,7 @@ test(`${MINUTES} minutes of requests, writes and agent churn leak no memory and 
     }
   }
   await Promise.all([
-    sendRequests(),
-    sendRequests(),
-    sendRequests(),
-    sendRequests(),
+    ...Array.from({ length: CLIENTS }, sendRequests),
     writeResources(),
     churn(),
     collectSamples(),

@@ -182,11 +182,12 @@ test('malformed messages before login neither authenticate nor affect other clie
     client.on('close', () => closed++)
     const handshake = new Promise((resolve) => client.once('handshake', resolve))
     // From a new address each time, because failures are throttled per address.
-    const localAddress = `127.0.1.${round + 1}`
+    const localAddress = `127.${1 + (round >> 16)}.${(round >> 8) & 255}.${round & 255}`
     client.connect({ host, port: Number(port), localAddress, username: 'x', authHandler: () => {} })
     await handshake
     client.setNoDelay(true)
     await sendMessages(random, client as unknown as Ssh2Internals)
+    client.destroy()
   }
   const bystander = await connectSsh2Client(t, platform)
 
