@@ -4,6 +4,7 @@ import { covers, isWithin, reverseLabels } from '../base/domain.ts'
 import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
 import { claimNameOf, isPlatformName, isPublicSuffix, TCP_CLAIM_PREFIX } from '../naming/index.ts'
 import { ReservedAddr, ReservedDomain, type StoredRecord } from '../resources/index.ts'
+import type { NameUseQuery } from '../store/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
@@ -65,7 +66,11 @@ async function rejectNamesInUse(domain: string, { tx, principal, config }: Commi
   const ancestors = labels.map((_, from) => labels.slice(from).join('.'))
   const end = ancestors.indexOf(config.domain)
   const names = ancestors.slice(0, end === -1 ? ancestors.length : end).flatMap((name) => [name, `*.${name}`])
-  const query = { names: names.map(reverseLabels), below: `${reverseLabels(plain)}.`, limit: 1 }
+  const query: NameUseQuery = {
+    names: names.map(reverseLabels),
+    prefix: `${reverseLabels(plain)}.`,
+    limit: 1,
+  }
   const used = await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans)
   if (used.length > 0)
     throw problem(
@@ -239,7 +244,7 @@ async function nextFreeAddress({ tx, store, config, principal }: CommitContext):
   const [first, last] = config.tcpPorts
   const size = last - first + 1
   const start = Number((await store.setting(NEXT_PORT_SETTING)) ?? 0) % size
-  const query = { below: TCP_CLAIM_PREFIX, orHeld: true, limit: size }
+  const query: NameUseQuery = { prefix: TCP_CLAIM_PREFIX, includeHeld: true, limit: size }
   const used = new Set(await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans))
   for (let step = 0; step < size; step++) {
     const port = first + ((start + step) % size)

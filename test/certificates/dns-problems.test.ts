@@ -91,13 +91,13 @@ test('a failed validation with correct DNS is an INTERNAL_ERROR, not a DNS_ERROR
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   const secondNode = await platform.node({ jobs: true })
   const originalChallenge = platform.certs.httpChallenge
-  Object.assign(platform.certs, { challenge: () => undefined })
-  Object.assign(secondNode, { challenge: () => undefined })
+  Object.assign(platform.certs, { httpChallenge: () => undefined })
+  Object.assign(secondNode, { httpChallenge: () => undefined })
 
   const domain = await reserve(platform, 'shop.example.com')
   const job = await waitForFailure(platform, domain.id)
 
-  Object.assign(platform.certs, { challenge: originalChallenge })
+  Object.assign(platform.certs, { httpChallenge: originalChallenge })
   assert.equal(job.error_code, 'INTERNAL_ERROR')
   assert.match(job.msg, /refused a certificate for shop\.example\.com/)
 })
@@ -106,7 +106,7 @@ test('failed validations are limited to four per name and hour, even if the name
   const platform = await startNames(t)
   platform.serve(userZone('example.com', [{ name: 'shop.example.com', type: 'A', data: '127.0.0.1' }]))
   await platform.certs.runDue()
-  Object.assign(platform.certs, { challenge: () => undefined })
+  Object.assign(platform.certs, { httpChallenge: () => undefined })
   let domain = await reserve(platform, 'shop.example.com')
   await waitForFailure(platform, domain.id)
   const ordersBefore = platform.pebble.count('order')
