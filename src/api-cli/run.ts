@@ -1,5 +1,5 @@
+import { type ApiAccess, findApiAccess } from './access.ts'
 import { type ApiCommand, commandsOf } from './commands.ts'
-import { type ApiAccess, findApiAccess } from './connection.ts'
 import { ApiCliError } from './failure.ts'
 import { allHelp, commandHelp, groupHelp } from './help.ts'
 import { extractCommonFlags, type ParsedCommand, parseCommand } from './parse.ts'

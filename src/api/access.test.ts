@@ -11,7 +11,7 @@ import {
   type TestApi,
   type TestResponse,
 } from '../../test/support/api.ts'
-import { assertRejected } from '../../test/support/refused.ts'
+import { assertRejected } from '../../test/support/assert-rejected.ts'
 
 const { fresh } = await shareApi()
 

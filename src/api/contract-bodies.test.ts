@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import { test } from 'node:test'
 import { shareApi, type TestApi } from '../../test/support/api.ts'
-import { assertRejected } from '../../test/support/refused.ts'
+import { assertRejected } from '../../test/support/assert-rejected.ts'
 
 const { fresh } = await shareApi()
 

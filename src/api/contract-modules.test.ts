@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestApi } from '../../test/support/api.ts'
+import { assertRejected } from '../../test/support/assert-rejected.ts'
 import { engines } from '../../test/support/engines.ts'
-import { assertRejected } from '../../test/support/refused.ts'
 import {
   type Body,
   collectionPath,

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { TestApi } from '../../test/support/api.ts'
+import { assertRejected } from '../../test/support/assert-rejected.ts'
 import { engines } from '../../test/support/engines.ts'
 import { createOnline, type TestOnline } from '../../test/support/online.ts'
-import { assertRejected } from '../../test/support/refused.ts'
 import { createBody, PathParameters } from '../../test/support/sample-objects.ts'
 import {
   type Body,

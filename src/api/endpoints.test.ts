@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { ApiClient } from '../../test/support/api.ts'
+import { assertRejected } from '../../test/support/assert-rejected.ts'
 import { engines } from '../../test/support/engines.ts'
 import { createOnline } from '../../test/support/online.ts'
-import { assertRejected } from '../../test/support/refused.ts'
 import { hostport, nextNumber } from '../../test/support/samples.ts'
 
 type Item = Record<string, unknown> & { id: string }

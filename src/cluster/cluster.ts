@@ -9,7 +9,7 @@ import type { Secret } from '../base/secret.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
-import { StabilityWindow } from './settling.ts'
+import { StabilityWindow } from './stability-window.ts'
 
 /** A node of the membership list. */
 interface ListedNode extends Peer {

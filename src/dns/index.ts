@@ -4,8 +4,9 @@
  * from a snapshot, `zone.ts` compiles them, `follow-zones.ts` keeps them in sync with the store, `ask.ts` queries other
  * servers directly.
  */
-export { type DirectResponse, queryServer } from './ask.ts'
+
 export { createZones, type ZoneInputs, type Zones } from './follow-zones.ts'
+export { type DirectResponse, queryServer } from './query.ts'
 export type { ResponseRateLimitOptions } from './rate-limit.ts'
 export { createDns, type Dns, type DnsCounts, type DnsOptions } from './server.ts'
 export type { TcpLimits } from './tcp.ts'

@@ -2,7 +2,7 @@ import type { ByteStream } from '../base/io/stream.ts'
 import type { Exchange } from './exchange.ts'
 import type { EdgeResponse } from './response.ts'
 import type { ClientInfo } from './tunnels.ts'
-import type { Upstream } from './upstream/upstream.ts'
+import type { Upstream } from './upstream.ts'
 
 /** Sends requests to one target, on pooled or new connections. */
 export interface Pool {

@@ -1,4 +1,4 @@
-import type { TlsPolicy } from './listeners/tls-policy.ts'
+import type { TlsPolicy } from './tls-policy.ts'
 
 /** A client certificate, verified against the authorities of the connection's TLS policy. */
 export interface PeerCertificate {

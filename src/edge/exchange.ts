@@ -12,7 +12,7 @@ import type { RequestTrace } from './observe.ts'
 import { type EdgeResponse, renderError } from './response.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
 import { TransformWriter } from './transform-writer.ts'
-import type { Upstream } from './upstream/upstream.ts'
+import type { Upstream } from './upstream.ts'
 
 /** The start of a response, as response steps see and change it. */
 export interface MutableResponse {

@@ -2,7 +2,7 @@ import { ByteQueue } from '../base/io/byte-queue.ts'
 import { TimerEntry } from '../base/io/timer-wheel.ts'
 import { edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import type { Upstream } from './upstream/upstream.ts'
+import type { Upstream } from './upstream.ts'
 
 const MIB = 1024 * 1024
 

@@ -1,8 +1,8 @@
 import type { HttpBackend } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
-import type { TlsSettings } from './listeners/tls-policy.ts'
 import type { EdgeResponse } from './response.ts'
+import type { TlsSettings } from './tls-policy.ts'
 
 /** Admits a connection before anything else runs; throws an `EdgeError` to reject it. */
 export type ConnectionStep = (connection: ClientConnection) => void

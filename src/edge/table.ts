@@ -1,6 +1,6 @@
 import type { HttpBackend, RawBackend } from './backend.ts'
-import type { TlsPolicy } from './listeners/tls-policy.ts'
 import type { ConnectionStep, RequestStep } from './module.ts'
+import type { TlsPolicy } from './tls-policy.ts'
 import type { AccountTraffic } from './traffic.ts'
 
 /** Counters of one route or raw entry since the start of the process. */

@@ -17,8 +17,8 @@ import type {
 import { StopTunnelRequest, UpdateRequest } from './messages.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
+import { ProtocolError, parseProtocolError } from './protocol-error.ts'
 import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
-import { ProtocolError, parseProtocolError } from './refusal.ts'
 import { CallReader, call } from './rpc.ts'
 import { StreamType, TypeReader } from './stream-type.ts'
 

@@ -1,7 +1,7 @@
 import type Type from 'typebox'
 import { Value } from 'typebox/value'
 import { pathOfNul } from '../base/nul.ts'
-import { protocolError } from './refusals.ts'
+import { protocolError } from './errors.ts'
 
 /** The parts of a schema that define field names. */
 interface Shape {

@@ -16,6 +16,7 @@ export {
   startAgentSession,
 } from './agent-session.ts'
 export { decode, rawField } from './decode.ts'
+export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
 export { ErrorCode, MuxError, WINDOW } from './frame.ts'
 export { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
 export {
@@ -32,10 +33,9 @@ export {
 } from './messages.ts'
 export { createLinkPool, type MuxOptions, MuxSession } from './mux-session.ts'
 export { MuxStream } from './mux-stream.ts'
+export { ProtocolError, parseProtocolError } from './protocol-error.ts'
 export type { ProxyHeader } from './proxy-header.ts'
 export { proxyProtocolHeader } from './proxy-protocol.ts'
-export { ProtocolError, parseProtocolError } from './refusal.ts'
-export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './refusals.ts'
 export { CallReader, call, MESSAGE_TIMEOUT_MS, type MessageLimits } from './rpc.ts'
 export { ServedSession, type ServedSessionOptions } from './served-session.ts'
 export { StreamType, TypeReader, typeBytes } from './stream-type.ts'

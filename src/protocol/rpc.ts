@@ -4,7 +4,7 @@ import { ErrorCode, MuxError } from './frame.ts'
 import { JsonReader, MAX_MESSAGE_BYTES } from './json-reader.ts'
 import type { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
-import { ProtocolError } from './refusal.ts'
+import { ProtocolError } from './protocol-error.ts'
 import { typeBytes } from './stream-type.ts'
 
 /** Handles one request and returns the response. A thrown `ProtocolError` becomes the response's `Error`. */

@@ -4,8 +4,8 @@ import { test } from 'node:test'
 import { createAccount } from '../../src/auth/index.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { shareApi, startApi, type TestApi } from '../support/api.ts'
+import { assertRejected } from '../support/assert-rejected.ts'
 import { createOnline } from '../support/online.ts'
-import { assertRejected } from '../support/refused.ts'
 import { type Body, certificates, hostport, moduleSamples, nextNumber } from '../support/samples.ts'
 
 const { fresh } = await shareApi()

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { shareApi, type TestApi } from '../support/api.ts'
-import { assertRejected } from '../support/refused.ts'
+import { assertRejected } from '../support/assert-rejected.ts'
 import { certificates } from '../support/samples.ts'
 import { generateSshPublicKey } from '../support/ssh-keys.ts'
 

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { routes } from '../../src/api/all-routes.ts'
+import { assertRejected } from '../support/assert-rejected.ts'
 import { engines } from '../support/engines.ts'
 import { createOnline } from '../support/online.ts'
-import { assertRejected } from '../support/refused.ts'
 import { createBody, PathParameters } from '../support/sample-objects.ts'
 import type { Body } from '../support/samples.ts'
 

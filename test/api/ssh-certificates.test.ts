@@ -4,7 +4,7 @@ import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { shareApi, tempDir } from '../support/api.ts'
-import { assertRejected } from '../support/refused.ts'
+import { assertRejected } from '../support/assert-rejected.ts'
 import type { Body } from '../support/samples.ts'
 import { generateSshPublicKey } from '../support/ssh-keys.ts'
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type ForgedOverrides, startForgingRoute as start, toOutcome } from './forged-answers.ts'
+import { type ForgedOverrides, startForgingRoute as start, toOutcome } from './forged-responses.ts'
 import { forgeResponse, statusCode, wrappings } from './saml-forge.ts'
 import { startSamlRoute } from './saml-route.ts'
 

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { type ForgedOverrides, startForgingRoute, toOutcome } from './forged-answers.ts'
+import { type ForgedOverrides, startForgingRoute, toOutcome } from './forged-responses.ts'
 import { forgeResponse, statusCode, wrappings } from './saml-forge.ts'
 import { idpMetadata } from './saml-route.ts'
 

@@ -1,7 +1,7 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { Exchange } from '../exchange.ts'
 import type { BodySource } from '../held-body.ts'
-import type { Upstream } from '../upstream/upstream.ts'
+import type { Upstream } from '../upstream.ts'
 import type { DialledStream } from './dialled-stream.ts'
 
 /**

@@ -7,9 +7,9 @@
 
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Core } from '../core.ts'
-import type { TlsPolicies } from '../listeners/tls-policy.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
+import type { TlsPolicies } from '../tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { CompiledBackends } from './backends.ts'

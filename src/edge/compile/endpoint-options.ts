@@ -9,7 +9,6 @@ import {
   type Settings,
   WebsocketTcpConverter,
 } from '../../resources/index.ts'
-import type { TlsSettings } from '../listeners/tls-policy.ts'
 import type { BackendStep, ConnectionStep, RequestStep } from '../module.ts'
 import { type BasicCredential, basicAuth } from '../modules/basic-auth.ts'
 import { ModuleConfigError, type ModuleContext } from '../modules/context.ts'
@@ -17,6 +16,7 @@ import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
 import { editRequests } from '../modules/request-headers.ts'
 import { editResponses } from '../modules/response-headers.ts'
+import type { TlsSettings } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel } from '../tunnels.ts'
 import { readAuthorities } from './authorities.ts'
 import type { CompilerParts } from './context.ts'

@@ -1,7 +1,7 @@
 import type { HttpBackend } from '../backend.ts'
 import type { Core } from '../core.ts'
-import type { TlsPolicies } from '../listeners/tls-policy.ts'
 import { createCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
+import type { TlsPolicies } from '../tls-policy.ts'
 import type { Tunnel } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { EndpointModules } from './endpoint-options.ts'

@@ -19,8 +19,8 @@ import {
   parseRequestHead,
   type RequestHead,
 } from '../message/request-head.ts'
-import { checkWebSocketRequest, isWebSocketRequest } from '../message/websocket.ts'
 import { renderError } from '../response.ts'
+import { checkWebSocketRequest, isWebSocketRequest } from '../websocket.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 
 const Phase = {

@@ -1,6 +1,6 @@
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import type { ClientConnection, TlsInfo } from '../connection.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy } from '../tls-policy.ts'
 
 /** The properties of an accepted socket, copied: events are reported after the socket has closed (decision 113). */
 export class SocketConnection implements ClientConnection {

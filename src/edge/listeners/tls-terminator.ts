@@ -4,7 +4,7 @@ import { createSecureContext, createServer, type SecureContext, type Server, typ
 import { readEnds, type SocketEnds } from '../../base/io/socket-ends.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { PeerCertificate, TlsInfo } from '../connection.ts'
-import type { TlsPolicy } from './tls-policy.ts'
+import type { TlsPolicy } from '../tls-policy.ts'
 
 /** A certificate chain with its key. */
 export interface ServerCertificate {

@@ -9,10 +9,10 @@ import type { Core, LiveConnection } from '../core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { Http2ServerConnection } from '../http/http2-connection.ts'
 import type { HttpEntry, RawEntry } from '../table.ts'
+import type { TlsPolicy } from '../tls-policy.ts'
 import { ClientHelloParser, UNRECOGNIZED_NAME } from './client-hello.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
-import type { TlsPolicy } from './tls-policy.ts'
 import { type CertificateLookup, type OnSecure, TlsTerminator } from './tls-terminator.ts'
 
 /** Options of the TLS listener. */

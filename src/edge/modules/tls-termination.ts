@@ -1,6 +1,6 @@
 import { type Settings, TlsTermination } from '../../resources/index.ts'
-import type { MinVersion } from '../listeners/tls-policy.ts'
 import { implementModule } from '../module.ts'
+import type { MinVersion } from '../tls-policy.ts'
 import type { ModuleContext } from './context.ts'
 
 const VERSIONS: Readonly<Record<string, MinVersion>> = {

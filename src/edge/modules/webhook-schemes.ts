@@ -1,4 +1,3 @@
-import { hmacScheme, tokenScheme, type WebhookScheme } from './webhook-hmac.ts'
 import {
   contentful,
   graphcms,
@@ -9,7 +8,8 @@ import {
   sendgrid,
   twilio,
   twitter,
-} from './webhook-own-schemes.ts'
+} from './webhook-custom-schemes.ts'
+import { hmacScheme, tokenScheme, type WebhookScheme } from './webhook-hmac.ts'
 import { sns } from './webhook-sns.ts'
 
 /** The usual case: HMAC-SHA256 of the body, in hexadecimal. */

@@ -9,7 +9,7 @@ import { isEdgeResponse, type Pool, type UpstreamTarget } from '../backend.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { implementModule } from '../module.ts'
-import type { Upstream } from '../upstream/upstream.ts'
+import type { Upstream } from '../upstream.ts'
 import type { ModuleContext } from './context.ts'
 import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
 

@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { eventually, startEdge, startTcp } from '../testing/edge.ts'
-import { type HostileResponse, hostileResponses } from '../testing/hostile-answers.ts'
+import { type HostileResponse, hostileResponses } from '../testing/hostile-responses.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 

@@ -14,10 +14,10 @@ import {
   parseResponseHead,
   type ResponseHead,
 } from '../message/response-head.ts'
-import { isWebSocketAccept } from '../message/websocket.ts'
+import type { Upstream } from '../upstream.ts'
+import { isWebSocketAccept } from '../websocket.ts'
 import type { UpstreamPool } from './pool.ts'
 import { formatRequestHead } from './request-text.ts'
-import type { Upstream } from './upstream.ts'
 
 const State = { idle: 0, head: 1, length: 2, chunked: 3, untilClose: 4, upgraded: 5, closed: 6 } as const
 type State = (typeof State)[keyof typeof State]

@@ -5,9 +5,9 @@ import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { type ClientInfo, TunnelBusy } from '../tunnels.ts'
+import type { Upstream } from '../upstream.ts'
 import { Http1Upstream } from './http1.ts'
 import { Http2UpstreamConnection } from './http2.ts'
-import type { Upstream } from './upstream.ts'
 
 /** Max idle connections of one agent session, well below its stream limit of 500 (decisions 33 and 47). */
 const MAX_IDLE_CONNECTIONS = 200

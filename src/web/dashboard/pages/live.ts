@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
 import { openStream } from '../api.ts'
-import { EventStreamParser } from './event-lines.ts'
+import { EventStreamParser } from './event-stream.ts'
 
 /** What the server sends each second: totals since its start, and current gauges. */
 export interface LiveTotals {

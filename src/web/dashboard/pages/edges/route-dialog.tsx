@@ -1,6 +1,6 @@
 import { ResourceForm } from '../../form/resource-form.tsx'
 import { Dialog, Notice, notify } from '../../kit/index.ts'
-import { ConfirmButton } from '../ask-button.tsx'
+import { ConfirmButton } from '../confirm-button.tsx'
 import type { PageRoute } from '../resources.ts'
 
 const FIELDS = ['match', 'match_type', 'description', 'metadata']

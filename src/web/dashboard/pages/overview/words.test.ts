@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { EventStreamParser } from '../event-lines.ts'
+import { EventStreamParser } from '../event-stream.ts'
 import { describeAction } from './audit-labels.ts'
 
 const cases = [

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { type EdgeError, edgeError } from '../errors.ts'
-import type { Exchange } from '../exchange.ts'
-import type { MessageFraming } from './field-scan.ts'
-import { HeaderFields } from './fields.ts'
-import type { RequestHead } from './request-head.ts'
+import { type EdgeError, edgeError } from './errors.ts'
+import type { Exchange } from './exchange.ts'
+import type { MessageFraming } from './message/field-scan.ts'
+import { HeaderFields } from './message/fields.ts'
+import type { RequestHead } from './message/request-head.ts'
 
 /** RFC 6455 section 1.3. */
 const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'

@@ -1,4 +1,4 @@
-import type { ByteSource } from '../../base/io/coalescing-writer.ts'
+import type { ByteSource } from '../base/io/coalescing-writer.ts'
 
 /** The upstream side of one exchange. */
 export interface Upstream extends ByteSource {

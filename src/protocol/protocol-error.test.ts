@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { test } from 'node:test'
-import { ProtocolError, parseProtocolError } from './refusal.ts'
-import { protocolError, protocolErrors } from './refusals.ts'
+import { protocolError, protocolErrors } from './errors.ts'
+import { ProtocolError, parseProtocolError } from './protocol-error.ts'
 
 test('an error is formatted with its code on a line of its own, and parsed back', () => {
   const sent = protocolError('name_taken', 'https://a.test')

@@ -1,4 +1,4 @@
-import { ProtocolError } from './refusal.ts'
+import { ProtocolError } from './protocol-error.ts'
 
 interface ErrorKind<Args extends readonly string[]> {
   /** Undefined where no established code has the same meaning. */

@@ -13,7 +13,7 @@ import { INVENTORY_KINDS, Inventory } from './inventory.ts'
 import { defaultTimings, type IssueContext } from './issue.ts'
 import { type Job, newJob, toJobDraft } from './job.ts'
 import { systemAuditEntry } from './job-store.ts'
-import { RenewalPoller } from './renewal-watch.ts'
+import { RenewalPoller } from './renewal-poller.ts'
 import { PLATFORM, platformSubject } from './subject.ts'
 
 const DAY = 24 * 60 * 60 * 1000
