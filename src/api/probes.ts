@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { Admission } from '../base/admission.ts'
+import { Admission } from '../base/io/admission.ts'
 
 /** The response to a probe. */
 export interface ProbeResponse {

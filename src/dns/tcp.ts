@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { Admission } from '../base/admission.ts'
+import { Admission } from '../base/io/admission.ts'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** Connection limits. */

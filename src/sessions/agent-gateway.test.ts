@@ -4,7 +4,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
-import { Admission } from '../base/admission.ts'
+import { Admission } from '../base/io/admission.ts'
 import { Secret } from '../base/secret.ts'
 import {
   type AgentSession,

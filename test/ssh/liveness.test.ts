@@ -7,7 +7,7 @@ import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { Admission } from '../../src/base/admission.ts'
+import { Admission } from '../../src/base/io/admission.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { Secret } from '../../src/base/secret.ts'
 import {

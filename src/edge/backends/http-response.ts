@@ -1,7 +1,7 @@
 import type { HttpResponseBackend } from '../../resources/index.ts'
-import type { OwnedRecord } from '../compile/snapshot.ts'
 import { isFieldValue } from '../message/ascii.ts'
 import type { EdgeResponse } from '../response.ts'
+import type { OwnedRecord } from '../snapshot.ts'
 import { emptyBackend } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 

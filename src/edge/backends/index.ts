@@ -2,14 +2,14 @@
  * Backends: what answers a request or connection once its modules have run. Each kind compiles a stored record to a
  * `Balancer` (`balancer.ts`), which picks a target per request. One file holds one kind; `static-target.ts` and the
  * streams beside it dial fixed addresses and fall back when a dial fails. The folder may use the edge's contracts,
- * `upstream` and `message`, and the record types of `compile/snapshot.ts`. Begin with `backendKinds` below, then
+ * `upstream` and `message`, and the record types of `snapshot.ts`. Begin with `backendKinds` below, then
  * `context.ts`; `compile/backends.ts` builds the tree.
  */
 
 import type { BACKEND_PREFIXES } from '../../resources/index.ts'
 import { type HttpBackend, isEdgeResponse, type RawBackend, type UpstreamTarget } from '../backend.ts'
-import type { Snapshot } from '../compile/snapshot.ts'
 import type { EdgeResponse } from '../response.ts'
+import type { Snapshot } from '../snapshot.ts'
 import type { Balancer } from './balancer.ts'
 import type { BackendContext } from './context.ts'
 import { failover } from './failover.ts'

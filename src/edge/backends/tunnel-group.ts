@@ -1,6 +1,6 @@
 import type { TunnelGroupBackend } from '../../resources/index.ts'
 import type { UpstreamTarget } from '../backend.ts'
-import type { OwnedRecord } from '../compile/snapshot.ts'
+import type { OwnedRecord } from '../snapshot.ts'
 import type { Tunnel } from '../tunnels.ts'
 import type { BackendBuilder } from './context.ts'
 

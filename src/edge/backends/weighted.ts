@@ -1,5 +1,5 @@
 import type { WeightedBackend } from '../../resources/index.ts'
-import type { OwnedRecord } from '../compile/snapshot.ts'
+import type { OwnedRecord } from '../snapshot.ts'
 import type { Balancer } from './balancer.ts'
 import type { BackendBuilder } from './context.ts'
 

@@ -1,7 +1,7 @@
 import { X509Certificate } from 'node:crypto'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import { ModuleConfigError } from '../modules/context.ts'
-import type { Snapshot } from './snapshot.ts'
+import type { Snapshot } from '../snapshot.ts'
 
 /** Returns the certificates of these authorities. A missing or unreadable authority is an error (P36). */
 export function authorityCertificates(snapshot: Snapshot, ids: readonly string[]): string[] {

@@ -4,9 +4,9 @@ import { type Balancer, emptyBackend } from '../backends/balancer.ts'
 import { findBackend } from '../backends/index.ts'
 import { StaticTarget } from '../backends/static-target.ts'
 import type { Core } from '../core.ts'
+import type { Snapshot } from '../snapshot.ts'
 import type { ClientInfo, Tunnel, TunnelLookup } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
-import type { Snapshot } from './snapshot.ts'
 
 /** The edge kinds reported to the tunnel in `ClientInfo.via`. */
 export type EdgeVia = Exclude<ClientInfo['via'], 'endpoint'>

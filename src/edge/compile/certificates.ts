@@ -1,4 +1,4 @@
-import type { Snapshot } from './snapshot.ts'
+import type { Snapshot } from '../snapshot.ts'
 
 /**
  * Returns what is wrong with the certificate the owner configured for this name; undefined when it is usable or none is

@@ -6,13 +6,13 @@ import type { ConnectionStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
+import type { Snapshot } from '../snapshot.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
 import { authorityCertificates } from './authorities.ts'
 import type { CompiledBackends, EdgeVia } from './backends.ts'
 import type { CompiledIpPolicies } from './ip-policies.ts'
 import { ModuleBuildError } from './module.ts'
 import type { ScopedState } from './scoped-state.ts'
-import type { Snapshot } from './snapshot.ts'
 
 /** What the compiler needs besides the edge itself. */
 export interface CompilerParts {

@@ -9,6 +9,7 @@ import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Core } from '../core.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
+import { Snapshot } from '../snapshot.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
@@ -20,7 +21,6 @@ import { createEndpointTable } from './endpoint-table.ts'
 import { CompiledEndpoints } from './endpoints.ts'
 import { CompiledIpPolicies } from './ip-policies.ts'
 import { ScopedState } from './scoped-state.ts'
-import { Snapshot } from './snapshot.ts'
 
 /** What the table needs from the edge. */
 export interface TableDependencies {

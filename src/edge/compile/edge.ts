@@ -2,6 +2,7 @@ import type { HttpsEdge, TcpEdge, TlsEdge } from '../../resources/index.ts'
 import type { RawBackend } from '../backend.ts'
 import { toRawBackend } from '../backends/index.ts'
 import { ModuleConfigError } from '../modules/context.ts'
+import type { OwnedRecord, Snapshot } from '../snapshot.ts'
 import { createCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
 import type { TlsPolicy, TlsSettings } from '../tls-policy.ts'
 import { findCertificateFault } from './certificates.ts'
@@ -9,7 +10,6 @@ import { type BrokenScope, CompileContext, type CompilerParts } from './context.
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 import { createPathRouter } from './path-router.ts'
 import { compileRoute, deniedRoute } from './route.ts'
-import type { OwnedRecord, Snapshot } from './snapshot.ts'
 
 /** An edge compiled for the routing table. */
 export interface CompiledEdge {

@@ -3,7 +3,7 @@ import type { Logger } from '../../base/log.ts'
 import { edgeError } from '../errors.ts'
 import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
-import { rulesKey, type Snapshot } from './snapshot.ts'
+import { rulesKey, type Snapshot } from '../snapshot.ts'
 
 /** The compiled rules of a set of policies, replaced in place when one of them changes. */
 interface RuleSet {

@@ -6,10 +6,10 @@ import type { ModuleContext } from '../modules/context.ts'
 import { requestOrder } from '../modules/index.ts'
 import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
+import type { OwnedRecord } from '../snapshot.ts'
 import { createCounters, type HttpRoute } from '../table.ts'
 import type { CompileContext } from './context.ts'
 import { buildModule, denyAll } from './module.ts'
-import type { OwnedRecord } from './snapshot.ts'
 
 type OwnedRoute = OwnedRecord<typeof HttpsRoute>
 

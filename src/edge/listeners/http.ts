@@ -1,5 +1,5 @@
 import { createServer, type Server } from 'node:net'
-import { Admission, type AdmissionLimits } from '../../base/admission.ts'
+import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
 import type { Core } from '../core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { SocketConnection } from './socket-connection.ts'

@@ -1,5 +1,5 @@
 import { createServer, type Server, type Socket } from 'node:net'
-import { Admission, type AdmissionLimits } from '../../base/admission.ts'
+import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { Core } from '../core.ts'
 import type { PublicPorts } from '../tunnels.ts'

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
-import { Admission, type AdmissionLimits } from '../../base/admission.ts'
+import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'

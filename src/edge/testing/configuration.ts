@@ -1,7 +1,7 @@
 import { newId } from '../../base/id.ts'
 import type { Resource, StoredRecord } from '../../resources/index.ts'
-import type { EdgeRow } from '../compile/snapshot.ts'
 import type { Edge } from '../edge.ts'
+import type { EdgeRow } from '../snapshot.ts'
 import { eventually } from './edge.ts'
 
 /** Any resource, whatever its fields. */

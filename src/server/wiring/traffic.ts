@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
-import { Admission } from '../../base/admission.ts'
 import { parseHostPort } from '../../base/hostport.ts'
+import { Admission } from '../../base/io/admission.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { sshFingerprint } from '../../certs/index.ts'
 import { createCluster, NODE_NAME } from '../../cluster/index.ts'

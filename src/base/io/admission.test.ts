@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { clientKey } from '../client-key.ts'
+import { compileRules } from '../ip-rules.ts'
 import { Admission } from './admission.ts'
-import { clientKey } from './client-key.ts'
-import { compileRules } from './ip-rules.ts'
 
 /** Acquires slots for a client until none is left. Returns their number. */
 function acquireAll(admission: Admission, ip: string): number {

@@ -15,7 +15,7 @@ import {
   TlsEdge,
   TunnelGroupBackend,
   WeightedBackend,
-} from '../../resources/index.ts'
+} from '../resources/index.ts'
 
 /** A stored resource as the store sends it to the edge: the record, and its secrets apart. */
 export interface EdgeRow {
