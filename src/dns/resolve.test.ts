@@ -33,6 +33,7 @@ const table = compileZones([
     { name: '_ssh._tcp.host1.example', type: 'TXT', data: 'service' },
     { name: 'subdel.example', type: 'NS', data: 'ns.subdel.example' },
     { name: 'ns.subdel.example', type: 'A', data: '192.0.2.99' },
+    { name: 'nested.subdel.example', type: 'NS', data: 'ns.nested.example' },
     { name: 'alias.example', type: 'CNAME', data: 'host1.example' },
     { name: 'far.example', type: 'CNAME', data: 'a.other.test' },
     { name: 'away.example', type: 'CNAME', data: 'www.elsewhere.test' },
@@ -100,6 +101,14 @@ const cases: Case[] = [
   ],
   [
     'host.subdel.example A',
+    'NOERROR',
+    [],
+    ['subdel.example NS ns.subdel.example'],
+    ['ns.subdel.example A 192.0.2.99'],
+  ],
+  // A delegation below another one is not ours to tell.
+  [
+    'host.nested.subdel.example A',
     'NOERROR',
     [],
     ['subdel.example NS ns.subdel.example'],

@@ -30,6 +30,22 @@ test('after three failures at once a client is blocked until the whole penalty h
   assert.equal(throttle.isBlocked('192.0.2.1'), false)
 })
 
+test('a later failure does not admit a blocked client early', () => {
+  const clock = movableClock()
+  const throttle = new AuthThrottle(clock)
+  for (let n = 0; n < 3; n++) throttle.recordFailure('192.0.2.1')
+
+  // Seven seconds are left; with the five of this failure they are fewer than block a client on their own.
+  clock.pass(8000)
+  throttle.recordFailure('192.0.2.1')
+
+  assert.equal(throttle.isBlocked('192.0.2.1'), true)
+  clock.pass(11_999)
+  assert.equal(throttle.isBlocked('192.0.2.1'), true)
+  clock.pass(1)
+  assert.equal(throttle.isBlocked('192.0.2.1'), false)
+})
+
 test('failures far apart expire, and other clients are not affected', () => {
   const clock = movableClock()
   const throttle = new AuthThrottle(clock)
