@@ -78,7 +78,7 @@ test('the account page changes the password and switches a second factor on and 
   assert.match(await readText(page.locator('.facts code', { hasText: 'otpauth://' })), /secret=/)
   await page.getByLabel('Code').fill('000000')
   await page.getByRole('button', { name: 'Switch on' }).click()
-  await page.getByText('This is not the code').waitFor()
+  await page.getByText('This is not the current code').waitFor()
   const totp = new TOTP({ secret: Secret.fromBase32(secret) })
   await page.getByLabel('Code').fill(totp.generate())
   await page.getByRole('button', { name: 'Switch on' }).click()
