@@ -201,6 +201,27 @@ test('an error is a sentence on stderr, and the exit code is 1', async () => {
   }
 })
 
+test('a mistake on the command line is answered with these exact sentences', async () => {
+  const get = 'adit api ip-policies get ID'
+  for (const [line, sentence] of [
+    [
+      'ip-policies nosuch',
+      '"adit api ip-policies" does not know "nosuch". It knows: create, get, list, update, delete.',
+    ],
+    ['ip-policies get', `id is missing. Write: ${get}`],
+    ['--api-key k ip-policies get', `id is missing. Write: ${get}`],
+    ['ip-policies get a b', `"b" is one word too many. Write: ${get}`],
+    ['ip-policies create --description', '--description needs a value.'],
+    ['ip-policies list --api-key', '--api-key needs a value.'],
+    ['ip-policies list --api-url=', '--api-url needs a value.'],
+    [
+      'reserved-domains create --authority x',
+      '"adit api reserved-domains create" has no flag --authority. Did you mean --certificate-management-policy.authority? Add --help to see all.',
+    ],
+  ] as const)
+    assert.deepEqual(await adit(line.split(' ')), { code: 1, out: '', errors: `ERROR:  ${sentence}\n` })
+})
+
 async function startLocal(t: TestContext, api: TestApi): Promise<string> {
   const home = await tempDir(t)
   const dataDir = join(home, '.local', 'share', 'adit')

@@ -54,11 +54,36 @@ test('an invalid setting is rejected with one sentence that names it', () => {
     )
 })
 
+test('a mistake on the command line is answered with these exact sentences', () => {
+  const help = 'adit server --help lists them all.'
+  for (const [args, sentence] of [
+    [['--nope', '1'], `"--nope" is not a flag of adit server. ${help}`],
+    [['--api-adr', 'x:1'], `"--api-adr" is not a flag of adit server. Did you mean --api-addr? ${help}`],
+    [['stray', '--nope'], `"stray" is not a flag of adit server. ${help}`],
+    [['-x'], `"-x" is not a flag of adit server. ${help}`],
+    [['--domain'], '--domain needs a value.'],
+    [['--domain='], '--domain: a domain name is needed.'],
+    [['--log-level', 'loud'], '--log-level is "loud"; write error, warn, info or debug.'],
+    [['--domain', 'a.example', '--roles'], '--roles needs a value.'],
+  ] as const)
+    assert.throws(() => readSettings(args, {}), { message: sentence })
+})
+
+test('the last of two flags wins, and a value may begin with hyphens', () => {
+  const settings = readSettings(['--acme-email', 'a@b', '--acme-email=--c=d', '--ssh-host-ca', '--x'], {})
+
+  assert.equal(settings.acmeEmail, '--c=d')
+  assert.equal(settings.sshHostCa, '--x')
+})
+
 test('the help names every flag with its variable', () => {
   const help = formatSettingsHelp()
 
-  assert.match(help, /--outbound-allow LIST/)
-  assert.match(help, /ADIT_OUTBOUND_ALLOW/)
+  assert.match(help, /^ {2}--outbound-allow LIST {11}private addresses .*\n {34}ADIT_OUTBOUND_ALLOW$/m)
+  assert.match(
+    help,
+    /^ {2}--api-addr HOST:PORT {12}management API and dashboard \(default 127\.0\.0\.1:4080\)$/m,
+  )
 })
 
 test('a duration is a number with its unit, or 0', () => {
