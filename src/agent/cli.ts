@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
+import { findNearest } from '../base/nearest.ts'
 import {
   addApiKey,
   addAuthtoken,
@@ -21,7 +22,6 @@ import {
 import { ignoreBrokenPipe } from './commands/outputs.ts'
 import { runServiceAction, type ServiceAction } from './commands/service.ts'
 import { ConfigError } from './config/error.ts'
-import { findNearest } from './config/nearest.ts'
 import { SpecError } from './tunnels/spec-error.ts'
 import { AddressError } from './tunnels/upstream-address.ts'
 import { VERSION } from './version.ts'

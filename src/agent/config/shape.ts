@@ -1,5 +1,5 @@
+import { findNearest } from '../../base/nearest.ts'
 import { parseDuration } from './duration.ts'
-import { findNearest } from './nearest.ts'
 import { SourceScalar, toPlainValue } from './source-text.ts'
 
 /** A position in a document: keys and list indexes from the root. */
