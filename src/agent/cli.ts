@@ -1,4 +1,5 @@
 import { Command, CommanderError, Option } from 'commander'
+import { CommandFailure, printFailure } from '../base/command-line.ts'
 import { findNearest } from '../base/nearest.ts'
 import {
   addApiKey,
@@ -9,7 +10,6 @@ import {
   upgrade,
 } from './commands/config.ts'
 import { createContext } from './commands/context.ts'
-import { CommandFailure, printFailure } from './commands/failure.ts'
 import {
   COMMON_FLAGS,
   type CommandFlag,

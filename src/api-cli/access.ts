@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
-import { ApiCliError } from './failure.ts'
+import { CommandFailure } from '../base/command-line.ts'
 import type { CommonFlags } from './parse.ts'
 
 /** The URL of the API and the key to call it with. */
@@ -17,12 +17,12 @@ export function findApiAccess({ apiKey, apiUrl }: CommonFlags, environment: Node
   const local = localServer(environment)
   const url = (apiUrl ?? (environment.ADIT_API_URL || local?.api_url || DEFAULT_URL)).replace(/\/+$/, '')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))
-    throw new ApiCliError(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
+    throw new CommandFailure(`"${url}" is not the address of an API; write for example ${DEFAULT_URL}.`)
   // The local server's key is sent to that server only.
   const localKey = local?.api_url === url ? local.api_key : undefined
   const key = apiKey ?? (environment.ADIT_API_KEY || localKey)
   if (!key)
-    throw new ApiCliError(
+    throw new CommandFailure(
       'No API key was found. Pass one with --api-key or ADIT_API_KEY, or save it with "adit config add-api-key KEY".',
     )
   return { url, key }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { ApiRoute } from '../api/index.ts'
-import { ApiCliError } from './failure.ts'
+import { CommandFailure } from '../base/command-line.ts'
 
 /** The parts of a JSON Schema that the command line uses. */
 interface Schema {
@@ -96,12 +96,12 @@ export function parseValue(flag: ApiFlag, texts: readonly string[]): unknown {
       return readText(last)
     case 'number': {
       if (last.trim() === '' || Number.isNaN(Number(last)))
-        throw new ApiCliError(`--${flag.name} is "${last}"; write a number.`)
+        throw new CommandFailure(`--${flag.name} is "${last}"; write a number.`)
       return Number(last)
     }
     case 'switch':
       if (last !== 'true' && last !== 'false')
-        throw new ApiCliError(`--${flag.name} is "${last}"; write true or false.`)
+        throw new CommandFailure(`--${flag.name} is "${last}"; write true or false.`)
       return last === 'true'
     case 'list':
       return texts.flatMap((item) =>
@@ -121,7 +121,7 @@ function readText(text: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch {
-    throw new ApiCliError(`The file ${file} cannot be read. Write @@ for a text that begins with @.`)
+    throw new CommandFailure(`The file ${file} cannot be read. Write @@ for a text that begins with @.`)
   }
 }
 
@@ -129,8 +129,8 @@ function parseJson(flag: ApiFlag, text: string): unknown {
   try {
     return JSON.parse(readText(text))
   } catch (error) {
-    if (error instanceof ApiCliError) throw error
-    throw new ApiCliError(`--${flag.name} is not valid JSON.`)
+    if (error instanceof CommandFailure) throw error
+    throw new CommandFailure(`--${flag.name} is not valid JSON.`)
   }
 }
 
@@ -138,7 +138,7 @@ function parseEntry(flag: ApiFlag, given: string): object {
   if (given.trimStart().startsWith('{') || given.startsWith('@')) return parseJson(flag, given) as object
   const equals = given.indexOf('=')
   if (equals < 1)
-    throw new ApiCliError(`--${flag.name} is "${given}"; write KEY=VALUE, once for each, or JSON.`)
+    throw new CommandFailure(`--${flag.name} is "${given}"; write KEY=VALUE, once for each, or JSON.`)
   const text = given.slice(equals + 1)
   // Weights are the only map of numbers; the server validates all other values.
   const value = flag.path.at(-1) === 'backends' && /^\d+$/.test(text) ? Number(text) : text

@@ -1,5 +1,6 @@
+import { CommandFailure, takeFlags } from '../base/command-line.ts'
+import { findNearest } from '../base/nearest.ts'
 import type { ApiCommand } from './commands.ts'
-import { ApiCliError } from './failure.ts'
 import { type ApiFlag, parseValue } from './flags.ts'
 
 /** A parsed command line. */
@@ -16,89 +17,76 @@ export interface CommonFlags {
   help: boolean
 }
 
+const COMMON_FLAGS = [{ name: 'api-key' }, { name: 'api-url' }] as const
+
 /** Extracts the common flags from the arguments, wherever they are. */
 export function extractCommonFlags(args: readonly string[]): { common: CommonFlags; rest: string[] } {
-  const common: CommonFlags = { apiKey: undefined, apiUrl: undefined, help: false }
-  const rest: string[] = []
-  for (let index = 0; index < args.length; index++) {
-    const [, flag, inline] = /^(--api-key|--api-url)(?:=(.*))?$/s.exec(args[index]!) ?? []
-    if (args[index] === '--help' || args[index] === '-h') common.help = true
-    else if (flag === undefined) rest.push(args[index]!)
-    else {
-      const value = inline ?? args[++index]
-      if (value === undefined || value === '') throw new ApiCliError(`${flag} needs a value.`)
-      common[flag === '--api-key' ? 'apiKey' : 'apiUrl'] = value
-    }
-  }
-  return { common, rest }
+  const { values, rest: withHelp } = takeFlags(args, COMMON_FLAGS)
+  const [apiKey, apiUrl] = COMMON_FLAGS.map((flag) => {
+    const value = values.get(flag)?.at(-1)
+    if (value === '') throw new CommandFailure(`--${flag.name} needs a value.`)
+    return value
+  })
+  const rest = withHelp.filter((argument) => argument !== '--help' && argument !== '-h')
+  return { common: { apiKey, apiUrl, help: rest.length < withHelp.length }, rest }
 }
 
-/** Parses the arguments of a command: ids, and flags as `--flag value`, `--flag=value`, `--switch`, `--no-switch`. */
+const JSON_FLAG: ApiFlag = {
+  name: 'json',
+  kind: 'json',
+  path: [],
+  query: false,
+  required: false,
+  choices: [],
+}
+
+/** Parses the arguments of a command: its ids and its flags. */
 export function parseCommand(command: ApiCommand, args: readonly string[]): ParsedCommand {
-  const flags = new Map(command.flags.map((flag) => [flag.name, flag]))
-  const ids: string[] = []
-  const values = new Map<ApiFlag, string[]>()
-  let json: string | undefined
-  for (let index = 0; index < args.length; index++) {
-    const [, name, inline] = /^--([^=]+)(?:=(.*))?$/s.exec(args[index]!) ?? []
-    if (name === undefined) {
-      ids.push(args[index]!)
-      continue
-    }
-    const negated = name.startsWith('no-') ? flags.get(name.slice(3)) : undefined
-    const flag = flags.get(name) ?? negated
-    if (flag === undefined && name !== 'json') throw unknownFlag(command, name)
-    const isSwitch = flag?.kind === 'switch'
-    const next = args[index + 1]
-    if (negated !== undefined && flag === negated && isSwitch) values.set(flag, ['false'])
-    else if (isSwitch && inline === undefined && next !== 'true' && next !== 'false')
-      values.set(flag, ['true'])
-    else {
-      const value = inline ?? args[++index]
-      if (value === undefined) throw new ApiCliError(`--${name} needs a value.`)
-      if (flag === undefined) json = value
-      else values.set(flag, [...(values.get(flag) ?? []), value])
-    }
-  }
-  requireIds(command, ids)
-  return { ids, ...collect(command, values, json) }
+  const { values, rest } = takeFlags(args, [JSON_FLAG, ...command.flags])
+  const unknown = rest.find((argument) => argument.startsWith('--'))
+  if (unknown !== undefined) throw unknownFlag(command, unknown.slice(2).split('=')[0]!)
+  requireIds(command, rest)
+  return { ids: rest, ...collect(command, values) }
 }
 
-function unknownFlag({ flags, words }: ApiCommand, name: string): ApiCliError {
-  const similar = flags.find((flag) => flag.name.startsWith(name) || flag.name.endsWith(name))
-  return new ApiCliError(
-    `"adit api ${words.join(' ')}" has no flag --${name}.${similar === undefined ? '' : ` Did you mean --${similar.name}?`} Add --help to see all.`,
+function unknownFlag({ flags, words }: ApiCommand, name: string): CommandFailure {
+  const nearest = findNearest(
+    name,
+    flags.map((flag) => flag.name),
+  )
+  return new CommandFailure(
+    `"adit api ${words.join(' ')}" has no flag --${name}.${nearest === undefined ? '' : ` Did you mean --${nearest}?`} Add --help to see all.`,
   )
 }
 
 function requireIds({ ids: names, words }: ApiCommand, ids: readonly string[]): void {
   const usage = ['adit api', ...words, ...names.map((name) => name.toUpperCase())].join(' ')
-  if (ids.length < names.length) throw new ApiCliError(`${names[ids.length]!} is missing. Write: ${usage}`)
+  if (ids.length < names.length) throw new CommandFailure(`${names[ids.length]!} is missing. Write: ${usage}`)
   if (ids.length > names.length)
-    throw new ApiCliError(`"${ids[names.length]}" is one word too many. Write: ${usage}`)
+    throw new CommandFailure(`"${ids[names.length]}" is one word too many. Write: ${usage}`)
 }
 
 function collect(
   command: ApiCommand,
-  values: ReadonlyMap<ApiFlag, string[]>,
-  json: string | undefined,
+  values: ReadonlyMap<ApiFlag, readonly string[]>,
 ): Pick<ParsedCommand, 'query' | 'body'> {
   const query: Record<string, string> = {}
+  const json = values.get(JSON_FLAG)
   const body = json === undefined ? {} : parseBody(json)
   // Objects first, so that a single field overrides a member of one.
   const ordered = [...values].sort(([one], [other]) => one.path.length - other.path.length)
   for (const [flag, words] of ordered) {
+    if (flag === JSON_FLAG) continue
     if (flag.query) query[flag.path[0]!] = words.at(-1)!
     else setField(body, flag.path, parseValue(flag, words))
   }
   return { query, body: command.route.body === undefined ? undefined : body }
 }
 
-function parseBody(text: string): Record<string, unknown> {
-  const flag: ApiFlag = { name: 'json', kind: 'json', path: [], query: false, required: false, choices: [] }
-  const value = parseValue(flag, [text])
+function parseBody(texts: readonly string[]): Record<string, unknown> {
+  const value = parseValue(JSON_FLAG, texts)
   if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw new ApiCliError('--json must be a JSON object.')
+    throw new CommandFailure('--json must be a JSON object.')
   return value as Record<string, unknown>
 }
 

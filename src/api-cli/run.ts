@@ -1,6 +1,6 @@
+import { CommandFailure, findCommand, printFailure } from '../base/command-line.ts'
 import { type ApiAccess, findApiAccess } from './access.ts'
 import { type ApiCommand, commandsOf } from './commands.ts'
-import { ApiCliError } from './failure.ts'
 import { allHelp, commandHelp, groupHelp } from './help.ts'
 import { extractCommonFlags, type ParsedCommand, parseCommand } from './parse.ts'
 
@@ -30,20 +30,20 @@ export async function runApi(args: readonly string[], terminal: Terminal = proce
     // Not through the API's index.ts, which would load the whole server.
     const { routes } = await import('../api/all-routes.ts')
     const commands = commandsOf(routes)
-    const said = joinResource(commands, rest)
-    if (said.length === 0) return print(terminal, allHelp(commands))
-    const { command, group, words } = findCommand(commands, said)
+    const words = joinResource(commands, rest)
+    if (words.length === 0) return print(terminal, allHelp(commands))
+    const { command, group, matched } = findApiCommand(commands, words)
     if (command === undefined) {
-      const help = groupHelp(group, words)
+      const help = groupHelp(group, matched)
       if (common.help) return print(terminal, help)
       terminal.error(help)
       return 1
     }
     if (common.help) return print(terminal, commandHelp(command))
-    const parsed = parseCommand(command, said.slice(words.length))
+    const parsed = parseCommand(command, words.slice(matched.length))
     return await call(command, parsed, findApiAccess(common, terminal.environment), terminal)
   } catch (error) {
-    if (!(error instanceof ApiCliError)) throw error
+    if (!(error instanceof CommandFailure)) throw error
     return fail(terminal, error.message)
   }
 }
@@ -58,33 +58,23 @@ function joinResource(commands: readonly ApiCommand[], args: readonly string[]):
   return args
 }
 
-/** Finds the command that the words name, or all commands that begin with them. */
-function findCommand(commands: readonly ApiCommand[], args: readonly string[]) {
-  const flags = args.findIndex((word) => word.startsWith('-'))
-  const given = flags === -1 ? args : args.slice(0, flags)
-  let group = commands
-  const words: string[] = []
-  for (const word of given) {
-    const matches = group.filter((command) => command.words[words.length] === word)
-    if (matches.length === 0) break
-    group = matches
-    words.push(word)
-    const exact = group.find((command) => command.words.length === words.length)
-    if (exact !== undefined && group.length === 1) return { command: exact, group, words }
-  }
-  const command = group.find((candidate) => candidate.words.length === words.length)
-  if (command === undefined && words.length < given.length)
-    throw unknownWord(group, words, given[words.length]!)
-  if (words.length === 0) throw unknownWord(group, words, args[0]!)
-  return { command, group, words }
+/** Finds the command that the words before the first flag name, or all commands that begin with them. */
+function findApiCommand(commands: readonly ApiCommand[], args: readonly string[]) {
+  const firstFlag = args.findIndex((word) => word.startsWith('-'))
+  const given = firstFlag === -1 ? args : args.slice(0, firstFlag)
+  const match = findCommand(commands, given)
+  const { command, group, matched } = match
+  const isUnknown = matched.length === 0 || (command === undefined && matched.length < given.length)
+  if (isUnknown) throw unknownWord(group, matched, args[matched.length]!)
+  return match
 }
 
-function unknownWord(group: readonly ApiCommand[], words: readonly string[], word: string): ApiCliError {
+function unknownWord(group: readonly ApiCommand[], words: readonly string[], word: string): CommandFailure {
   const choices = [
     ...new Set(group.map((command) => command.words[words.length]).filter((each) => each !== undefined)),
   ]
   const prefix = ['adit api', ...words].join(' ')
-  return new ApiCliError(`"${prefix}" does not know "${word}". It knows: ${choices.join(', ')}.`)
+  return new CommandFailure(`"${prefix}" does not know "${word}". It knows: ${choices.join(', ')}.`)
 }
 
 async function call(
@@ -147,6 +137,6 @@ function print(terminal: Terminal, text: string): number {
 }
 
 function fail(terminal: Terminal, message: string): number {
-  for (const line of message.split('\n')) terminal.error(`ERROR:  ${line}\n`)
+  printFailure(message, terminal.error)
   return 1
 }

@@ -1,5 +1,6 @@
 import { Resolver } from 'node:dns'
 import { isIP } from 'node:net'
+import { CommandFailure } from '../../base/command-line.ts'
 import { ConfigError } from '../config/error.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Config } from '../config/load.ts'
@@ -9,7 +10,6 @@ import { parseProxy } from '../connect/proxy.ts'
 import { resolveWebSettings } from '../settings.ts'
 import { type AgentTunnelSpec, toEndpointSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
-import { CommandFailure } from './failure.ts'
 
 /** The configuration to check, and how to describe where a value was set. */
 export interface CheckInput {

@@ -1,5 +1,5 @@
 import type { Command } from 'commander'
-import { CommandFailure } from './failure.ts'
+import { CommandFailure } from '../../base/command-line.ts'
 
 interface CommandNode {
   path: string

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
+import { CommandFailure } from '../../base/command-line.ts'
 import { loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { upgradeConfig } from '../config/upgrade.ts'
 import { saveKey, writePrivateFile } from '../config/write.ts'
 import { parseServerAddresses } from '../connect/location.ts'
 import { configPath, configPaths, readToken } from './context.ts'
-import { CommandFailure } from './failure.ts'
 import type { FlagValues } from './flags.ts'
 
 type Write = (text: string) => void

@@ -1,3 +1,4 @@
+import { CommandFailure } from '../../base/command-line.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
@@ -8,7 +9,6 @@ import type { AgentTunnelSpec } from '../tunnels/spec.ts'
 import { StartError } from '../tunnels/tunnels.ts'
 import type { CommandContext } from './context.ts'
 import { appendCode } from './documentation.ts'
-import { CommandFailure } from './failure.ts'
 import { type ResumeState, reexec, writeResumeState } from './reexec.ts'
 
 /** What a command runs. */

@@ -1,12 +1,12 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
+import { CommandFailure } from '../../base/command-line.ts'
 import { describeFileError } from '../config/file.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import { BASE_ROOT } from '../version.ts'
 import { configPaths } from './context.ts'
-import { CommandFailure } from './failure.ts'
 import type { FlagValues } from './flags.ts'
 
 const UNIT_NAME = 'adit.service'

@@ -1,3 +1,4 @@
+import { CommandFailure } from '../../base/command-line.ts'
 import { tunnelShape } from '../config/definitions.ts'
 import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/load.ts'
@@ -7,7 +8,6 @@ import { describeNetworkError } from '../connect/network-reason.ts'
 import { type AgentTunnelSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { noDefinitionsFailure, resolveSpecs } from './check.ts'
 import { type CommandContext, createContext } from './context.ts'
-import { CommandFailure } from './failure.ts'
 import {
   COMMON_FLAGS,
   type CommandFlag,

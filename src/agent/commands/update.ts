@@ -1,10 +1,10 @@
+import { CommandFailure } from '../../base/command-line.ts'
 import { describeFileError } from '../config/file.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import { resolveUpdates } from '../settings.ts'
 import { UpdateRejected, Updater } from '../update/updater.ts'
 import { BASE_ROOT, VERSION } from '../version.ts'
 import type { CommandContext } from './context.ts'
-import { CommandFailure } from './failure.ts'
 
 /** `adit update`: installs the newest version of the channel. */
 export async function update({ keys, log }: CommandContext, write: (text: string) => void): Promise<void> {
