@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { CommandFailure, findCommand } from '../base/command-line.ts'
 import { FailpointError } from '../base/failpoint.ts'
 import {
   BackupError,
@@ -11,15 +12,19 @@ import type { CreatedAccount } from './create-account.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 import { type RunningServer, startServer } from './index.ts'
 import { isTerminalOutput } from './secret-output.ts'
-import { formatSettingsHelp, InvalidSetting, readSettings, type ServerSettings } from './settings.ts'
-import { CommandError, findSubcommand, subcommands } from './subcommands.ts'
+import { formatSettingsHelp, readSettings, type ServerSettings } from './settings.ts'
+import { subcommands } from './subcommands.ts'
 
 function formatHelp(): string {
+  const usages = subcommands.map(({ words, operand = '', help }) => {
+    const usage = [...words, operand].join(' ')
+    return `  adit server ${usage.padEnd(28)}${help}`
+  })
   return `adit server: the platform, in one process
 
 Usage
   adit server [--flags]
-${subcommands.map(({ words, help: text }) => `  adit server ${words.padEnd(28)}${text}`).join('\n')}
+${usages.join('\n')}
 
 Flags, each with its environment variable
 ${formatSettingsHelp()}
@@ -75,13 +80,19 @@ function formatFirstStart(
   ]
 }
 
-/** Errors of the store whose message is meant for the terminal. */
-const USER_FACING_ERRORS = [MasterKeyError, NewerSchema, StoreUnavailable, BackupError, UnsupportedDatabase]
+/** Errors whose message is meant for the terminal. */
+const USER_FACING_ERRORS = [
+  CommandFailure,
+  FailpointError,
+  MasterKeyError,
+  NewerSchema,
+  StoreUnavailable,
+  BackupError,
+  UnsupportedDatabase,
+]
 
 /** The message for an expected start-up error. Any other error is a bug, printed with its stack. */
 function describeError(error: unknown): string | undefined {
-  if (error instanceof InvalidSetting || error instanceof CommandError) return error.message
-  if (error instanceof FailpointError) return error.message
   if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (code === 'EADDRINUSE')
@@ -102,13 +113,14 @@ export async function runServer(args: readonly string[]): Promise<number> {
     return 0
   }
   try {
-    const match = findSubcommand(args)
-    if (match !== undefined) {
-      await match.command.run(match.words, readSettings(match.flags, process.env))
-      return 0
+    const { command, matched } = findCommand(subcommands, args)
+    if (command === undefined) await serve(readSettings(args, process.env))
+    else {
+      const rest = args.slice(matched.length)
+      const firstFlag = rest.findIndex((word) => word.startsWith('--'))
+      const split = firstFlag === -1 ? rest.length : firstFlag
+      await command.run(rest.slice(0, split), readSettings(rest.slice(split), process.env))
     }
-    const settings = readSettings(args, process.env)
-    await serve(settings)
     return 0
   } catch (error) {
     const message = describeError(error)

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { CommandFailure } from '../base/command-line.ts'
 import { StoreUnavailable } from '../store/index.ts'
-import { InvalidSetting, type RoleName } from './settings.ts'
+import type { RoleName } from './settings.ts'
 
 /**
  * Locks the roles of a data directory for this process: two servers with the same role would assign the same names
@@ -33,7 +34,7 @@ function acquireLock(file: string, role: RoleName, dataDir: string): DatabaseSyn
       throw new StoreUnavailable(`The lock file ${file} cannot be used: ${(error as Error).message}.`, {
         cause: error,
       })
-    throw new InvalidSetting(
+    throw new CommandFailure(
       `Another server runs the role ${role} on the data directory ${dataDir}. Stop it, or choose another directory with --data-dir.`,
     )
   }

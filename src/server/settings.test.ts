@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatSettingsHelp, InvalidSetting, readSettings } from './settings.ts'
+import { CommandFailure } from '../base/command-line.ts'
+import { formatSettingsHelp, readSettings } from './settings.ts'
 
 test('every setting has a default', () => {
   const settings = readSettings([], { HOME: '/home/someone' })
@@ -49,7 +50,7 @@ test('an invalid setting is rejected with one sentence that names it', () => {
     assert.throws(
       () => readSettings(args, environment),
       (error: Error) =>
-        error instanceof InvalidSetting && sentence.test(error.message) && !error.message.includes('\n'),
+        error instanceof CommandFailure && sentence.test(error.message) && !error.message.includes('\n'),
       args.join(' '),
     )
 })

@@ -1,9 +1,11 @@
 import { isIP } from 'node:net'
 import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
+import { CommandFailure, takeFlags } from '../base/command-line.ts'
 import { parseDomain } from '../base/domain.ts'
 import { parseHostPort } from '../base/hostport.ts'
 import { compileRules } from '../base/ip-rules.ts'
+import { findNearest } from '../base/nearest.ts'
 import { REGIONS } from '../resources/index.ts'
 
 /** An address to listen on; undefined when the listener is switched off. */
@@ -16,13 +18,9 @@ export interface ListenerAddress {
 export const ROLES = ['api', 'edge', 'gateway', 'dns', 'jobs'] as const
 export type RoleName = (typeof ROLES)[number]
 
-/** An invalid setting: one sentence that names it and what to write instead. */
-export class InvalidSetting extends Error {
-  override name = 'BadSetting'
-}
-
+/** A setting; `name` is its flag without hyphens, `value` the placeholder in the help. */
 interface SettingDefinition<T> {
-  readonly flag: string
+  readonly name: string
   readonly value: string
   readonly help: string
   readonly fallback: string | ((environment: NodeJS.ProcessEnv) => string)
@@ -30,13 +28,13 @@ interface SettingDefinition<T> {
 }
 
 function defineSetting<T>(
-  flag: string,
+  name: string,
   value: string,
   help: string,
   fallback: SettingDefinition<T>['fallback'],
   parse: SettingDefinition<T>['parse'],
 ): SettingDefinition<T> {
-  return { flag, value, help, fallback, parse }
+  return { name, value, help, fallback, parse }
 }
 
 function parseListenAddress(text: string, flag: string): ListenerAddress | undefined {
@@ -44,7 +42,7 @@ function parseListenAddress(text: string, flag: string): ListenerAddress | undef
   const match = /^(?:\[([0-9a-fA-F:.]+)\]|([^:]+)):([0-9]{1,5})$/.exec(text)
   const port = Number(match?.[3])
   if (match === null || port > 65_535)
-    throw new InvalidSetting(
+    throw new CommandFailure(
       `--${flag} is "${text}"; write host:port such as 127.0.0.1:4080, port 0 for any free port, or false to switch it off.`,
     )
   return { host: match[1] ?? match[2]!, port }
@@ -53,7 +51,7 @@ function parseListenAddress(text: string, flag: string): ListenerAddress | undef
 function parseDialAddress(text: string, flag: string): string | undefined {
   if (text === '') return undefined
   if (parseHostPort(text)?.port === undefined)
-    throw new InvalidSetting(`--${flag} is "${text}"; write host:port such as 10.0.0.5:4444.`)
+    throw new CommandFailure(`--${flag} is "${text}"; write host:port such as 10.0.0.5:4444.`)
   return text
 }
 
@@ -61,7 +59,7 @@ function parsePortRange(text: string, flag: string): readonly [number, number] {
   const [, from, to] = /^([0-9]{1,5})-([0-9]{1,5})$/.exec(text) ?? []
   const range = [Number(from), Number(to)] as const
   if (from === undefined || range[0] < 1 || range[1] > 65_535 || range[0] > range[1])
-    throw new InvalidSetting(`--${flag} is "${text}"; write a range of ports such as 20000-20999.`)
+    throw new CommandFailure(`--${flag} is "${text}"; write a range of ports such as 20000-20999.`)
   return range
 }
 
@@ -69,12 +67,12 @@ function parsePort(text: string, flag: string): number | undefined {
   if (text === '') return undefined
   const number = /^[0-9]{1,5}$/.test(text) ? Number(text) : 0
   if (number < 1 || number > 65_535)
-    throw new InvalidSetting(`--${flag} is "${text}"; write a port from 1 to 65535.`)
+    throw new CommandFailure(`--${flag} is "${text}"; write a port from 1 to 65535.`)
   return number
 }
 
 function parseInteger(text: string, flag: string): number {
-  if (!/^[0-9]{1,9}$/.test(text)) throw new InvalidSetting(`--${flag} is "${text}"; write a whole number.`)
+  if (!/^[0-9]{1,9}$/.test(text)) throw new CommandFailure(`--${flag} is "${text}"; write a whole number.`)
   return Number(text)
 }
 
@@ -84,7 +82,7 @@ function parseDuration(text: string, flag: string): number {
   const [, count, unit = ''] = /^([0-9]{1,6})([smhd]?)$/.exec(text) ?? []
   const unitMs = Number(count) === 0 ? 0 : UNIT_MS[unit]
   if (count === undefined || unitMs === undefined)
-    throw new InvalidSetting(
+    throw new CommandFailure(
       `--${flag} is "${text}"; write a number with s, m, h or d after it, such as 24h, or 0.`,
     )
   return Number(count) * unitMs
@@ -101,7 +99,7 @@ function parseHttpUrl(text: string, flag: string): string | undefined {
   if (text === '') return undefined
   const url = URL.parse(text)
   if (url === null || !/^https?:$/.test(url.protocol))
-    throw new InvalidSetting(`--${flag} is "${text}"; write an http or https address.`)
+    throw new CommandFailure(`--${flag} is "${text}"; write an http or https address.`)
   return text.replace(/\/+$/, '')
 }
 
@@ -131,12 +129,12 @@ const definitions = {
     '',
     (text, flag) => {
       if (text !== '' && !/^postgres(ql)?:\/\//.test(text))
-        throw new InvalidSetting(
+        throw new CommandFailure(
           `--${flag} has to start with postgres://; leave it unset for the embedded database.`,
         )
       // Checked here: the library's error would contain the URL with its password.
       if (text !== '' && !URL.canParse(text))
-        throw new InvalidSetting(
+        throw new CommandFailure(
           `--${flag} cannot be read. Write postgres://user:password@host:port/database, with special characters percent-encoded.`,
         )
       return parseOptional(text)
@@ -165,7 +163,7 @@ const definitions = {
       try {
         return compileRules(parseList(text).map((cidr) => ({ cidr: toCidr(cidr), action: 'allow' as const })))
       } catch (error) {
-        throw new InvalidSetting(`--${flag}: ${(error as Error).message}`)
+        throw new CommandFailure(`--${flag}: ${(error as Error).message}`)
       }
     },
   ),
@@ -258,7 +256,7 @@ const definitions = {
     '127.0.0.1',
     (text, flag) => {
       const wrong = parseList(text).find((word) => isIP(word) === 0)
-      if (wrong !== undefined) throw new InvalidSetting(`--${flag}: "${wrong}" is not an IP address.`)
+      if (wrong !== undefined) throw new CommandFailure(`--${flag}: "${wrong}" is not an IP address.`)
       return parseList(text)
     },
   ),
@@ -278,7 +276,7 @@ const definitions = {
       try {
         return parseDomain(text)
       } catch (error) {
-        throw new InvalidSetting(`--${flag}: ${(error as Error).message}`)
+        throw new CommandFailure(`--${flag}: ${(error as Error).message}`)
       }
     },
   ),
@@ -291,7 +289,7 @@ const definitions = {
   ),
   region: defineSetting('region', 'NAME', `one of ${REGIONS.join(', ')}`, 'us', (text, flag) => {
     if (!(REGIONS as readonly string[]).includes(text))
-      throw new InvalidSetting(`--${flag} is "${text}"; write one of ${REGIONS.join(', ')}.`)
+      throw new CommandFailure(`--${flag} is "${text}"; write one of ${REGIONS.join(', ')}.`)
     return text
   }),
   masterKeyFile: defineSetting(
@@ -339,13 +337,13 @@ const definitions = {
       const names = parseList(text)
       const unknown = names.find((word) => !(ROLES as readonly string[]).includes(word))
       if (unknown !== undefined || names.length === 0)
-        throw new InvalidSetting(`--${flag} is "${text}"; write some of ${ROLES.join(',')}.`)
+        throw new CommandFailure(`--${flag} is "${text}"; write some of ${ROLES.join(',')}.`)
       return new Set(names as RoleName[])
     },
   ),
   logLevel: defineSetting('log-level', 'LEVEL', 'error, warn, info or debug', 'info', (text, flag) => {
     if (!['error', 'warn', 'info', 'debug', 'silent'].includes(text))
-      throw new InvalidSetting(`--${flag} is "${text}"; write error, warn, info or debug.`)
+      throw new CommandFailure(`--${flag} is "${text}"; write error, warn, info or debug.`)
     return text
   }),
 } satisfies Record<string, SettingDefinition<unknown>>
@@ -360,9 +358,7 @@ export function resolveMasterKeyFile({ masterKeyFile, dataDir }: ServerSettings)
   return masterKeyFile ?? join(dataDir, 'master.key')
 }
 
-const namesByFlag = new Map(
-  Object.entries(definitions).map(([name, { flag }]) => [flag, name as keyof ServerSettings]),
-)
+const settings: readonly SettingDefinition<unknown>[] = Object.values(definitions)
 
 /** The environment variable of a flag. */
 export function environmentVariable(flag: string): string {
@@ -380,53 +376,43 @@ const FOREIGN_VARIABLES = new RegExp(
 
 /** Reads flags, then variables, then defaults. An unknown flag or variable is an error. */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): ServerSettings {
-  const flagValues = new Map<keyof ServerSettings, string>()
-  for (let index = 0; index < args.length; index++) {
-    const [, flag, inline] = /^--([a-z-]+)(?:=(.*))?$/s.exec(args[index]!) ?? []
-    const name = flag === undefined ? undefined : namesByFlag.get(flag)
-    if (name === undefined)
-      throw new InvalidSetting(
-        `"${args[index]}" is not a flag of adit server.${suggestFlag(flag ?? '')} adit server --help lists them all.`,
-      )
-    const value = inline ?? args[++index]
-    if (value === undefined) throw new InvalidSetting(`--${flag} needs a value.`)
-    flagValues.set(name, value)
-  }
-  const variables = new Set(Object.values(definitions).map(({ flag }) => environmentVariable(flag)))
+  const { values, rest } = takeFlags(args, settings)
+  if (rest.length > 0) throw unknownFlag(rest[0]!)
+  const variables = new Set(settings.map(({ name }) => environmentVariable(name)))
   for (const variable of Object.keys(environment))
     if (variable.startsWith('ADIT_') && !variables.has(variable) && !FOREIGN_VARIABLES.test(variable))
-      throw new InvalidSetting(`There is no setting ${variable}. adit server --help lists them all.`)
+      throw new CommandFailure(`There is no setting ${variable}. adit server --help lists them all.`)
 
-  const result: Record<string, unknown> = {}
-  for (const [name, { flag, fallback, parse }] of Object.entries(definitions) as [
-    keyof ServerSettings,
-    SettingDefinition<unknown>,
-  ][]) {
-    const variable = environment[environmentVariable(flag)]
-    const defaultValue = typeof fallback === 'string' ? fallback : fallback(environment)
-    result[name] = parse(
-      flagValues.get(name) ?? (variable === undefined || variable === '' ? defaultValue : variable),
-      flag,
-    )
-  }
-  return result as ServerSettings
+  const entries = Object.entries<SettingDefinition<unknown>>(definitions).map(([key, setting]) => {
+    const { name, fallback, parse } = setting
+    const text = values.get(setting)?.at(-1) ?? (environment[environmentVariable(name)] || undefined)
+    return [key, parse(text ?? (typeof fallback === 'string' ? fallback : fallback(environment)), name)]
+  })
+  return Object.fromEntries(entries) as ServerSettings
 }
 
-function suggestFlag(flag: string): string {
-  const suggestion = [...namesByFlag.keys()].find(
-    (candidate) => candidate.startsWith(flag.slice(0, 4)) && flag.length >= 4,
+function unknownFlag(argument: string): CommandFailure {
+  const [, name] = /^--([^=]+)/.exec(argument) ?? []
+  const nearest =
+    name &&
+    findNearest(
+      name,
+      settings.map((setting) => setting.name),
+    )
+  const suggestion = nearest ? ` Did you mean --${nearest}?` : ''
+  return new CommandFailure(
+    `"${argument}" is not a flag of adit server.${suggestion} adit server --help lists them all.`,
   )
-  return suggestion === undefined ? '' : ` Did you mean --${suggestion}?`
 }
 
 /** The table of settings for `--help`. */
 export function formatSettingsHelp(): string {
-  return Object.values(definitions)
-    .map(({ flag, value, help, fallback }) => {
+  return settings
+    .map(({ name, value, help, fallback }) => {
       const defaultValue =
         typeof fallback === 'string' ? fallback : '$XDG_DATA_HOME/adit or ~/.local/share/adit'
-      const lead = `  --${flag} ${value}`
-      return `${lead.padEnd(34)}${help}${defaultValue === '' ? '' : ` (default ${defaultValue})`}\n${' '.repeat(34)}${environmentVariable(flag)}`
+      const lead = `  --${name} ${value}`
+      return `${lead.padEnd(34)}${help}${defaultValue === '' ? '' : ` (default ${defaultValue})`}\n${' '.repeat(34)}${environmentVariable(name)}`
     })
     .join('\n')
 }

@@ -1,11 +1,11 @@
 import type { Clock } from '../base/clock.ts'
+import { CommandFailure } from '../base/command-line.ts'
 import type { Logger } from '../base/log.ts'
 import { Secret } from '../base/secret.ts'
 import { newSshSerial, parseSshPublicKey, signSshCertificate } from '../certs/index.ts'
 import { createHostIdentity, generateHostKeys, type HostIdentity, publicHostKeys } from '../sessions/index.ts'
 import type { Row, Store } from '../store/index.ts'
 import { startAutoRenew } from './auto-renew.ts'
-import { InvalidSetting } from './settings.ts'
 
 const HOST_KEYS_SETTING = 'ssh.host_keys'
 const AUTHORITY_KIND = 'ssh_certificate_authorities'
@@ -62,7 +62,7 @@ async function signHostCertificate(
 ): Promise<Buffer> {
   const authority = await findAuthority(options.store, authorityId)
   if (authority === undefined)
-    throw new InvalidSetting(
+    throw new CommandFailure(
       `--ssh-host-ca is "${authorityId}", and there is no SSH certificate authority with that id.`,
     )
   const text = await signSshCertificate({

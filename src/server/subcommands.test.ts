@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { findCommand } from '../base/command-line.ts'
 import { readSettings } from './settings.ts'
-import { findSubcommand } from './subcommands.ts'
+import { subcommands } from './subcommands.ts'
 
 test('a subcommand without its argument says what to write', async () => {
   const settings = readSettings([], { HOME: '/nonexistent' })
@@ -13,7 +14,7 @@ test('a subcommand without its argument says what to write', async () => {
     ['backup', 'Say where to: adit server backup FILE.'],
     ['restore', 'Say from where: adit server restore FILE.'],
   ] as const)
-    await assert.rejects(async () => findSubcommand(line.split(' '))?.command.run([], settings), {
+    await assert.rejects(async () => findCommand(subcommands, line.split(' ')).command?.run([], settings), {
       message: sentence,
     })
 })

@@ -1,4 +1,5 @@
 import { formatTimestamp, systemClock } from '../base/clock.ts'
+import { CommandFailure } from '../base/command-line.ts'
 import { silentLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound/outbound.ts'
 import { describeCertificates, reportCertificates } from '../certs/index.ts'
@@ -11,15 +12,13 @@ import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
 
-/** An operator command beside starting the server. Words in capitals are placeholders. */
-export interface Subcommand {
-  readonly words: string
+/** An operator command beside starting the server. `operand` names its argument in the help. */
+interface Subcommand {
+  readonly words: readonly string[]
+  readonly operand?: string
   readonly help: string
   run(args: readonly string[], settings: ServerSettings): Promise<void>
 }
-
-/** A command failed: one sentence for the terminal. */
-export class CommandError extends Error {}
 
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
@@ -52,14 +51,14 @@ async function withEvents(settings: ServerSettings, work: (events: Events) => Pr
 }
 
 function requireArgument(value: string | undefined, message: string): string {
-  if (value === undefined || value.trim() === '') throw new CommandError(message)
+  if (value === undefined || value.trim() === '') throw new CommandFailure(message)
   return value
 }
 
 /** Runs before a secret is created: printed to the journal it would be readable there. */
 function rejectJournalOutput(): void {
   if (isJournalOutput())
-    throw new CommandError(
+    throw new CommandFailure(
       'The output of this command contains a secret and would go to the journal: run it in a terminal, or redirect its output to a file of your own.',
     )
 }
@@ -67,7 +66,8 @@ function rejectJournalOutput(): void {
 /** The subcommands of `adit server`. */
 export const subcommands: readonly Subcommand[] = [
   {
-    words: 'account create NAME',
+    words: ['account', 'create'],
+    operand: 'NAME',
     help: 'create another account, with its own administrator, API key and authtoken',
     async run([argument], settings) {
       const name = requireArgument(argument, 'Give the new account a name: adit server account create NAME.')
@@ -77,7 +77,7 @@ export const subcommands: readonly Subcommand[] = [
         const dependencies = { store, passwords: createPasswords(), clock: systemClock }
         const created = await createAccountWithPassword(dependencies, name, email).catch((error) => {
           throw error instanceof NameTaken
-            ? new CommandError(`There is an account called ${name} already.`)
+            ? new CommandFailure(`There is an account called ${name} already.`)
             : error
         })
         const output = {
@@ -92,7 +92,7 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
-    words: 'account list',
+    words: ['account', 'list'],
     help: 'list all accounts',
     run: (_args, settings) =>
       withStore(settings, async (store) => {
@@ -106,7 +106,8 @@ export const subcommands: readonly Subcommand[] = [
       }),
   },
   {
-    words: 'user password EMAIL',
+    words: ['user', 'password'],
+    operand: 'EMAIL',
     help: "reset a user's dashboard password; switches the second factor off",
     async run([argument, account], settings) {
       const email = requireArgument(argument, 'Name the user: adit server user password EMAIL.')
@@ -114,9 +115,9 @@ export const subcommands: readonly Subcommand[] = [
       await withStore(settings, async (store) => {
         const matches = await findUsersByEmail(store, email)
         const [user, another] = matches.filter((each) => account === undefined || each.account === account)
-        if (user === undefined) throw new CommandError(`There is no user with the email address ${email}.`)
+        if (user === undefined) throw new CommandFailure(`There is no user with the email address ${email}.`)
         if (another !== undefined)
-          throw new CommandError(
+          throw new CommandFailure(
             `Several accounts have a user ${email}; add the account: adit server user password ${email} ${user.account} (or ${another.account}).`,
           )
         const dependencies = { store, passwords: createPasswords(), clock: systemClock }
@@ -127,16 +128,16 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
-    words: 'check',
+    words: ['check'],
     help: 'check the public set-up: ports, DNS, certificates, clock',
     async run(_args, settings) {
       const { text, passed } = await runCheck(settings)
       print(text)
-      if (!passed) throw new CommandError('The set-up is not complete; see above for what to do.')
+      if (!passed) throw new CommandFailure('The set-up is not complete; see above for what to do.')
     },
   },
   {
-    words: 'certs',
+    words: ['certs'],
     help: 'show the status of every automatic certificate',
     run: (_args, settings) =>
       withStore(settings, async (store) => {
@@ -149,7 +150,7 @@ export const subcommands: readonly Subcommand[] = [
       }),
   },
   {
-    words: 'events',
+    words: ['events'],
     help: 'show the delivery status of every event destination',
     run: (_args, settings) =>
       withEvents(settings, async (events) => {
@@ -159,7 +160,8 @@ export const subcommands: readonly Subcommand[] = [
       }),
   },
   {
-    words: 'events dead DESTINATION',
+    words: ['events', 'dead'],
+    operand: 'DESTINATION',
     help: 'list events whose delivery was given up',
     async run([argument], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events dead ed_….')
@@ -169,7 +171,8 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
-    words: 'events replay DESTINATION',
+    words: ['events', 'replay'],
+    operand: 'DESTINATION',
     help: 'queue those events again',
     async run([argument, ...ids], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events replay ed_….')
@@ -180,7 +183,8 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
-    words: 'backup FILE',
+    words: ['backup'],
+    operand: 'FILE',
     help: 'write all state to one file, while the server runs; the master key is not in it',
     async run([argument], settings) {
       const file = requireArgument(argument, 'Say where to: adit server backup FILE.')
@@ -189,7 +193,8 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
-    words: 'restore FILE',
+    words: ['restore'],
+    operand: 'FILE',
     help: 'fill an empty data directory or database from a backup',
     async run([argument], settings) {
       const file = requireArgument(argument, 'Say from where: adit server restore FILE.')
@@ -205,7 +210,7 @@ export const subcommands: readonly Subcommand[] = [
     },
   },
   {
-    words: 'rotate-key',
+    words: ['rotate-key'],
     help: 'seal all secrets under a new master key, while the server runs',
     run: (_args, settings) =>
       withStore(settings, async (store) => {
@@ -214,20 +219,3 @@ export const subcommands: readonly Subcommand[] = [
       }),
   },
 ]
-
-/** Finds the longest subcommand the arguments begin with, and splits the rest into words and flags. */
-export function findSubcommand(
-  args: readonly string[],
-): { command: Subcommand; words: string[]; flags: string[] } | undefined {
-  const literalWords = ({ words }: Subcommand) =>
-    words.split(' ').filter((word) => word === word.toLowerCase())
-  const [command] = subcommands
-    .filter((candidate) => literalWords(candidate).every((word, index) => args[index] === word))
-    .toSorted((one, other) => literalWords(other).length - literalWords(one).length)
-  if (command === undefined) return undefined
-  const rest = args.slice(literalWords(command).length)
-  const firstFlag = rest.findIndex((word) => word.startsWith('--'))
-  return firstFlag === -1
-    ? { command, words: rest, flags: [] }
-    : { command, words: rest.slice(0, firstFlag), flags: rest.slice(firstFlag) }
-}

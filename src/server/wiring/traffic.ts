@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
+import { CommandFailure } from '../../base/command-line.ts'
 import { parseHostPort } from '../../base/hostport.ts'
 import { Admission } from '../../base/io/admission.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
@@ -22,7 +23,7 @@ import { createAgentContexts, createGatewayCertificate } from '../gateway-certif
 import { createLoginSync } from '../login-sync.ts'
 import { combineObservers } from '../observers.ts'
 import { createServedCertificates } from '../served-certificates.ts'
-import { InvalidSetting, ROLES, type ServerSettings } from '../settings.ts'
+import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import { VERSION } from '../version.ts'
 import type { Background } from './background.ts'
@@ -191,7 +192,7 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
   try {
     return JSON.parse(await readFile(file, 'utf8')) as OauthEndpoints
   } catch (error) {
-    throw new InvalidSetting(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
+    throw new CommandFailure(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
   }
 }
 
