@@ -14,10 +14,9 @@ const SECRET_KEYS = [
   'password',
 ]
 
-/** Creates the log of one part. It writes to stderr; stdout is for command output. */
-export function createLog(part: string, level: string): Logger {
+/** Creates the log of a process; each part gets a child that names it. It writes to stderr; stdout is for command output. */
+export function createLog(level: string): Logger {
   const options = {
-    name: part,
     level,
     base: null,
     formatters: { level: (label: string) => ({ level: label }) },

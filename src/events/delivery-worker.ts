@@ -113,7 +113,7 @@ export class DeliveryWorker {
         await this.#settle()
       } while (!this.#stopping && !this.#abort.signal.aborted)
     } catch (error) {
-      log.warn({ reason: (error as Error).message }, 'event delivery interrupted, retrying')
+      log.warn({ err: error }, 'event delivery interrupted, retrying')
     }
   }
 

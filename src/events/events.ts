@@ -138,8 +138,7 @@ export interface Events {
 
 /** Creates the events part. Test events, status and replay work without starting it. */
 export function createEvents(options: EventsOptions): Events {
-  const { store, outbound, apiUrl, clock = systemClock, random = Math.random, jobs = true } = options
-  const log = options.log.child({ part: 'events' })
+  const { store, outbound, apiUrl, log, clock = systemClock, random = Math.random, jobs = true } = options
   const limits = { ...DEFAULT_LIMITS, ...options.limits }
   const queue = openEventQueue(store)
   const targetContext = {
@@ -199,7 +198,7 @@ export function createEvents(options: EventsOptions): Events {
     const failure = (await Promise.allSettled(work)).find((outcome) => outcome.status === 'rejected')
     // Logged once per outage, not on every tick.
     if (failure !== undefined && !degraded)
-      log.warn({ reason: String(failure.reason) }, 'event processing interrupted, retrying')
+      log.warn({ err: failure.reason }, 'event processing interrupted, retrying')
     degraded = failure !== undefined
   }
 
@@ -272,7 +271,7 @@ export function createEvents(options: EventsOptions): Events {
       await tickTask
       const shutdowns = [inbox.flush(), traffic.stop(limits.graceMs), dispatcher.stop(limits.graceMs)]
       for (const result of await Promise.allSettled(shutdowns))
-        if (result.status === 'rejected') log.warn({ reason: String(result.reason) }, 'event shutdown failed')
+        if (result.status === 'rejected') log.warn({ err: result.reason }, 'event shutdown failed')
     },
 
     hasSubscribers: (type, accountId) => subscriptions.hasRoutes(type, accountId),

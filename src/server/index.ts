@@ -15,7 +15,7 @@ import { startInOrder } from './lifecycle.ts'
 import type { ServerSettings } from './settings.ts'
 import { wireBackground } from './wiring/background.ts'
 import { type Control, wireControl } from './wiring/control.ts'
-import { type Foundation, openFoundation, type ServerLimits } from './wiring/foundation.ts'
+import { type Foundation, type LogOf, openFoundation, type ServerLimits } from './wiring/foundation.ts'
 import { startOrder } from './wiring/start-order.ts'
 import { wireTraffic } from './wiring/traffic.ts'
 
@@ -42,12 +42,13 @@ export async function startServer(
   settings: ServerSettings,
   limits: ServerLimits = {},
 ): Promise<RunningServer> {
-  const log = createLog('adit', settings.logLevel)
+  const processLog = createLog(settings.logLevel)
+  const logOf: LogOf = (part) => processLog.child({ part })
   const disposables = new AsyncDisposableStack()
   let serving = false
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
   try {
-    const foundation = await openFoundation(settings, limits, { disposables, log })
+    const foundation = await openFoundation(settings, limits, { disposables, logOf })
     const background = await wireBackground(foundation)
     const traffic = await wireTraffic(foundation, background)
     const control = wireControl(foundation, background, traffic, () => serving)
@@ -72,7 +73,7 @@ export async function startServer(
     // Report why the start failed, not the errors of the cleanup.
     const cleanup = disposables.disposeAsync()
     await Promise.race([cleanup, delay(CLEANUP_TIMEOUT_MS, undefined, { ref: false })]).catch(
-      (err: unknown) => log.error({ err }, 'cleanup after a failed start failed'),
+      (err: unknown) => logOf('server').error({ err }, 'cleanup after a failed start failed'),
     )
     throw error
   }
@@ -80,7 +81,7 @@ export async function startServer(
 
 /** Writes `credentials.json`; keeps the addresses of roles that another process on this directory runs. */
 async function publishCredentials(
-  { settings, addresses, createdAccount, caFile, log, hasRole }: Foundation,
+  { settings, addresses, createdAccount, caFile, logOf, hasRole }: Foundation,
   { publicUrls }: Control,
 ): Promise<CredentialsFile> {
   const previous = await readCredentialsFile(settings.dataDir)
@@ -98,7 +99,7 @@ async function publishCredentials(
   await writeCredentialsFile(settings.dataDir, credentials).catch((err: unknown) => {
     // New secrets are stored nowhere else in clear text; on later starts only addresses are lost, and those are printed.
     if (createdAccount !== undefined) throw err
-    log.warn({ err }, 'credentials.json not updated: its addresses may be outdated')
+    logOf('server').warn({ err }, 'credentials.json not updated: its addresses may be outdated')
   })
   return credentials
 }

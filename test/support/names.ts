@@ -51,7 +51,7 @@ export function createMovableClock(): MovableClock {
   }
 }
 
-export const testLog = process.env.TEST_LOG ? createLog('test', 'debug') : silentLog
+export const testLog = process.env.TEST_LOG ? createLog('debug') : silentLog
 
 /** Short delays for tests; the steps are the same. */
 export const TIMINGS = { settle: 0, propagation: 3000, validation: 30_000 }

@@ -11,7 +11,7 @@ export type Background = Awaited<ReturnType<typeof wireBackground>>
 
 /** What runs beside traffic: certificates are issued, zones served, events delivered. */
 export async function wireBackground(foundation: Foundation) {
-  const { settings, store, clock, log, tunnels, addresses, disposables, hasRole } = foundation
+  const { settings, store, clock, logOf, tunnels, addresses, disposables, hasRole } = foundation
   // Only calls to the ACME server trust the CA of a private ACME server.
   const acmeOutbound = createOutbound({
     allow: settings.outboundAllow,
@@ -23,7 +23,7 @@ export async function wireBackground(foundation: Foundation) {
     authority: foundation.authority,
     outbound: acmeOutbound,
     clock,
-    log,
+    log: logOf('certs'),
     base: settings.domain,
     region: settings.region,
     addresses: settings.publicIps,
@@ -40,9 +40,10 @@ export async function wireBackground(foundation: Foundation) {
     base: settings.domain,
     addresses: settings.publicIps,
     inputs: certs,
-    log,
+    log: logOf('dns'),
   })
-  const dns = settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log })
+  const dns =
+    settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log: logOf('dns') })
 
   const deliveries = createOutboundThread({ allow: settings.outboundAllow })
   disposables.defer(() => deliveries.close())
@@ -51,7 +52,7 @@ export async function wireBackground(foundation: Foundation) {
     outbound: deliveries,
     node: foundation.nodeId,
     clock,
-    log,
+    log: logOf('events'),
     metrics: foundation.metrics,
     apiUrl: () => addresses.apiUrl,
     jobs: hasRole('jobs'),

@@ -19,7 +19,7 @@ export function wireControl(
   { edge, registry, agentGateway }: Traffic,
   isServing: () => boolean,
 ) {
-  const { settings, store, clock, log, auth, restrictions, addresses, metrics } = foundation
+  const { settings, store, clock, logOf, auth, restrictions, addresses, metrics } = foundation
   const apiUrl = () => addresses.apiUrl
   const freshness = createFreshness({ check: store.check, clock })
   registerPlatformMetrics(metrics, {
@@ -34,7 +34,7 @@ export function wireControl(
     restrictions,
     apiUrl,
     clock,
-    log,
+    log: logOf('dashboard'),
     passwords: foundation.passwords,
   })
   const api = createApi({
@@ -63,7 +63,7 @@ export function wireControl(
       version: VERSION,
     },
     clock,
-    log,
+    log: logOf('api'),
     metrics,
     async ready() {
       if (!isServing()) throw new Error('The server is starting or stopping.')
@@ -78,7 +78,7 @@ export function wireControl(
     https_url: edge.addresses.https ? publicUrl('https', settings.domain, addresses.httpsPort) : null,
   })
   mountViews(api, {
-    log,
+    log: logOf('dashboard'),
     store,
     live: { traffic: edge.traffic, places: edge.scopes, online: registry, changes },
     platform: () => ({

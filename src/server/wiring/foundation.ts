@@ -24,6 +24,23 @@ export interface ServerLimits {
   readonly graceMs?: number
 }
 
+/** The parts that write log lines; each line names its part. */
+type PartName =
+  | 'api'
+  | 'certs'
+  | 'cluster'
+  | 'dashboard'
+  | 'dns'
+  | 'edge'
+  | 'events'
+  | 'naming'
+  | 'server'
+  | 'sessions'
+  | 'store'
+
+/** The log of a part. */
+export type LogOf = (part: PartName) => Logger
+
 /** The roles that keep working while the database is unavailable. */
 const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
 
@@ -37,7 +54,7 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 export async function openFoundation(
   settings: ServerSettings,
   limits: ServerLimits,
-  { disposables, log }: { disposables: AsyncDisposableStack; log: Logger },
+  { disposables, logOf }: { disposables: AsyncDisposableStack; logOf: LogOf },
 ) {
   const clock: Clock = systemClock
   disposables.use(lockRoles(settings.dataDir, settings.roles))
@@ -47,10 +64,10 @@ export async function openFoundation(
     masterKeyFile: resolveMasterKeyFile(settings),
     keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
     clock,
-    log,
+    log: logOf('store'),
   })
   disposables.defer(() => store.close())
-  const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log })
+  const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log: logOf('server') })
   const passwords = createPasswords()
   const existing = await firstAccount(store)
   const createdAccount =
@@ -68,13 +85,13 @@ export async function openFoundation(
     startId: randomUUID(),
     spans: nameSpans,
     clock,
-    log,
+    log: logOf('naming'),
     ...(limits.claims && { limits: limits.claims }),
   })
   return {
     settings,
     disposables,
-    log,
+    logOf,
     clock,
     store,
     authority: root.authority,

@@ -49,8 +49,13 @@ export async function wireTraffic(foundation: Foundation, background: Background
 }
 
 async function wireEdge(foundation: Foundation, { certs, events }: Background, requestLog: RequestLog) {
-  const { settings, store, clock, log, outbound, addresses, hasRole } = foundation
-  const loginSync = createLoginSync({ records: openLoginRecords(store), clock, log, jobs: hasRole('jobs') })
+  const { settings, store, clock, logOf, outbound, addresses, hasRole } = foundation
+  const loginSync = createLoginSync({
+    records: openLoginRecords(store),
+    clock,
+    log: logOf('server'),
+    jobs: hasRole('jobs'),
+  })
   const logins = createLogins({
     outbound,
     clock,
@@ -62,13 +67,13 @@ async function wireEdge(foundation: Foundation, { certs, events }: Background, r
   })
   const edge = createEdge({
     tunnels: foundation.tunnels,
-    observe: combineObservers(log, events.observer, requestLog),
+    observe: combineObservers(logOf('server'), events.observer, requestLog),
     acmeChallenge: certs.httpChallenge,
     logins,
     outbound,
     loginHost: { name: addresses.idpHost, entry: logins.host },
     clock,
-    log,
+    log: logOf('edge'),
     certificates: createServedCertificates(certs),
     dial: createDial({ allow: settings.outboundAllow, ownAddresses: settings.publicIps }),
     config: {
@@ -85,7 +90,8 @@ async function wireEdge(foundation: Foundation, { certs, events }: Background, r
 }
 
 async function wireRegistry(foundation: Foundation, { events }: Background, ports: PublicPorts) {
-  const { settings, store, clock, log, authority, claims, addresses } = foundation
+  const { settings, store, clock, logOf, authority, claims, addresses } = foundation
+  const log = logOf('sessions')
   const registry = new Registry({
     clock,
     graceMs: foundation.nameSpans.graceMs,
@@ -95,7 +101,10 @@ async function wireRegistry(foundation: Foundation, { events }: Background, port
       log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
     onSubscriberError: (err) => log.error({ err }, 'registry subscriber failed'),
   })
-  const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], { clock, log })
+  const nodeCertificate = await createGatewayCertificate(authority, [NODE_NAME], {
+    clock,
+    log: logOf('server'),
+  })
   const peerAddr = resolvePeerAddress(settings)
   const cluster =
     peerAddr &&
@@ -113,7 +122,7 @@ async function wireRegistry(foundation: Foundation, { events }: Background, port
       advertise: settings.peerAdvertise,
       agentAddress: () => addresses.agentDial,
       clock,
-      log,
+      log: logOf('cluster'),
     })
   registry.subscribe((event) => {
     if (event.what === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
@@ -136,10 +145,10 @@ async function wireGateways(
     requestLog: RequestLog
   },
 ) {
-  const { settings, store, clock, log, auth, restrictions, addresses, claims } = foundation
+  const { settings, store, clock, logOf, auth, restrictions, addresses, claims } = foundation
   const resume = createResumeTokens(await loadOrCreateSecret(store, 'sessions.resume_key'))
   const reservations = createReservations({ store, domain: settings.domain })
-  const nameWatch = createNameWatch({ registry, reservations, log })
+  const nameWatch = createNameWatch({ registry, reservations, log: logOf('sessions') })
   registry.subscribe(nameWatch.onLiveEvent)
   const binder = createBinder({ registry, reservations, address: addresses, resume, claims, clock })
   const shared = {
@@ -150,10 +159,13 @@ async function wireGateways(
     isShared: settings.sharedSources,
     region: settings.region,
     clock,
-    log,
+    log: logOf('sessions'),
   }
   const hosts = agentHosts(settings)
-  const certificate = await createGatewayCertificate(foundation.authority, hosts, { clock, log })
+  const certificate = await createGatewayCertificate(foundation.authority, hosts, {
+    clock,
+    log: logOf('server'),
+  })
   const agentGateway = createAgentGateway({
     ...shared,
     describeAccount: async (accountId) => ({
@@ -172,7 +184,7 @@ async function wireGateways(
   const sshHost = await openSshHostIdentity({
     store,
     clock,
-    log,
+    log: logOf('server'),
     authorityId: settings.sshHostCa,
     hosts: uniqueHosts([...hosts, `tcp.${settings.domain}`, settings.sshAddr?.host]),
   })
