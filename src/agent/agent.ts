@@ -1,6 +1,7 @@
 import { arch, hostname, platform } from 'node:os'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
+import { BASE_ROOT, VERSION } from '../base/version.ts'
 import type { AgentCommand } from '../protocol/index.ts'
 import { ServerConnection } from './connect/connection.ts'
 import { proxyOf } from './connect/dial.ts'
@@ -10,7 +11,6 @@ import type { AgentLog } from './log/log.ts'
 import type { AgentSettings } from './settings.ts'
 import { Tunnels } from './tunnels/tunnels.ts'
 import { Updater } from './update/updater.ts'
-import { BASE_ROOT, VERSION } from './version.ts'
 
 /** Stops and restarts the process that hosts an agent; absent for an agent embedded in another program. */
 export interface HostProcess {

@@ -5,11 +5,11 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError, protocolError, StreamType } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
 import { cleanEnv, createHome, gatewayFlags, runProgram, startProgram } from './testing/program.ts'
-import { BASE_ROOT, VERSION } from './version.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 

@@ -1,6 +1,7 @@
 import { Command, CommanderError, Option } from 'commander'
 import { CommandFailure, printFailure } from '../base/command-line.ts'
 import { findNearest } from '../base/nearest.ts'
+import { VERSION } from '../base/version.ts'
 import {
   addApiKey,
   addAuthtoken,
@@ -24,7 +25,6 @@ import { runServiceAction, type ServiceAction } from './commands/service.ts'
 import { ConfigError } from './config/error.ts'
 import { SpecError } from './tunnels/spec-error.ts'
 import { AddressError } from './tunnels/upstream-address.ts'
-import { VERSION } from './version.ts'
 
 /** Commands of other parts, loaded on demand. */
 export interface ExternalCommands {

@@ -1,3 +1,4 @@
+import { VERSION } from '../base/version.ts'
 import { Agent } from './agent.ts'
 import type { TunnelDefinition } from './config/definitions.ts'
 import { tunnelShape } from './config/definitions.ts'
@@ -9,7 +10,6 @@ import { createAgentLog, silentAgentLog } from './log/log.ts'
 import { resolveSettings } from './settings.ts'
 import { toTunnelSpec } from './tunnels/spec.ts'
 import { SpecError } from './tunnels/spec-error.ts'
-import { VERSION } from './version.ts'
 
 /**
  * How a program reaches a server. Omitted settings come from the configuration file, the environment, or a server on

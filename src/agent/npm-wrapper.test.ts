@@ -3,11 +3,11 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { startHttpService } from './testing/local-api.ts'
 import { createHome, gatewayFlags } from './testing/program.ts'
-import { BASE_ROOT, VERSION } from './version.ts'
 
 interface Client {
   listTunnels(): Promise<{ tunnels: { name: string; public_url: string; uri: string }[] }>

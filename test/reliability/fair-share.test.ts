@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { after, before, suite, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
-import { BASE_ROOT } from '../../src/agent/version.ts'
+import { BASE_ROOT } from '../../src/base/version.ts'
 
 /** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
 const OPEN_FILES = 1024

@@ -6,7 +6,7 @@ import { connect } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
-import { BASE_ROOT } from '../../src/agent/version.ts'
+import { BASE_ROOT } from '../../src/base/version.ts'
 import { createClient } from '../support/api.ts'
 import { readText, startHarness, startLocal, until } from './harness.ts'
 

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { INSTALL_ROOT } from '../version.ts'
+import { INSTALL_ROOT } from '../../base/version.ts'
 
 interface Package {
   license?: string

@@ -1,5 +1,6 @@
 import { lookup } from 'node:dns/promises'
 import { joinHostPort } from '../../base/hostport.ts'
+import { VERSION } from '../../base/version.ts'
 import type { AgentSession } from '../../protocol/index.ts'
 import { ProtocolError, startAgentSession } from '../../protocol/index.ts'
 import type { AgentKeys } from '../config/keys.ts'
@@ -9,7 +10,6 @@ import { dialServer, probeFirstHop, proxyOf, resolveAll } from '../connect/dial.
 import type { ServerLocation } from '../connect/location.ts'
 import { describeNetworkError } from '../connect/network-reason.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
-import { VERSION } from '../version.ts'
 import { DIAGNOSIS_CODES, documentationUrl } from './documentation.ts'
 
 interface Check {

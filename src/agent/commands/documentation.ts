@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { BASE_ROOT } from '../../base/version.ts'
 import { protocolErrors } from '../../protocol/index.ts'
-import { BASE_ROOT } from '../version.ts'
 
 /** Error codes of `diagnose`, by the failed step. */
 export const DIAGNOSIS_CODES = {

@@ -1,12 +1,12 @@
 import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
+import { BASE_ROOT } from '../../base/version.ts'
 import type { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
 import type { SessionResumption } from '../connect/connection.ts'
 import type { AgentTunnelSpec } from '../tunnels/spec.ts'
 import type { Binding } from '../tunnels/tunnel.ts'
-import { BASE_ROOT } from '../version.ts'
 
 /**
  * The state a process passes to its replacement so that tunnels keep their names. The two may be different versions:

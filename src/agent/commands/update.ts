@@ -1,9 +1,9 @@
 import { CommandFailure } from '../../base/command-line.ts'
+import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { describeFileError } from '../config/file.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import { resolveUpdates } from '../settings.ts'
 import { UpdateRejected, Updater } from '../update/updater.ts'
-import { BASE_ROOT, VERSION } from '../version.ts'
 import type { CommandContext } from './context.ts'
 
 /** `adit update`: installs the newest version of the channel. */

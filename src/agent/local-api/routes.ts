@@ -1,3 +1,4 @@
+import { VERSION } from '../../base/version.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import type { Agent } from '../agent.ts'
 import { endpointShape, tunnelShape } from '../config/definitions.ts'
@@ -10,7 +11,6 @@ import { type AgentTunnelSpec, toEndpointSpec, toTunnelSpec } from '../tunnels/s
 import { SpecError } from '../tunnels/spec-error.ts'
 import type { AgentTunnel } from '../tunnels/tunnel.ts'
 import { StartError } from '../tunnels/tunnels.ts'
-import { VERSION } from '../version.ts'
 import type { CaptureStreamOptions } from './capture-stream.ts'
 import { problem, throwNotFound } from './problem.ts'
 import { handleReplay, MAX_REPLAY_BYTES } from './replay-call.ts'

@@ -1,8 +1,8 @@
+import { VERSION } from '../../base/version.ts'
 import type { Agent } from '../agent.ts'
 import { parseHead } from '../http1.ts'
 import type { Capture } from '../inspector/capture-store.ts'
 import type { MeterSnapshot } from '../metrics.ts'
-import { VERSION } from '../version.ts'
 
 /** A styled part of a row. */
 export interface Span {

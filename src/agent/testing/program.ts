@@ -4,7 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { BASE_ROOT } from '../version.ts'
+import { BASE_ROOT } from '../../base/version.ts'
 import type { TestGateway } from './gateway.ts'
 
 /** The agent program, started as users do. */

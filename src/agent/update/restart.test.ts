@@ -4,11 +4,11 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { StreamType } from '../../protocol/index.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { startHttpService } from '../testing/local-api.ts'
 import { cleanEnv, createHome, gatewayFlags, startProgram } from '../testing/program.ts'
-import { BASE_ROOT, VERSION } from '../version.ts'
 
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 
