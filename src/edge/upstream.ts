@@ -1,5 +1,15 @@
 import type { ByteSource } from '../base/io/coalescing-writer.ts'
 
+/** Methods whose requests may be resent when it is unknown whether the first one arrived (P31). */
+export const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
+  'GET',
+  'HEAD',
+  'OPTIONS',
+  'PUT',
+  'DELETE',
+  'TRACE',
+])
+
 /** The upstream side of one exchange. */
 export interface Upstream extends ByteSource {
   /** True when the connection has served another request before. */

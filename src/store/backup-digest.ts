@@ -1,7 +1,11 @@
 import { createHash } from 'node:crypto'
 import { appendFileSync, closeSync, openSync, readSync, statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { BackupError } from './backup-refused.ts'
+
+/** A backup cannot be written or restored; the message says what to do. */
+export class BackupError extends Error {
+  override name = 'BackupError'
+}
 
 const LABEL = 'adit-backup-sha256:'
 const TRAILER_BYTES = LABEL.length + 64 + 1

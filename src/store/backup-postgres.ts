@@ -1,6 +1,6 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Logger } from '../base/log.ts'
-import { BackupError } from './backup-refused.ts'
+import { BackupError } from './backup-digest.ts'
 import { copyTable } from './copy-table.ts'
 import { migrate, NewerSchema, schemaVersion } from './migrations.ts'
 import { PostgresEngine } from './postgres.ts'

@@ -20,7 +20,7 @@ import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
 import { StoreUnavailable } from './store.ts'
 
 export { backup, restore } from './backup.ts'
-export { BackupError } from './backup-refused.ts'
+export { BackupError } from './backup-digest.ts'
 export {
   type DashboardSession,
   type DashboardSessions,

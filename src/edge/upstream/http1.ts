@@ -7,14 +7,13 @@ import type { Exchange } from '../exchange.ts'
 import { ChunkedDecoder, formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import { responseNames } from '../message/field-names.ts'
 import { HeadBuffer, headLength } from '../message/head-buffer.ts'
-import { IDEMPOTENT_METHODS } from '../message/methods.ts'
 import {
   MAX_INTERIMS,
   MAX_RESPONSE_HEAD_BYTES,
   parseResponseHead,
   type ResponseHead,
 } from '../message/response-head.ts'
-import type { Upstream } from '../upstream.ts'
+import { IDEMPOTENT_METHODS, type Upstream } from '../upstream.ts'
 import { isWebSocketAccept } from '../websocket.ts'
 import type { UpstreamPool } from './pool.ts'
 import { formatRequestHead } from './request-text.ts'

@@ -18,9 +18,8 @@ import type { Exchange } from '../exchange.ts'
 import { responseNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
 import { toHttp2Headers } from '../message/http2-fields.ts'
-import { IDEMPOTENT_METHODS } from '../message/methods.ts'
 import { MAX_INTERIMS, MAX_RESPONSE_FIELDS, MAX_RESPONSE_HEAD_BYTES } from '../message/response-head.ts'
-import type { Upstream } from '../upstream.ts'
+import { IDEMPOTENT_METHODS, type Upstream } from '../upstream.ts'
 
 /** Max response bytes of one exchange that are buffered for a slow client. */
 const STREAM_WINDOW_BYTES = 64 * 1024
