@@ -34,7 +34,7 @@ An address with port 0 means any free port; false switches that listener off.
 }
 
 function formatWelcome(
-  { credentials, createdAccount: made, databaseError }: RunningServer,
+  { credentials, createdAccount, databaseError }: RunningServer,
   settings: ServerSettings,
 ): string {
   const lines = ['', 'Adit is ready.']
@@ -48,7 +48,7 @@ function formatWelcome(
   if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
   if (credentials.agent_addr !== null) lines.push(`  Agents              ${credentials.agent_addr}`)
   if (credentials.ssh_addr !== null) lines.push(`  SSH gateway         ${credentials.ssh_addr}`)
-  if (made !== undefined) lines.push('', ...formatFirstStart(made, credentials, settings))
+  if (createdAccount !== undefined) lines.push('', ...formatFirstStart(createdAccount, credentials, settings))
   lines.push('', 'Next, in another terminal, give a local service a public URL:', '  bin/adit http 3000', '')
   return lines.join('\n')
 }
