@@ -25,7 +25,7 @@ import { startEdge, startUpstream } from '../src/edge/testing/edge.ts'
 import { openRawClient } from '../src/edge/testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { Http1Upstream } from '../src/edge/upstream/http1.ts'
-import { call, MuxSession, MuxStream, typeBytes } from '../src/protocol/index.ts'
+import { call, MuxSession, MuxStream, typeBytes, WindowBudget } from '../src/protocol/index.ts'
 import { combineObservers } from '../src/server/observers.ts'
 import { AgentConnection } from '../src/sessions/agent-connection.ts'
 import { Registry } from '../src/sessions/index.ts'
@@ -359,6 +359,7 @@ async function startPublisher(t: TestContext, watchers: number) {
     id: 'nd_1',
     silenceMs: 60_000,
     secret,
+    windows: new WindowBudget(),
     clock: systemClock,
     log: silentLog,
   })

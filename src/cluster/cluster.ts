@@ -6,6 +6,7 @@ import { joinHostPort } from '../base/hostport.ts'
 import { Admission } from '../base/io/admission.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
+import { WindowBudget } from '../protocol/index.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
@@ -42,6 +43,8 @@ export interface ClusterOptions {
   readonly advertise?: string | undefined
   /** The address for agents, once known. */
   readonly agentAddress?: () => string | undefined
+  /** Shared by the stream windows of the process. */
+  readonly windows?: WindowBudget
   readonly clock: Clock
   readonly log: Logger
   readonly limits?: Partial<ClusterLimits>
@@ -76,7 +79,11 @@ export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
   const { beatMs, silenceMs, drainMs, introductionMs } = { ...LIMITS, ...options.limits }
   const secret = options.secret.reveal()
-  const publisher = new RegistryPublisher({ id, silenceMs, secret, clock, log, released: options.released })
+  const windows = options.windows ?? new WindowBudget()
+  const publisher = new RegistryPublisher({
+    ...{ id, silenceMs, secret, windows, clock, log },
+    released: options.released,
+  })
   const links = new Map<string, Link>()
   const stability = new StabilityWindow(clock, silenceMs)
   let listed: readonly ListedNode[] = []
@@ -151,7 +158,7 @@ export function createCluster(options: ClusterOptions) {
 
   function createLink(peer: Peer): Link {
     const link = new Link(peer, {
-      ...{ registry, secret, beatMs, silenceMs, clock, log },
+      ...{ registry, secret, windows, beatMs, silenceMs, clock, log },
       authorityPem: options.authorityPem,
       onRemoved: () => links.delete(peer.id),
     })

@@ -14,9 +14,11 @@ import {
   MuxSession,
   type MuxStream,
   ProtocolError,
+  ping,
   StreamType,
   TypeReader,
   Watchdog,
+  type WindowBudget,
 } from '../protocol/index.ts'
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
 import { LineReader, writeLine } from './json-lines.ts'
@@ -41,6 +43,8 @@ interface RegistryPublisherOptions {
   silenceMs: number
   /** The secret shared by the nodes of one database. */
   secret: Buffer
+  /** Shared by the windows of all links. */
+  windows: WindowBudget
   clock: Clock
   log: Logger
   /** Resolves once the names of ended sessions are released in the database. */
@@ -89,7 +93,9 @@ export class RegistryPublisher {
                 authenticated = true
                 clearTimeout(helloTimer)
                 link.maxIncoming = MAX_STREAMS
-                return { node: this.#options.id }
+                const measure = () => void ping(link, clock, silenceMs)
+                const maxWindow = link.agreeOnWindows(message.maxWindow, this.#options.windows, measure)
+                return { node: this.#options.id, maxWindow }
               })
             else if (authenticated) this.#accept(type, stream)
             else stream.reset(new MuxError(ErrorCode.Protocol, 'Hello is required first.'))

@@ -3,7 +3,16 @@ import { compileAcl } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { ByteStream } from '../base/io/stream.ts'
 import type { Logger } from '../base/log.ts'
-import { call, Heartbeat, MuxSession, ProtocolError, typeBytes, Watchdog } from '../protocol/index.ts'
+import {
+  call,
+  Heartbeat,
+  MAX_WINDOW,
+  MuxSession,
+  ProtocolError,
+  typeBytes,
+  Watchdog,
+  type WindowBudget,
+} from '../protocol/index.ts'
 import type {
   ClientInfo,
   Command,
@@ -32,6 +41,8 @@ export interface RemoteRegistryOptions {
   readonly peerId: string
   readonly registry: Registry
   readonly secret: Buffer
+  /** Shared by the windows of all links. */
+  readonly windows: WindowBudget
   /** The heartbeat interval, and the silence after which the peer counts as dead. */
   readonly beatMs: number
   readonly silenceMs: number
@@ -74,13 +85,13 @@ export class RemoteRegistry {
 
   async #start(beatMs: number): Promise<void> {
     try {
-      const { Error: rejection, node } = await this.#call(PeerStream.Hello, {
-        secret: this.#options.secret.toString('base64'),
-      })
+      const hello = { secret: this.#options.secret.toString('base64'), maxWindow: MAX_WINDOW }
+      const { Error: rejection, node, maxWindow } = await this.#call(PeerStream.Hello, hello)
       if (rejection !== undefined) throw new ProtocolError(String(rejection))
       // After a restart another incarnation answers, which has its own link. The previous release sends no node id.
       if (node !== undefined && node !== this.#options.peerId)
         throw new ProtocolError('Another node answers at this address.')
+      this.#link.agreeOnWindows(maxWindow, this.#options.windows)
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
       watch.sink = new LineReader<RegistryEvent>(

@@ -4,7 +4,7 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import type { Secret } from '../base/secret.ts'
 import { decode } from './decode.ts'
-import { ErrorCode, MuxError } from './frame.ts'
+import { ErrorCode, MAX_WINDOW, MuxError } from './frame.ts'
 import { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
 import type {
   AuthResponse,
@@ -21,6 +21,7 @@ import { ProtocolError, parseProtocolError } from './protocol-error.ts'
 import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
 import { CallReader, call } from './rpc.ts'
 import { StreamType, TypeReader } from './stream-type.ts'
+import { WindowBudget } from './window-budget.ts'
 
 /** The identity an agent sends in Auth. */
 export interface AgentIdentity {
@@ -73,6 +74,9 @@ export interface AgentSessionOptions {
   /** The same for Auth; defaults to `callTimeoutMs`. */
   authTimeoutMs?: number
   pool?: BufferPool
+  windows?: WindowBudget
+  /** The largest send window of a stream; 0 keeps all windows at their initial size. */
+  maxWindow?: number
   clock?: Clock
 }
 
@@ -148,13 +152,14 @@ export class AgentSession {
     try {
       this.#authResponse = await this.#call<AuthResponse>(
         StreamType.Auth,
-        toAuthRequest(this.#options.identity, this.#times),
+        toAuthRequest(this.#options.identity, this.#times, this.#options.maxWindow ?? MAX_WINDOW),
         this.#options.authTimeoutMs,
       )
     } catch (error) {
       this.#mux.close()
       throw error
     }
+    this.#mux.agreeOnWindows(this.#authResponse.Extra?.MaxWindow, this.#options.windows ?? new WindowBudget())
   }
 
   /** Requests a public address. */
@@ -254,7 +259,7 @@ function parseCommand(type: number, message: Record<string, unknown>): AgentComm
   }
 }
 
-function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes): object {
+function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes, maxWindow: number): object {
   return {
     Version: ['3', '2'],
     ClientId: identity.clientId ?? '',
@@ -279,6 +284,7 @@ function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes): object {
       CustomInterface: identity.customInterface ?? false,
       CustomCAs: identity.customCas ?? false,
       ClientType: identity.clientType,
+      ...(maxWindow > 0 && { MaxWindow: maxWindow }),
     },
   }
 }

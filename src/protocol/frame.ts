@@ -6,8 +6,11 @@ export const Flag = { Fin: 1, Syn: 2 } as const
 
 export const HEADER_BYTES = 8
 
-/** Initial send window of a stream in bytes; never negotiated. */
+/** Initial window of a stream in bytes, in each direction. Peers that agreed on nothing else never exceed it. */
 export const WINDOW = 262_144
+
+/** Largest window of a stream between peers that agreed on windows that grow. */
+export const MAX_WINDOW = 16 * 1024 * 1024
 
 /** Largest DATA payload written: large enough to be cheap, small enough for fair interleaving. */
 export const MAX_DATA_BYTES = 32_768

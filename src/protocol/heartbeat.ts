@@ -79,7 +79,9 @@ export class Heartbeat implements StreamSink {
       return
     }
     if (this.#echoed < BEAT_BYTES) return
-    this.#onLatency(this.#clock.monotonic() - this.#sentAt)
+    const latencyMs = this.#clock.monotonic() - this.#sentAt
+    this.#session.roundTrip.add(latencyMs)
+    this.#onLatency(latencyMs)
     this.#next = setTimeout(() => this.#send(), this.#intervalMs)
     this.#next.unref()
   }
@@ -100,6 +102,33 @@ export class Heartbeat implements StreamSink {
     this.#sentAt = this.#clock.monotonic()
     this.#stream.write(this.#beat)
   }
+}
+
+/** Sends one beat. Resolves to whether the peer sent anything within the timeout: the echo, or any other bytes. */
+export function ping(session: MuxSession, clock: Clock, timeoutMs: number): Promise<boolean> {
+  if (session.closed) return Promise.resolve(false)
+  const sentAt = clock.monotonic()
+  return new Promise((resolve) => {
+    const stream = session.open(Buffer.concat([typeBytes(StreamType.Heartbeat), randomBytes(BEAT_BYTES)]))
+    stream.urgent = true
+    const finish = (alive: boolean) => {
+      clearTimeout(timer)
+      resolve(alive)
+      stream.reset()
+    }
+    const timer = setTimeout(() => finish(session.lastReceivedAt > sentAt), timeoutMs)
+    stream.sink = {
+      onData(chunk) {
+        session.roundTrip.add(clock.monotonic() - sentAt)
+        stream.consumed(chunk.length)
+        finish(true)
+      },
+      onEnd: () => finish(true),
+      onDrain() {},
+      // A peer that rejects the stream is alive too.
+      onClose: () => finish(!session.closed),
+    }
+  })
 }
 
 /** A timer this late means that this process stalled, which says nothing about the peer. */

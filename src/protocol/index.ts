@@ -17,8 +17,8 @@ export {
 } from './agent-session.ts'
 export { decode, rawField } from './decode.ts'
 export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
-export { ErrorCode, MuxError, WINDOW } from './frame.ts'
-export { Heartbeat, HeartbeatEcho, type HeartbeatTimes, Watchdog } from './heartbeat.ts'
+export { ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
+export { Heartbeat, HeartbeatEcho, type HeartbeatTimes, ping, Watchdog } from './heartbeat.ts'
 export {
   AuthRequest,
   type AuthResponse,
@@ -39,3 +39,4 @@ export { proxyProtocolHeader } from './proxy-protocol.ts'
 export { CallReader, call, MESSAGE_TIMEOUT_MS, type MessageLimits } from './rpc.ts'
 export { ServedSession, type ServedSessionOptions } from './served-session.ts'
 export { StreamType, TypeReader, typeBytes } from './stream-type.ts'
+export { WindowBudget } from './window-budget.ts'

@@ -34,6 +34,8 @@ export const AuthRequest = Type.Object({
       CustomInterface: flag,
       CustomCAs: flag,
       ClientType: text,
+      /** Our agent alone: the largest send window it accepts. */
+      MaxWindow: Type.Optional(Type.Integer({ minimum: 0 })),
       LegNumber: Type.Optional(Type.Integer({ minimum: 0 })),
     }),
   ),
@@ -56,6 +58,8 @@ export interface AuthResponse {
     DeprecationWarning: null
     ConnectAddresses: readonly { Region: string; ServerAddr: string }[]
     AgentSessionID: string
+    /** The agreed largest window of a stream, for agents that sent theirs. */
+    MaxWindow?: number
   }
 }
 

@@ -10,6 +10,7 @@ import {
   HEADER_BYTES,
   MAX_DATA_BYTES,
   MAX_STREAM_ID,
+  MAX_WINDOW,
   MuxError,
   NUDGE_STREAM_ID,
   WINDOW,
@@ -18,6 +19,9 @@ import {
 } from './frame.ts'
 import { type FrameHandler, FrameParser } from './frame-parser.ts'
 import { MuxStream } from './mux-stream.ts'
+import { RoundTrip } from './round-trip.ts'
+import type { WindowBudget } from './window-budget.ts'
+import { WindowGrowth } from './window-growth.ts'
 
 /** Unsent bytes at which data waits in its streams, so that control frames can overtake it. */
 const BACKLOG_HIGH_WATER_BYTES = 262_144
@@ -78,6 +82,12 @@ export class MuxSession implements FrameHandler {
   maxIncoming = 4096
   /** Monotonic time of the last bytes from the peer. */
   lastReceivedAt: number
+  /** What heartbeats and pings measure. */
+  readonly roundTrip = new RoundTrip()
+  /** Sizes receive windows; undefined without an agreement, when every window keeps its initial size. */
+  windowGrowth: WindowGrowth | undefined
+  /** What a stream may send ahead, whatever the peer grants. */
+  maxSendWindow = WINDOW
 
   readonly #transport: Duplex
   readonly #options: MuxOptions
@@ -145,6 +155,24 @@ export class MuxSession implements FrameHandler {
   /** Whether data may be composed now: the backlog is low and no stream is queued. */
   get hasCapacity(): boolean {
     return this.#queueHead === undefined && this.#backlog < BACKLOG_HIGH_WATER_BYTES
+  }
+
+  /**
+   * Agrees on windows that grow with a peer that said which it accepts; ours share the budget of the process. Returns the
+   * largest window from now on: the initial one when the peer said nothing.
+   */
+  agreeOnWindows(peerMaxWindow: unknown, budget: WindowBudget, measure?: () => void): number {
+    if (typeof peerMaxWindow !== 'number' || peerMaxWindow <= WINDOW) return WINDOW
+    const maxWindow = Math.min(peerMaxWindow, MAX_WINDOW)
+    this.maxSendWindow = maxWindow
+    this.windowGrowth = new WindowGrowth({
+      clock: this.#clock,
+      roundTrip: this.roundTrip,
+      maxWindow,
+      budget: budget.forSession(),
+      measure,
+    })
+    return maxWindow
   }
 
   /** Opens a stream; its initial bytes (type and header) travel in the SYN frame. Throws when the session is closed. */

@@ -2,9 +2,10 @@ import { ByteQueue } from '../base/io/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
+import type { WindowGrowth } from './window-growth.ts'
 
-/** Consumed bytes are granted back in batches of this size: one WNDINC frame instead of many. */
-const GRANT_BATCH_BYTES = 65_536
+/** Consumed bytes are granted back in batches of this part of the window: one WNDINC frame instead of many. */
+const GRANT_BATCH = 1 / 4
 
 /**
  * One bidirectional stream of a session. Its memory is bounded: at most one window of unconsumed input, plus what the
@@ -37,6 +38,8 @@ const GRANT_BATCH_BYTES = 65_536
  *    |  pending sent: WRITABLE, or FIN when #ended; window used up: waits for the next WNDINC; else queued again
  *
  * The opposite direction: consumed() returns credit to the peer in batches, as WNDINC, until REMOTE ENDED or CLOSED.
+ * Where the peers agreed on it, a batch is larger or smaller than what was consumed, and the window grows or shrinks by
+ * the difference (WindowGrowth).
  */
 export class MuxStream implements ByteStream {
   readonly id: number
@@ -55,8 +58,14 @@ export class MuxStream implements ByteStream {
   #acknowledged = false
   #sendWindow = WINDOW
   #receiveWindow = WINDOW
+  /** The size of the receive window when all of it is granted. */
+  #windowSize = WINDOW
   #unconsumed = 0
   #ungranted = 0
+  /** Bytes granted since `#roundStart`: a full window of them is a round. */
+  #roundBytes = 0
+  #roundStart = 0
+  #grantedAt = 0
   /** Created when bytes first have to wait: most streams never need it. */
   #pending: ByteQueue | undefined
   #allowance = 0
@@ -116,15 +125,18 @@ export class MuxStream implements ByteStream {
     const counted = Math.min(bytes, this.#unconsumed)
     this.#unconsumed -= counted
     this.#ungranted += counted
-    if (this.#ungranted >= GRANT_BATCH_BYTES) this.grant()
+    if (this.#ungranted >= this.#windowSize * GRANT_BATCH) this.grant()
   }
 
   /** Grants what was consumed without waiting for a full batch. */
   grant(): void {
     if (this.#ungranted === 0 || this.#closed || this.#remoteEnded) return
-    this.#session.sendWindow(this.id, this.#ungranted)
-    this.#receiveWindow += this.#ungranted
+    const growth = this.#session.windowGrowth
+    const increment = this.#ungranted + (growth === undefined ? 0 : this.#resize(growth, this.#ungranted))
     this.#ungranted = 0
+    if (increment === 0) return
+    this.#session.sendWindow(this.id, increment)
+    this.#receiveWindow += increment
   }
 
   // Called by the session.
@@ -173,7 +185,7 @@ export class MuxStream implements ByteStream {
   /** The peer consumed some of what we sent. */
   creditSendWindow(increment: number): void {
     this.#acknowledge()
-    this.#sendWindow = Math.min(WINDOW, this.#sendWindow + increment)
+    this.#sendWindow = Math.min(this.#session.maxSendWindow, this.#sendWindow + increment)
     if (this.#blocked || this.#hasPending) this.#session.enqueue(this)
   }
 
@@ -242,6 +254,20 @@ export class MuxStream implements ByteStream {
     return this.urgent || this.#session.hasCapacity ? WINDOW : this.#allowance
   }
 
+  /** Adjusts the window's size to the reader's speed and returns the change. */
+  #resize(growth: WindowGrowth, consumed: number): number {
+    const now = growth.clock.monotonic()
+    const surplus = growth.surplus(this.#windowSize, consumed, now - this.#grantedAt)
+    this.#grantedAt = now
+    this.#roundBytes += consumed
+    if (surplus === 0 && this.#roundBytes < this.#windowSize) return 0
+    const change = surplus > 0 ? -surplus : growth.grow(this.#windowSize, now - this.#roundStart)
+    this.#roundStart = now
+    this.#roundBytes = 0
+    this.#windowSize += change
+    return change
+  }
+
   #acknowledge(): void {
     if (this.#acknowledged) return
     this.#acknowledged = true
@@ -253,6 +279,7 @@ export class MuxStream implements ByteStream {
     this.#closed = true
     this.#closeError = error
     this.#pending?.clear()
+    this.#session.windowGrowth?.release(this.#windowSize)
     this.#session.remove(this)
   }
 }

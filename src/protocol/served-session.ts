@@ -1,15 +1,15 @@
-import { randomBytes } from 'node:crypto'
 import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import type { ByteBudget } from '../base/io/byte-budget.ts'
-import { BEAT_BYTES, HeartbeatEcho, Watchdog } from './heartbeat.ts'
+import { HeartbeatEcho, ping, Watchdog } from './heartbeat.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { parseProtocolError } from './protocol-error.ts'
 import { encodeProxyHeader, type ProxyHeader } from './proxy-header.ts'
 import { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
 import { StreamType, TypeReader, typeBytes } from './stream-type.ts'
+import type { WindowBudget } from './window-budget.ts'
 
 /** Callbacks and dependencies of the server's end. */
 export interface ServedSessionOptions {
@@ -33,6 +33,9 @@ const MAX_STREAMS_AFTER_AUTH = 128
 
 /** An agent without a command handler never responds. */
 const COMMAND_TIMEOUT_MS = 5000
+
+/** An echo this late says nothing about the link. */
+const PING_TIMEOUT_MS = 5000
 
 /** The server's end of an agent session: serves calls and beats, opens proxied streams, sends commands. */
 export class ServedSession {
@@ -78,6 +81,12 @@ export class ServedSession {
     this.#watchdog = new Watchdog(this.#mux, silenceMs, this.#clock)
   }
 
+  /** See `MuxSession.agreeOnWindows`. */
+  agreeOnWindows(agentMaxWindow: number | undefined, budget: WindowBudget): number {
+    const measure = () => void ping(this.#mux, this.#clock, PING_TIMEOUT_MS)
+    return this.#mux.agreeOnWindows(agentMaxWindow, budget, measure)
+  }
+
   /** Opens a proxied connection to the agent's upstream; the preamble (a PROXY header) precedes the client's bytes. */
   openProxy(header: ProxyHeader, preamble?: Buffer): MuxStream {
     return this.#mux.open(encodeProxyHeader(header, preamble))
@@ -101,28 +110,7 @@ export class ServedSession {
 
   /** Whether the agent sends anything within the timeout: the echo of a beat, or any other bytes. */
   probe(timeoutMs: number): Promise<boolean> {
-    if (this.#mux.closed) return Promise.resolve(false)
-    const since = this.#clock.monotonic()
-    return new Promise((resolve) => {
-      const stream = this.#mux.open(Buffer.concat([typeBytes(StreamType.Heartbeat), randomBytes(BEAT_BYTES)]))
-      stream.urgent = true
-      const finish = (alive: boolean) => {
-        clearTimeout(timer)
-        resolve(alive)
-        stream.reset()
-      }
-      const timer = setTimeout(() => finish(this.#mux.lastReceivedAt > since), timeoutMs)
-      stream.sink = {
-        onData(chunk) {
-          stream.consumed(chunk.length)
-          finish(true)
-        },
-        onEnd: () => finish(true),
-        onDrain() {},
-        // An agent that rejects the stream is alive too.
-        onClose: () => finish(!this.#mux.closed),
-      }
-    })
+    return ping(this.#mux, this.#clock, timeoutMs)
   }
 
   close(code: number, text: string): void {

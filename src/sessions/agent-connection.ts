@@ -26,6 +26,7 @@ import {
   ServedSession,
   StreamType,
   UnbindRequest,
+  type WindowBudget,
 } from '../protocol/index.ts'
 import { agentKind } from './agent-kind.ts'
 import { AgentStreams } from './agent-streams.ts'
@@ -67,6 +68,8 @@ export interface AgentConnectionOptions {
   log: Logger
   clock: Clock
   pool: BufferPool
+  /** Shared by the windows of all sessions. */
+  windows: WindowBudget
   /** Charged for the bytes of unfinished messages. */
   budget: ByteBudget
   /** How long an incomplete message may stay pending. */
@@ -352,6 +355,7 @@ export class AgentConnection implements LiveSession {
     const { firstParty, limits } = agentKind(extra)
     this.#streams = new AgentStreams(this.#session, limits)
     this.#session.authenticated(silenceMs, firstParty)
+    const maxWindow = this.#session.agreeOnWindows(extra.MaxWindow, this.#options.windows)
     this.#options.onAuthenticated()
     return {
       Version: '3',
@@ -367,6 +371,7 @@ export class AgentConnection implements LiveSession {
         AgentSessionID: this.id,
         // Other agents would open a connection to each address.
         ConnectAddresses: firstParty ? this.#connectAddresses() : [],
+        ...(extra.MaxWindow !== undefined && { MaxWindow: maxWindow }),
       },
     }
   }

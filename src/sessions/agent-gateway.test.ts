@@ -84,6 +84,7 @@ test('the Auth response carries everything an agent displays or stores', async (
     DeprecationWarning: null,
     ConnectAddresses: [],
     AgentSessionID: session!.id,
+    MaxWindow: 16_777_216,
   })
   assert.match(session!.id, /^ts_[0-9A-Za-z]{27}$/)
   assert.deepEqual(
@@ -104,6 +105,14 @@ test('only the adit agent gets the addresses of all nodes: others would open a c
     connectAddresses().map((ServerAddr) => ({ Region: 'us', ServerAddr })),
   )
   assert.deepEqual(other.authResponse.Extra.ConnectAddresses, [])
+})
+
+test('an agent that does not mention windows is promised nothing about them', async (t) => {
+  const platform = await startPlatform(t)
+
+  const agent = await platform.agent(t, { maxWindow: 0 })
+
+  assert.ok(!('MaxWindow' in agent.authResponse.Extra))
 })
 
 test('an account may hold as many sessions as are free, so that other accounts still get in', async (t) => {

@@ -8,7 +8,7 @@ import { Admission } from '../base/io/admission.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import { ByteBudgets, type ByteLimits } from '../base/io/byte-budget.ts'
 import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
-import { createLinkPool } from '../protocol/index.ts'
+import { createLinkPool, WindowBudget } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
 import { AGENT_AUTH_THROTTLE, AuthThrottle, type AuthThrottleSettings } from './auth-throttle.ts'
 
@@ -22,6 +22,7 @@ export interface AgentGatewayOptions
     | 'onClose'
     | 'clock'
     | 'pool'
+    | 'windows'
     | 'budget'
     | 'serverName'
     | 'serverIp'
@@ -32,6 +33,7 @@ export interface AgentGatewayOptions
   namedContext?(serverName: string): Promise<SecureContext | undefined>
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
+  windows?: WindowBudget
   /** Admission of authenticated sessions by account, shared with the SSH gateway. */
   sessions: Admission
   limits?: Partial<GatewayLimits>
@@ -75,6 +77,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
   const pool = options.pool ?? createLinkPool(64)
+  const windows = options.windows ?? new WindowBudget()
   const admission = new Admission({
     total: limits.unauthenticated,
     perHolder: limits.unauthenticatedPerClient,
@@ -149,6 +152,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       serverIp,
       clock,
       pool,
+      windows,
       budget: budgets.forClient(ip),
       authDelayMs: () => (throttle.isBlocked(ip) ? limits.authDelayMs : 0),
       onAuthFailure: () => throttle.recordFailure(ip),

@@ -1,6 +1,7 @@
 import { type Duplex, duplexPair } from 'node:stream'
 import type { TestContext } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
+import type { Clock } from '../../base/clock.ts'
 import { MuxSession } from '../mux-session.ts'
 import type { MuxStream } from '../mux-stream.ts'
 import { Probe } from './probe.ts'
@@ -48,6 +49,7 @@ export function createWire(
   role: 'client' | 'server',
   consume = true,
   onStream?: (stream: MuxStream) => void,
+  clock?: Clock,
 ): Wire {
   const [raw, transport] = duplexPair()
   const accepted: Probe[] = []
@@ -59,6 +61,7 @@ export function createWire(
     onStream: onStream ?? ((stream) => void accepted.push(new Probe(stream, consume))),
     onClose: (error) => closes.push(error),
     onInternalError: (error) => bugs.push(error),
+    ...(clock && { clock }),
   })
   let pending = Buffer.alloc(0)
   raw.on('error', () => {})

@@ -9,6 +9,7 @@ import { sshFingerprint } from '../../certs/index.ts'
 import { createCluster, NODE_NAME } from '../../cluster/index.ts'
 import { createEdge, createLogins, type OauthEndpoints } from '../../edge/index.ts'
 import { createReservations } from '../../naming/index.ts'
+import { WindowBudget } from '../../protocol/index.ts'
 import {
   createAgentGateway,
   createBinder,
@@ -35,8 +36,12 @@ export type Traffic = Awaited<ReturnType<typeof wireTraffic>>
 /** Agents and SSH clients bind tunnels in the registry; the edge opens streams on them. */
 export async function wireTraffic(foundation: Foundation, background: Background) {
   const requestLog = new RequestLog()
+  const windows = new WindowBudget()
   const { logins, loginSync, edge } = await wireEdge(foundation, background, requestLog)
-  const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, edge.ports)
+  const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, {
+    ports: edge.ports,
+    windows,
+  })
   return {
     logins,
     loginSync,
@@ -44,7 +49,7 @@ export async function wireTraffic(foundation: Foundation, background: Background
     registry,
     cluster,
     nodeCertificate,
-    ...(await wireGateways(foundation, background, { registry, cluster, requestLog })),
+    ...(await wireGateways(foundation, background, { registry, cluster, requestLog, windows })),
   }
 }
 
@@ -89,7 +94,11 @@ async function wireEdge(foundation: Foundation, { certs, events }: Background, r
   return { logins, loginSync, edge }
 }
 
-async function wireRegistry(foundation: Foundation, { events }: Background, ports: PublicPorts) {
+async function wireRegistry(
+  foundation: Foundation,
+  { events }: Background,
+  { ports, windows }: { ports: PublicPorts; windows: WindowBudget },
+) {
   const { settings, store, clock, logOf, authority, claims, addresses } = foundation
   const log = logOf('sessions')
   const registry = new Registry({
@@ -121,6 +130,7 @@ async function wireRegistry(foundation: Foundation, { events }: Background, port
       listen: settings.roles.has('gateway') ? peerAddr : undefined,
       advertise: settings.peerAdvertise,
       agentAddress: () => addresses.agentDial,
+      windows,
       clock,
       log: logOf('cluster'),
     })
@@ -139,10 +149,12 @@ async function wireGateways(
     registry,
     cluster,
     requestLog,
+    windows,
   }: {
     registry: Registry
     cluster: Awaited<ReturnType<typeof wireRegistry>>['cluster']
     requestLog: RequestLog
+    windows: WindowBudget
   },
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, claims } = foundation
@@ -174,6 +186,7 @@ async function wireGateways(
       banner: '',
     }),
     resume,
+    windows,
     authenticate: auth.authtoken,
     secureContext: certificate.context,
     namedContext: createAgentContexts(certs),

@@ -1,0 +1,74 @@
+import type { Clock } from '../base/clock.ts'
+import { WINDOW } from './frame.ts'
+import type { RoundTrip } from './round-trip.ts'
+import type { WindowBudget } from './window-budget.ts'
+
+/** A window that is consumed faster than this many round trips limits its stream. */
+const GROW_BELOW_ROUND_TRIPS = 1.5
+
+/** A quarter of a window that takes longer than this many round trips could be spared. */
+const SHRINK_ABOVE_ROUND_TRIPS = 2
+
+/** How long a measured round-trip time stays fresh while windows are in use. */
+const SAMPLE_INTERVAL_MS = 10_000
+
+export interface WindowGrowthOptions {
+  clock: Clock
+  roundTrip: RoundTrip
+  maxWindow: number
+  budget: WindowBudget
+  /** Takes a sample of the round-trip time; needed where nothing else does. */
+  measure: (() => void) | undefined
+}
+
+/**
+ * Sizes the receive windows of a session's streams by the speed of their readers: a window that is consumed within a
+ * round trip doubles, one that its reader no longer fills shrinks back to the initial size (decision 159).
+ */
+export class WindowGrowth {
+  readonly clock: Clock
+  readonly #maxWindow: number
+  readonly #roundTrip: RoundTrip
+  readonly #budget: WindowBudget
+  readonly #measure: (() => void) | undefined
+  #measuredAt = Number.NEGATIVE_INFINITY
+
+  constructor({ clock, roundTrip, maxWindow, budget, measure }: WindowGrowthOptions) {
+    this.clock = clock
+    this.#maxWindow = maxWindow
+    this.#roundTrip = roundTrip
+    this.#budget = budget
+    this.#measure = measure
+  }
+
+  /** By how much a window grows whose reader consumed all of it in this time. */
+  grow(window: number, elapsedMs: number): number {
+    this.#refresh()
+    const roundTripMs = this.#roundTrip.ms
+    if (roundTripMs === undefined || elapsedMs > GROW_BELOW_ROUND_TRIPS * roundTripMs) return 0
+    return this.#budget.grow(window - WINDOW, Math.min(2 * window, this.#maxWindow) - WINDOW)
+  }
+
+  /** What a window can do without whose reader took this long for these bytes, about a quarter of it. Freed at once. */
+  surplus(window: number, bytes: number, elapsedMs: number): number {
+    const roundTripMs = this.#roundTrip.ms
+    if (window === WINDOW || roundTripMs === undefined) return 0
+    if (elapsedMs <= SHRINK_ABOVE_ROUND_TRIPS * roundTripMs) return 0
+    const surplus = Math.min(bytes, window - WINDOW)
+    this.#budget.release(surplus)
+    return surplus
+  }
+
+  /** The stream is closed: its window's surplus is free again. */
+  release(window: number): void {
+    if (window > WINDOW) this.#budget.release(window - WINDOW)
+  }
+
+  #refresh(): void {
+    if (this.#measure === undefined) return
+    const now = this.clock.monotonic()
+    if (now - this.#measuredAt < SAMPLE_INTERVAL_MS) return
+    this.#measuredAt = now
+    this.#measure()
+  }
+}
