@@ -4,7 +4,7 @@ import {
   CircuitBreaker,
   Compression,
   OAUTH_PROVIDERS,
-  type Oauth,
+  Oauth,
   Oidc,
   type Settings,
   WebsocketTcpConverter,
@@ -184,9 +184,7 @@ function toOauthSettings(option: NonNullable<EndpointOptions['oauth']>): Setting
     throw new ModuleBuildError('oauth', new ModuleConfigError(`${option.provider} is not a known provider`))
   const disabledProviders = Object.fromEntries(OAUTH_PROVIDERS.map((name) => [name, null]))
   return {
-    ...Oidc.value.fallback,
-    auth_check_interval: 0,
-    enabled: true,
+    ...Oauth.value.fallback,
     provider: { ...disabledProviders, [provider]: providerSettings } as Settings<typeof Oauth>['provider'],
   }
 }
