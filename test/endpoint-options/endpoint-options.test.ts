@@ -316,14 +316,20 @@ test('SSH command lines become endpoint options', (t: TestContext) => {
 
 test('endpoint options become module settings, in the order in which a request passes them', (t: TestContext) => {
   // As they are, in order: sessions of visitors are bound to a hash of these settings.
-  const built: unknown[] = []
+  const built: [name: keyof typeof modules, ...unknown[]][] = []
+  const isRequest = ([name]: (typeof built)[number]) => modules[name].phase === 'request'
   for (const [name, module] of Object.entries(modules)) {
     mock.method(
       module as { build(settings: unknown, context: unknown): unknown },
       'build',
       (...args: unknown[]) => {
         const [settings, context] = args as [object, { allowedIdentities?: object; scopeId: string }]
-        built.push([name, settings, context.allowedIdentities ?? null, context.scopeId])
+        built.push([
+          name as keyof typeof modules,
+          settings,
+          context.allowedIdentities ?? null,
+          context.scopeId,
+        ])
         return module.phase === 'tls' ? { clientAuthorities: ['x'] } : () => undefined
       },
     )
@@ -339,7 +345,8 @@ test('endpoint options become module settings, in the order in which a request p
     }
     const { admission, steps, wrapBackend, tls } = compileEndpoint(tunnel as never, parts as never)
     return {
-      built: [...built],
+      // Only those that see requests have an order.
+      built: [...built.filter(isRequest), ...built.filter((each) => !isRequest(each)).toSorted()],
       admission: admission.length,
       steps: steps?.length ?? null,
       wrapped: wrapBackend !== undefined,
@@ -349,7 +356,9 @@ test('endpoint options become module settings, in the order in which a request p
   const all = toEndpointOptions('https', WIRE)
   t.assert.snapshot(compile('https', { ...all, mutualTls: { caPem: 'x' } }))
   t.assert.snapshot(
-    Object.keys(all).map((key) => [key, compile('https', { proxyProto: 0, [key]: all[key as never] })]),
+    Object.keys(all)
+      .toSorted()
+      .map((key) => [key, compile('https', { proxyProto: 0, [key]: all[key as never] })]),
   )
   t.assert.snapshot(
     [
