@@ -6,10 +6,13 @@ import { cyclesOf, readImportGraph } from '../scripts/import-graph.ts'
 
 const root = join(import.meta.dirname, '..')
 
+/** A second front door of `resources`: the options of endpoints, without the resources. */
+const OPTIONS = 'resources/endpoint-options.ts'
+
 /** Who may import whom. Everyone may import `base`; `server` wires the parts and may import all of them. */
 const DIRECTIONS: Record<string, readonly string[]> = {
   base: [],
-  protocol: [],
+  protocol: [OPTIONS],
   resources: [],
   store: ['resources'],
   auth: ['resources', 'store'],
@@ -23,7 +26,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   api: ['resources', 'store', 'auth', 'certs', 'naming', 'sessions', 'events'],
   'api-cli': ['api', 'resources'],
   dashboard: ['resources', 'store', 'auth', 'api'],
-  agent: ['protocol'],
+  agent: ['protocol', OPTIONS],
   web: [],
 }
 
@@ -121,9 +124,13 @@ const importsBetweenParts = graph.imports
   .map(({ from, to, lazy }) => ({ file: from, from: partOf(from), to: partOf(to), target: to, lazy }))
 
 test('parts import each other only in the directions that are drawn', () => {
-  const wrong = importsBetweenParts.filter(({ from, to, lazy }) => {
+  const wrong = importsBetweenParts.filter(({ from, to, target, lazy }) => {
     if (to === 'base' || from === 'server') return false
-    return !DIRECTIONS[from]?.includes(to) && !(lazy && LAZY[from]?.includes(to))
+    const allowed = DIRECTIONS[from]
+    return (
+      !(allowed?.includes(to) || allowed?.includes(target.slice('src/'.length))) &&
+      !(lazy && LAZY[from]?.includes(to))
+    )
   })
 
   assert.deepEqual(
@@ -135,12 +142,26 @@ test('parts import each other only in the directions that are drawn', () => {
 
 test('parts enter each other by the front door', () => {
   const back = importsBetweenParts.filter(
-    ({ to, target, lazy }) => to !== 'base' && !lazy && !/^src\/[a-z-]+\/index\.ts$/.test(target),
+    ({ to, target, lazy }) =>
+      to !== 'base' && !lazy && target !== `src/${OPTIONS}` && !/^src\/[a-z-]+\/index\.ts$/.test(target),
   )
 
   assert.deepEqual(
     back.map(({ file, target }) => `${file} imports ${target}`),
     [],
+  )
+})
+
+test('the options of endpoints load modules and values, but no resources', () => {
+  const loaded = new Set([`src/${OPTIONS}`])
+  for (const file of loaded)
+    for (const { from, to } of graph.imports)
+      if (from === file && to.startsWith('src/resources/')) loaded.add(to)
+  const others = [...loaded].filter((file) => !file.startsWith('src/resources/modules/')).sort()
+
+  assert.deepEqual(
+    others.map((file) => file.split('/').at(-1)),
+    ['acl.ts', 'define.ts', 'endpoint-options.ts', 'formats.ts', 'module.ts', 'roles.ts', 'value.ts'],
   )
 })
 

@@ -1,4 +1,5 @@
 import Type from 'typebox'
+import { optionFields } from '../resources/endpoint-options.ts'
 
 const text = Type.Optional(Type.String())
 const flag = Type.Optional(Type.Boolean())
@@ -63,8 +64,6 @@ export interface AuthResponse {
   }
 }
 
-const Headers = Type.Object({ add: list, remove: list })
-
 /** The options of all protocols in one shape; each protocol reads its own. */
 export const BindOpts = Type.Object({
   /** The requested URL, such as `https://app.example.com`. */
@@ -77,50 +76,9 @@ export const BindOpts = Type.Object({
   /** Old form of basic authentication: `user:password`. */
   Auth: text,
   ProxyProto: Type.Optional(Type.Integer({ minimum: 0, maximum: 2 })),
-  Compression: Type.Optional(Type.Object({})),
-  CircuitBreaker: Type.Optional(Type.Object({ error_threshold: Type.Number({ minimum: 0, maximum: 1 }) })),
-  IPRestriction: Type.Optional(Type.Object({ allow_cidrs: list, deny_cidrs: list })),
-  BasicAuth: Type.Optional(
-    Type.Object({
-      credentials: Type.Optional(
-        Type.Array(
-          Type.Object({
-            username: Type.String(),
-            cleartext_password: text,
-            /** Base64 of the bcrypt text. */
-            hashed_password: text,
-          }),
-        ),
-      ),
-    }),
-  ),
-  OAuth: Type.Optional(
-    Type.Object({
-      provider: Type.String(),
-      client_id: text,
-      client_secret: text,
-      allow_emails: list,
-      allow_domains: list,
-      scopes: list,
-    }),
-  ),
-  OIDC: Type.Optional(
-    Type.Object({
-      issuer_url: Type.String(),
-      client_id: Type.String(),
-      client_secret: text,
-      allow_emails: list,
-      allow_domains: list,
-      scopes: list,
-    }),
-  ),
-  WebhookVerification: Type.Optional(Type.Object({ provider: Type.String(), secret: text })),
+  ...optionFields,
   /** `mutual_tls_ca` is the base64 of PEM text. */
   MutualTLSCA: Type.Optional(Type.Object({ mutual_tls_ca: text })),
-  RequestHeaders: Type.Optional(Headers),
-  ResponseHeaders: Type.Optional(Headers),
-  WebsocketTCPConverter: Type.Optional(Type.Object({})),
-  UserAgentFilter: Type.Optional(Type.Object({ allow: list, deny: list })),
   TrafficPolicy: text,
   MutualTLSAtAgent: flag,
   MutualTLSAtEdge: Type.Optional(Type.Object({ mutual_tls_ca: text })),

@@ -1,17 +1,7 @@
 import { common, defineResource, editable, fixed, live } from './define.ts'
 import { noPolicies } from './edge-fields.ts'
-import { module } from './module.ts'
-import { Backend } from './modules/backend.ts'
-import { CircuitBreaker } from './modules/circuit-breaker.ts'
-import { Compression } from './modules/compression.ts'
-import { RequestHeaders, ResponseHeaders } from './modules/headers.ts'
-import { IpRestriction } from './modules/ip-restriction.ts'
-import { Oauth } from './modules/oauth.ts'
-import { Oidc } from './modules/oidc.ts'
-import { Saml } from './modules/saml.ts'
-import { UserAgentFilter } from './modules/user-agent-filter.ts'
-import { WebhookVerification } from './modules/webhook-verification.ts'
-import { WebsocketTcpConverter } from './modules/websocket-tcp-converter.ts'
+import { moduleFields } from './module.ts'
+import { routeModules } from './modules/index.ts'
 import { choice, idOf, required, text } from './value.ts'
 
 /** A path on an HTTPS edge, with the modules that process a request and the backend that responds. */
@@ -37,18 +27,7 @@ export const HttpsRoute = defineResource({
         ),
       ),
     ),
-    backend: editable(module(Backend)),
-    ip_restriction: editable(module(IpRestriction)),
-    circuit_breaker: editable(module(CircuitBreaker)),
-    compression: editable(module(Compression)),
-    request_headers: editable(module(RequestHeaders)),
-    response_headers: editable(module(ResponseHeaders)),
-    webhook_verification: editable(module(WebhookVerification)),
-    oauth: editable(module(Oauth)),
-    saml: editable(module(Saml)),
-    oidc: editable(module(Oidc)),
-    websocket_tcp_converter: editable(module(WebsocketTcpConverter)),
-    user_agent_filter: editable(module(UserAgentFilter)),
+    ...moduleFields(routeModules),
     policies: live(noPolicies),
   },
   unique: ({ edge_id, match_type, match }) => [

@@ -1,11 +1,7 @@
-import { parseCidr } from '../base/cidr.ts'
-import { compileAnyOf } from '../base/linear-pattern.ts'
-import { trimOws } from '../base/optional-white-space.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
-import { OAUTH_PROVIDERS, WEBHOOK_PROVIDERS } from '../resources/index.ts'
+import { allEndpointOptions, type ModuleOptions, splitCredential } from '../resources/endpoint-options.ts'
+import { InvalidValue } from '../resources/index.ts'
 import type { EndpointOptions, TunnelProto } from './tunnel.ts'
-
-type Pair = readonly [string, string]
 
 /** Converts bind options to endpoint options. Unsupported options are rejected, never silently dropped. */
 export function toEndpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
@@ -17,51 +13,35 @@ export function toEndpointOptions(proto: TunnelProto, opts: BindOpts): EndpointO
   }
   return {
     proxyProto: (opts.ProxyProto ?? 0) as 0 | 1 | 2,
-    ...parseIpRestriction(opts),
-    ...(proto === 'http' || proto === 'https' ? parseHttpOptions(proto, opts) : {}),
+    ...withOldCredential(proto, opts),
+    ...(proto === 'https' ? parseMutualTls(opts.MutualTLSCA?.mutual_tls_ca) : {}),
     ...(proto === 'tls' ? parseTlsOptions(opts) : {}),
   }
 }
 
-function parseHttpOptions(proto: 'http' | 'https', opts: BindOpts): Partial<EndpointOptions> {
-  const { OAuth, OIDC, CircuitBreaker, WebhookVerification, UserAgentFilter } = opts
-  return {
-    ...parseBasicAuth(opts),
-    ...(opts.RequestHeaders && { requestHeaders: parseHeaders('RequestHeaders', opts.RequestHeaders) }),
-    ...(opts.ResponseHeaders && { responseHeaders: parseHeaders('ResponseHeaders', opts.ResponseHeaders) }),
-    ...(opts.Compression && { compression: true }),
-    ...(opts.WebsocketTCPConverter && { websocketTcpConverter: true }),
-    ...(CircuitBreaker && { circuitBreaker: { errorThreshold: CircuitBreaker.error_threshold } }),
-    ...(OAuth && {
-      oauth: { provider: requireProvider('OAuth', OAUTH_PROVIDERS, OAuth.provider), ...parseLogin(OAuth) },
-    }),
-    ...(OIDC && { oidc: { issuerUrl: OIDC.issuer_url, ...parseLogin(OIDC) } }),
-    ...(WebhookVerification && {
-      webhookVerification: {
-        provider: requireProvider(
-          'WebhookVerification',
-          [...WEBHOOK_PROVIDERS],
-          WebhookVerification.provider,
-        ),
-        secret: WebhookVerification.secret ?? '',
-      },
-    }),
-    ...(UserAgentFilter && {
-      userAgentFilter: {
-        allow: validatePatterns(UserAgentFilter.allow ?? []),
-        deny: validatePatterns(UserAgentFilter.deny ?? []),
-      },
-    }),
-    ...(proto === 'https' && parseMutualTls(opts.MutualTLSCA?.mutual_tls_ca)),
+/** The options that configure modules, as far as the protocol has them. */
+function decodeModuleOptions(proto: TunnelProto, opts: BindOpts): ModuleOptions {
+  const kind = proto === 'https' ? 'http' : proto
+  const decoded: Record<string, unknown> = {}
+  for (const { name, field, kinds, decode } of allEndpointOptions) {
+    const value = opts[field as keyof BindOpts]
+    if (value === undefined || !kinds.includes(kind)) continue
+    try {
+      decoded[name] = decode(value as never)
+    } catch (error) {
+      throw error instanceof InvalidValue ? protocolError('options_invalid', error.message) : error
+    }
   }
+  return decoded
 }
 
-function requireProvider(option: string, providers: readonly string[], provider: string): string {
-  if (providers.includes(provider.toLowerCase())) return provider
-  throw protocolError(
-    'options_invalid',
-    `"${provider.slice(0, 60)}" is not a provider of ${option}; use one of ${providers.join(', ')}.`,
-  )
+/** Adds the credential of `Auth`, the old form of basic authentication, to those of `BasicAuth`. */
+function withOldCredential(proto: TunnelProto, opts: BindOpts): ModuleOptions {
+  const { Auth, BasicAuth, ...others } = opts
+  if (!Auth || (proto !== 'http' && proto !== 'https')) return decodeModuleOptions(proto, opts)
+  if (!Auth.includes(':')) throw protocolError('options_invalid', 'Auth must have the form user:password.')
+  const options = decodeModuleOptions(proto, BasicAuth?.credentials?.length ? opts : others)
+  return { ...options, basicAuth: [...(options.basicAuth ?? []), splitCredential(Auth)] }
 }
 
 function parseTlsOptions(opts: BindOpts): Partial<EndpointOptions> {
@@ -87,77 +67,6 @@ function parseTlsOptions(opts: BindOpts): Partial<EndpointOptions> {
       : {},
     ...parseMutualTls(opts.MutualTLSAtEdge?.mutual_tls_ca),
   }
-}
-
-function parseIpRestriction({ IPRestriction }: BindOpts): Partial<EndpointOptions> {
-  if (IPRestriction === undefined) return {}
-  const allow = IPRestriction.allow_cidrs ?? []
-  const deny = IPRestriction.deny_cidrs ?? []
-  try {
-    for (const cidr of [...allow, ...deny]) parseCidr(cidr)
-  } catch (error) {
-    throw protocolError('options_invalid', `IPRestriction: ${(error as Error).message}`)
-  }
-  return { ipRestriction: { allow, deny } }
-}
-
-function parseBasicAuth({ BasicAuth, Auth }: BindOpts): Partial<EndpointOptions> {
-  const credentials = (BasicAuth?.credentials ?? []).map(({ username, cleartext_password: password }) => {
-    // The hash format is undocumented, and a wrong guess could admit the wrong people.
-    if (!password)
-      throw protocolError('options_invalid', 'BasicAuth: every credential needs its password in clear text.')
-    return { username, password }
-  })
-  if (Auth) {
-    const colon = Auth.indexOf(':')
-    if (colon < 0) throw protocolError('options_invalid', 'Auth must have the form user:password.')
-    credentials.push({ username: Auth.slice(0, colon), password: Auth.slice(colon + 1) })
-  }
-  // An empty list would mean "no protection" although protection was requested.
-  if (BasicAuth !== undefined && credentials.length === 0) {
-    throw protocolError('options_invalid', 'BasicAuth: at least one credential is needed.')
-  }
-  return credentials.length === 0 ? {} : { basicAuth: credentials }
-}
-
-function parseLogin(settings: {
-  client_id?: string
-  client_secret?: string
-  allow_emails?: string[]
-  allow_domains?: string[]
-  scopes?: string[]
-}) {
-  return {
-    clientId: settings.client_id ?? '',
-    clientSecret: settings.client_secret ?? '',
-    allowEmails: settings.allow_emails ?? [],
-    allowDomains: settings.allow_domains ?? [],
-    scopes: settings.scopes ?? [],
-  }
-}
-
-function parseHeaders(field: string, { add = [], remove = [] }: { add?: string[]; remove?: string[] }) {
-  return {
-    add: add.map((line): Pair => {
-      const colon = line.indexOf(':')
-      if (colon < 1)
-        throw protocolError(
-          'options_invalid',
-          `${field}: "${line.slice(0, 80)}" is not of the form name:value.`,
-        )
-      return [trimOws(line.slice(0, colon)).toLowerCase(), trimOws(line.slice(colon + 1))]
-    }),
-    remove: remove.map((name) => trimOws(name).toLowerCase()),
-  }
-}
-
-function validatePatterns(patterns: readonly string[]): readonly string[] {
-  try {
-    compileAnyOf(patterns)
-  } catch (error) {
-    throw protocolError('options_invalid', `UserAgentFilter: ${(error as Error).message}`)
-  }
-  return patterns
 }
 
 function parseMutualTls(base64: string | undefined): Partial<EndpointOptions> {

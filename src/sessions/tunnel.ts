@@ -1,4 +1,5 @@
 import type { ByteStream } from '../base/io/stream.ts'
+import type { ModuleOptions } from '../resources/endpoint-options.ts'
 
 /** The protocols a tunnel can be bound with. Labelled tunnels have none: their edge decides. */
 export type TunnelProto = 'http' | 'https' | 'tcp' | 'tls'
@@ -16,33 +17,8 @@ export interface ClientInfo {
   passthroughTls: boolean
 }
 
-/** The options an agent sets on its endpoint; each one configures the edge module of the same name. */
-export interface EndpointOptions {
-  basicAuth?: readonly { username: string; password: string }[]
-  ipRestriction?: { allow: readonly string[]; deny: readonly string[] }
-  requestHeaders?: { add: readonly (readonly [string, string])[]; remove: readonly string[] }
-  responseHeaders?: { add: readonly (readonly [string, string])[]; remove: readonly string[] }
-  compression?: boolean
-  circuitBreaker?: { errorThreshold: number }
-  oauth?: {
-    provider: string
-    clientId: string
-    clientSecret: string
-    allowEmails: readonly string[]
-    allowDomains: readonly string[]
-    scopes: readonly string[]
-  }
-  oidc?: {
-    issuerUrl: string
-    clientId: string
-    clientSecret: string
-    allowEmails: readonly string[]
-    allowDomains: readonly string[]
-    scopes: readonly string[]
-  }
-  webhookVerification?: { provider: string; secret: string }
-  userAgentFilter?: { allow: readonly string[]; deny: readonly string[] }
-  websocketTcpConverter?: boolean
+/** The options of an endpoint: those that configure modules, and how TLS and connections are handled. */
+export interface EndpointOptions extends ModuleOptions {
   /** PEM text of the authorities that client certificates must chain to. */
   mutualTls?: { caPem: string }
   /** Absent: a TLS endpoint passes TLS through. Present: the edge terminates it, with this certificate if set. */

@@ -1,3 +1,4 @@
+import { allEndpointOptions, type EndpointOption, endpointOptions } from '../../resources/endpoint-options.ts'
 import type { TunnelDefinition } from '../config/definitions.ts'
 import { CommandFailure } from './failure.ts'
 
@@ -43,6 +44,16 @@ export const SESSION_FLAGS: readonly CommandFlag[] = [
   { name: 'output', kind: 'text', help: '"json" prints JSON instead of text' },
   { name: 'region', kind: 'text', help: '', replacement: 'nothing; the server decides the region' },
 ]
+
+/** The flags of endpoint options, from their declarations. */
+function flagsOf(...options: readonly EndpointOption[]): CommandFlag[] {
+  return options.flatMap(({ key, flags }) =>
+    flags.map(({ field, ...flag }) => ({ ...flag, key: field === undefined ? key : `${key}.${field}` })),
+  )
+}
+
+const { ip_restriction: IP_RESTRICTION, basic_auth: BASIC_AUTH } = endpointOptions
+const HTTP_OPTIONS = allEndpointOptions.filter((option) => option !== IP_RESTRICTION && option !== BASIC_AUTH)
 
 const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
   {
@@ -92,20 +103,7 @@ const SHARED_ENDPOINT_FLAGS: readonly CommandFlag[] = [
     help: '',
     replacement: '--upstream-proxy-protocol',
   },
-  {
-    name: 'cidr-allow',
-    commaSeparated: true,
-    kind: 'list',
-    key: 'ip_restriction.allow_cidrs',
-    help: 'allow visitors from this range only',
-  },
-  {
-    name: 'cidr-deny',
-    commaSeparated: true,
-    kind: 'list',
-    key: 'ip_restriction.deny_cidrs',
-    help: 'deny visitors from this range',
-  },
+  ...flagsOf(IP_RESTRICTION),
   {
     name: 'policy-file',
     kind: 'text',
@@ -161,128 +159,14 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       key: 'schemes',
       help: 'schemes to serve: http, https (default https)',
     },
-    {
-      name: 'basic-auth',
-      kind: 'list',
-      key: 'basic_auth',
-      help: 'ask visitors for user:password, may be repeated',
-    },
+    ...flagsOf(BASIC_AUTH),
     {
       name: 'host-header',
       kind: 'text',
       key: 'host_header',
       help: 'Host the upstream sees: rewrite, preserve or a value',
     },
-    { name: 'compression', kind: 'bool', key: 'compression', help: 'compress responses' },
-    {
-      name: 'circuit-breaker',
-      kind: 'text',
-      key: 'circuit_breaker',
-      help: 'reject requests when this share (0 to 1) fails',
-    },
-    {
-      name: 'websocket-tcp-converter',
-      kind: 'bool',
-      key: 'websocket_tcp_converter',
-      help: 'turn WebSocket messages into a TCP stream',
-    },
-    {
-      name: 'request-header-add',
-      kind: 'list',
-      key: 'request_header.add',
-      help: 'add "name: value" to requests',
-    },
-    {
-      name: 'request-header-remove',
-      kind: 'list',
-      key: 'request_header.remove',
-      help: 'remove a header from requests',
-    },
-    {
-      name: 'response-header-add',
-      kind: 'list',
-      key: 'response_header.add',
-      help: 'add "name: value" to responses',
-    },
-    {
-      name: 'response-header-remove',
-      kind: 'list',
-      key: 'response_header.remove',
-      help: 'remove a header from responses',
-    },
-    {
-      name: 'ua-filter-allow',
-      kind: 'list',
-      key: 'user_agent_filter.allow',
-      help: 'allow user agents that match',
-    },
-    {
-      name: 'ua-filter-deny',
-      kind: 'list',
-      key: 'user_agent_filter.deny',
-      help: 'deny user agents that match',
-    },
-    { name: 'oauth', kind: 'text', key: 'oauth.provider', help: 'ask visitors to log in with this provider' },
-    {
-      name: 'oauth-allow-domain',
-      commaSeparated: true,
-      kind: 'list',
-      key: 'oauth.allow_domains',
-      help: 'email domains to allow',
-    },
-    {
-      name: 'oauth-allow-email',
-      commaSeparated: true,
-      kind: 'list',
-      key: 'oauth.allow_emails',
-      help: 'email addresses to allow',
-    },
-    {
-      name: 'oauth-scope',
-      commaSeparated: true,
-      kind: 'list',
-      key: 'oauth.scopes',
-      help: 'scopes to request from the provider',
-    },
-    { name: 'oauth-client-id', kind: 'text', key: 'oauth.client_id', help: 'client id at the provider' },
-    {
-      name: 'oauth-client-secret',
-      kind: 'text',
-      key: 'oauth.client_secret',
-      help: 'client secret at the provider',
-    },
-    {
-      name: 'oidc',
-      kind: 'text',
-      key: 'oidc.issuer_url',
-      help: 'ask visitors to log in with this OpenID issuer',
-    },
-    { name: 'oidc-client-id', kind: 'text', key: 'oidc.client_id', help: 'client id at the issuer' },
-    {
-      name: 'oidc-client-secret',
-      kind: 'text',
-      key: 'oidc.client_secret',
-      help: 'client secret at the issuer',
-    },
-    {
-      name: 'oidc-scope',
-      commaSeparated: true,
-      kind: 'list',
-      key: 'oidc.scopes',
-      help: 'scopes to request from the issuer',
-    },
-    {
-      name: 'verify-webhook',
-      kind: 'text',
-      key: 'verify_webhook.provider',
-      help: 'accept only webhooks signed by this provider',
-    },
-    {
-      name: 'verify-webhook-secret',
-      kind: 'text',
-      key: 'verify_webhook.secret',
-      help: 'secret the webhooks are signed with',
-    },
+    ...flagsOf(...HTTP_OPTIONS),
     {
       name: 'upstream-protocol',
       kind: 'text',

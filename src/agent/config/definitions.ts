@@ -1,3 +1,4 @@
+import { allEndpointOptions, type OptionConfigs } from '../../resources/endpoint-options.ts'
 import {
   choice,
   flag,
@@ -21,14 +22,32 @@ const policy: Shape<string> = {
   },
 }
 
-const headerShape = object({ add: list(text), remove: list(text) })
+/** The keys of the endpoint options, from their declarations. */
+const optionShapes = Object.fromEntries(
+  allEndpointOptions.map(({ key, config }) => [key, shapeOf(config as ConfigSchema)]),
+) as { [K in keyof OptionConfigs]: Shape<OptionConfigs[K]> }
 
-const identityFields = {
-  client_id: text,
-  client_secret: text,
-  scopes: list(text),
-  allow_domains: list(text),
-  allow_emails: list(text),
+interface ConfigSchema {
+  readonly type: 'string' | 'boolean' | 'number' | 'array' | 'object'
+  readonly minimum: number
+  readonly maximum: number
+  readonly items: ConfigSchema
+  readonly properties: Readonly<Record<string, ConfigSchema>>
+}
+
+function shapeOf({ type, minimum, maximum, items, properties }: ConfigSchema): Shape<unknown> {
+  switch (type) {
+    case 'string':
+      return text
+    case 'boolean':
+      return flag
+    case 'number':
+      return number(minimum, maximum, false)
+    case 'array':
+      return list(shapeOf(items))
+    case 'object':
+      return object(Object.fromEntries(Object.entries(properties).map(([key, each]) => [key, shapeOf(each)])))
+  }
 }
 
 /** A tunnel in configuration files (`tunnels`) and `POST /api/tunnels`. */
@@ -48,18 +67,8 @@ export const tunnelShape = object(
     bindings: list(text),
     pooling_enabled: flag,
     schemes: list(choice('http', 'https')),
-    basic_auth: list(text),
+    ...optionShapes,
     host_header: text,
-    compression: flag,
-    circuit_breaker: number(0, 1, false),
-    websocket_tcp_converter: flag,
-    request_header: headerShape,
-    response_header: headerShape,
-    oauth: object({ provider: text, ...identityFields }),
-    oidc: object({ issuer_url: text, ...identityFields }),
-    verify_webhook: object({ provider: text, secret: text }),
-    user_agent_filter: object({ allow: list(text), deny: list(text) }),
-    ip_restriction: object({ allow_cidrs: list(text), deny_cidrs: list(text) }),
     mutual_tls_cas: text,
     crt: text,
     key: text,

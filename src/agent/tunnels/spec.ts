@@ -3,12 +3,13 @@ import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { BindOpts } from '../../protocol/index.ts'
+import { allEndpointOptions } from '../../resources/endpoint-options.ts'
 import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
 import { describeFileError } from '../config/file.ts'
 import {
-  checkIdentityOptions,
+  type SharedBindOptions,
   toHttpOptions,
-  toIpRestriction,
+  toModuleOptions,
   toTcpOptions,
   toTlsOptions,
 } from './bind-options.ts'
@@ -59,18 +60,8 @@ const SUPPORTED_KINDS: Readonly<Record<string, readonly AgentTunnelSpec['kind'][
   hostname: ['http', 'tls'],
   subdomain: ['http', 'tls'],
   schemes: ['http'],
-  basic_auth: ['http'],
+  ...Object.fromEntries(allEndpointOptions.map(({ key, kinds }) => [key, kinds])),
   host_header: ['http', 'labelled'],
-  compression: ['http'],
-  circuit_breaker: ['http'],
-  websocket_tcp_converter: ['http'],
-  request_header: ['http'],
-  response_header: ['http'],
-  oauth: ['http'],
-  oidc: ['http'],
-  verify_webhook: ['http'],
-  user_agent_filter: ['http'],
-  ip_restriction: ['http', 'tcp', 'tls'],
   mutual_tls_cas: ['http', 'tls', 'labelled'],
   crt: ['tls', 'labelled'],
   key: ['tls', 'labelled'],
@@ -95,7 +86,8 @@ export function toTunnelSpec(name: string, definition: TunnelDefinition): AgentT
   if (definition.addr === undefined)
     throw new SpecError('addr', '"addr" is required: the port or host:port of the local service')
   const upstream = resolveUpstream(definition.addr, kind)
-  checkIdentityOptions(definition)
+  if (definition.oauth && definition.oidc) throw new SpecError('oauth', 'give "oauth" or "oidc", not both')
+  const moduleOptions = toModuleOptions(definition)
 
   const trafficPolicy = resolveTrafficPolicy(definition)
   const termination = resolveTermination(definition)
@@ -106,7 +98,7 @@ export function toTunnelSpec(name: string, definition: TunnelDefinition): AgentT
       : readCaCertificates('mutual_tls_cas', definition.mutual_tls_cas)
   const shared = {
     proxyProto,
-    ipRestriction: toIpRestriction(definition.ip_restriction),
+    moduleOptions,
     trafficPolicy,
     mutualTlsCas,
   }
@@ -245,17 +237,10 @@ function parseLabels(labels: readonly string[]): Record<string, string> {
   return { ...parsed }
 }
 
-interface SharedOptions {
-  proxyProto: 0 | 1 | 2
-  ipRestriction: BindOpts['IPRestriction'] | undefined
-  trafficPolicy: string | undefined
-  mutualTlsCas: string | undefined
-}
-
 function toBindSpecs(
   kind: AgentTunnelSpec['kind'],
   definition: TunnelDefinition,
-  shared: SharedOptions,
+  shared: SharedBindOptions,
 ): BindSpec[] {
   if (kind === 'labelled') return []
   const onlyScheme = definition.schemes?.length === 1 ? definition.schemes[0] : undefined

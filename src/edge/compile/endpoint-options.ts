@@ -1,17 +1,11 @@
 import { hash } from 'node:crypto'
 import { compileRules } from '../../base/ip-rules.ts'
-import {
-  CircuitBreaker,
-  Compression,
-  OAUTH_PROVIDERS,
-  Oauth,
-  Oidc,
-  type Settings,
-  WebsocketTcpConverter,
-} from '../../resources/index.ts'
-import type { BackendStep, ConnectionStep, RequestStep } from '../module.ts'
-import { type BasicCredential, basicAuth } from '../modules/basic-auth.ts'
-import { ModuleConfigError, type ModuleContext } from '../modules/context.ts'
+import { endpointOptions, type ModuleOptions, type OptionName } from '../../resources/endpoint-options.ts'
+import { routeModules } from '../../resources/index.ts'
+import type { BackendStep, ConnectionStep, Phase, PhaseResult, RequestStep } from '../module.ts'
+import { basicAuth } from '../modules/basic-auth.ts'
+import type { ModuleContext } from '../modules/context.ts'
+import { modules, requestOrder } from '../modules/index.ts'
 import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
 import { editRequests } from '../modules/request-headers.ts'
@@ -40,19 +34,15 @@ export function compileEndpoint(
   const accountAdmission = parts.ipPolicies.accountAdmission(accountId)
   try {
     const context = createEndpointContext(tunnel, parts)
-    const steps = buildRequestSteps(options, context)
-    const tls = buildTlsSettings(options, context)
-    if (tls.clientAuthorities !== undefined) steps.unshift(clientIdentity)
-    if (options.ipRestriction !== undefined) steps.unshift(noteAdmitted)
+    const { connection, request, backend, tls: tlsOptions } = buildOptions(options, context)
+    const tls = Object.assign(buildTlsSettings(options, context), ...tlsOptions)
+    if (tls.clientAuthorities !== undefined) request.unshift(clientIdentity)
+    if (options.ipRestriction !== undefined) request.unshift(noteAdmitted)
     return {
-      admission:
-        options.ipRestriction === undefined
-          ? [accountAdmission]
-          : [accountAdmission, buildIpRestriction(context)],
-      steps: steps.length === 0 ? undefined : steps,
-      wrapBackend: options.websocketTcpConverter
-        ? buildModule('websocket_tcp_converter', WebsocketTcpConverter.value.fallback, context)
-        : undefined,
+      admission: [accountAdmission, ...connection],
+      steps: request.length === 0 ? undefined : request,
+      wrapBackend:
+        backend.length === 0 ? undefined : (inner) => backend.reduce((wrapped, wrap) => wrap(wrapped), inner),
       tls,
     }
   } catch (error) {
@@ -101,10 +91,6 @@ function endpointScopeId({ id, accountId, proto, hostport, options: { oauth, oid
   return `ep ${hash('sha256', JSON.stringify([accountId, proto, hostport, oauth, oidc]))}`
 }
 
-function buildIpRestriction(context: ModuleContext): ConnectionStep {
-  return buildModule('ip_restriction', { enabled: true, ip_policy_ids: [] }, context)
-}
-
 function buildTlsSettings(
   { mutualTls, tlsTermination }: EndpointOptions,
   context: ModuleContext,
@@ -120,86 +106,62 @@ function buildTlsSettings(
   }
 }
 
-type HeaderOptions = {
-  readonly add: readonly (readonly [string, string])[]
-  readonly remove: readonly string[]
+type OptionOf<N extends OptionName> = NonNullable<ModuleOptions[(typeof endpointOptions)[N]['name']]>
+
+/** Options that are declared without settings. */
+type Unset = { [N in OptionName]: SettingsOf<N> extends undefined ? N : never }[OptionName]
+type SettingsOf<N extends OptionName> = ReturnType<NonNullable<(typeof endpointOptions)[N]['settings']>>
+
+/** How an option acts that is declared without settings; a missing one does not compile. */
+const stepsWithoutSettings: { readonly [N in Unset]: (option: OptionOf<N>) => RequestStep } = {
+  basic_auth: basicAuth,
+  // Agents may add one name several times, which settings cannot express.
+  request_headers: ({ add, remove }) => editRequests(add, remove),
+  response_headers: ({ add, remove }) => editResponses(add, remove),
 }
 
-/** How each option acts on requests; `undefined` for options of other phases. Key order matches `requestOrder`. */
-const requestOptionBuilders: {
-  readonly [K in keyof Required<EndpointOptions>]:
-    | ((option: NonNullable<EndpointOptions[K]>, context: ModuleContext) => RequestStep | undefined)
-    | undefined
-} = {
-  userAgentFilter: ({ allow, deny }, context) =>
-    buildModule('user_agent_filter', { enabled: true, allow: [...allow], deny: [...deny] }, context),
-  basicAuth: (credentials: readonly BasicCredential[]) =>
-    nameModuleInErrors('basic_auth', () => basicAuth(credentials)),
-  webhookVerification: (settings, context) =>
-    buildModule('webhook_verification', { enabled: true, ...settings }, context),
-  oauth: (option, context) => buildModule('oauth', toOauthSettings(option), context),
-  oidc: (option, context) => buildOidc(option, context),
-  compression: (on, context) =>
-    on ? buildModule('compression', Compression.value.fallback, context) : undefined,
-  responseHeaders: ({ add, remove }: HeaderOptions) =>
-    nameModuleInErrors('response_headers', () => editResponses(add, remove)),
-  requestHeaders: ({ add, remove }: HeaderOptions) =>
-    nameModuleInErrors('request_headers', () => editRequests(add, remove)),
-  circuitBreaker: ({ errorThreshold }, context) =>
-    buildModule(
-      'circuit_breaker',
-      { ...CircuitBreaker.value.fallback, error_threshold_percentage: errorThreshold },
-      context,
-    ),
-  ipRestriction: undefined,
-  websocketTcpConverter: undefined,
-  mutualTls: undefined,
-  tlsTermination: undefined,
-  proxyProto: undefined,
-}
+/** The order of requests; visitors give a password before they sign in. */
+const order: readonly string[] = requestOrder.toSpliced(
+  requestOrder.indexOf('webhook_verification'),
+  0,
+  'basic_auth' as never,
+)
+const optionNames = (Object.keys(endpointOptions) as OptionName[]).toSorted(
+  (one, other) => order.indexOf(one) - order.indexOf(other),
+)
 
-function buildRequestSteps(options: EndpointOptions, context: ModuleContext): RequestStep[] {
-  return (Object.keys(requestOptionBuilders) as (keyof EndpointOptions)[]).flatMap((name) => {
-    const option = options[name]
-    const build = requestOptionBuilders[name] as
-      | ((option: unknown, context: ModuleContext) => RequestStep | undefined)
-      | undefined
-    const step = option === undefined ? undefined : build?.(option, context)
-    return step === undefined ? [] : [step]
-  })
-}
+type BuiltOptions = { readonly [P in Phase]: PhaseResult[P][] }
 
-function toOauthSettings(option: NonNullable<EndpointOptions['oauth']>): Settings<typeof Oauth> {
-  const providerSettings = {
-    client_id: option.clientId,
-    client_secret: option.clientSecret,
-    scopes: [...option.scopes],
-    email_addresses: [...option.allowEmails],
-    email_domains: [...option.allowDomains],
-    teams: [],
-    organizations: [],
+function buildOptions(options: EndpointOptions, context: ModuleContext): BuiltOptions {
+  const built: BuiltOptions = { connection: [], tls: [], request: [], backend: [] }
+  for (const name of optionNames) {
+    const option = options[endpointOptions[name].name]
+    if (option === undefined || option === false) continue
+    const phase = name === 'basic_auth' ? 'request' : modules[name].phase
+    // The lists of options and of modules ensure that names, options and phases belong together.
+    built[phase].push(buildOption(name, option as never, context) as never)
   }
-  const provider = OAUTH_PROVIDERS.find((name) => name === option.provider)
-  if (provider === undefined)
-    throw new ModuleBuildError('oauth', new ModuleConfigError(`${option.provider} is not a known provider`))
-  const disabledProviders = Object.fromEntries(OAUTH_PROVIDERS.map((name) => [name, null]))
-  return {
-    ...Oauth.value.fallback,
-    provider: { ...disabledProviders, [provider]: providerSettings } as Settings<typeof Oauth>['provider'],
-  }
+  return built
 }
 
-function buildOidc(option: NonNullable<EndpointOptions['oidc']>, context: ModuleContext): RequestStep {
-  const settings: Settings<typeof Oidc> = {
-    ...Oidc.value.fallback,
-    enabled: true,
-    issuer: option.issuerUrl,
-    client_id: option.clientId,
-    client_secret: option.clientSecret,
-    scopes: [...option.scopes],
-  }
-  const { allowEmails: emails, allowDomains: domains } = option
-  return buildModule('oidc', settings, { ...context, allowedIdentities: { emails, domains } })
+function buildOption<N extends OptionName>(name: N, option: OptionOf<N>, context: ModuleContext) {
+  if (Object.hasOwn(stepsWithoutSettings, name))
+    return nameModuleInErrors(name, () => stepsWithoutSettings[name as Unset](option as never))
+  const module = name as Exclude<OptionName, Unset>
+  const settings = nameModuleInErrors(name, () => ({
+    ...routeModules[module].value.fallback,
+    ...endpointOptions[module].settings!(option as never),
+  }))
+  return buildModule(
+    module,
+    settings as never,
+    name === 'oidc' ? admitOnly(option as never, context) : context,
+  )
+}
+
+/** Whom an endpoint's oidc admits is no setting of the module. */
+function admitOnly({ allowEmails: emails, allowDomains: domains }: OptionOf<'oidc'>, context: ModuleContext) {
+  return { ...context, allowedIdentities: { emails, domains } }
 }
 
 /** Names the module in errors of behaviour that is built without `buildModule`. */

@@ -1,3 +1,4 @@
+import { InvalidValue } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from '../modules/context.ts'
@@ -11,7 +12,8 @@ export class ModuleBuildError extends Error {
   readonly module: string
 
   constructor(module: string, cause: unknown) {
-    super(cause instanceof ModuleConfigError ? cause.message : 'its settings cannot be read', { cause })
+    const explained = cause instanceof ModuleConfigError || cause instanceof InvalidValue
+    super(explained ? cause.message : 'its settings cannot be read', { cause })
     this.module = module
   }
 }

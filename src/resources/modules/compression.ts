@@ -1,4 +1,21 @@
-import { defineModule } from '../module.ts'
+import { Type } from 'typebox'
+import { defineEndpointOption, defineModule } from '../module.ts'
 
 /** Compresses responses for clients that accept it. */
-export const Compression = defineModule('compression', {})
+export const Compression = defineModule(
+  'compression',
+  {},
+  {
+    endpoint: defineEndpointOption({
+      name: 'compression',
+      field: 'Compression',
+      key: 'compression',
+      wire: Type.Object({}),
+      config: Type.Boolean(),
+      flags: [{ name: 'compression', help: 'compress responses' }],
+      encode: () => ({}),
+      decode: () => true,
+      settings: () => ({}),
+    }),
+  },
+)

@@ -1,5 +1,7 @@
+import { Type } from 'typebox'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { headerName, headerValue } from '../formats.ts'
-import { defineModule } from '../module.ts'
+import { defineEndpointOption, defineModule, dropEmptyLists, optionalTexts } from '../module.ts'
 import { InvalidValue, list, map, text } from '../value.ts'
 
 /** Hop-by-hop and framing fields: the edge writes them itself. */
@@ -20,8 +22,56 @@ const removedNames = list(
 
 const fields = { add: map(headerValue, { maxItems: 100, name: parseAddedName }), remove: removedNames }
 
+const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
+
+/** Agents may add one name several times, so the edge builds the option from pairs instead of the module's settings. */
+function headerOption<
+  const N extends string,
+  const W extends string,
+  const M extends 'request' | 'response',
+>({ name, field, message }: { name: N; field: W; message: M }) {
+  const key = `${message}_header` as const
+  return defineEndpointOption({
+    name,
+    field,
+    key,
+    wire: Type.Object({ add: optionalTexts, remove: optionalTexts }),
+    flags: [
+      { name: `${message}-header-add`, field: 'add', help: `add "name: value" to ${message}s` },
+      { name: `${message}-header-remove`, field: 'remove', help: `remove a header from ${message}s` },
+    ],
+    check({ add = [], remove = [] }) {
+      for (const line of add) {
+        const header = trimOws(line.slice(0, Math.max(line.indexOf(':'), 0)))
+        if (!FIELD_NAME.test(header) || /[\r\n\0]/.test(line))
+          return `"${line.slice(0, 60)}" in "${key}.add" must be name:value`
+      }
+      const invalid = remove.find((header) => !FIELD_NAME.test(header))
+      return invalid === undefined
+        ? undefined
+        : `"${invalid.slice(0, 60)}" in "${key}.remove" is not a header name`
+    },
+    encode: dropEmptyLists,
+    decode: ({ add = [], remove = [] }): HeaderEdits => ({
+      add: add.map((line) => {
+        const colon = line.indexOf(':')
+        if (colon < 1)
+          throw new InvalidValue(undefined, `${field}: "${line.slice(0, 80)}" is not of the form name:value.`)
+        return [trimOws(line.slice(0, colon)).toLowerCase(), trimOws(line.slice(colon + 1))]
+      }),
+      remove: remove.map((header) => trimOws(header).toLowerCase()),
+    }),
+  })
+}
+
+interface HeaderEdits {
+  readonly add: readonly (readonly [name: string, value: string])[]
+  readonly remove: readonly string[]
+}
+
 /** Adds and removes headers of the request on its way to the upstream. */
 export const RequestHeaders = defineModule('request_headers', fields, {
+  endpoint: headerOption({ name: 'requestHeaders', field: 'RequestHeaders', message: 'request' }),
   rule: ({ add, remove }) =>
     remove.includes('host') && !Object.hasOwn(add, 'host')
       ? {
@@ -32,4 +82,6 @@ export const RequestHeaders = defineModule('request_headers', fields, {
 })
 
 /** Adds and removes headers of the response on its way to the client. */
-export const ResponseHeaders = defineModule('response_headers', fields)
+export const ResponseHeaders = defineModule('response_headers', fields, {
+  endpoint: headerOption({ name: 'responseHeaders', field: 'ResponseHeaders', message: 'response' }),
+})

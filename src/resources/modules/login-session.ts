@@ -1,3 +1,4 @@
+import { optionalText, optionalTexts } from '../module.ts'
 import { flag, text, uint32, withDefault } from '../value.ts'
 
 // RFC 6265 token characters. The edge sets the __Host- and __Secure- prefixes itself, since browsers enforce them.
@@ -20,4 +21,37 @@ export const loginSession = {
   },
   inactivity_timeout: uint32(0),
   maximum_duration: uint32(0),
+}
+
+/** The fields that OAuth and OIDC have in common in a message, besides `client_id`. */
+export const loginFields = {
+  client_secret: optionalText,
+  scopes: optionalTexts,
+  allow_domains: optionalTexts,
+  allow_emails: optionalTexts,
+}
+
+/** What OAuth and OIDC have in common in the options of a tunnel. */
+export interface LoginOption {
+  readonly clientId: string
+  readonly clientSecret: string
+  readonly allowEmails: readonly string[]
+  readonly allowDomains: readonly string[]
+  readonly scopes: readonly string[]
+}
+
+export function decodeLogin(field: {
+  client_id?: string
+  client_secret?: string
+  allow_emails?: string[]
+  allow_domains?: string[]
+  scopes?: string[]
+}): LoginOption {
+  return {
+    clientId: field.client_id ?? '',
+    clientSecret: field.client_secret ?? '',
+    allowEmails: field.allow_emails ?? [],
+    allowDomains: field.allow_domains ?? [],
+    scopes: field.scopes ?? [],
+  }
 }

@@ -1,6 +1,7 @@
-import { defineModule } from '../module.ts'
-import { list, nullable, object, parsed, required, secret, text, uint32 } from '../value.ts'
-import { loginSession } from './login-session.ts'
+import { Type } from 'typebox'
+import { defineEndpointOption, defineModule, optionalText, requireProvider } from '../module.ts'
+import { InvalidValue, list, nullable, object, parsed, required, secret, text, uint32 } from '../value.ts'
+import { decodeLogin, type LoginOption, loginFields, loginSession } from './login-session.ts'
 
 const names = list(text(255), { maxItems: 200 })
 const lowercaseEntries = list(
@@ -55,28 +56,90 @@ export const OAUTH_PROVIDERS = [
   'twitch',
 ] as const
 
+const NO_PROVIDER = Object.fromEntries(OAUTH_PROVIDERS.map((name) => [name, null])) as Record<
+  (typeof OAUTH_PROVIDERS)[number],
+  null
+>
+
 /** Requires clients to sign in at an OAuth provider. */
-export const Oauth = defineModule('oauth', {
-  ...loginSession,
-  auth_check_interval: uint32(0),
-  provider: required(
-    object(
-      {
-        amazon: provider,
-        facebook: provider,
-        github,
-        gitlab: provider,
-        google: provider,
-        linkedin: provider,
-        microsoft: provider,
-        twitch: provider,
-      },
-      {
-        rule: (providers) =>
-          Object.values(providers).filter((value) => value !== null).length === 1
-            ? undefined
-            : `exactly one provider must be given: ${OAUTH_PROVIDERS.join(', ')}.`,
-      },
+export const Oauth = defineModule(
+  'oauth',
+  {
+    ...loginSession,
+    auth_check_interval: uint32(0),
+    provider: required(
+      object(
+        {
+          amazon: provider,
+          facebook: provider,
+          github,
+          gitlab: provider,
+          google: provider,
+          linkedin: provider,
+          microsoft: provider,
+          twitch: provider,
+        },
+        {
+          rule: (providers) =>
+            Object.values(providers).filter((value) => value !== null).length === 1
+              ? undefined
+              : `exactly one provider must be given: ${OAUTH_PROVIDERS.join(', ')}.`,
+        },
+      ),
     ),
-  ),
-})
+  },
+  {
+    endpoint: defineEndpointOption({
+      name: 'oauth',
+      field: 'OAuth',
+      key: 'oauth',
+      wire: Type.Object({ provider: Type.String(), client_id: optionalText, ...loginFields }),
+      flags: [
+        { name: 'oauth', field: 'provider', help: 'ask visitors to log in with this provider' },
+        {
+          name: 'oauth-allow-domain',
+          field: 'allow_domains',
+          commaSeparated: true,
+          help: 'email domains to allow',
+        },
+        {
+          name: 'oauth-allow-email',
+          field: 'allow_emails',
+          commaSeparated: true,
+          help: 'email addresses to allow',
+        },
+        {
+          name: 'oauth-scope',
+          field: 'scopes',
+          commaSeparated: true,
+          help: 'scopes to request from the provider',
+        },
+        { name: 'oauth-client-id', field: 'client_id', help: 'client id at the provider' },
+        { name: 'oauth-client-secret', field: 'client_secret', help: 'client secret at the provider' },
+      ],
+      check: ({ provider }) => (provider ? undefined : '"oauth" needs a "provider"'),
+      decode: (field): { readonly provider: string } & LoginOption => ({
+        provider: requireProvider('OAuth', OAUTH_PROVIDERS, field.provider),
+        ...decodeLogin(field),
+      }),
+      settings: (option) => ({ provider: providerSettings(option) }),
+    }),
+  },
+)
+
+function providerSettings(option: { readonly provider: string } & LoginOption) {
+  const chosen = OAUTH_PROVIDERS.find((name) => name === option.provider)
+  if (chosen === undefined) throw new InvalidValue(undefined, `${option.provider} is not a known provider`)
+  return {
+    ...NO_PROVIDER,
+    [chosen]: {
+      client_id: option.clientId,
+      client_secret: option.clientSecret,
+      scopes: [...option.scopes],
+      email_addresses: [...option.allowEmails],
+      email_domains: [...option.allowDomains],
+      teams: [],
+      organizations: [],
+    },
+  }
+}

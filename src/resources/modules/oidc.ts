@@ -1,18 +1,57 @@
+import { Type } from 'typebox'
 import { httpUrl } from '../formats.ts'
-import { defineModule } from '../module.ts'
+import { defineEndpointOption, defineModule } from '../module.ts'
 import { list, required, secret, text } from '../value.ts'
-import { loginSession } from './login-session.ts'
+import { decodeLogin, type LoginOption, loginFields, loginSession } from './login-session.ts'
 
 /** Requires clients to sign in at an OpenID provider. */
-export const Oidc = defineModule('oidc', {
-  ...loginSession,
-  issuer: required(httpUrl(255)),
-  client_id: required(text(1024, (value) => (value === '' ? 'must not be empty.' : undefined))),
-  client_secret: required(
-    secret(
-      text(4096, (value) => (value === '' ? 'must not be empty.' : undefined)),
-      'shown',
+export const Oidc = defineModule(
+  'oidc',
+  {
+    ...loginSession,
+    issuer: required(httpUrl(255)),
+    client_id: required(text(1024, (value) => (value === '' ? 'must not be empty.' : undefined))),
+    client_secret: required(
+      secret(
+        text(4096, (value) => (value === '' ? 'must not be empty.' : undefined)),
+        'shown',
+      ),
     ),
-  ),
-  scopes: list(text(255), { maxItems: 50 }),
-})
+    scopes: list(text(255), { maxItems: 50 }),
+  },
+  {
+    endpoint: defineEndpointOption({
+      name: 'oidc',
+      field: 'OIDC',
+      key: 'oidc',
+      ssh: false,
+      wire: Type.Object({ issuer_url: Type.String(), client_id: Type.String(), ...loginFields }),
+      flags: [
+        { name: 'oidc', field: 'issuer_url', help: 'ask visitors to log in with this OpenID issuer' },
+        { name: 'oidc-client-id', field: 'client_id', help: 'client id at the issuer' },
+        { name: 'oidc-client-secret', field: 'client_secret', help: 'client secret at the issuer' },
+        {
+          name: 'oidc-scope',
+          field: 'scopes',
+          commaSeparated: true,
+          help: 'scopes to request from the issuer',
+        },
+      ],
+      check: ({ issuer_url, client_id, client_secret }) =>
+        issuer_url && client_id && client_secret
+          ? undefined
+          : '"oidc" needs "issuer_url", "client_id" and "client_secret"',
+      decode: (field): { readonly issuerUrl: string } & LoginOption => ({
+        issuerUrl: field.issuer_url,
+        ...decodeLogin(field),
+      }),
+      // Whom it admits is no setting of the module: the edge passes it on.
+      settings: ({ issuerUrl, clientId, clientSecret, scopes }) => ({
+        issuer: issuerUrl,
+        client_id: clientId,
+        client_secret: clientSecret,
+        scopes: [...scopes],
+      }),
+    }),
+  },
+)

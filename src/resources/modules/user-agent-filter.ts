@@ -1,6 +1,7 @@
-import { compileLinearPattern } from '../../base/linear-pattern.ts'
-import { defineModule } from '../module.ts'
-import { list, text } from '../value.ts'
+import { Type } from 'typebox'
+import { compileAnyOf, compileLinearPattern } from '../../base/linear-pattern.ts'
+import { defineEndpointOption, defineModule, optionalTexts } from '../module.ts'
+import { InvalidValue, list, text } from '../value.ts'
 
 const pattern = text(512, (value) => {
   try {
@@ -12,7 +13,29 @@ const pattern = text(512, (value) => {
 })
 
 /** Allows or denies requests by their User-Agent. */
-export const UserAgentFilter = defineModule('user_agent_filter', {
-  allow: list(pattern, { maxItems: 50 }),
-  deny: list(pattern, { maxItems: 50 }),
-})
+export const UserAgentFilter = defineModule(
+  'user_agent_filter',
+  { allow: list(pattern, { maxItems: 50 }), deny: list(pattern, { maxItems: 50 }) },
+  {
+    endpoint: defineEndpointOption({
+      name: 'userAgentFilter',
+      field: 'UserAgentFilter',
+      key: 'user_agent_filter',
+      wire: Type.Object({ allow: optionalTexts, deny: optionalTexts }),
+      flags: [
+        { name: 'ua-filter-allow', field: 'allow', help: 'allow user agents that match' },
+        { name: 'ua-filter-deny', field: 'deny', help: 'deny user agents that match' },
+      ],
+      decode({ allow = [], deny = [] }): { allow: readonly string[]; deny: readonly string[] } {
+        try {
+          compileAnyOf(allow)
+          compileAnyOf(deny)
+        } catch (error) {
+          throw new InvalidValue(undefined, `UserAgentFilter: ${(error as Error).message}`)
+        }
+        return { allow, deny }
+      },
+      settings: ({ allow, deny }) => ({ allow: [...allow], deny: [...deny] }),
+    }),
+  },
+)

@@ -1,4 +1,5 @@
-import { defineModule } from '../module.ts'
+import { Type } from 'typebox'
+import { defineEndpointOption, defineModule, optionalText, requireProvider } from '../module.ts'
 import { required, secret, text, withExamples } from '../value.ts'
 
 /** The services whose webhook signatures can be verified. */
@@ -29,6 +30,26 @@ export const WebhookVerification = defineModule(
     secret: secret(text(4096), 'shown'),
   },
   {
+    endpoint: defineEndpointOption({
+      name: 'webhookVerification',
+      field: 'WebhookVerification',
+      key: 'verify_webhook',
+      wire: Type.Object({ provider: Type.String(), secret: optionalText }),
+      flags: [
+        {
+          name: 'verify-webhook',
+          field: 'provider',
+          help: 'accept only webhooks signed by this provider',
+        },
+        { name: 'verify-webhook-secret', field: 'secret', help: 'secret the webhooks are signed with' },
+      ],
+      check: ({ provider }) => (provider ? undefined : '"verify_webhook" needs a "provider"'),
+      decode: ({ provider, secret = '' }) => ({
+        provider: requireProvider('WebhookVerification', [...WEBHOOK_PROVIDERS], provider),
+        secret,
+      }),
+      settings: (option) => option,
+    }),
     rule({ provider, secret: secretValue }) {
       const sns = provider.toLowerCase() === 'sns'
       if (sns && secretValue !== '')

@@ -1,4 +1,21 @@
-import { defineModule } from '../module.ts'
+import { Type } from 'typebox'
+import { defineEndpointOption, defineModule } from '../module.ts'
 
 /** Converts WebSocket connections to plain TCP towards the upstream. */
-export const WebsocketTcpConverter = defineModule('websocket_tcp_converter', {})
+export const WebsocketTcpConverter = defineModule(
+  'websocket_tcp_converter',
+  {},
+  {
+    endpoint: defineEndpointOption({
+      name: 'websocketTcpConverter',
+      field: 'WebsocketTCPConverter',
+      key: 'websocket_tcp_converter',
+      wire: Type.Object({}),
+      config: Type.Boolean(),
+      flags: [{ name: 'websocket-tcp-converter', help: 'turn WebSocket messages into a TCP stream' }],
+      encode: () => ({}),
+      decode: () => true,
+      settings: () => ({}),
+    }),
+  },
+)

@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import type { BindOpts } from '../../protocol/index.ts'
+import { allEndpointOptions, type EndpointOption } from '../../resources/endpoint-options.ts'
 
 /** The command after the host name in `ssh host command`. */
 export interface SshCommand {
@@ -29,7 +30,8 @@ const many = { type: 'string', multiple: true } as const
 const one = { type: 'string' } as const
 const flag = { type: 'boolean' } as const
 
-const OPTIONS = {
+/** Options of this server; those of endpoints are added from their declarations. */
+const OWN_OPTIONS = {
   output: one,
   inspect: one,
   name: one,
@@ -42,51 +44,26 @@ const OPTIONS = {
   subdomain: one,
   'remote-addr': one,
   url: one,
-  'basic-auth': many,
   auth: many,
-  'cidr-allow': many,
-  'cidr-deny': many,
   'proxy-proto': one,
-  compression: flag,
-  'circuit-breaker': one,
   'host-header': one,
-  'request-header-add': many,
-  'request-header-remove': many,
-  'response-header-add': many,
-  'response-header-remove': many,
-  'websocket-tcp-converter': flag,
-  'ua-filter-allow': many,
-  'ua-filter-deny': many,
-  'verify-webhook': one,
-  'verify-webhook-secret': one,
-  oauth: one,
-  'oauth-client-id': one,
-  'oauth-client-secret': one,
-  'oauth-allow-email': many,
-  'oauth-allow-domain': many,
-  'oauth-scope': many,
   'terminate-at': one,
 } as const
 
 const PROTOS = ['http', 'tcp', 'tls'] as const
 
-/** Options that need an HTTP endpoint. */
-const HTTP_ONLY_OPTIONS = [
-  'basic-auth',
-  'auth',
-  'compression',
-  'circuit-breaker',
-  'host-header',
-  'request-header-add',
-  'request-header-remove',
-  'response-header-add',
-  'response-header-remove',
-  'websocket-tcp-converter',
-  'ua-filter-allow',
-  'ua-filter-deny',
-  'verify-webhook',
-  'oauth',
-] as const
+const ENDPOINT_OPTIONS = allEndpointOptions.filter(({ ssh }) => ssh)
+const PARSED_AS = { text: one, list: many, bool: flag } as const
+
+const OPTIONS = {
+  ...OWN_OPTIONS,
+  ...Object.fromEntries(
+    ENDPOINT_OPTIONS.flatMap(({ flags }) => flags.map(({ name, kind }) => [name, PARSED_AS[kind]])),
+  ),
+}
+
+/** Options that need an HTTP endpoint, besides the declared ones. */
+const HTTP_ONLY_OPTIONS = ['auth', 'host-header']
 
 const DISPLAY_OPTIONS = new Set(['output', 'inspect'])
 const MAX_COMMAND_BYTES = 16_384
@@ -104,8 +81,7 @@ export function parseCommand(line: string): SshCommand {
       `"${sanitize(positionals[1]!)}" is one word too many. Write one address after ${protoToken}.`,
     )
   const misplaced = HTTP_ONLY_OPTIONS.find((option) => values[option] !== undefined)
-  if (misplaced !== undefined && (proto === 'tcp' || proto === 'tls'))
-    throw new InvalidCommand(`--${misplaced} works for http only, not for ${proto}.`)
+  if (misplaced !== undefined) requireKind(misplaced, ['http'], proto)
   const forwardsTo = parseService(positionals[0])
 
   return {
@@ -118,21 +94,23 @@ export function parseCommand(line: string): SshCommand {
     metadata: values.metadata ?? '',
     pooling: values['pooling-enabled'] ?? false,
     labels: parseLabels(values.label),
-    opts: toBindOpts(values, forwardsTo),
+    opts: toBindOpts(values, forwardsTo, proto),
     displayOnly:
       positionals.length === 0 && Object.keys(values).every((option) => DISPLAY_OPTIONS.has(option)),
   }
 }
 
-type Values = ReturnType<typeof parseOptions>['values']
+type OwnValues = ReturnType<typeof parseArgs<{ options: typeof OWN_OPTIONS }>>['values']
+type Values = OwnValues & { readonly [option: string]: string | boolean | (string | boolean)[] | undefined }
 
-function parseOptions(args: string[]) {
+function parseOptions(args: string[]): { values: Values; positionals: string[] } {
   try {
     // `--inspect` means `--inspect=true`, and `-name` means `--name`.
     const normalized = args.map((arg) =>
       arg.replace(/^-(?=[a-z]{2})/, '--').replace(/^--inspect$/, '--inspect=true'),
     )
-    return parseArgs({ args: normalized, options: OPTIONS, allowPositionals: true })
+    const { values, positionals } = parseArgs({ args: normalized, options: OPTIONS, allowPositionals: true })
+    return { values: values as Values, positionals }
   } catch (error) {
     const reason = (error as Error).message.split('. To specify')[0]!
     throw new InvalidCommand(`${sanitize(reason)}. ${SEE_DOCUMENTATION}`)
@@ -187,14 +165,7 @@ function parseLabels(pairs: readonly string[] | undefined): Record<string, strin
   )
 }
 
-function toBindOpts(values: Values, forwardsTo: string): BindOpts {
-  const headersToAdd = values['request-header-add'] ?? []
-  const hostHeader = values['host-header']
-  const requestHeadersToAdd =
-    hostHeader === undefined
-      ? headersToAdd
-      : [...headersToAdd, `host:${resolveHostHeader(hostHeader, forwardsTo)}`]
-  const credentials = [...(values['basic-auth'] ?? []), ...(values.auth ?? [])]
+function toBindOpts(values: Values, forwardsTo: string, proto: SshCommand['proto']): BindOpts {
   const domain = values.domain ?? values.hostname
   const terminate = parseChoice('terminate-at', values['terminate-at'] ?? 'agent', ['agent', 'edge'])
   return {
@@ -205,55 +176,67 @@ function toBindOpts(values: Values, forwardsTo: string): BindOpts {
     ...(values['proxy-proto'] !== undefined && {
       ProxyProto: Number(parseChoice('proxy-proto', values['proxy-proto'], ['0', '1', '2'])),
     }),
-    ...(credentials.length > 0 && { BasicAuth: { credentials: credentials.map(parseCredential) } }),
-    ...optionLists(
-      'IPRestriction',
-      ['allow_cidrs', values['cidr-allow']],
-      ['deny_cidrs', values['cidr-deny']],
-    ),
-    ...optionLists(
-      'RequestHeaders',
-      ['add', requestHeadersToAdd],
-      ['remove', values['request-header-remove']],
-    ),
-    ...optionLists(
-      'ResponseHeaders',
-      ['add', values['response-header-add']],
-      ['remove', values['response-header-remove']],
-    ),
-    ...optionLists(
-      'UserAgentFilter',
-      ['allow', values['ua-filter-allow']],
-      ['deny', values['ua-filter-deny']],
-    ),
-    ...(values.compression && { Compression: {} }),
-    ...(values['websocket-tcp-converter'] && { WebsocketTCPConverter: {} }),
-    ...(values['circuit-breaker'] !== undefined && {
-      CircuitBreaker: { error_threshold: parseRatio(values['circuit-breaker']) },
-    }),
-    ...(values['verify-webhook'] !== undefined && {
-      WebhookVerification: {
-        provider: values['verify-webhook'],
-        secret: values['verify-webhook-secret'] ?? '',
-      },
-    }),
-    ...(values.oauth !== undefined && {
-      OAuth: {
-        provider: values.oauth,
-        client_id: values['oauth-client-id'] ?? '',
-        client_secret: values['oauth-client-secret'] ?? '',
-        allow_emails: values['oauth-allow-email'] ?? [],
-        allow_domains: values['oauth-allow-domain'] ?? [],
-        scopes: values['oauth-scope'] ?? [],
-      },
-    }),
+    ...encodeEndpointOptions(mergeSpellings(values, forwardsTo), proto),
     ...(terminate === 'edge' && { TLSTermination: {} }),
   }
 }
 
-function optionLists(name: string, ...parts: readonly [string, readonly string[] | undefined][]): BindOpts {
-  const nonEmpty = parts.filter(([, list]) => list !== undefined && list.length > 0)
-  return nonEmpty.length === 0 ? {} : ({ [name]: Object.fromEntries(nonEmpty) } as BindOpts)
+/** Options that have another spelling: `--auth` is a credential, `--host-header` a header. */
+function mergeSpellings(values: Values, forwardsTo: string): Values {
+  const hostHeader = values['host-header']
+  const credentials = joinLists(values['basic-auth'], values.auth)
+  for (const credential of credentials)
+    if (credential.indexOf(':') < 1)
+      throw new InvalidCommand('--basic-auth must have the form user:password.')
+  const headers = joinLists(
+    values['request-header-add'],
+    hostHeader === undefined ? [] : [`host:${resolveHostHeader(hostHeader, forwardsTo)}`],
+  )
+  return {
+    ...values,
+    ...(credentials.length > 0 && { 'basic-auth': credentials }),
+    ...(headers.length > 0 && { 'request-header-add': headers }),
+  }
+}
+
+function joinLists(...lists: unknown[]): string[] {
+  return lists.flatMap((list) => (list ?? []) as string[])
+}
+
+function encodeEndpointOptions(values: Values, proto: SshCommand['proto']): BindOpts {
+  const opts: Record<string, unknown> = {}
+  for (const { flags, config, field, kinds, encode } of ENDPOINT_OPTIONS) {
+    const given = flags.filter(({ name }) => values[name] !== undefined)
+    const [first] = given
+    if (first === undefined) continue
+    const encoded = encode(
+      first.field === undefined
+        ? parseValue(config, first.name, values[first.name])
+        : Object.fromEntries(given.map(({ name, field }) => [field, values[name]])),
+    )
+    if (encoded === undefined) continue
+    requireKind(first.name, kinds, proto)
+    opts[field] = encoded
+  }
+  return opts
+}
+
+function requireKind(option: string, kinds: EndpointOption['kinds'], proto: SshCommand['proto']): void {
+  if (proto !== undefined && !kinds.includes(proto))
+    throw new InvalidCommand(`--${option} works for ${kinds.join(' and ')} only, not for ${proto}.`)
+}
+
+/** A number in the range of its schema; other values are as the command line has them. */
+function parseValue(schema: EndpointOption['config'], option: string, value: unknown): unknown {
+  const { type, minimum = 0, maximum = 0 } = schema as { type?: string; minimum?: number; maximum?: number }
+  if (type !== 'number') return value
+  const text = String(value)
+  const number = Number(text)
+  if (text.trim() === '' || !(number >= minimum && number <= maximum))
+    throw new InvalidCommand(
+      `--${option} is "${sanitize(text)}"; write a number from ${minimum} to ${maximum}.`,
+    )
+  return number
 }
 
 function resolveHostHeader(hostHeader: string, forwardsTo: string): string {
@@ -263,19 +246,6 @@ function resolveHostHeader(hostHeader: string, forwardsTo: string): string {
       '--host-header rewrite needs the address of your service, which SSH does not tell: write http localhost:3000 --host-header rewrite.',
     )
   return forwardsTo
-}
-
-function parseCredential(text: string): { username: string; cleartext_password: string } {
-  const colon = text.indexOf(':')
-  if (colon < 1) throw new InvalidCommand('--basic-auth must have the form user:password.')
-  return { username: text.slice(0, colon), cleartext_password: text.slice(colon + 1) }
-}
-
-function parseRatio(text: string): number {
-  const number = Number(text)
-  if (text.trim() === '' || !(number >= 0 && number <= 1))
-    throw new InvalidCommand(`--circuit-breaker is "${sanitize(text)}"; write a number from 0 to 1.`)
-  return number
 }
 
 function parseChoice<T extends string>(option: string, value: string, allowed: readonly T[]): T {
