@@ -161,7 +161,16 @@ test('the options of endpoints load modules and values, but no resources', () =>
 
   assert.deepEqual(
     others.map((file) => file.split('/').at(-1)),
-    ['acl.ts', 'define.ts', 'endpoint-options.ts', 'formats.ts', 'module.ts', 'roles.ts', 'value.ts'],
+    [
+      'acl.ts',
+      'define.ts',
+      'endpoint-options.ts',
+      'formats.ts',
+      'module.ts',
+      'option.ts',
+      'roles.ts',
+      'value.ts',
+    ],
   )
 })
 

@@ -3,11 +3,11 @@
  * that need no resources. `agent` and `protocol` enter here only.
  */
 import { type Static, type TOptional, Type } from 'typebox'
-import type { EndpointOption } from './module.ts'
 import { endpointOptions } from './modules/index.ts'
+import type { EndpointOption } from './option.ts'
 
-export type { EndpointOption } from './module.ts'
 export { splitCredential } from './modules/basic-auth.ts'
+export type { EndpointOption } from './option.ts'
 export { endpointOptions }
 
 type Options = typeof endpointOptions

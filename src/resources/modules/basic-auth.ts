@@ -1,5 +1,5 @@
 import { Type } from 'typebox'
-import { defineEndpointOption, optionalText } from '../module.ts'
+import { defineEndpointOption, optionalText } from '../option.ts'
 import { InvalidValue } from '../value.ts'
 
 /** Requires HTTP basic authentication. Only endpoints of agents have it; there is no such edge module. */

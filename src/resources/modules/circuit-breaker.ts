@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { defineEndpointOption, defineModule } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption } from '../option.ts'
 import { fraction, integer, uint32 } from '../value.ts'
 
 const ratio = Type.Number({ minimum: 0, maximum: 1 })

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { defineEndpointOption, defineModule } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption } from '../option.ts'
 
 /** Compresses responses for clients that accept it. */
 export const Compression = defineModule(

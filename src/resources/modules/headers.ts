@@ -1,7 +1,8 @@
 import { Type } from 'typebox'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { headerName, headerValue } from '../formats.ts'
-import { defineEndpointOption, defineModule, dropEmptyLists, optionalTexts } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
 import { InvalidValue, list, map, text } from '../value.ts'
 
 /** Hop-by-hop and framing fields: the edge writes them itself. */

@@ -1,7 +1,8 @@
 import { isIP } from 'node:net'
 import { Type } from 'typebox'
 import { parseCidr } from '../../base/cidr.ts'
-import { defineEndpointOption, defineModule, dropEmptyLists, optionalTexts } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
 import { InvalidValue, references, required } from '../value.ts'
 
 /** Admits only addresses its IP policies allow. */

@@ -1,4 +1,4 @@
-import { optionalText, optionalTexts } from '../module.ts'
+import { optionalText, optionalTexts } from '../option.ts'
 import { flag, text, uint32, withDefault } from '../value.ts'
 
 // RFC 6265 token characters. The edge sets the __Host- and __Secure- prefixes itself, since browsers enforce them.

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { defineEndpointOption, defineModule, optionalText, requireProvider } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption, optionalText, requireProvider } from '../option.ts'
 import { InvalidValue, list, nullable, object, parsed, required, secret, text, uint32 } from '../value.ts'
 import { decodeLogin, type LoginOption, loginFields, loginSession } from './login-session.ts'
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { httpUrl } from '../formats.ts'
-import { defineEndpointOption, defineModule } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption } from '../option.ts'
 import { list, required, secret, text } from '../value.ts'
 import { decodeLogin, type LoginOption, loginFields, loginSession } from './login-session.ts'
 

@@ -1,6 +1,7 @@
 import { Type } from 'typebox'
 import { compileAnyOf, compileLinearPattern } from '../../base/linear-pattern.ts'
-import { defineEndpointOption, defineModule, optionalTexts } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption, optionalTexts } from '../option.ts'
 import { InvalidValue, list, text } from '../value.ts'
 
 const pattern = text(512, (value) => {

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { defineEndpointOption, defineModule, optionalText, requireProvider } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption, optionalText, requireProvider } from '../option.ts'
 import { required, secret, text, withExamples } from '../value.ts'
 
 /** The services whose webhook signatures can be verified. */

@@ -1,5 +1,6 @@
 import { Type } from 'typebox'
-import { defineEndpointOption, defineModule } from '../module.ts'
+import { defineModule } from '../module.ts'
+import { defineEndpointOption } from '../option.ts'
 
 /** Converts WebSocket connections to plain TCP towards the upstream. */
 export const WebsocketTcpConverter = defineModule(
