@@ -1,14 +1,8 @@
-import { EndpointConfiguration, IpPolicy, type ResourceKind } from '../resources/index.ts'
+import { type ResourceKind, resources } from '../resources/index.ts'
 import { agentIngresses } from './agent-ingresses.ts'
 import { apiKeys, tunnelCredentials } from './api-keys.ts'
 import { auditOperations } from './audit-events.ts'
-import {
-  failoverBackends,
-  httpResponseBackends,
-  staticBackends,
-  tunnelGroupBackends,
-  weightedBackends,
-} from './backends.ts'
+import { failoverBackends, tunnelGroupBackends, weightedBackends } from './backends.ts'
 import { certificateAuthorities, tlsCertificates } from './certificates.ts'
 import { type Behaviour, crud } from './crud.ts'
 import { detachOperations } from './detach.ts'
@@ -23,17 +17,15 @@ import { sshCertificateAuthorities, sshHostCertificates, sshUserCertificates } f
 import { sshCredentials } from './ssh-credentials.ts'
 import { botUsers, users } from './users.ts'
 
-/** The behaviour of every stored resource. A resource missing here does not compile. */
-export const behaviours = {
+/** What resources do beyond CRUD. One that is missing here does nothing else. */
+const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
   api_keys: apiKeys,
   credentials: tunnelCredentials,
   ssh_credentials: sshCredentials,
-  ip_policies: crud(IpPolicy),
   ip_policy_rules: ipPolicyRules,
   ip_restrictions: ipRestrictions,
   reserved_addrs: reservedAddrs,
   reserved_domains: reservedDomains,
-  endpoint_configurations: crud(EndpointConfiguration),
   agent_ingresses: agentIngresses,
   certificate_authorities: certificateAuthorities,
   tls_certificates: tlsCertificates,
@@ -44,20 +36,23 @@ export const behaviours = {
   edges_https_routes: httpsRoutes,
   edges_tls: tlsEdges,
   edges_tcp: tcpEdges,
-  backends_http_response: httpResponseBackends,
   backends_tunnel_group: tunnelGroupBackends,
   backends_weighted: weightedBackends,
   backends_failover: failoverBackends,
-  backends_static: staticBackends,
   event_destinations: eventDestinations,
   event_subscriptions: eventSubscriptions,
   users,
   bot_users: botUsers,
-} satisfies Record<Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>, Behaviour>
+}
+
+/** Resources that agents create; all others are stored. */
+const ONLINE: readonly string[] = ['tunnel_sessions', 'tunnels', 'endpoints'] satisfies ResourceKind[]
+
+const storedKinds = (Object.keys(resources) as ResourceKind[]).filter((kind) => !ONLINE.includes(kind))
 
 /** Every operation of the API. */
 export const operations: readonly ApiOperation[] = [
-  ...Object.values(behaviours).flatMap(operationsOf),
+  ...storedKinds.flatMap((kind) => operationsOf(behaviours[kind] ?? crud(resources[kind] as never))),
   ...detachOperations,
   ...eventSourceOperations,
   testEventOperation,

@@ -1,11 +1,4 @@
-import {
-  FailoverBackend,
-  HttpResponseBackend,
-  resourceOfPrefix,
-  StaticBackend,
-  TunnelGroupBackend,
-  WeightedBackend,
-} from '../resources/index.ts'
+import { FailoverBackend, resourceOfPrefix, TunnelGroupBackend, WeightedBackend } from '../resources/index.ts'
 import type { CommitContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem } from './problems.ts'
@@ -53,9 +46,6 @@ async function rejectCycles(
     level = nextLevel
   }
 }
-
-export const httpResponseBackends = crud(HttpResponseBackend)
-export const staticBackends = crud(StaticBackend)
 
 export const tunnelGroupBackends = crud(TunnelGroupBackend, {
   async view(_row, { labels }, { parts, principal, renderContext }) {

@@ -1,19 +1,8 @@
+import { resources } from '../resources/index.ts'
 import type { Follower, Store } from '../store/index.ts'
 
 /** The kinds that the traffic pages show. */
-const FOLLOWED_KINDS = [
-  'edges_https',
-  'edges_https_routes',
-  'edges_tls',
-  'edges_tcp',
-  'backends_http_response',
-  'backends_tunnel_group',
-  'backends_weighted',
-  'backends_failover',
-  'backends_static',
-  'reserved_domains',
-  'reserved_addrs',
-]
+const FOLLOWED_KINDS = Object.keys(resources).filter((kind) => /^(edges|backends|reserved)_/.test(kind))
 
 /** Tracks configuration changes, so that pages reload only when something changed. */
 export interface ChangeTracker {
