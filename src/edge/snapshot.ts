@@ -1,20 +1,17 @@
 import {
   CertificateAuthority,
-  FailoverBackend,
-  HttpResponseBackend,
   HttpsEdge,
   HttpsRoute,
   IpPolicy,
   IpPolicyRule,
   IpRestriction,
   ReservedDomain,
-  StaticBackend,
+  type ResourceKind,
+  resources,
   type StoredRecord,
   TcpEdge,
   TlsCertificate,
   TlsEdge,
-  TunnelGroupBackend,
-  WeightedBackend,
 } from '../resources/index.ts'
 
 /** A stored resource as the store sends it to the edge: the record, and its secrets apart. */
@@ -48,11 +45,6 @@ const resourcesByTable = {
   routes: HttpsRoute,
   tlsEdges: TlsEdge,
   tcpEdges: TcpEdge,
-  httpResponses: HttpResponseBackend,
-  tunnelGroups: TunnelGroupBackend,
-  weighted: WeightedBackend,
-  failovers: FailoverBackend,
-  statics: StaticBackend,
   policies: IpPolicy,
   rules: IpPolicyRule,
   restrictions: IpRestriction,
@@ -63,34 +55,40 @@ const resourcesByTable = {
 
 type ResourcesByTable = typeof resourcesByTable
 
+type Tables = { readonly [T in keyof ResourcesByTable]: Map<string, OwnedRecord<ResourcesByTable[T]>> }
+
+/** One map for each table. */
+const TableMaps = class {
+  constructor() {
+    for (const name of Object.keys(resourcesByTable)) Object.assign(this, { [name]: new Map() })
+  }
+} as new () => Tables
+
+/** The kinds of backends, which are found by kind and id. */
+export type BackendKind = Extract<ResourceKind, `backends_${string}`>
+const backendKinds = Object.keys(resources).filter((kind) => kind.startsWith('backends_'))
+
 /** The resource kinds the edge follows. */
-export const edgeKinds: readonly string[] = Object.values(resourcesByTable).map(({ kind }) => kind)
+export const edgeKinds: readonly string[] = [
+  ...Object.values(resourcesByTable).map(({ kind }) => kind),
+  ...backendKinds,
+]
 
 /** All configuration the edge needs, by id. Only its follower changes it. */
-export class Snapshot {
-  readonly httpsEdges = new Map<string, OwnedRecord<ResourcesByTable['httpsEdges']>>()
-  readonly routes = new Map<string, OwnedRecord<ResourcesByTable['routes']>>()
-  readonly tlsEdges = new Map<string, OwnedRecord<ResourcesByTable['tlsEdges']>>()
-  readonly tcpEdges = new Map<string, OwnedRecord<ResourcesByTable['tcpEdges']>>()
-  readonly httpResponses = new Map<string, OwnedRecord<ResourcesByTable['httpResponses']>>()
-  readonly tunnelGroups = new Map<string, OwnedRecord<ResourcesByTable['tunnelGroups']>>()
-  readonly weighted = new Map<string, OwnedRecord<ResourcesByTable['weighted']>>()
-  readonly failovers = new Map<string, OwnedRecord<ResourcesByTable['failovers']>>()
-  readonly statics = new Map<string, OwnedRecord<ResourcesByTable['statics']>>()
-  readonly policies = new Map<string, OwnedRecord<ResourcesByTable['policies']>>()
-  readonly rules = new Map<string, OwnedRecord<ResourcesByTable['rules']>>()
-  readonly restrictions = new Map<string, OwnedRecord<ResourcesByTable['restrictions']>>()
-  readonly authorities = new Map<string, OwnedRecord<ResourcesByTable['authorities']>>()
-  readonly domains = new Map<string, OwnedRecord<ResourcesByTable['domains']>>()
-  readonly certificates = new Map<string, OwnedRecord<ResourcesByTable['certificates']>>()
+export class Snapshot extends TableMaps {
   readonly #children = new Map<string, string[]>()
-  readonly #byKind = new Map<string, Map<string, { id: string; accountId: string }>>(
-    (Object.keys(resourcesByTable) as (keyof ResourcesByTable)[]).map((name) => [
-      resourcesByTable[name].kind,
-      this[name],
-    ]),
-  )
+  readonly #byKind = new Map<string, Map<string, { id: string; accountId: string }>>([
+    ...(Object.keys(resourcesByTable) as (keyof ResourcesByTable)[]).map(
+      (name) => [resourcesByTable[name].kind, this[name]] as const,
+    ),
+    ...backendKinds.map((kind) => [kind, new Map()] as const),
+  ])
   readonly #revisions = new Map<string, number>()
+
+  /** A backend of this kind. */
+  backend<K extends BackendKind>(kind: K, id: string): OwnedRecord<(typeof resources)[K]> | undefined {
+    return this.#byKind.get(kind)?.get(id) as OwnedRecord<(typeof resources)[K]> | undefined
+  }
 
   /** The routes of an edge. */
   routesOf(edgeId: string): OwnedRecord<ResourcesByTable['routes']>[] {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allResources, EVENT_TYPES, InvalidValue, resources } from './index.ts'
+import { allResources, BACKEND_PREFIXES, EVENT_TYPES, InvalidValue, resources } from './index.ts'
 
 test('every resource is listed under the kind of its rows', () => {
   for (const [kind, resource] of Object.entries(resources)) assert.equal(resource.kind, kind)
@@ -192,4 +192,13 @@ test('a domain is a name that can be registered', () => {
     assert.equal(parse(name), name)
   for (const wrong of ['192.0.2.1', '*.2.1', '10.1', 'a.example.1', 'xn--zzz17909.example.com', 'a.xn--a'])
     assert.throws(() => parse(wrong), { field: 'domain' }, wrong)
+})
+
+test('routes and backends can refer to every kind of backend', () => {
+  const backends = allResources.filter(({ kind }) => kind.startsWith('backends_'))
+
+  assert.deepEqual(
+    backends.map(({ prefix }) => prefix),
+    [...BACKEND_PREFIXES],
+  )
 })

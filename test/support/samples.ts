@@ -1,3 +1,4 @@
+import type { ModuleName } from '../../src/edge/modules/index.ts'
 import { type ResourceKind, resources } from '../../src/resources/index.ts'
 import type { ApiClient } from './api.ts'
 import { generateSshPublicKey } from './ssh-keys.ts'
@@ -79,7 +80,8 @@ const kinesis = {
 }
 
 /** A complete request body of every module. Mutually exclusive modules are last and left out of creations. */
-export const moduleSamples: Record<string, (api: ApiClient) => Promise<Body>> = {
+export const moduleSamples: Record<ModuleName | 'backend', (api: ApiClient) => Promise<Body>> &
+  Record<string, (api: ApiClient) => Promise<Body>> = {
   backend: async (api) => ({ enabled: false, backend_id: await backend(api) }),
   ip_restriction: async (api) => ({ enabled: false, ip_policy_ids: [await ipPolicy(api)] }),
   mutual_tls: async (api) => ({

@@ -6,12 +6,12 @@
  * `context.ts`; `compile/backends.ts` builds the tree.
  */
 
-import type { BACKEND_PREFIXES } from '../../resources/index.ts'
+import { resourceOfPrefix, type resources } from '../../resources/index.ts'
 import { type HttpBackend, isEdgeResponse, type RawBackend, type UpstreamTarget } from '../backend.ts'
 import type { EdgeResponse } from '../response.ts'
-import type { Snapshot } from '../snapshot.ts'
+import type { BackendKind, OwnedRecord, Snapshot } from '../snapshot.ts'
 import type { Balancer } from './balancer.ts'
-import type { BackendContext } from './context.ts'
+import type { BackendBuilder, BackendContext } from './context.ts'
 import { failover } from './failover.ts'
 import { FallbackStream } from './fallback-stream.ts'
 import { httpResponse } from './http-response.ts'
@@ -20,17 +20,14 @@ import { StaticTarget } from './static-target.ts'
 import { tunnelGroup } from './tunnel-group.ts'
 import { weighted } from './weighted.ts'
 
-/** The builder of each backend kind by id prefix. A missing kind does not compile. */
-const backendKinds = {
-  bkdhr: (id, { httpResponses }) => bindRecord(httpResponse, httpResponses.get(id)),
-  bkdtg: (id, { tunnelGroups }) => bindRecord(tunnelGroup, tunnelGroups.get(id)),
-  bkdwd: (id, { weighted: all }) => bindRecord(weighted, all.get(id)),
-  bkdfo: (id, { failovers }) => bindRecord(failover, failovers.get(id)),
-  bkdsc: (id, { statics }) => bindRecord(staticAddress, statics.get(id)),
-} satisfies Record<
-  (typeof BACKEND_PREFIXES)[number],
-  (id: string, snapshot: Snapshot) => BackendDefinition | undefined
->
+/** The builder of each backend kind. A missing kind does not compile. */
+const backendKinds: { readonly [K in BackendKind]: BackendBuilder<OwnedRecord<(typeof resources)[K]>> } = {
+  backends_http_response: httpResponse,
+  backends_tunnel_group: tunnelGroup,
+  backends_weighted: weighted,
+  backends_failover: failover,
+  backends_static: staticAddress,
+}
 
 /** A backend record bound to its builder. */
 export interface BackendDefinition {
@@ -38,18 +35,6 @@ export interface BackendDefinition {
   /** Ids of the backends it references. */
   readonly children: readonly string[]
   build(context: BackendContext): Balancer
-}
-
-function bindRecord<R extends { readonly accountId: string }>(
-  build: (record: R, context: BackendContext) => Balancer,
-  record: R | undefined,
-): BackendDefinition | undefined {
-  if (record === undefined) return undefined
-  return {
-    accountId: record.accountId,
-    children: childrenOf(record),
-    build: (context) => build(record, context),
-  }
 }
 
 function childrenOf(record: object): readonly string[] {
@@ -60,10 +45,16 @@ function childrenOf(record: object): readonly string[] {
 
 /** Looks up a backend of any kind by id. */
 export function findBackend(id: string, snapshot: Snapshot): BackendDefinition | undefined {
-  const prefix = id.slice(0, id.indexOf('_'))
-  return Object.hasOwn(backendKinds, prefix)
-    ? backendKinds[prefix as keyof typeof backendKinds](id, snapshot)
-    : undefined
+  const kind = resourceOfPrefix(id.slice(0, id.indexOf('_')))?.kind as BackendKind | undefined
+  if (kind === undefined || !Object.hasOwn(backendKinds, kind)) return undefined
+  const record = snapshot.backend(kind, id)
+  if (record === undefined) return undefined
+  return {
+    accountId: record.accountId,
+    children: childrenOf(record),
+    // The list of builders ensures that each gets the records of its kind.
+    build: (context) => backendKinds[kind](record as never, context),
+  }
 }
 
 /** Adapts a balancer to HTTP requests. */

@@ -70,7 +70,7 @@ export class CompiledBackends {
     for (const [key, { dependencies }] of this.#compiled)
       if (!dependencies.isDisjointFrom(ids)) this.#compiled.delete(key)
     for (const id of ids) {
-      if (this.#snapshot.statics.has(id)) continue
+      if (this.#snapshot.backend('backends_static', id) !== undefined) continue
       for (const key of this.#staticTargets.keys())
         if (key.startsWith(`${id} `)) this.#staticTargets.delete(key)
     }

@@ -121,11 +121,8 @@ const stepsWithoutSettings: { readonly [N in Unset]: (option: OptionOf<N>) => Re
 }
 
 /** The order of requests; visitors give a password before they sign in. */
-const order: readonly string[] = requestOrder.toSpliced(
-  requestOrder.indexOf('webhook_verification'),
-  0,
-  'basic_auth' as never,
-)
+const order: string[] = [...requestOrder]
+order.splice(order.indexOf('webhook_verification'), 0, 'basic_auth')
 const optionNames = (Object.keys(endpointOptions) as OptionName[]).toSorted(
   (one, other) => order.indexOf(one) - order.indexOf(other),
 )

@@ -36,7 +36,10 @@ type AllSettings = Omit<
 
 export type ModuleName = keyof AllSettings
 
-/** The behaviour of every declared module. A missing one does not compile. */
+/**
+ * The behaviour of every declared module, in the order in which traffic passes them: first admission, then edits, and last
+ * the circuit breaker. A missing one does not compile.
+ */
 export const modules = {
   ip_restriction: ipRestriction,
   mutual_tls: mutualTls,
@@ -53,18 +56,11 @@ export const modules = {
   websocket_tcp_converter: websocketTcpConverter,
 } satisfies { [N in ModuleName]: EdgeModule<AllSettings[N], ModuleContext> }
 
-/**
- * The order in which a request passes the modules of its route: first admission, then edits, and last the circuit
- * breaker. The response passes them in reverse.
- */
-export const requestOrder = [
-  'user_agent_filter',
-  'webhook_verification',
-  'oauth',
-  'oidc',
-  'saml',
-  'compression',
-  'response_headers',
-  'request_headers',
-  'circuit_breaker',
-] as const satisfies readonly ModuleName[]
+type RequestModule = {
+  [N in ModuleName]: (typeof modules)[N]['phase'] extends 'request' ? N : never
+}[ModuleName]
+
+/** The modules that act on requests, in the order in which a request passes them. The response passes them in reverse. */
+export const requestOrder = (Object.keys(modules) as ModuleName[]).filter(
+  (name): name is RequestModule => modules[name].phase === 'request',
+)
