@@ -1,5 +1,6 @@
 import { useEffect, useState } from 'react'
 import { api } from '../api.ts'
+import { KIND_BY_PREFIX } from '../pages/backends/kinds.ts'
 import { type Item, resourcePages } from '../resources.ts'
 
 /** Where resources with an id prefix are listed and created. */
@@ -21,21 +22,12 @@ const OTHER_SOURCES: Readonly<Record<string, ReferenceSource>> = {
   edghts: { path: '/edges/https', key: 'https_edges', singular: 'edge', createPath: '/edges/new' },
   edgtls: { path: '/edges/tls', key: 'tls_edges', singular: 'edge', createPath: '/edges/new' },
   edgtcp: { path: '/edges/tcp', key: 'tcp_edges', singular: 'edge', createPath: '/edges/new' },
-  bkdhr: {
-    path: '/backends/http_response',
-    key: 'backends',
-    singular: 'backend',
-    createPath: '/backends/new',
-  },
-  bkdtg: {
-    path: '/backends/tunnel_group',
-    key: 'backends',
-    singular: 'backend',
-    createPath: '/backends/new',
-  },
-  bkdwd: { path: '/backends/weighted', key: 'backends', singular: 'backend', createPath: '/backends/new' },
-  bkdfo: { path: '/backends/failover', key: 'backends', singular: 'backend', createPath: '/backends/new' },
-  bkdsc: { path: '/backends/static', key: 'backends', singular: 'backend', createPath: '/backends/new' },
+  ...Object.fromEntries(
+    Object.entries(KIND_BY_PREFIX).map(([prefix, kind]) => [
+      prefix,
+      { path: `/backends/${kind}`, key: 'backends', singular: 'backend', createPath: '/backends/new' },
+    ]),
+  ),
 }
 
 function sourceOf(prefix: string): ReferenceSource | undefined {

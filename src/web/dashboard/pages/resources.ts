@@ -41,8 +41,6 @@ export interface Edge extends RecordFields {
   readonly [module: string]: unknown
 }
 
-export type BackendKind = 'http_response' | 'tunnel_group' | 'weighted' | 'failover' | 'static'
-
 export interface Backend extends RecordFields {
   readonly body?: string
   readonly status_code?: number
@@ -123,19 +121,4 @@ export interface Domain extends RecordFields {
 export interface Address extends RecordFields {
   readonly addr: string
   readonly region: string | null
-}
-
-const KIND_BY_PREFIX: Readonly<Record<string, BackendKind>> = {
-  bkdhr: 'http_response',
-  bkdtg: 'tunnel_group',
-  bkdwd: 'weighted',
-  bkdfo: 'failover',
-  bkdsc: 'static',
-}
-
-export const BACKEND_KINDS = Object.values(KIND_BY_PREFIX)
-
-/** The kind of backend an id belongs to. */
-export function backendKindOf(id: string): BackendKind | undefined {
-  return KIND_BY_PREFIX[id.slice(0, id.indexOf('_'))]
 }

@@ -4,9 +4,9 @@ import { ResourceForm } from '../../form/resource-form.tsx'
 import { Button, Equivalent, Field, Loading, Notice, TextField } from '../../kit/index.ts'
 import { Icon } from '../edges/icons.tsx'
 import { type FlowContext, resolveBackend } from '../edges/request-flow.ts'
-import { type Backend, type BackendKind, backendKindOf } from '../resources.ts'
+import type { Backend } from '../resources.ts'
 import { useFlowContext } from './flow-context.ts'
-import { BACKEND_KIND_TEXTS, KIND_ORDER } from './kinds.ts'
+import { BACKEND_KIND_TEXTS, type BackendKind, backendKindOf, KIND_ORDER } from './kinds.ts'
 import './backends.css'
 
 interface FormProps {

@@ -25,10 +25,10 @@ import { BackendTree } from '../edges/flow-diagram.tsx'
 import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
 import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
-import { type Backend, backendKindOf } from '../resources.ts'
+import type { Backend } from '../resources.ts'
 import { EditBackend } from './backend-form.tsx'
 import { useFlowContext } from './flow-context.ts'
-import { BACKEND_KIND_TEXTS } from './kinds.ts'
+import { BACKEND_KIND_TEXTS, backendKindOf } from './kinds.ts'
 import '../pages.css'
 
 const BACK = { path: '/backends', title: 'Backends' }

@@ -1,12 +1,13 @@
 import type { LoadState } from '../../kit/index.ts'
 import type { FlowContext } from '../edges/request-flow.ts'
 import { listAll, useLoad } from '../list-all.ts'
-import { BACKEND_KINDS, type Backend, type Tunnel } from '../resources.ts'
+import type { Backend, Tunnel } from '../resources.ts'
+import { KIND_ORDER } from './kinds.ts'
 
 /** All backends of the account. */
 export async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
   const lists = await Promise.all(
-    BACKEND_KINDS.map((kind) => listAll<Backend>(`/backends/${kind}`, 'backends', signal)),
+    KIND_ORDER.map((kind) => listAll<Backend>(`/backends/${kind}`, 'backends', signal)),
   )
   return lists.flat()
 }

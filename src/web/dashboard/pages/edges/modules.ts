@@ -1,7 +1,9 @@
 import type { EdgeKind, ModuleSettings, Ref } from '../resources.ts'
 
-/** The texts of a module. */
+/** The icon and the texts of a module. */
 export interface ModuleText {
+  /** An SVG path on a 16 by 16 grid. */
+  readonly icon: string
   readonly title: string
   /** Completes the sentence "This module …". */
   readonly action: string
@@ -23,20 +25,23 @@ function summarizeHeaders({ add, remove }: ModuleSettings): string {
   return parts.join(', ') || 'changes nothing yet'
 }
 
-/** Every module, by its name in the API. */
+/** Every module, by its name in the API, in the order in which they run. */
 export const MODULES = {
   ip_restriction: {
+    icon: 'M8 1.800 13 4v4c0 3-2 5-5 6.200C5 13 3 11 3 8V4zM5.800 8l1.600 1.600 3-3.200',
     title: 'IP restriction',
     action: 'admits only addresses that its IP policies allow',
     summary: ({ ip_policies }) => plural(refs(ip_policies).length, 'policy', 'policies'),
   },
   mutual_tls: {
+    icon: 'M3 3h10v7H3zM5.500 6h5M8 10v4l-1.500-1M8 14l1.500-1',
     title: 'Client certificates',
     action: 'admits only visitors with a client certificate from an authority you choose',
     summary: ({ certificate_authorities }) =>
       plural(refs(certificate_authorities).length, 'authority', 'authorities'),
   },
   tls_termination: {
+    icon: 'M4 7h8v6.500H4zM5.500 7V5a2.500 2.500 0 0 1 5 0v2',
     title: 'TLS settings',
     action: 'sets where TLS terminates and the minimum version',
     summary: ({ terminate_at, min_version }) =>
@@ -45,53 +50,63 @@ export const MODULES = {
         : `terminates at the edge, ${min_version === '1.3' ? 'TLS 1.3' : 'TLS 1.2 or later'}`,
   },
   user_agent_filter: {
+    icon: 'M2 3h12l-4.500 5.500V13l-3 1V8.500z',
     title: 'User-Agent filter',
     action: 'allows or denies clients by their User-Agent',
     summary: ({ allow, deny }) => `${list(allow).length} allowed, ${list(deny).length} denied`,
   },
   webhook_verification: {
+    icon: 'M5 9.500a2.500 2.500 0 1 0 2 4L8 11h3.500M10.700 7.200a2.600 2.600 0 1 1-1.500 4.300M8 4.500 5.800 8.800M5.500 5.500a2.500 2.500 0 1 1 5-.500',
     title: 'Webhook verification',
     action: 'admits only webhooks signed by the service they claim to come from',
     summary: ({ provider }) => String(provider ?? ''),
   },
   oauth: {
+    icon: 'M10.500 6.500a3 3 0 1 0-2.300 2.900L9.500 11H11v1.500h1.500V14H14v-2l-3.900-3.900',
     title: 'Sign-in with OAuth',
     action: 'requires visitors to sign in with Google, GitHub or another provider',
     summary: ({ provider }) =>
       Object.entries((provider as object | null) ?? {}).find(([, value]) => value !== null)?.[0] ?? '',
   },
   oidc: {
+    icon: 'M10.500 6.500a3 3 0 1 0-2.300 2.900L9.500 11H11v1.500h1.500V14H14v-2l-3.900-3.900',
     title: 'Sign-in with OpenID',
     action: 'requires visitors to sign in with your OpenID provider',
     summary: ({ issuer }) => hostOf(issuer),
   },
   saml: {
+    icon: 'M10.500 6.500a3 3 0 1 0-2.300 2.900L9.500 11H11v1.500h1.500V14H14v-2l-3.900-3.900',
     title: 'Sign-in with SAML',
     action: 'requires visitors to sign in with your SAML identity provider',
     summary: ({ idp_metadata_url }) => hostOf(idp_metadata_url) || 'inline metadata',
   },
   compression: {
+    icon: 'M8 1.500v4M6 4l2 2 2-2M8 14.500v-4M6 12l2-2 2 2M2.500 8h11',
     title: 'Compression',
     action: 'compresses responses for clients that accept it',
     summary: () => 'Brotli, gzip, deflate',
   },
   response_headers: {
+    icon: 'M6.500 4h7M8.500 8h5M6.500 12h7M5 8H1.500M3.200 6 1 8l2.200 2',
     title: 'Response headers',
     action: 'adds and removes response headers',
     summary: summarizeHeaders,
   },
   request_headers: {
+    icon: 'M2.500 4h7M2.500 8h5M2.500 12h7M11 8h3.500M12.800 6 15 8l-2.200 2',
     title: 'Request headers',
     action: 'adds and removes request headers before the backend sees them',
     summary: summarizeHeaders,
   },
   circuit_breaker: {
+    icon: 'M9 1.500 4 9h4l-1 5.500L12 7H8z',
     title: 'Circuit breaker',
     action: 'stops sending requests to a failing backend for a while',
     summary: ({ error_threshold_percentage }) =>
       `opens at ${Math.round(Number(error_threshold_percentage) * 100)} % errors`,
   },
   websocket_tcp_converter: {
+    icon: 'M2 5.500h10L9.500 3M14 10.500H4L6.500 13',
     title: 'WebSocket to TCP',
     action: 'converts WebSocket connections to plain TCP towards the backend',
     summary: () => 'binary frames to bytes',
@@ -113,20 +128,10 @@ export const EDGE_MODULES: Readonly<Record<EdgeKind, readonly ModuleName[]>> = {
   tcp: ['ip_restriction'],
 }
 
-/** Route modules of an HTTPS edge, in the order in which they run. */
-export const ROUTE_MODULES: readonly ModuleName[] = [
-  'ip_restriction',
-  'user_agent_filter',
-  'webhook_verification',
-  'oauth',
-  'oidc',
-  'saml',
-  'compression',
-  'response_headers',
-  'request_headers',
-  'circuit_breaker',
-  'websocket_tcp_converter',
-]
+/** Route modules of an HTTPS edge, in the order in which they run: all but those of the edge itself. */
+export const ROUTE_MODULES = (Object.keys(MODULES) as ModuleName[]).filter(
+  (name) => !EDGE_MODULES.https.includes(name),
+)
 
 /** Sign-in modules; a route has at most one. */
 export const SIGN_IN_MODULES: readonly ModuleName[] = ['oauth', 'oidc', 'saml']

@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { modules, requestOrder } from '../../../../edge/modules/index.ts'
+import { BACKEND_PREFIXES } from '../../../../resources/index.ts'
+import { KIND_BY_PREFIX } from '../backends/kinds.ts'
 import type { Backend, Edge, Tunnel } from '../resources.ts'
 import { describeFlow, type Sentence } from './flow-labels.ts'
 import { EDGE_MODULES, MODULES, ROUTE_MODULES } from './modules.ts'
@@ -73,6 +75,10 @@ test('the diagram shows modules in the order in which the edge runs them', () =>
   assert.deepEqual(Object.keys(MODULES).sort(), Object.keys(modules).sort())
   const placed = new Set([...ROUTE_MODULES, ...Object.values(EDGE_MODULES).flat()])
   assert.deepEqual([...placed].sort(), Object.keys(modules).sort())
+})
+
+test('the dashboard knows every kind of backend', () => {
+  assert.deepEqual(Object.keys(KIND_BY_PREFIX).sort(), [...BACKEND_PREFIXES].sort())
 })
 
 test('routes are listed in routing order, each with its modules', () => {

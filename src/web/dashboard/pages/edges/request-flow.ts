@@ -1,13 +1,12 @@
-import {
-  type Backend,
-  type BackendKind,
-  type BackendModule,
-  backendKindOf,
-  type Edge,
-  type EdgeKind,
-  type ModuleSettings,
-  type PageRoute,
-  type Tunnel,
+import { BACKEND_KIND_TEXTS, type BackendKind, backendKindOf } from '../backends/kinds.ts'
+import type {
+  Backend,
+  BackendModule,
+  Edge,
+  EdgeKind,
+  ModuleSettings,
+  PageRoute,
+  Tunnel,
 } from '../resources.ts'
 import { EDGE_MODULES, MODULES, type ModuleName, ROUTE_MODULES, summarizeModule } from './modules.ts'
 
@@ -150,7 +149,7 @@ export function resolveBackend(id: string, context: FlowContext, depth: number):
   const backend = context.backends.get(id)
   const kind = backendKindOf(id)
   const base = { id, kind, children: [], tunnels: [], joinCommand: undefined }
-  if (backend === undefined || depth > MAX_DEPTH)
+  if (backend === undefined || kind === undefined || depth > MAX_DEPTH)
     return { ...base, title: 'Missing backend', summary: id, ready: false }
   const titleOr = (title: string) => backend.description || title
   switch (kind) {
@@ -213,7 +212,13 @@ export function resolveBackend(id: string, context: FlowContext, depth: number):
       }
     }
     default:
-      return { ...base, title: 'Missing backend', summary: id, ready: false }
+      // A kind that has nothing of its own to show.
+      return {
+        ...base,
+        title: titleOr(BACKEND_KIND_TEXTS[kind as BackendKind].title),
+        summary: '',
+        ready: true,
+      }
   }
 }
 
