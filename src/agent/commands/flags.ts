@@ -1,6 +1,6 @@
+import { CommandFailure } from '../../base/command-line.ts'
 import { allEndpointOptions, type EndpointOption, endpointOptions } from '../../resources/endpoint-options.ts'
 import type { TunnelDefinition } from '../config/definitions.ts'
-import { CommandFailure } from './failure.ts'
 
 /** A command-line flag and the key it sets. */
 export interface CommandFlag {

@@ -1,1 +1,0 @@
-export { CommandFailure } from '../../base/command-line.ts'
