@@ -7,7 +7,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openThroughProxy, parseProxy } from '../../src/agent/connect/proxy.ts'
 import { toDuplex } from '../../src/agent/forward/duplex.ts'
-import { BufferedStream as AgentHeldStream } from '../../src/agent/forward/held-stream.ts'
 import { PreambleStream } from '../../src/agent/forward/preamble.ts'
 import { SocketPipe } from '../../src/agent/forward/socket-pipe.ts'
 import { MessageScanner } from '../../src/agent/http1.ts'
@@ -18,6 +17,7 @@ import { EventScanner } from '../../src/agent/inspector/event-scanner.ts'
 import { WebSocketScanner } from '../../src/agent/inspector/websocket-scanner.ts'
 import { readJson } from '../../src/agent/local-api/local-api.ts'
 import { systemClock } from '../../src/base/clock.ts'
+import { BufferedStream } from '../../src/base/io/buffered-stream.ts'
 import { ByteBudgets } from '../../src/base/io/byte-budget.ts'
 import { FlushScheduler } from '../../src/base/io/flush-scheduler.ts'
 import { packReads } from '../../src/base/io/packed-reads.ts'
@@ -245,7 +245,7 @@ const readers: Record<string, Reader> = {
   'a buffered stream of the agent': {
     bytes: Buffer.alloc(262_000),
     open: () => {
-      const stream = new AgentHeldStream(new OpenStream())
+      const stream = new BufferedStream(new OpenStream())
       return (chunk) => stream.onData(chunk)
     },
   },

@@ -1,8 +1,8 @@
 import { Duplex } from 'node:stream'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
+import { StallGuard } from '../../base/io/stall-guard.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 import type { TimerWheel } from '../../base/io/timer-wheel.ts'
-import { StallGuard } from './stall-guard.ts'
 
 /**
  * Adapts a `ByteStream` to a Node `Duplex`, for APIs that accept nothing else (TLS, node:http). Credit follows what the

@@ -5,9 +5,9 @@ import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
 import type { FlushScheduler } from '../../base/io/flush-scheduler.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { resetSocket } from '../../base/io/reset.ts'
+import { StallGuard } from '../../base/io/stall-guard.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import type { TimerWheel } from '../../base/io/timer-wheel.ts'
-import { StallGuard } from './stall-guard.ts'
 
 /**
  * Joins a proxied stream and the socket of its upstream: propagates half-close and back-pressure both ways, credits

@@ -1,5 +1,5 @@
-import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { StreamLayer } from '../../base/io/stream-layer.ts'
+import { ByteQueue } from './byte-queue.ts'
+import { StreamLayer } from './stream-layer.ts'
 
 /** Buffers a stream until its sink is set; at most one window, since nothing is consumed before. */
 export class BufferedStream extends StreamLayer {

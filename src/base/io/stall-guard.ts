@@ -1,4 +1,4 @@
-import { TimerEntry, type TimerWheel } from '../../base/io/timer-wheel.ts'
+import { TimerEntry, type TimerWheel } from './timer-wheel.ts'
 
 /** Ten checks make five minutes, the same limit the server applies to its clients (P16). */
 const CHECK_INTERVAL_MS = 30_000
