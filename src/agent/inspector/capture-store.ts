@@ -1,9 +1,9 @@
 import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
+import { BufferPool } from '../../base/io/buffer-pool.ts'
 import { SequentialIds } from '../../base/sequential-ids.ts'
-import { BlockPool } from './block-pool.ts'
 import { Copier } from './copier.ts'
 import { type CapturedFrame, FrameLog } from './frame-log.ts'
-import type { MessageCopy } from './message-copy.ts'
+import { BLOCK_BYTES, type MessageCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
 
 /** The memory a captured exchange takes beyond its bytes: objects, map entry, strings. */
@@ -59,7 +59,8 @@ export class CaptureStore {
   /** The time of the newest id: ids stay ordered even if the clock is set back. */
   #newestTime = 0
   readonly #captures = new Map<string, Capture>()
-  readonly #pool = new BlockPool()
+  /** Blocks of evicted bodies are used again at once; `#account` bounds the free ones. */
+  readonly #pool = new BufferPool(Number.POSITIVE_INFINITY, BLOCK_BYTES)
   readonly #listeners = new Set<CaptureListener>()
   readonly #clearListeners = new Set<() => void>()
   readonly #frameListeners = new Set<FrameListener>()
@@ -177,7 +178,7 @@ export class CaptureStore {
   clear(): void {
     for (const capture of this.#captures.values()) markEvicted(capture)
     this.#captures.clear()
-    this.#pool.clear()
+    this.#pool.trim(0)
     this.#oldest = undefined
     this.#newest = undefined
     this.#bytes = 0

@@ -1,8 +1,11 @@
-import { BLOCK_BYTES, type BlockPool } from './block-pool.ts'
+import type { BufferPool } from '../../base/io/buffer-pool.ts'
 import type { Copier } from './copier.ts'
 
 /** The maximum captured size of one body. */
 export const MAX_BODY_BYTES = 1024 * 1024
+
+/** Larger bodies are stored in blocks of this size. */
+export const BLOCK_BYTES = 32_768
 
 /** Smaller bodies are stored outside the block pool: a block would waste more than it saves. */
 const MAX_SMALL_BODY_BYTES = 4096
@@ -33,7 +36,7 @@ export class MessageCopy {
   }
 
   /** Adds body data up to the limit. */
-  add(chunk: Buffer, pool: BlockPool, copier: Copier): void {
+  add(chunk: Buffer, pool: BufferPool, copier: Copier): void {
     this.bodyBytes += chunk.length
     const accepted = Math.min(MAX_BODY_BYTES - this.#storedBytes, chunk.length)
     if (accepted < chunk.length) this.truncated = true
@@ -59,7 +62,7 @@ export class MessageCopy {
     return larger
   }
 
-  #fillBlocks(chunk: Buffer, pool: BlockPool): void {
+  #fillBlocks(chunk: Buffer, pool: BufferPool): void {
     if (this.#blocks === undefined) {
       this.#blocks = [pool.acquire()]
       this.#smallBody?.copy(this.#blocks[0]!)
@@ -74,9 +77,9 @@ export class MessageCopy {
   }
 
   /** Returns the blocks of the body to the pool; the rest is marked truncated. */
-  release(pool: BlockPool): void {
+  release(pool: BufferPool): void {
     if (this.#blocks) {
-      pool.release(this.#blocks)
+      for (const block of this.#blocks) pool.release(block)
       this.truncated = true
     }
     this.#blocks = undefined

@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { BlockPool } from './block-pool.ts'
+import { BufferPool } from '../../base/io/buffer-pool.ts'
 import { Copier } from './copier.ts'
-import { MessageCopy } from './message-copy.ts'
+import { BLOCK_BYTES, MessageCopy } from './message-copy.ts'
 import { applyChanges, ChangeError, type RequestChanges, replayProblem } from './modified-request.ts'
 
 function createMessage(head: string, body = '', exact = true): MessageCopy {
   const message = new MessageCopy(Buffer.from(head.replaceAll('\n', '\r\n'), 'latin1'), exact)
-  if (body !== '') message.add(Buffer.from(body), new BlockPool(), new Copier())
+  if (body !== '') message.add(Buffer.from(body), new BufferPool(1, BLOCK_BYTES), new Copier())
   return message
 }
 
