@@ -157,3 +157,13 @@ test('a reset before the open is confirmed closes the channel as soon as it is',
   assert.deepEqual(events, ['lost: The connection was reset.'])
   assert.deepEqual(transport.sent, ['close'])
 })
+
+test('a reset sends EOF before CLOSE', () => {
+  const transport = createTransport()
+  const channel = new ForwardedChannel(1, transport)
+  channel.onOpened(7, 100, 32_768)
+
+  channel.reset()
+
+  assert.deepEqual(transport.sent, ['end', 'close'])
+})

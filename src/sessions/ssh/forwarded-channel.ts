@@ -71,11 +71,9 @@ export class ForwardedChannel implements ByteStream {
   }
 
   reset(error?: Error): void {
-    if (this.#closed) return
-    const reason = error ?? new Error('The connection was reset.')
-    this.#sendClose()
-    this.#close()
-    setImmediate(() => this.sink.onClose(reason))
+    // EOF before CLOSE, so that a client that waits for the end of its input sees one.
+    this.end()
+    this.#abort(error ?? new Error('The connection was reset.'))
   }
 
   consumed(bytes: number): void {
@@ -110,7 +108,7 @@ export class ForwardedChannel implements ByteStream {
   onData(data: Buffer): void {
     if (this.#closed || this.#remoteEnded || this.#peerId === undefined) return
     if (data.length > this.#receiveWindow) {
-      this.reset(new Error('The SSH client sent more than its window.'))
+      this.#abort(new Error('The SSH client sent more than its window.'))
       return
     }
     this.#receiveWindow -= data.length
@@ -177,6 +175,13 @@ export class ForwardedChannel implements ByteStream {
       this.#transport.sendEnd(this.#peerId)
     }
     if (this.#remoteEnded) this.#sendClose()
+  }
+
+  #abort(error: Error): void {
+    if (this.#closed) return
+    this.#sendClose()
+    this.#close()
+    setImmediate(() => this.sink.onClose(error))
   }
 
   #sendClose(): void {
