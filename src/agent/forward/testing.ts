@@ -81,7 +81,7 @@ export class TestClient {
   }
 
   async until(condition: () => boolean): Promise<void> {
-    const deadline = Date.now() + 5000
+    const deadline = Date.now() + 30_000
     while (!condition()) {
       if (Date.now() > deadline)
         throw new Error(
