@@ -6,7 +6,6 @@ import { afterEach, test } from 'node:test'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openThroughProxy, parseProxy } from '../../src/agent/connect/proxy.ts'
-import { toDuplex } from '../../src/agent/forward/duplex.ts'
 import { PreambleStream } from '../../src/agent/forward/preamble.ts'
 import { SocketPipe } from '../../src/agent/forward/socket-pipe.ts'
 import { MessageScanner } from '../../src/agent/http1.ts'
@@ -302,17 +301,6 @@ const readers: Record<string, Reader> = {
     open: () => {
       const duplex = new StreamDuplex(new OpenStream())
       return (chunk) => duplex.onData(chunk)
-    },
-  },
-  'the same in the agent': {
-    bytes: Buffer.alloc(262_000),
-    open: () => {
-      const stream = new OpenStream()
-      const duplex = toDuplex(stream)
-      return (chunk) => {
-        stream.sink.onData(chunk)
-        return duplex
-      }
     },
   },
   'a body whose compressor is busy': {

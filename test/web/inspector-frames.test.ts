@@ -4,8 +4,8 @@ import { readFile } from 'node:fs/promises'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import { WebSocket, WebSocketServer } from 'ws'
-import { toDuplex } from '../../src/agent/forward/duplex.ts'
 import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
+import { StreamDuplex } from '../../src/base/io/stream-duplex.ts'
 import { openPage, startBrowser } from './browser.ts'
 import { assertAccessible, assertFitsViewport, readText, row } from './inspected.ts'
 
@@ -24,7 +24,7 @@ async function startChat(t: TestContext) {
   service.on('connection', (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })))
   const addr = (service.address() as { port: number }).port
   const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
-  const connection = toDuplex(api.gateway.open(String(json.public_url)))
+  const connection = new StreamDuplex(api.gateway.open(String(json.public_url)))
   const socket = new WebSocket('ws://n.test/chat', { createConnection: () => connection as never })
   t.after(() => socket.terminate())
   await once(socket, 'open')

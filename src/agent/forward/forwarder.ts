@@ -3,6 +3,7 @@ import type { Socket } from 'node:net'
 import type { Clock } from '../../base/clock.ts'
 import { FlushScheduler } from '../../base/io/flush-scheduler.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
+import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 import { TimerWheel } from '../../base/io/timer-wheel.ts'
 import type { ProxyHeader } from '../../protocol/index.ts'
 import type { CaptureStore } from '../inspector/capture-store.ts'
@@ -10,7 +11,6 @@ import { HttpTap } from '../inspector/http-tap.ts'
 import type { AgentLog } from '../log/log.ts'
 import type { Meter } from '../metrics.ts'
 import type { AgentTunnelSpec } from '../tunnels/spec.ts'
-import { toDuplex } from './duplex.ts'
 import { createFileServer, type FileServer } from './file-server.ts'
 import { HostRewriteStream } from './host-rewrite.ts'
 import { PreambleStream } from './preamble.ts'
@@ -136,7 +136,7 @@ export class UpstreamRoute {
   ): void {
     const isHttp = header.Proto === 'http' || header.Proto === 'https' || header.EdgeType === '3'
     const layer = isHttp ? this.#addHttpLayers(header, stream) : stream
-    if (this.#fileServer) this.#fileServer.serve(toDuplex(layer, this.#dependencies.timers), onClosed)
+    if (this.#fileServer) this.#fileServer.serve(new StreamDuplex(layer, this.#dependencies.timers), onClosed)
     else this.#connect(header, layer, preamble, isHttp, onClosed)
   }
 

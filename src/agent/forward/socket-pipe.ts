@@ -46,6 +46,18 @@ export class SocketPipe implements StreamSink {
     stream.sink = this
   }
 
+  get waiting(): boolean {
+    return this.#backpressured || (this.#writer?.pending ?? 0) > 0
+  }
+
+  get progress(): number {
+    return this.#receivedBytes + this.#forwardedBytes - (this.#writer?.pending ?? 0)
+  }
+
+  abort(error: Error): void {
+    this.fail(error)
+  }
+
   /** Attaches the connected upstream and flushes the data queued for it. */
   connect(socket: Socket): void {
     if (this.#closed) {
@@ -140,11 +152,7 @@ export class SocketPipe implements StreamSink {
 
   /** Creates the guard on first use: most streams never stall. */
   #watch(): void {
-    this.#guard ??= new StallGuard(this.#timers, {
-      hasPendingData: () => this.#backpressured || (this.#writer?.pending ?? 0) > 0,
-      progress: () => this.#receivedBytes + this.#forwardedBytes - (this.#writer?.pending ?? 0),
-      abort: (error) => this.fail(error),
-    })
+    this.#guard ??= new StallGuard(this.#timers, this)
     this.#guard.watch()
   }
 }

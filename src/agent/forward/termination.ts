@@ -1,7 +1,8 @@
 import { constants } from 'node:crypto'
 import { createServer } from 'node:tls'
+import { SocketStream } from '../../base/io/socket-stream.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { toByteStream, toDuplex } from './duplex.ts'
+import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 
 const HANDSHAKE_TIMEOUT_MS = 10_000
 
@@ -31,7 +32,7 @@ export function terminateTls(
     secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     allowHalfOpen: true,
   })
-  const duplex = toDuplex(stream)
+  const duplex = new StreamDuplex(stream)
   let settled = false
   const fail = (error: Error) => {
     if (settled) return
@@ -41,7 +42,7 @@ export function terminateTls(
   }
   server.once('secureConnection', (socket) => {
     settled = true
-    events.onSecure(toByteStream(socket))
+    events.onSecure(new SocketStream(socket))
   })
   server.once('tlsClientError', fail)
   duplex.once('close', () => fail(new Error('The client disconnected during the TLS handshake.')))

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { constants, deflateRawSync } from 'node:zlib'
 import { type PerMessageDeflateOptions, WebSocket, WebSocketServer } from 'ws'
-import { toDuplex } from '../forward/duplex.ts'
+import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 import { Meter } from '../metrics.ts'
 import { startAgentWithApi, startHttpService } from '../testing/local-api.ts'
 import { CaptureStore } from './capture-store.ts'
@@ -34,7 +34,7 @@ async function startEcho(t: TestContext, perMessageDeflate: boolean | PerMessage
   service.on('connection', (socket) => socket.on('message', (data, binary) => socket.send(data, { binary })))
   const addr = (service.address() as { port: number }).port
   const { json } = await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })
-  const connection = toDuplex(api.gateway.open(String(json.public_url)))
+  const connection = new StreamDuplex(api.gateway.open(String(json.public_url)))
   const socket = new WebSocket('ws://n.test/chat', {
     createConnection: () => connection as never,
     perMessageDeflate: perMessageDeflate === false ? false : { threshold: 0 },

@@ -10,7 +10,10 @@ const WINDOW_BYTES = 256 * 1024
 /** Chunks of this size are worth an object of their own. */
 const MIN_UNPACKED_BYTES = 4096
 
-/** Adapts a socket to `ByteStream`: for upstreams dialled directly and other Node streams. */
+/**
+ * Adapts a socket to `ByteStream`: for upstreams dialled directly and other Node streams. `StreamDuplex` is the other
+ * direction.
+ */
 export class SocketStream implements ByteStream {
   sink: StreamSink = silentSink
   readonly #socket: Duplex
@@ -34,7 +37,11 @@ export class SocketStream implements ByteStream {
     socket.on('error', (error) => {
       this.#error ??= error
     })
-    socket.on('close', () => this.sink.onClose(this.#error))
+    socket.on('close', () => {
+      const isClean = socket.readableEnded && socket.writableFinished
+      if (!isClean) this.#error ??= new Error('The connection was closed early.')
+      this.sink.onClose(this.#error)
+    })
   }
 
   write(chunk: Buffer): boolean {

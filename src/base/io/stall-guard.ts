@@ -7,9 +7,9 @@ const MAX_IDLE_CHECKS = 10
 /** What a guard needs from the stream it watches. */
 export interface GuardedStream {
   /** True while data is waiting for a reader. */
-  hasPendingData(): boolean
+  readonly waiting: boolean
   /** A counter that grows with every byte delivered. */
-  progress(): number
+  readonly progress: number
   abort(error: Error): void
 }
 
@@ -42,15 +42,15 @@ export class StallGuard extends TimerEntry {
   }
 
   onDeadline(): void {
-    if (!this.#stream.hasPendingData()) return
-    if (this.#stream.progress() !== this.#lastProgress) this.#schedule()
+    if (!this.#stream.waiting) return
+    if (this.#stream.progress !== this.#lastProgress) this.#schedule()
     else if (++this.#idleChecks < MAX_IDLE_CHECKS)
       this.#timers.set(this, this.#timers.ticks(CHECK_INTERVAL_MS))
     else this.#stream.abort(new Error('The stream stalled: no progress for 5 minutes.'))
   }
 
   #schedule(): void {
-    this.#lastProgress = this.#stream.progress()
+    this.#lastProgress = this.#stream.progress
     this.#idleChecks = 0
     this.#timers.set(this, this.#timers.ticks(CHECK_INTERVAL_MS))
   }

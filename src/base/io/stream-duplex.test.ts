@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { type AddressInfo, connect, createServer } from 'node:net'
 import { test } from 'node:test'
 import { SocketStream } from './socket-stream.ts'
+import { type ByteStream, silentSink } from './stream.ts'
 import { StreamDuplex } from './stream-duplex.ts'
 
 test('the adapter passes all bytes, with half-close', async (t) => {
@@ -35,4 +36,23 @@ test('a reset is an error of the Node stream', async (t) => {
   duplex.write('go')
 
   await assert.rejects(once(duplex, 'end'), { code: 'ECONNRESET' })
+})
+
+test('a stream whose two directions have ended is left to close by itself, not reset', async () => {
+  const calls: string[] = []
+  const stream: ByteStream = {
+    sink: silentSink,
+    write: () => true,
+    end: () => void calls.push('end'),
+    reset: () => void calls.push('reset'),
+    consumed() {},
+  }
+  const duplex = new StreamDuplex(stream)
+
+  duplex.resume()
+  stream.sink.onEnd()
+  duplex.end('last bytes')
+  await once(duplex, 'close')
+
+  assert.deepEqual(calls, ['end'])
 })

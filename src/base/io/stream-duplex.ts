@@ -1,22 +1,43 @@
 import { Duplex } from 'node:stream'
 import { ByteQueue } from './byte-queue.ts'
+import { type GuardedStream, StallGuard } from './stall-guard.ts'
 import type { ByteStream, StreamSink } from './stream.ts'
+import type { TimerWheel } from './timer-wheel.ts'
 
-/** Adapts a `ByteStream` to a Node stream, for libraries that need one. Costs more than a sink; not for the hot path. */
-export class StreamDuplex extends Duplex implements StreamSink {
+/**
+ * Adapts a `ByteStream` to a Node stream, for APIs that accept nothing else (HTTP/2, TLS, node:http). Costs more than a
+ * sink; not for the hot path. The peer is credited with what the reader has taken. `SocketStream` is the other direction.
+ */
+export class StreamDuplex extends Duplex implements StreamSink, GuardedStream {
   readonly #stream: ByteStream
-  #uncredited = 0
+  readonly #guard: StallGuard | undefined
   /** Bytes received while the reader was blocked: a list of small chunks would cost many times their size. */
   readonly #buffered = new ByteQueue()
+  #uncredited = 0
   #readerBlocked = false
+  #writtenBytes = 0
   #writeCallback: (() => void) | undefined
   #streamClosed = false
 
-  constructor(stream: ByteStream) {
+  /** With a timer wheel, a peer that takes nothing for five minutes is aborted; without one, the layer above has to. */
+  constructor(stream: ByteStream, timers?: TimerWheel) {
     // A reader that keeps up gets each chunk at once, whatever the mark; any other is blocked right away.
     super({ allowHalfOpen: true, readableHighWaterMark: 1024 })
     this.#stream = stream
+    this.#guard = timers && new StallGuard(timers, this)
     stream.sink = this
+  }
+
+  get waiting(): boolean {
+    return this.#writeCallback !== undefined
+  }
+
+  get progress(): number {
+    return this.#writtenBytes
+  }
+
+  abort(error: Error): void {
+    this.destroy(error)
   }
 
   onData(chunk: Buffer): void {
@@ -27,7 +48,7 @@ export class StreamDuplex extends Duplex implements StreamSink {
   }
 
   onEnd(): void {
-    this.#flush()
+    if (this.#buffered.length > 0) this.push(this.#buffered.take())
     this.push(null)
   }
 
@@ -39,21 +60,32 @@ export class StreamDuplex extends Duplex implements StreamSink {
 
   onClose(error?: Error): void {
     this.#streamClosed = true
-    if (error !== undefined) this.destroy(error)
-    else {
-      this.onEnd()
-      this.onDrain()
+    if (error !== undefined) {
+      this.destroy(error)
+      return
     }
+    this.onEnd()
+    // A clean close must not truncate what the reader has not taken yet.
+    if (this.readableEnded) this.destroy()
+    else this.once('end', () => this.destroy())
   }
 
+  /**
+   * Node's buffer has room again. It still counts the bytes that are being taken, and nothing says so once they are: to
+   * credit only what has left it would leave a peer with an exhausted window waiting for ever.
+   */
   override _read(): void {
-    this.#readerBlocked = !this.#flush()
+    this.#readerBlocked = this.#buffered.length > 0 && !this.push(this.#buffered.take())
     if (!this.#readerBlocked) this.#credit()
   }
 
   override _write(chunk: Buffer, _encoding: string, callback: () => void): void {
+    this.#writtenBytes += chunk.length
     if (this.#streamClosed || this.#stream.write(chunk)) callback()
-    else this.#writeCallback = callback
+    else {
+      this.#writeCallback = callback
+      this.#guard?.watch()
+    }
   }
 
   override _final(done: () => void): void {
@@ -62,16 +94,11 @@ export class StreamDuplex extends Duplex implements StreamSink {
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    if (!this.#streamClosed) {
-      this.#stream.end()
-      this.#stream.reset(error ?? undefined)
-    }
+    this.#guard?.stop()
+    // After a clean end of both directions the stream may still be sending; it closes by itself.
+    const isClean = error === null && this.writableFinished && this.readableEnded
+    if (!this.#streamClosed && !isClean) this.#stream.reset(error ?? undefined)
     done(error)
-  }
-
-  /** Delivers the buffered bytes. Returns false when the reader is blocked again. */
-  #flush(): boolean {
-    return this.#buffered.length === 0 || this.push(this.#buffered.take())
   }
 
   #credit(): void {
