@@ -7,7 +7,6 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { openThroughProxy, parseProxy } from '../../src/agent/connect/proxy.ts'
 import { PreambleStream } from '../../src/agent/forward/preamble.ts'
-import { SocketPipe } from '../../src/agent/forward/socket-pipe.ts'
 import { MessageScanner } from '../../src/agent/http1.ts'
 import type { Capture } from '../../src/agent/inspector/capture-store.ts'
 import { Copier } from '../../src/agent/inspector/copier.ts'
@@ -20,6 +19,7 @@ import { BufferedStream } from '../../src/base/io/buffered-stream.ts'
 import { ByteBudgets } from '../../src/base/io/byte-budget.ts'
 import { FlushScheduler } from '../../src/base/io/flush-scheduler.ts'
 import { packReads } from '../../src/base/io/packed-reads.ts'
+import { Pipe } from '../../src/base/io/pipe.ts'
 import { SocketStream } from '../../src/base/io/socket-stream.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../src/base/io/stream.ts'
 import { StreamDuplex } from '../../src/base/io/stream-duplex.ts'
@@ -258,12 +258,7 @@ const readers: Record<string, Reader> = {
   'a stream whose upstream is being dialled': {
     bytes: Buffer.alloc(262_000),
     open: () => {
-      const pipe = new SocketPipe(
-        new OpenStream(),
-        new FlushScheduler(),
-        new TimerWheel(systemClock),
-        () => {},
-      )
+      const pipe = new Pipe(new OpenStream(), new FlushScheduler(), () => {})
       return (chunk) => pipe.onData(chunk)
     },
   },

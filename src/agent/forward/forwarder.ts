@@ -1,7 +1,10 @@
 import { randomBytes } from 'node:crypto'
 import type { Socket } from 'node:net'
+import { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
 import { FlushScheduler } from '../../base/io/flush-scheduler.ts'
+import { Pipe, type PipeResult } from '../../base/io/pipe.ts'
+import { resetSocket } from '../../base/io/reset.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 import { TimerWheel } from '../../base/io/timer-wheel.ts'
@@ -14,7 +17,6 @@ import type { AgentTunnelSpec } from '../tunnels/spec.ts'
 import { createFileServer, type FileServer } from './file-server.ts'
 import { HostRewriteStream } from './host-rewrite.ts'
 import { PreambleStream } from './preamble.ts'
-import { SocketPipe } from './socket-pipe.ts'
 import { TappedStream } from './tapped-stream.ts'
 import { terminateTls } from './termination.ts'
 import { respondUnreachable } from './unreachable.ts'
@@ -171,20 +173,21 @@ export class UpstreamRoute {
     const { upstream } = this.#target.spec
     const id = log.enabled('info') ? randomBytes(6).toString('hex') : ''
     let cancelDial: (() => void) | undefined
-    const pipe = new SocketPipe(stream, this.#flushScheduler, timers, (error) => {
+    const onPipeClosed = ({ error }: PipeResult) => {
       cancelDial?.()
       if (error) log.debug('connection broken', { obj: 'join', id, err: error.message })
       onClosed()
-    })
+    }
+    const pipe = new Pipe(stream, this.#flushScheduler, onPipeClosed, timers)
     cancelDial = this.#dialer.dial(preamble, {
       onread: {
         buffer: this.#readBuffer,
-        callback: (bytes, buffer) => pipe.onUpstreamData((buffer as Buffer).subarray(0, bytes)),
+        callback: (bytes, buffer) => pipe.onSocketData((buffer as Buffer).subarray(0, bytes)),
       },
       onConnected: (socket) => {
         cancelDial = undefined
         if (id) log.info('join connections', { obj: 'join', id, l: formatPeer(socket), r: header.ClientAddr })
-        pipe.connect(socket)
+        pipe.attach({ socket, abort: () => resetSocket(socket), usesOnread: !(socket instanceof TLSSocket) })
       },
       onFailed: (error) => {
         cancelDial = undefined
@@ -193,7 +196,7 @@ export class UpstreamRoute {
         if (isHttp) {
           pipe.detach()
           respondUnreachable(stream, reason, onClosed)
-        } else pipe.fail(new Error(`failed to dial backend: ${reason}`))
+        } else pipe.abort(new Error(`failed to dial backend: ${reason}`))
       },
     })
   }

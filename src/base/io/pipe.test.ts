@@ -36,7 +36,9 @@ async function startProxy(t: TestContext, service: (socket: Socket) => void) {
   })
   const entry = await listen(t, (socket) => {
     const stream = new SocketStream(dial(port))
-    pipes.push(new Pipe({ socket, abort: () => resetSocket(socket) }, stream, scheduler, undefined, onClose))
+    const pipe = new Pipe(stream, scheduler, onClose)
+    pipe.attach({ socket, abort: () => resetSocket(socket) })
+    pipes.push(pipe)
   })
   const client = dial(entry)
   client.on('error', () => {})

@@ -57,7 +57,7 @@ function checkAdmission(core: Core, connection: ClientConnection, entry: RawEntr
 export class TcpProxyConnection extends TimerEntry implements LiveConnection {
   readonly #options: TcpProxyOptions
   readonly #pipe: Pipe
-  #lastBytesMoved = -1
+  #lastProgress = -1
   /** Set when a configuration change revoked the admission. */
   #rejection: unknown
 
@@ -66,10 +66,8 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
     const { core, socket, transport } = options
     this.#options = options
     core.connections.add(this)
-    const end = { socket, abort: () => resetSocket(transport, socket) }
-    this.#pipe = new Pipe(end, stream, core.flushScheduler, options.initialBytes, (result) =>
-      this.#onClose(result),
-    )
+    this.#pipe = new Pipe(stream, core.flushScheduler, (result) => this.#onClose(result))
+    this.#pipe.attach({ socket, abort: () => resetSocket(transport, socket) }, options.initialBytes)
     options.entry.traffic.open.add(this.#pipe)
     core.timers.set(this, core.limits.progress)
   }
@@ -107,12 +105,12 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
   /** An idle connection stays open, but one with bytes to transfer must make progress (P16). */
   onDeadline(): void {
     const { core } = this.#options
-    const bytesMoved = this.#pipe.bytesIn + this.#pipe.bytesOut - this.#pipe.pending
-    if (this.#pipe.waiting && bytesMoved === this.#lastBytesMoved) {
+    const { waiting, progress } = this.#pipe
+    if (waiting && progress === this.#lastProgress) {
       this.#pipe.abort(new Error('The connection made no progress.'))
       return
     }
-    this.#lastBytesMoved = bytesMoved
+    this.#lastProgress = progress
     core.timers.set(this, core.limits.progress)
   }
 
