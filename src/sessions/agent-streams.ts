@@ -149,7 +149,7 @@ export class AgentStreams implements StreamOpener {
     }
     const acknowledge = () => {
       uncount()
-      stream.acknowledge()
+      stream.confirm()
     }
     const timer = setTimeout(acknowledge, ACK_TIMEOUT_MS)
     inner.onAcknowledged = acknowledge

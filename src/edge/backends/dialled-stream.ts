@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net'
 import { SocketStream } from '../../base/io/socket-stream.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
+import { StreamLayer } from '../../base/io/stream-layer.ts'
 import { DialError } from '../backend.ts'
 
 const CONNECT_TIMEOUT_MS = 10_000
@@ -9,17 +9,16 @@ const CONNECT_TIMEOUT_MS = 10_000
  * A socket that is still connecting. It distinguishes a failed dial, after which nothing was lost, from a broken
  * connection.
  */
-export class DialledStream implements ByteStream, StreamSink {
-  sink: StreamSink = silentSink
+export class DialledStream extends StreamLayer {
   /** Called when the connection is established. */
   onConnected: () => void = () => {}
   /** Called when the dial fails, before the sink is closed. */
   onDialFailed: () => void = () => {}
-  readonly #inner: SocketStream
   #connected = false
 
   /** `event` signals the established connection. `transport` is the TCP socket below TLS, or the socket itself. */
   constructor(socket: Socket, transport: Socket, event: 'connect' | 'secureConnect') {
+    super(new SocketStream(socket))
     const timer = setTimeout(
       () => transport.destroy(new Error('The address could not be connected to in time.')),
       CONNECT_TIMEOUT_MS,
@@ -31,39 +30,9 @@ export class DialledStream implements ByteStream, StreamSink {
     })
     socket.once('close', () => clearTimeout(timer))
     if (transport !== socket) transport.on('error', (error) => socket.destroy(error))
-    this.#inner = new SocketStream(socket)
-    this.#inner.sink = this
   }
 
-  write(chunk: Buffer): boolean {
-    return this.#inner.write(chunk)
-  }
-
-  end(): void {
-    this.#inner.end()
-  }
-
-  reset(error?: Error): void {
-    this.#inner.reset(error)
-  }
-
-  consumed(bytes: number): void {
-    this.#inner.consumed(bytes)
-  }
-
-  onData(chunk: Buffer): void {
-    this.sink.onData(chunk)
-  }
-
-  onEnd(): void {
-    this.sink.onEnd()
-  }
-
-  onDrain(): void {
-    this.sink.onDrain()
-  }
-
-  onClose(error?: Error): void {
+  override onClose(error?: Error): void {
     if (this.#connected) {
       this.sink.onClose(error)
       return

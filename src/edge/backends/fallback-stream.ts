@@ -1,24 +1,16 @@
-import { ByteQueue } from '../../base/io/byte-queue.ts'
-import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
+import { DeferredStream } from '../../base/io/deferred-stream.ts'
+import { type ByteStream, silentSink } from '../../base/io/stream.ts'
 import { DialError, type UpstreamTarget } from '../backend.ts'
 import type { ClientInfo } from '../tunnels.ts'
 import { DialledStream } from './dialled-stream.ts'
 
-/** Bytes buffered for a connection whose target is still being dialled, before back-pressure applies. */
-const MAX_BUFFERED_BYTES = 64 * 1024
-
-/**
- * A raw connection that moves to the next target when a dial fails. It buffers the client's bytes until one target is
- * connected.
- */
-export class FallbackStream implements ByteStream, StreamSink {
-  sink: StreamSink = silentSink
+/** A raw connection that moves to the next target when a dial fails. It is attached once one target is connected. */
+export class FallbackStream extends DeferredStream {
   readonly #client: ClientInfo
   readonly #nextTarget: (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined
   readonly #failedTargets: UpstreamTarget[] = []
-  #buffer: ByteQueue | undefined = new ByteQueue()
-  #ended = false
-  #inner: ByteStream
+  /** The stream of the current target. */
+  #stream: ByteStream
 
   constructor(
     client: ClientInfo,
@@ -26,78 +18,40 @@ export class FallbackStream implements ByteStream, StreamSink {
     failedTargets: readonly UpstreamTarget[],
     nextTarget: (failedTargets: readonly UpstreamTarget[]) => UpstreamTarget | undefined,
   ) {
+    super(false)
     this.#client = client
     this.#nextTarget = nextTarget
     this.#failedTargets.push(...failedTargets)
-    this.#inner = this.#open(first)
+    this.#stream = this.#open(first)
   }
 
-  write(chunk: Buffer): boolean {
-    if (this.#buffer === undefined) return this.#inner.write(chunk)
-    this.#buffer.push(chunk)
-    return this.#buffer.length < MAX_BUFFERED_BYTES
+  /** Opens the next target when the dial failed; false when none is left. */
+  protected override reopen(error: Error | undefined): boolean {
+    if (!(error instanceof DialError)) return false
+    for (;;) {
+      const target = this.#nextTarget(this.#failedTargets)
+      if (target === undefined) return false
+      try {
+        this.#stream = this.#open(target)
+        return true
+      } catch {
+        // The target went offline after it was picked; it counts as failed.
+      }
+    }
   }
 
-  end(): void {
-    this.#ended = true
-    if (this.#buffer === undefined) this.#inner.end()
-  }
-
-  reset(error?: Error): void {
-    this.#buffer = undefined
-    this.#inner.reset(error)
-  }
-
-  consumed(bytes: number): void {
-    this.#inner.consumed(bytes)
-  }
-
-  onData(chunk: Buffer): void {
-    this.sink.onData(chunk)
-  }
-
-  onEnd(): void {
-    this.sink.onEnd()
-  }
-
-  onDrain(): void {
-    this.sink.onDrain()
-  }
-
-  onClose(error?: Error): void {
-    if (this.#buffer === undefined || !(error instanceof DialError) || !this.#tryNextTarget())
-      this.sink.onClose(error)
+  protected override cancel(error: Error | undefined): void {
+    this.#stream.sink = silentSink
+    this.#stream.reset(error)
+    this.fail(error ?? new DialError('The connection was reset before an address was reached.'))
   }
 
   #open(target: UpstreamTarget): ByteStream {
     this.#failedTargets.push(target)
     const stream = target.open(this.#client)
     stream.sink = this
-    if (stream instanceof DialledStream) stream.onConnected = () => this.#flushBuffer()
+    if (stream instanceof DialledStream) stream.onConnected = () => this.attach(stream)
+    else this.attach(stream)
     return stream
-  }
-
-  /** Opens the next target; false when none is left. */
-  #tryNextTarget(): boolean {
-    for (;;) {
-      const target = this.#nextTarget(this.#failedTargets)
-      if (target === undefined) return false
-      try {
-        this.#inner = this.#open(target)
-      } catch {
-        // The target went offline after it was picked; it counts as failed.
-        continue
-      }
-      if (!(this.#inner instanceof DialledStream)) this.#flushBuffer()
-      return true
-    }
-  }
-
-  #flushBuffer(): void {
-    const bytes = this.#buffer?.take()
-    this.#buffer = undefined
-    const writable = bytes === undefined || bytes.length === 0 || this.#inner.write(bytes)
-    if (this.#ended) this.#inner.end()
-    else if (writable) this.sink.onDrain()
   }
 }
