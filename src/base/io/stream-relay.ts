@@ -1,22 +1,20 @@
 import type { ByteStream, StreamSink } from './stream.ts'
 
-/** Forwards bytes between two streams until both are closed. Back-pressure, half-close and resets propagate. */
+/**
+ * Forwards bytes between two streams until both are closed. Back-pressure, half-close and resets propagate. `Pipe` joins a
+ * stream and a socket: it coalesces the writes of the socket, and credits what the kernel has taken (decision 151).
+ */
 export class StreamRelay {
   /** Chunks relayed so far, in both directions. */
   chunks = 0
   /** True when the last chunk went from the first stream to the second, which may be about to reply. */
   awaitingReply = false
   #openStreams = 2
-  readonly #onClose: (joined: StreamRelay) => void
+  readonly #onClose: (relay: StreamRelay) => void
 
-  constructor(first: ByteStream, second: ByteStream, onClose: (joined: StreamRelay) => void) {
+  constructor(first: ByteStream, second: ByteStream, onClose: (relay: StreamRelay) => void) {
     this.#onClose = onClose
-    const forward = new Direction(first, second, this, true)
-    const backward = new Direction(second, first, this, false)
-    forward.opposite = backward
-    backward.opposite = forward
-    first.sink = forward
-    second.sink = backward
+    new Direction(first, second, this)
   }
 
   /** One of the two streams has closed. */
@@ -26,21 +24,23 @@ export class StreamRelay {
   }
 }
 
-/** One direction of a relay. */
+/** One direction of a relay. The forward one creates the backward one. */
 class Direction implements StreamSink {
-  opposite!: Direction
   readonly #source: ByteStream
   readonly #destination: ByteStream
   readonly #relay: StreamRelay
   readonly #isForward: boolean
+  readonly #opposite: Direction
   #uncredited = 0
   #destinationClosed = false
 
-  constructor(source: ByteStream, destination: ByteStream, relay: StreamRelay, isForward: boolean) {
+  constructor(source: ByteStream, destination: ByteStream, relay: StreamRelay, forward?: Direction) {
     this.#source = source
     this.#destination = destination
     this.#relay = relay
-    this.#isForward = isForward
+    this.#isForward = forward === undefined
+    this.#opposite = forward ?? new Direction(destination, source, relay, this)
+    source.sink = this
   }
 
   onData(chunk: Buffer): void {
@@ -55,13 +55,13 @@ class Direction implements StreamSink {
   }
 
   onDrain(): void {
-    this.opposite.#credit()
+    this.#opposite.#credit()
   }
 
   onClose(error?: Error): void {
     // What the other stream still sends has no receiver.
-    this.opposite.#destinationClosed = true
-    this.opposite.#credit()
+    this.#opposite.#destinationClosed = true
+    this.#opposite.#credit()
     if (error === undefined) this.#destination.end()
     else this.#destination.reset(error)
     this.#relay.onStreamClose()
