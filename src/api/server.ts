@@ -10,11 +10,11 @@ import { Registry } from 'prom-client'
 import type { TSchema } from 'typebox'
 import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
+import { KsuidGenerator } from '../base/id.ts'
 import { Admission } from '../base/io/admission.ts'
 import { readEnds } from '../base/io/socket-ends.ts'
 import type { Logger } from '../base/log.ts'
 import { pathOfNul } from '../base/nul.ts'
-import { SequentialIds } from '../base/sequential-ids.ts'
 import { hasRole } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
@@ -104,7 +104,7 @@ export function createApi(options: ApiOptions): Api {
     clock,
   })
 
-  const callIds = new SequentialIds('op')
+  const callIds = new KsuidGenerator('op')
   const http = fastify({
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => callIds.next(clock.now()),

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { ksuid, newId, prefixOf } from './id.ts'
+import { KsuidGenerator, ksuid, newId, prefixOf } from './id.ts'
 
 test('ids of one process sort in the order of their creation', () => {
   const ids = Array.from({ length: 5000 }, () => ksuid(1_800_000_000_000))
@@ -52,4 +52,25 @@ test('anything else has no prefix', () => {
     `ak_${'ä'.repeat(27)}`,
   ])
     assert.equal(prefixOf(text), undefined, text)
+})
+
+test('two generators create different ids in the same second', () => {
+  const [one, two] = [new KsuidGenerator('ev'), new KsuidGenerator('ev')]
+  const now = Date.UTC(2026, 0, 2)
+
+  const created = Array.from({ length: 1000 }, () => [one.next(now), two.next(now)]).flat()
+
+  assert.equal(new Set(created).size, created.length)
+})
+
+test('ids for an earlier time do not disturb the order of other ids', () => {
+  const ids = new KsuidGenerator('ev')
+  const now = Date.UTC(2026, 0, 2)
+
+  const others = Array.from({ length: 100 }, (_, index) => {
+    ids.next(now - 1000 * (index % 3))
+    return ksuid(now)
+  })
+
+  assert.deepEqual(others, others.toSorted())
 })

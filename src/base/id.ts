@@ -23,12 +23,18 @@ function randomDigit(): number {
 /**
  * Generates KSUIDs: four bytes of seconds, sixteen random bytes, base 62. The ids of one generator are in order even
  * within a second (the payload counts up from a random start in random steps), so that "newest first" is exact for a
- * single writer.
+ * single writer. Ids that may carry an earlier time need a generator of their own, not to disturb the order of others.
  */
 export class KsuidGenerator {
   readonly #digits = new Uint8Array(ENCODED_LENGTH)
   readonly #characters = Buffer.alloc(ENCODED_LENGTH)
+  readonly #prefix: string
   #second = Number.NaN
+
+  /** With a prefix, `next` gives ids such as `ev_2cFz…`. */
+  constructor(prefix?: string) {
+    this.#prefix = prefix === undefined ? '' : `${prefix}_`
+  }
 
   next(now: number): string {
     const second = Math.floor(now / 1000)
@@ -39,7 +45,7 @@ export class KsuidGenerator {
     const digits = this.#digits
     const characters = this.#characters
     for (let index = 0; index < ENCODED_LENGTH; index++) characters[index] = ALPHABET_CODES[digits[index]!]!
-    return characters.toString('latin1')
+    return this.#prefix + characters.toString('latin1')
   }
 
   /** Seconds and a random payload. Its top bit stays clear, so that counting up never overflows into the seconds. */

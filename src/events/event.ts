@@ -1,5 +1,5 @@
 import { formatTimestamp } from '../base/clock.ts'
-import type { SequentialIds } from '../base/sequential-ids.ts'
+import type { KsuidGenerator } from '../base/id.ts'
 import { type Resource, resourceOfPrefix, type StoredRecord } from '../resources/index.ts'
 import type { Change } from '../store/index.ts'
 
@@ -33,7 +33,7 @@ export interface SerializedEvent {
 }
 
 /** Assigns an id to an event and serializes it once: every attempt sends the same bytes. */
-export function serializeEvent(ids: SequentialIds, input: EventInput): SerializedEvent {
+export function serializeEvent(ids: KsuidGenerator, input: EventInput): SerializedEvent {
   const { type, accountId, at, sequence, object, principal } = input
   const id = ids.next(at)
   const body = JSON.stringify({

@@ -2,9 +2,9 @@ import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
 import { type Clock, formatTimestamp, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
+import { KsuidGenerator } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
-import { SequentialIds } from '../base/sequential-ids.ts'
 import {
   type DeadLetter,
   type DurableStore,
@@ -150,7 +150,7 @@ export function createEvents(options: EventsOptions): Events {
   }
   const destinations = new Destinations(targetContext)
   const subscriptions = new Subscriptions(log)
-  const ids = new SequentialIds('ev')
+  const ids = new KsuidGenerator('ev')
 
   const metrics = options.metrics && createEventMetrics(options.metrics, gauges)
   const onSettled = (destination: string, { delivered, failed: failures }: BatchResult) => {

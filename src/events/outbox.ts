@@ -1,7 +1,6 @@
 import type { Clock } from '../base/clock.ts'
-import { prefixOf } from '../base/id.ts'
+import { type KsuidGenerator, prefixOf } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
-import type { SequentialIds } from '../base/sequential-ids.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
 import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
 import { type EventPrincipal, renderObject, serializeEvent, uriOf } from './event.ts'
@@ -29,7 +28,7 @@ export class Outbox {
   readonly #apiUrl: () => string
   readonly #limit: number
   readonly #subscriptions: Subscriptions
-  readonly #ids: SequentialIds
+  readonly #ids: KsuidGenerator
   #loaded = false
   #cursor: number | undefined
 
@@ -40,7 +39,7 @@ export class Outbox {
     log: Logger
     apiUrl: () => string
     limit: number
-    ids: SequentialIds
+    ids: KsuidGenerator
   }) {
     this.#store = options.store
     this.#queue = options.queue

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { KsuidGenerator } from '../base/id.ts'
 import { silentLog } from '../base/log.ts'
-import { SequentialIds } from '../base/sequential-ids.ts'
 import { Subscriptions } from './subscriptions.ts'
 
 const HTTP = 'http_request_complete.v0'
@@ -47,7 +47,7 @@ test('a traffic source without fields selects all of them, and one with an inval
 
   const [route] = subscriptions.routes('tcp_connection_closed.v0', 'ac_1')
   const { body } = route!.traffic!.recorder.capture(
-    new SequentialIds('ev'),
+    new KsuidGenerator('ev'),
     { connection: { startedAt: 0 }, notes: {}, bytesIn: 7, endedAt: 0 },
     0,
   )

@@ -1,4 +1,4 @@
-import type { SequentialIds } from '../base/sequential-ids.ts'
+import type { KsuidGenerator } from '../base/id.ts'
 import type { OutboundEvent } from './targets/target.ts'
 import type { TrafficKind } from './traffic.ts'
 
@@ -34,7 +34,7 @@ export class TrafficRecorder<E> {
   }
 
   /** Captures the values of the selected fields. */
-  capture(ids: SequentialIds, event: E, at: number): TrafficEvent {
+  capture(ids: KsuidGenerator, event: E, at: number): TrafficEvent {
     const getters = this.#getters
     const values: unknown[] = new Array(getters.length)
     let size = this.#textLength + this.#kind.retainedSize(event)
@@ -61,7 +61,7 @@ export class TrafficEvent implements OutboundEvent {
   readonly size: number
   readonly #values: readonly unknown[]
   readonly #templates: EventTemplates
-  readonly #ids: SequentialIds
+  readonly #ids: KsuidGenerator
   #id: string | undefined = undefined
 
   constructor(
@@ -70,7 +70,7 @@ export class TrafficEvent implements OutboundEvent {
     values: readonly unknown[],
     size: number,
     templates: EventTemplates,
-    ids: SequentialIds,
+    ids: KsuidGenerator,
   ) {
     this.type = type
     this.at = at

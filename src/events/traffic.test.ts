@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { SequentialIds } from '../base/sequential-ids.ts'
+import { KsuidGenerator } from '../base/id.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION, trafficKinds } from './traffic.ts'
 import { TrafficRecorder } from './traffic-event.ts'
@@ -37,7 +37,7 @@ const request: FinishedRequest = {
 
 function serializeTraffic(type: string, fields: readonly string[], event: unknown) {
   const recorder = new TrafficRecorder<never>(type, 'ac_1', fields, trafficKinds[type]!)
-  const captured = recorder.capture(new SequentialIds('ev'), event as never, Date.UTC(2026, 0, 2, 1))
+  const captured = recorder.capture(new KsuidGenerator('ev'), event as never, Date.UTC(2026, 0, 2, 1))
   const { body } = captured
   assert.equal(captured.body, body, 'serialized identically every time')
   assert.equal(JSON.parse(captured.quoted!), body)

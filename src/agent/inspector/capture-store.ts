@@ -1,6 +1,6 @@
 import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
+import { KsuidGenerator } from '../../base/id.ts'
 import { BufferPool } from '../../base/io/buffer-pool.ts'
-import { SequentialIds } from '../../base/sequential-ids.ts'
 import { Copier } from './copier.ts'
 import { type CapturedFrame, FrameLog } from './frame-log.ts'
 import { BLOCK_BYTES, type MessageCopy } from './message-copy.ts'
@@ -55,7 +55,7 @@ export class CaptureStore {
   /** Allocates the memory of heads, small bodies and frames. */
   readonly copier = new Copier()
   readonly #redact: ReadonlySet<string>
-  readonly #ids = new SequentialIds('airt')
+  readonly #ids = new KsuidGenerator('airt')
   /** The time of the newest id: ids stay ordered even if the clock is set back. */
   #newestTime = 0
   readonly #captures = new Map<string, Capture>()
