@@ -1,5 +1,4 @@
 import { setImmediate as yieldToEventLoop } from 'node:timers/promises'
-import { ByteText } from '../../base/byte-text.ts'
 import { parseRetryAfter } from './retry-after.ts'
 import { attemptSignal, DeliveryFailed, delivered, type OutboundEvent, type TargetFactory } from './target.ts'
 
@@ -7,7 +6,6 @@ const DEFAULT_SITE = 'datadoghq.com'
 // The intake accepts 1,000 entries and 5 MB per request; the rest is for the envelope of each entry.
 const MAX_EVENTS = 1000
 const MAX_BYTES = 3 * 1024 * 1024
-const TYPICAL_ENTRY_BYTES = 600
 // Entries written before yielding to the event loop: traffic comes first.
 const SLICE_SIZE = 32
 const STATUS_REASONS: Readonly<Record<number, string>> = {
@@ -17,9 +15,6 @@ const STATUS_REASONS: Readonly<Record<number, string>> = {
   413: 'the batch is too large',
   429: 'too many requests',
 }
-
-// Reused by the next batch of any destination: allocating a buffer for each batch causes garbage collection.
-let spareBuffer: ByteText | undefined
 
 /** The log intake of the monitoring provider (v2 of its HTTP API). */
 export const monitoring: TargetFactory<'monitoring'> = ({ api_key, ddtags, service, ddsite }, context) => {
@@ -36,17 +31,12 @@ export const monitoring: TargetFactory<'monitoring'> = ({ api_key, ddtags, servi
   return {
     limits: { maxEvents: MAX_EVENTS, maxBytes: MAX_BYTES, maxEventBytes: 900_000, lingerMs: 0 },
     async deliver(batch, signal) {
-      const text = spareBuffer ?? new ByteText(batch.length * TYPICAL_ENTRY_BYTES)
-      spareBuffer = undefined
-      await writeEntries(text, batch, entryPrefix)
       const { status, headers } = await outbound.fetch(url, {
         method: 'POST',
         headers: { 'content-type': 'application/json', 'dd-api-key': api_key, 'user-agent': 'adit-events' },
-        body: text.bytes,
+        body: await renderEntries(batch, entryPrefix),
         signal: attemptSignal(signal, context),
       })
-      text.clear()
-      spareBuffer = text
       if (status >= 200 && status < 300) return batch.map(() => delivered)
       const reason = STATUS_REASONS[status]
       throw new DeliveryFailed(
@@ -57,16 +47,12 @@ export const monitoring: TargetFactory<'monitoring'> = ({ api_key, ddtags, servi
   }
 }
 
-/** Writes a JSON array with one entry per event. */
-async function writeEntries(
-  text: ByteText,
-  batch: readonly OutboundEvent[],
-  entryPrefix: string,
-): Promise<void> {
+/** Renders a JSON array with one entry per event. */
+async function renderEntries(batch: readonly OutboundEvent[], entryPrefix: string): Promise<Buffer> {
+  const entries: string[] = []
   for (const [index, event] of batch.entries()) {
-    const separator = index === 0 ? '[' : ','
-    text.append(`${separator}${entryPrefix}${event.quoted ?? JSON.stringify(event.body)}}`)
+    entries.push(`${entryPrefix}${event.quoted ?? JSON.stringify(event.body)}}`)
     if (index % SLICE_SIZE === SLICE_SIZE - 1) await yieldToEventLoop()
   }
-  text.append(']')
+  return Buffer.from(`[${entries.join(',')}]`)
 }
