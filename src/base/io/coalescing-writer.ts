@@ -7,7 +7,7 @@ export interface ByteSource {
   consumed(bytes: number): void
 }
 
-/** Up to this size output is collected as text, which needs no block and leaves in the cheapest kind of write. */
+/** Up to this size output is collected as text, which needs no block and leaves in the cheapest kind of write (decision 151). */
 const MAX_TEXT_BYTES = 4096
 /** Above this the writer is congested and producers should pause. */
 const MAX_BUFFERED_BYTES = 128 * 1024

@@ -11,7 +11,7 @@ export interface Flushable {
 
 /**
  * Splits each event loop iteration into two phases: all sockets are read, then all collected output is written. Writing
- * in one tight loop costs about half as much as writing between the reads.
+ * in one tight loop saves an eighth of what a small message costs when it is written between the reads (decision 151).
  */
 export class FlushScheduler {
   /** The blocks that output is collected in. */

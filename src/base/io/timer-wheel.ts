@@ -14,7 +14,8 @@ const SLOTS = 1024
 
 /**
  * One coarse timer for any number of connections. Extending a deadline, which happens at every request, is a plain
- * assignment: the wheel moves the entry only when its old slot expires.
+ * assignment: the wheel moves the entry only when its old slot expires. Node's timers have no way to hold back what fell due
+ * while the process was stopped, and take memory for each (decision 151).
  */
 export class TimerWheel {
   readonly #tickMs: number
