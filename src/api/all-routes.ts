@@ -21,7 +21,7 @@ export const routes: readonly ApiRoute[] = [
   ...Object.values(eventSourceRoutes),
   testEventRoute,
   ...[resources.tunnel_sessions, resources.tunnels, resources.endpoints].flatMap((resource) =>
-    Object.values(onlineRoutes(resource as unknown as Resource)),
+    Object.values(onlineRoutes(resource)),
   ),
   ...Object.values(commandRoutes),
   ...Object.values(auditRoutes),

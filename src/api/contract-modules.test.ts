@@ -11,7 +11,7 @@ import {
   samples,
 } from '../../test/support/samples.ts'
 import { invalidBodies } from '../../test/support/wrong-values.ts'
-import { type Resource, resources } from '../resources/index.ts'
+import { resources } from '../resources/index.ts'
 import { moduleRoutes } from './routes.ts'
 
 const KINDS = ['edges_https', 'edges_https_routes', 'edges_tls', 'edges_tcp'] as const
@@ -56,7 +56,7 @@ function assertShown(answer: Body, body: Body, url: string): void {
 }
 
 async function checkModule(api: TestApi, kind: StoredKind, module: string, thorough: boolean): Promise<void> {
-  const resource = resources[kind] as unknown as Resource
+  const resource = resources[kind]
   const routes = moduleRoutes(resource, module)
   const sample = moduleSamples[module]
   assert.ok(sample, `the module ${module} has no sample`)

@@ -180,7 +180,7 @@ test('another account cannot refer to anything of this one in a body (P39)', asy
 
   for (const kind of Object.keys(samples) as StoredKind[]) {
     const sample = samples[kind]
-    const resource = resources[kind] as unknown as Resource
+    const resource: Resource = resources[kind]
     const foreign = await sample.create(api.call)
     const parents = (await sample.parents?.(api.callAsOther)) ?? {}
     const path = collectionPath(kind, parents)

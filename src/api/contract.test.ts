@@ -22,7 +22,7 @@ class Subject {
   constructor(api: TestApi, kind: StoredKind, parents: Record<string, string>) {
     this.api = api
     this.kind = kind
-    this.resource = resources[kind] as unknown as Resource
+    this.resource = resources[kind]
     this.parents = parents
     this.path = collectionPath(kind, parents)
   }

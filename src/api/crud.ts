@@ -40,7 +40,7 @@ export interface Behaviour<R extends Resource = Resource> {
 
 /** Declares the behaviour of a resource; a plain resource has no hooks. */
 export function crud<R extends Resource>(resource: R, hooks: Omit<Behaviour<R>, 'resource'> = {}): Behaviour {
-  return { resource, ...hooks } as unknown as Behaviour
+  return { resource, ...hooks }
 }
 
 type Body = Record<string, unknown>
@@ -56,7 +56,7 @@ export async function render(behaviour: Behaviour, row: Row, call: ApiCall, reve
   return behaviour.view === undefined
     ? renderRow(behaviour, row, call, reveal)
     : renderRow(behaviour, row, call, {
-        ...(await behaviour.view(row, recordOf(row) as StoredRecord<Resource>, call)),
+        ...(await behaviour.view(row, recordOf(row), call)),
         ...reveal,
       })
 }
@@ -73,17 +73,17 @@ function renderRow({ resource }: Behaviour, row: Row, call: ApiCall, computed?: 
     created_at: formatTimestamp(row.createdAt),
   }
   return resource.render(
-    record as StoredRecord<Resource>,
+    record,
     computed === undefined ? identity : Object.assign(identity, computed),
     call.renderContext,
-  ) as Body
+  )
 }
 
 /** Replaces an error of the store by the problem the caller sees. */
 function rethrowAsProblem(resource: Resource, record: Body, { principal }: ApiCall, error: unknown): never {
   if (error instanceof NameTaken) {
     const name = resource
-      .unique(record as StoredRecord<Resource>)
+      .unique(record)
       .find((unique) => claimOf(unique, principal.accountId).name === error.claim.name)
     throw problem('taken', name?.taken ?? 'This name is taken already.')
   }
@@ -166,15 +166,14 @@ export async function create(
   const id = newId(resource.prefix, call.clock.now())
   const context: WriteContext = { ...call, id, existing: undefined, body }
   let record: Body = resource.parseCreate({ ...body, ...parents })
-  resource.verify(record as StoredRecord<Resource>)
+  resource.verify(record)
 
-  const preparation = await behaviour.prepare?.(record as StoredRecord<Resource>, context)
-  record = (preparation?.record as Body | undefined) ?? record
+  const preparation = await behaviour.prepare?.(record, context)
+  record = preparation?.record ?? record
   const row = await call.store
     .write(authorOf(call), async (tx) => {
       await requireGuardRole(record, { ...context, tx })
-      if (behaviour.commit !== undefined)
-        record = (await behaviour.commit(record as StoredRecord<Resource>, { ...context, tx })) as Body
+      if (behaviour.commit !== undefined) record = await behaviour.commit(record, { ...context, tx })
       const created = await tx.insert(draftOf(resource, context.id, call.principal.accountId, record))
       await tx.audit(auditEntry(call, context.id))
       return created
@@ -197,9 +196,9 @@ export async function rewrite(
   const existing = await find(resource, call, id, parents)
   const context: WriteContext = { ...call, id, existing, body }
   let record = change(recordOf(existing))
-  resource.verify(record as StoredRecord<Resource>)
-  const preparation = await behaviour.prepare?.(record as StoredRecord<Resource>, context)
-  record = (preparation?.record as Body | undefined) ?? record
+  resource.verify(record)
+  const preparation = await behaviour.prepare?.(record, context)
+  record = preparation?.record ?? record
 
   const row = await call.store
     .write(authorOf(call), async (tx) => {
@@ -207,8 +206,7 @@ export async function rewrite(
       const current = await find(resource, call, id, parents, tx)
       if (current.revision !== existing.revision) throw new WriteConflict()
       await requireGuardRole(current.data, { ...context, tx })
-      if (behaviour.commit !== undefined)
-        record = (await behaviour.commit(record as StoredRecord<Resource>, { ...context, tx })) as Body
+      if (behaviour.commit !== undefined) record = await behaviour.commit(record, { ...context, tx })
       const updated = await tx.update(draftOf(resource, id, call.principal.accountId, record))
       await tx.audit(auditEntry(call, id))
       return updated

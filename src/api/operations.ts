@@ -107,7 +107,7 @@ export function relativizeError(part: string, error: unknown): unknown {
 
 /** Renders an online object with the declared fields only. */
 function renderOnline(resource: Resource, item: Body, { renderContext }: ApiCall): Body {
-  return resource.render({} as never, item, renderContext) as Body
+  return resource.render({}, item, renderContext)
 }
 
 /** A query for online objects: the newest `limit` ones, from the id `from` on. */

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Secret } from '../base/secret.ts'
-import { ApiKey, type Resource, TunnelCredential, User } from '../resources/index.ts'
+import { ApiKey, TunnelCredential, User } from '../resources/index.ts'
 import { draftOf, type Store } from '../store/index.ts'
 import { mintToken, tokenDigest } from './token.ts'
 
@@ -26,13 +26,13 @@ export async function createAccount(
   const apiKey = mintToken(keyId)
   const authtoken = mintToken(credentialId)
   const drafts = [
-    draftOf(User as unknown as Resource, userId, accountId, User.parseCreate({ email, name, role: 'admin' })),
-    draftOf(ApiKey as unknown as Resource, keyId, accountId, {
+    draftOf(User, userId, accountId, User.parseCreate({ email, name, role: 'admin' })),
+    draftOf(ApiKey, keyId, accountId, {
       ...ApiKey.parseCreate({ description: 'Made with the account' }),
       owner_id: userId,
       token_digest: tokenDigest(apiKey.reveal()),
     }),
-    draftOf(TunnelCredential as unknown as Resource, credentialId, accountId, {
+    draftOf(TunnelCredential, credentialId, accountId, {
       ...TunnelCredential.parseCreate({ description: 'Made with the account' }),
       owner_id: userId,
       token_digest: tokenDigest(authtoken.reveal()),

@@ -151,7 +151,7 @@ function resourceOf(id: string): Resource {
     IpPolicyRule,
     CertificateAuthority,
   ]
-  return all.find(({ prefix }) => id.startsWith(`${prefix}_`)) as unknown as Resource
+  return all.find(({ prefix }) => id.startsWith(`${prefix}_`))!
 }
 
 test(`${CHANGES} random changes, valid or not, affect no other edge (P10)`, async (t) => {

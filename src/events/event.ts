@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../base/clock.ts'
 import type { KsuidGenerator } from '../base/id.ts'
-import { type Resource, resourceOfPrefix, type StoredRecord } from '../resources/index.ts'
+import { type Resource, resourceOfPrefix } from '../resources/index.ts'
 import type { Change } from '../store/index.ts'
 
 /** The principal that caused an event. */
@@ -59,7 +59,7 @@ export function uriOf(apiUrl: string, id: string): string {
 export function renderObject(resource: Resource, { id, data, createdAt }: Change, apiUrl: string): unknown {
   const path = resource.path.replace(/\{([a-z_]+)\}/g, (_, parent: string) => String(data[parent] ?? ''))
   return resource.render(
-    data as StoredRecord<Resource>,
+    data,
     {
       id,
       uri: `${resource.relativeUri ? '' : apiUrl}${path}/${id}`,

@@ -8,7 +8,7 @@ import { AgentIngress } from './agent-ingress.ts'
 import { ApiKey } from './api-key.ts'
 import { BotUser } from './bot-user.ts'
 import { CertificateAuthority } from './certificate-authority.ts'
-import type { Resource, ResourceFields } from './define.ts'
+import type { Resource } from './define.ts'
 import { Endpoint } from './endpoint.ts'
 import { EndpointConfiguration } from './endpoint-configuration.ts'
 import { EventDestination } from './event-destination.ts'
@@ -75,9 +75,7 @@ export const resources = {
 export type ResourceKind = keyof typeof resources
 
 /** The same resources as a list, for code that treats all alike. */
-export const allResources: readonly Resource[] = Object.values(
-  resources,
-) as unknown as readonly Resource<ResourceFields>[]
+export const allResources: readonly Resource[] = Object.values(resources)
 
 const byPrefix = new Map(allResources.map((resource) => [resource.prefix, resource]))
 

@@ -1,4 +1,4 @@
-import type { Resource, StoredRecord, UniqueName } from '../resources/index.ts'
+import type { Resource, UniqueName } from '../resources/index.ts'
 import type { Claim, Draft, Reference, Row } from './store.ts'
 
 type JsonObject = Record<string, unknown>
@@ -70,9 +70,9 @@ export function claimOf({ within, scope, name }: Omit<UniqueName, 'taken'>, acco
 /** The draft of a record: its data, secrets, claims and references. */
 export function draftOf(resource: Resource, id: string, account: string, record: JsonObject): Draft {
   const { open, secrets } = splitSecrets(record, resource.sealed)
-  const claims = resource.unique(record as StoredRecord<Resource>).map((unique) => claimOf(unique, account))
+  const claims = resource.unique(record).map((unique) => claimOf(unique, account))
   const references: Reference[] = resource
-    .pointers(record as StoredRecord<Resource>)
+    .pointers(record)
     .map(({ target, onDelete, at }) => ({ field: at, target, onDelete }))
   return { kind: resource.kind, id, account, data: open, secrets, claims, references }
 }

@@ -4,7 +4,7 @@ import { type Clock, formatTimestamp } from '../../base/clock.ts'
 import { newId } from '../../base/id.ts'
 import type { Logger } from '../../base/log.ts'
 import type { Secret } from '../../base/secret.ts'
-import { type Resource, TlsCertificate } from '../../resources/index.ts'
+import { TlsCertificate } from '../../resources/index.ts'
 import {
   draftOf,
   type Lease,
@@ -395,7 +395,7 @@ export class IssueAttempt {
     const account = kind === 'own' ? PLATFORM : this.#subject.account
     const work = async (tx: Transaction): Promise<void> => {
       await tx.insert(
-        draftOf(TlsCertificate as unknown as Resource, id, account, {
+        draftOf(TlsCertificate, id, account, {
           ...TlsCertificate.parseCreate({
             certificate_pem: pem,
             private_key_pem: key,

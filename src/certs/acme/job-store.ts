@@ -40,7 +40,7 @@ export function systemAuditEntry(
 /** The resource of a subject; the platform has none. */
 export function resourceOf(subject: Pick<Subject, 'kind'>): Resource | undefined {
   if (subject.kind === 'platform') return undefined
-  return (subject.kind === 'ingress' ? AgentIngress : ReservedDomain) as unknown as Resource
+  return subject.kind === 'ingress' ? AgentIngress : ReservedDomain
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
-import { AgentIngress, type Resource, TlsCertificate } from '../../resources/index.ts'
+import { AgentIngress, TlsCertificate } from '../../resources/index.ts'
 import { draftOf, recordOf, type Store, type Transaction } from '../../store/index.ts'
 import type { CertificateRecord, IngressRecord, Inventory } from './inventory.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, jobKey, newJob, offStatus, statusOf } from './job.ts'
@@ -140,7 +140,7 @@ export class Reconciler {
       const missing = names.filter((name) => !existing?.includes(name)).sort()
       if (row === undefined || existing === undefined || missing.length === 0) return false
       const record = { ...recordOf(row), region_domains: [...existing, ...missing] }
-      await tx.update(draftOf(AgentIngress as unknown as Resource, id, account, record))
+      await tx.update(draftOf(AgentIngress, id, account, record))
       return true
     })
   }
@@ -179,6 +179,6 @@ async function unmanageCertificate(tx: Transaction, account: string, id: string)
   const users = await tx.referrers(id, 100)
   if (row?.data.managed !== true || users.some(({ kind }) => kind === JOBS)) return false
   const record = { ...recordOf(row), managed: false }
-  await tx.update(draftOf(TlsCertificate as unknown as Resource, id, account, record))
+  await tx.update(draftOf(TlsCertificate, id, account, record))
   return true
 }

@@ -10,7 +10,6 @@ import {
   IpPolicyRule,
   IpRestriction,
   ReservedDomain,
-  type Resource,
   TcpEdge,
   TlsCertificate,
   TlsEdge,
@@ -309,7 +308,7 @@ const broken: Record<
   'a rule that cannot be read': ({ config, routeId }) => {
     const policy = config.create(IpPolicy, {})
     config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '0.0.0.0/0', action: 'allow' })
-    config.write(IpPolicyRule as unknown as Resource, 'ipr_x', {
+    config.write(IpPolicyRule, 'ipr_x', {
       ip_policy_id: policy,
       cidr: '010.1.2/8',
       action: 'deny',
@@ -335,19 +334,19 @@ const broken: Record<
   },
   'a configured certificate that is missing': ({ config, edgeId }) => {
     config.create(ReservedDomain, { domain: HOST }, 'rd_1')
-    config.write(ReservedDomain as unknown as Resource, 'rd_1', {
+    config.write(ReservedDomain, 'rd_1', {
       ...config.record('rd_1'),
       certificate_id: 'cert_gone',
     })
     return { scopeId: edgeId, settings: {} }
   },
   'a configured certificate whose key cannot be unsealed': ({ config, edgeId }) => {
-    config.write(TlsCertificate as unknown as Resource, 'cert_1', {
+    config.write(TlsCertificate, 'cert_1', {
       certificate_pem: 'x',
       private_key_pem: null,
     })
     config.create(ReservedDomain, { domain: HOST }, 'rd_1')
-    config.write(ReservedDomain as unknown as Resource, 'rd_1', {
+    config.write(ReservedDomain, 'rd_1', {
       ...config.record('rd_1'),
       certificate_id: 'cert_1',
     })
@@ -383,7 +382,7 @@ for (const [name, arrange] of Object.entries(broken)) {
     await config.waitUntilApplied()
     assert.equal((await sendRequest()).status, 200)
     const streams = tunnel.clients.length
-    const kind = (id: string) => (id.startsWith('edghtsrt') ? HttpsRoute : HttpsEdge) as unknown as Resource
+    const kind = (id: string) => (id.startsWith('edghtsrt') ? HttpsRoute : HttpsEdge)
 
     const { scopeId, settings } = arrange(harness)!
     config.write(kind(scopeId), scopeId, { ...config.record(scopeId), ...settings })

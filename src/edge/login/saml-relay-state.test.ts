@@ -5,7 +5,7 @@ import { inflateRawSync } from 'node:zlib'
 import { type ForgedResponse, forgeResponse } from '../../../test/login/saml-forge.ts'
 import { Secret } from '../../base/secret.ts'
 import { createSelfSigned } from '../../certs/index.ts'
-import { HttpsEdge, HttpsRoute, type Resource } from '../../resources/index.ts'
+import { HttpsEdge, HttpsRoute } from '../../resources/index.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { IDP, setCookies } from '../testing/login-page.ts'
 import { createLogins } from './index.ts'
@@ -47,7 +47,7 @@ async function start(t: TestContext) {
     config.update(id, { saml: { idp_metadata: metadata, ...settings } })
     const record = config.record(id)
     const saml = { ...(record.saml as object), ...endpointsOf(id) }
-    config.write(HttpsRoute as unknown as Resource, id, { ...record, saml })
+    config.write(HttpsRoute, id, { ...record, saml })
   }
 
   const edge_id = config.create(HttpsEdge, { hostports: [`${OTHER}:443`] })

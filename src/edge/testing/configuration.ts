@@ -1,11 +1,8 @@
 import { newId } from '../../base/id.ts'
-import type { Resource, StoredRecord } from '../../resources/index.ts'
+import type { Resource } from '../../resources/index.ts'
 import type { Edge } from '../edge.ts'
 import type { EdgeRow } from '../snapshot.ts'
 import { eventually } from './edge.ts'
-
-/** Any resource, whatever its fields. */
-type AnyResource = Pick<Resource, 'prefix' | 'kind'>
 
 /** The configuration of a test account, fed to an edge as the store would. */
 export class TestConfiguration {
@@ -20,9 +17,8 @@ export class TestConfiguration {
   }
 
   /** Creates a resource from a request body; returns its id. */
-  create(resource: AnyResource, body: Record<string, unknown>, id = newId(resource.prefix)): string {
-    const plain = resource as unknown as Resource
-    this.write(plain, id, plain.parseCreate(body))
+  create(resource: Resource, body: Record<string, unknown>, id = newId(resource.prefix)): string {
+    this.write(resource, id, resource.parseCreate(body))
     return id
   }
 
@@ -31,9 +27,9 @@ export class TestConfiguration {
     const { resource, row } = this.#rows.get(id)!
     const complete: Record<string, unknown> = {}
     for (const [name, value] of Object.entries(changes)) {
-      complete[name] = value === null ? null : resource.parseUpdate({ [name]: value })[name as never]
+      complete[name] = value === null ? null : resource.parseUpdate({ [name]: value })[name]
     }
-    this.write(resource, id, { ...row.data, ...complete } as StoredRecord<Resource>)
+    this.write(resource, id, { ...row.data, ...complete })
   }
 
   /** Writes a record unchecked, valid or not. */

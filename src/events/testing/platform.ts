@@ -65,25 +65,23 @@ export function createWriter(store: DurableStore, author: { principal?: string; 
       return value
     })
   const draft = (resource: Resource, id: string, body: Record<string, unknown>) =>
-    draftOf(resource, id, ACCOUNT, resource.parseCreate(body) as Record<string, unknown>)
+    draftOf(resource, id, ACCOUNT, resource.parseCreate(body))
   return {
-    async create<R>(resource: R, body: Record<string, unknown>, id?: string): Promise<string> {
-      const { prefix, kind } = resource as Resource
+    async create(resource: Resource, body: Record<string, unknown>, id?: string): Promise<string> {
+      const { prefix, kind } = resource
       const newRowId = id ?? newId(prefix)
-      await write(kind, newRowId, 'create', (tx) => tx.insert(draft(resource as Resource, newRowId, body)))
+      await write(kind, newRowId, 'create', (tx) => tx.insert(draft(resource, newRowId, body)))
       return newRowId
     },
-    async update<R>(resource: R, id: string, body: Record<string, unknown>): Promise<void> {
-      await write((resource as Resource).kind, id, 'update', (tx) =>
-        tx.update(draft(resource as Resource, id, body)),
-      )
+    async update(resource: Resource, id: string, body: Record<string, unknown>): Promise<void> {
+      await write(resource.kind, id, 'update', (tx) => tx.update(draft(resource, id, body)))
     },
-    async remove<R>(resource: R, id: string): Promise<void> {
-      const { kind } = resource as Resource
+    async remove(resource: Resource, id: string): Promise<void> {
+      const { kind } = resource
       await write(kind, id, 'delete', (tx) => tx.remove(kind, ACCOUNT, id))
     },
     user: (email: string, id: string) =>
-      write('users', id, 'create', (tx) => tx.insert(draft(User as unknown as Resource, id, { email }))),
+      write('users', id, 'create', (tx) => tx.insert(draft(User, id, { email }))),
     /** A webhook destination for this URL. */
     async webhook(url: string): Promise<string> {
       return this.create(EventDestination, { target: { webhook: { url, secret: 'whsec_c2VjcmV0' } } })
