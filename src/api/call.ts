@@ -25,17 +25,17 @@ export interface ApiCall {
 }
 
 /** The context of a creation or an update. */
-export interface WriteContext extends ApiCall {
+export interface WriteContext<K extends string = string> extends ApiCall {
   /** The id of the object; new for a creation. */
   readonly id: string
   /** The stored row; undefined for a creation. */
-  readonly existing: Row | undefined
+  readonly existing: Row<K> | undefined
   /** The request body alone, without defaults and stored values. */
   readonly body: Readonly<Record<string, unknown>>
 }
 
 /** The same, inside the transaction that writes the object. */
-export interface CommitContext extends WriteContext {
+export interface CommitContext<K extends string = string> extends WriteContext<K> {
   readonly tx: Transaction
 }
 

@@ -24,18 +24,18 @@ export interface Behaviour<R extends Resource = Resource> {
   /** Before the transaction: fills assigned fields, generates keys, signs. Only this response contains `reveal`. */
   prepare?(
     record: StoredRecord<R>,
-    context: WriteContext,
+    context: WriteContext<R['kind']>,
   ): Promise<{ record: StoredRecord<R>; reveal?: Record<string, unknown> }>
   /** Inside the transaction: rules that involve other rows, and fields that depend on them. */
-  commit?(record: StoredRecord<R>, context: CommitContext): Promise<StoredRecord<R>>
+  commit?(record: StoredRecord<R>, context: CommitContext<R['kind']>): Promise<StoredRecord<R>>
   /** Inside the transaction, before a deletion. */
-  beforeRemove?(row: Row, call: ApiCall & { tx: Transaction }): Promise<void>
+  beforeRemove?(row: Row<R['kind']>, call: ApiCall & { tx: Transaction }): Promise<void>
   /** After a creation is committed. */
-  afterCreate?(row: Row, call: ApiCall): Promise<void>
+  afterCreate?(row: Row<R['kind']>, call: ApiCall): Promise<void>
   /** After an update or deletion is committed. */
   afterChange?(id: string, call: ApiCall): void
   /** Fields computed for each response. */
-  view?(row: Row, record: StoredRecord<R>, call: ApiCall): Promise<Record<string, unknown>>
+  view?(row: Row<R['kind']>, record: StoredRecord<R>, call: ApiCall): Promise<Record<string, unknown>>
 }
 
 /** Declares the behaviour of a resource; a plain resource has no hooks. */
@@ -130,15 +130,15 @@ function isIdOf({ prefix }: Resource, id: string): boolean {
 }
 
 /** Finds the row that a path names, or throws 404; rows of other accounts do not exist for the caller. */
-export async function find(
-  resource: Resource,
+export async function find<R extends Resource>(
+  resource: R,
   call: ApiCall,
   id: string,
   parents: Parents,
   reader: Pick<Transaction, 'get'> = call.store,
-): Promise<Row> {
+): Promise<Row<R['kind']>> {
   if (!isIdOf(resource, id)) throw problem('malformed_id', withArticle(resource.name), id)
-  const row = await reader.get(resource.kind, call.principal.accountId, id)
+  const row = await reader.get<R['kind']>(resource.kind, call.principal.accountId, id)
   const hasOtherParent = resource.parents.some((parent) => row?.data[parent] !== parents[parent])
   if (row === undefined || hasOtherParent) throw problem('not_found', resource.name, id)
   return row

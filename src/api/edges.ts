@@ -107,9 +107,12 @@ export const httpsRoutes = crud(HttpsRoute, {
 })
 
 /** Keeps the key that signs SAML requests; replaces its certificate when that is not valid now (decision 148). */
-async function signingCertificate({ id, existing, clock }: WriteContext): Promise<KeyedCertificate> {
-  const saml = existing?.data.saml as { request_signing_certificate_pem?: string } | null | undefined
-  const certificatePem = saml?.request_signing_certificate_pem
+async function signingCertificate({
+  id,
+  existing,
+  clock,
+}: WriteContext<typeof HttpsRoute.kind>): Promise<KeyedCertificate> {
+  const certificatePem = existing?.data.saml?.request_signing_certificate_pem
   const keyPem = existing?.secrets?.['saml.request_signing_key_pem']
   if (!certificatePem || !keyPem) return createSelfSigned({ commonName: id })
   const stored = { certificatePem, privateKeyPem: new Secret(keyPem) }

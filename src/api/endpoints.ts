@@ -19,7 +19,7 @@ type EdgeKind = (typeof EDGES)[number]
 /** One hostport of an edge. */
 interface EdgeEndpoint {
   readonly id: string
-  readonly edge: Row
+  readonly edge: Row<EdgeKind['kind']>
   readonly proto: EdgeKind['proto']
   readonly hostport: string
 }
@@ -34,9 +34,8 @@ function idHead(id: string): string {
   return id.slice(suffix, suffix + ID_HEAD_LENGTH)
 }
 
-function toEndpoints(edge: Row, proto: EdgeKind['proto']): EdgeEndpoint[] {
-  const hostports = (edge.data.hostports ?? []) as string[]
-  return hostports.map((hostport) => ({
+function toEndpoints(edge: EdgeEndpoint['edge'], proto: EdgeKind['proto']): EdgeEndpoint[] {
+  return (edge.data.hostports ?? []).map((hostport) => ({
     id: `${Endpoint.prefix}_${idHead(edge.id)}${opaqueLabel(ID_TAIL_LENGTH, edge.id, hostport)}`,
     edge,
     proto,

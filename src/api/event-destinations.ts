@@ -13,10 +13,7 @@ function targetKind(target: Target): string | undefined {
 
 export const eventDestinations = crud(EventDestination, {
   async prepare(record, { existing }) {
-    if (
-      existing !== undefined &&
-      targetKind(existing.data.target as Target) !== targetKind(record.target as Target)
-    )
+    if (existing !== undefined && targetKind(existing.data.target) !== targetKind(record.target))
       throw problem('target_kind_fixed')
     return { record }
   },

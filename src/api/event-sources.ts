@@ -20,7 +20,7 @@ function renderSource(source: Source, call: ApiCall, subscriptionId: string): Bo
 
 async function sourcesOf(call: ApiCall, subscriptionId: string): Promise<Source[]> {
   const row = await find(EventSubscription, call, subscriptionId, {})
-  return recordOf(row).sources as Source[]
+  return recordOf(row).sources
 }
 
 function requireSource(sources: readonly Source[], type: string): Source {

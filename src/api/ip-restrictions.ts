@@ -25,7 +25,7 @@ async function rulesOf(
   for (const { kind, id } of await tx.referrers(policyId, MAX_RULES)) {
     if (kind !== IpPolicyRule.kind || id === change?.id) continue
     const row = await tx.get(kind, principal.accountId, id)
-    if (row !== undefined) rules.push(row.data as unknown as IpRule)
+    if (row !== undefined) rules.push(row.data)
   }
   return rules
 }
@@ -77,6 +77,6 @@ export const ipPolicyRules = crud(IpPolicyRule, {
     return record
   },
   async beforeRemove({ id, data }, call) {
-    if (data.action === 'allow') await rejectLockout(data.ip_policy_id as string, { id }, call)
+    if (data.action === 'allow') await rejectLockout(data.ip_policy_id, { id }, call)
   },
 })

@@ -177,7 +177,7 @@ export const reservedDomains = crud(ReservedDomain, {
   },
 
   async beforeRemove(row, call) {
-    const domain = row.data.domain as string
+    const domain = row.data.domain
     const prefix = domain.startsWith('*.')
       ? `${reverseLabels(domain.slice(2))}.`
       : `${reverseLabels(domain)}:`
@@ -220,13 +220,13 @@ export const reservedAddrs = crud(ReservedAddr, {
     return { ...record, addr: await nextFreeAddress(context) }
   },
   async afterCreate(row, { store, config, log }) {
-    const port = Number((row.data.addr as string).split(':')[1])
+    const port = Number(row.data.addr.split(':')[1])
     await store
       .putSetting(NEXT_PORT_SETTING, String(port + 1 - config.tcpPorts[0]))
       .catch((error) => log.warn({ err: error }, 'next TCP port not stored'))
   },
   async beforeRemove(row, { tx }) {
-    const [host, port] = (row.data.addr as string).split(':')
+    const [host, port] = row.data.addr.split(':')
     const [holder] = await tx.holdersWithPrefix('hostport', `${reverseLabels(host!)}:${port}`, 1)
     if (holder !== undefined) throw problem('in_use', 'reserved address', row.id, `the edge ${holder.id}`)
     await tx.releaseName(row.account, {

@@ -1,5 +1,5 @@
 import type { Principal } from '../auth/index.ts'
-import { GUARDS, type Guard, hasRole, IpRestriction, type StoredRecord } from '../resources/index.ts'
+import { GUARDS, type Guard, hasRole, IpRestriction } from '../resources/index.ts'
 import type { Transaction } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
 import { type Problem, problem } from './problems.ts'
@@ -38,6 +38,6 @@ export async function requireGuardRole(record: Body, call: TransactionCall): Pro
 export async function restrictionsUsing(policyId: string, { tx, principal }: TransactionCall) {
   const rows = await tx.list(IpRestriction.kind, principal.accountId, { limit: MAX_RESTRICTIONS })
   return rows
-    .map(({ id, data }) => ({ id, restriction: data as StoredRecord<typeof IpRestriction> }))
+    .map(({ id, data }) => ({ id, restriction: data }))
     .filter(({ restriction }) => restriction.ip_policy_ids.includes(policyId))
 }

@@ -11,7 +11,7 @@ async function requireOtherAdmin(
 ): Promise<void> {
   let cursor: string | undefined
   for (;;) {
-    const users: Row[] = await tx.list('users', principal.accountId, { limit: 100, before: cursor })
+    const users: Row<'users'>[] = await tx.list('users', principal.accountId, { limit: 100, before: cursor })
     if (users.some((user) => user.id !== id && user.data.role === 'admin' && user.data.active === true))
       return
     if (users.length < 100) throw problem('conflict', 'The account needs at least one active administrator.')

@@ -74,7 +74,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
   ): Promise<{ role: Role; active: boolean }> {
     if (ownerId.startsWith('usr_')) {
       const user = await reader.get('users', accountId, ownerId)
-      if (user !== undefined) return { role: user.data.role as Role, active: user.data.active === true }
+      if (user !== undefined) return { role: user.data.role, active: user.data.active === true }
     } else {
       const bot = await reader.get('bot_users', accountId, ownerId)
       if (bot !== undefined) return { role: 'developer', active: bot.data.active === true }
@@ -86,19 +86,22 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
    * The row of a token or key. The local copy of the database is read first; only the database itself may decide that a
    * token is unknown, because an agent gives up on that. While it is unavailable, such a token fails as unavailable.
    */
-  async function findCredential(kind: string, find: FindHolder): Promise<Row | undefined> {
+  async function findCredential<K extends string>(kind: K, find: FindHolder): Promise<Row<K> | undefined> {
     const { fallbackReader } = store
     const holder = (await find(fallbackReader)) ?? (await find(store))
     if (holder === undefined || holder.kind !== kind) return undefined
     return fallbackReader.get(kind, holder.account, holder.id)
   }
 
-  async function toTunnelPrincipal(kind: string, find: FindHolder): Promise<TunnelPrincipal | undefined> {
+  async function toTunnelPrincipal(
+    kind: 'credentials' | 'ssh_credentials',
+    find: FindHolder,
+  ): Promise<TunnelPrincipal | undefined> {
     const row = await findCredential(kind, find)
     if (row === undefined) return undefined
-    const ownerId = row.data.owner_id as string
+    const ownerId = row.data.owner_id
     if (!(await findOwner(row.account, ownerId, store.fallbackReader)).active) return undefined
-    return { accountId: row.account, credentialId: row.id, ownerId, acl: row.data.acl as string[] }
+    return { accountId: row.account, credentialId: row.id, ownerId, acl: row.data.acl }
   }
 
   return {
@@ -112,7 +115,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       const startGeneration = currentGeneration
       const row = await findCredential('api_keys', (reader) => reader.holder('api_token', digest))
       if (row === undefined) return undefined
-      const ownerId = row.data.owner_id as string
+      const ownerId = row.data.owner_id
       const principal = {
         accountId: row.account,
         credentialId: row.id,

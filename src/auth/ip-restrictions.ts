@@ -1,4 +1,4 @@
-import { type AddressFilter, compileRules, type IpRule } from '../base/ip-rules.ts'
+import { type AddressFilter, compileRules } from '../base/ip-rules.ts'
 import type { Follower, Row, Store } from '../store/index.ts'
 
 /** The uses of an account that an IP restriction can apply to. */
@@ -12,16 +12,17 @@ export interface IpRestrictions {
   admits(accountId: string, use: RestrictedUse, address: string): boolean
 }
 
-const KINDS = ['ip_restrictions', 'ip_policy_rules']
+const KINDS = ['ip_restrictions', 'ip_policy_rules'] as const
+type Kind = (typeof KINDS)[number]
 
 /** Follows the restrictions and rules of all accounts; compiles those of an account on first use. */
 export function createIpRestrictions({ store }: { store: Store }): IpRestrictions {
-  const rows = new Map<string, Row>()
+  const rows = new Map<string, Row<Kind>>()
   const byAccount = new Map<string, Set<string>>()
   let compiled = new Map<string, Map<string, AddressFilter>>()
   let subscription: { stop(): void } | undefined
 
-  function put(row: Row): void {
+  function put(row: Row<Kind>): void {
     rows.set(row.id, row)
     const ids = byAccount.get(row.account)
     if (ids === undefined) byAccount.set(row.account, new Set([row.id]))
@@ -37,7 +38,7 @@ export function createIpRestrictions({ store }: { store: Store }): IpRestriction
     compiled.delete(row.account)
   }
 
-  const follower: Follower = {
+  const follower: Follower<Kind> = {
     reset(all) {
       rows.clear()
       byAccount.clear()
@@ -54,16 +55,13 @@ export function createIpRestrictions({ store }: { store: Store }): IpRestriction
 
   function compile(accountId: string): Map<string, AddressFilter> {
     const accountRows = [...(byAccount.get(accountId) ?? [])].map((id) => rows.get(id)!)
-    const rules = accountRows.filter(({ kind }) => kind === 'ip_policy_rules')
+    const rules = accountRows.filter((row) => row.kind === 'ip_policy_rules')
     const restrictions = new Map<string, AddressFilter>()
     for (const { kind, data } of accountRows) {
       if (kind !== 'ip_restrictions' || data.enforced !== true) continue
-      const policies = data.ip_policy_ids as string[]
-      const policyRules = rules.filter((rule) => policies.includes(rule.data.ip_policy_id as string))
-      restrictions.set(
-        data.type as string,
-        compileRules(policyRules.map((rule) => rule.data as unknown as IpRule)),
-      )
+      const policies = data.ip_policy_ids
+      const policyRules = rules.filter((rule) => policies.includes(rule.data.ip_policy_id))
+      restrictions.set(data.type, compileRules(policyRules.map((rule) => rule.data)))
     }
     return restrictions
   }

@@ -3,7 +3,7 @@ import { X509Certificate } from 'node:crypto'
 import { test } from 'node:test'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
-import type { Row } from '../store/index.ts'
+import type { RecordOfKind, Row } from '../store/index.ts'
 import { Inventory } from './acme/inventory.ts'
 import { CertificateSelector } from './lookup.ts'
 import { createAuthority, loadAuthority } from './x509/authority.ts'
@@ -14,11 +14,17 @@ const base = 'adit.test'
 const authority = await loadAuthority(await createAuthority())
 const DAY = 24 * 60 * 60 * 1000
 
-function row(kind: string, id: string, data: Record<string, unknown>, secrets?: Record<string, string>): Row {
-  return { kind, id, account: 'ac_1', revision: 1, createdAt: 0, data, secrets }
+/** A row with the fields that the inventory reads. */
+function row<K extends string>(
+  kind: K,
+  id: string,
+  data: Partial<RecordOfKind<K>>,
+  secrets?: Record<string, string>,
+) {
+  return { kind, id, account: 'ac_1', revision: 1, createdAt: 0, data, secrets } as Row<K>
 }
 
-function domain(id: string, name: string, certificate: string | null = null, managed = false): Row {
+function domain(id: string, name: string, certificate: string | null = null, managed = false) {
   return row('reserved_domains', id, {
     domain: name,
     certificate_id: certificate,
@@ -29,12 +35,15 @@ function domain(id: string, name: string, certificate: string | null = null, man
   })
 }
 
-function certificate(id: string, managed: boolean, notAfter = Date.now() + DAY): Row {
+function certificate(id: string, managed: boolean, notAfter = Date.now() + DAY) {
   const data = { certificate_pem: `pem of ${id}`, managed, not_after: new Date(notAfter).toISOString() }
   return row('tls_certificates', id, data, { private_key_pem: `key of ${id}` })
 }
 
-function createLookup(rows: Row[], isBound: (name: string) => boolean = () => false) {
+function createLookup(
+  rows: Row<'reserved_domains' | 'agent_ingresses' | 'tls_certificates'>[],
+  isBound: (name: string) => boolean = () => false,
+) {
   const inventory = new Inventory(base, silentLog)
   inventory.reset(rows, 1)
   const clock = { ...systemClock, now: () => Date.now() }

@@ -60,7 +60,7 @@ export function mountCredentials(
     return {
       principal,
       user: { account, id },
-      email: user.data.email as string,
+      email: user.data.email,
       signIn: await signIns.findByUser(account, id),
     }
   }
@@ -200,7 +200,7 @@ export function mountCredentials(
     }
     const user = await store.get('users', account, id)
     if (user === undefined) throw problem('not_found', 'user', id)
-    const target = { account, id, email: user.data.email as string }
+    const target = { account, id, email: user.data.email }
     const generated = assignNewPassword({ store, passwords }, target, audit(request, 'make_password', id))
     return { password: (await rejectIfBusy(reply, generated)).reveal() }
   })

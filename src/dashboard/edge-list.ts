@@ -19,7 +19,7 @@ export function mountEdgeList(
     const { accountId } = principal!
     const routes = Map.groupBy(
       await scanAll(store, 'edges_https_routes', accountId),
-      ({ data }) => data.edge_id as string,
+      ({ data }) => data.edge_id,
     )
     const lists = await Promise.all(
       Object.entries(KINDS).map(async ([kind, name]) =>

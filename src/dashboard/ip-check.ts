@@ -53,9 +53,7 @@ export function mountIpCheck(
           )
       const rules = await scanAll(store, 'ip_policy_rules', account)
       const rulesOf = (ids: readonly string[]) =>
-        rules
-          .filter(({ data }) => ids.includes(data.ip_policy_id as string))
-          .map(({ data }) => data as unknown as IpRule)
+        rules.filter(({ data }) => ids.includes(data.ip_policy_id)).map(({ data }) => data)
       const restrictions = await scanAll(store, 'ip_restrictions', account)
       return {
         address,
@@ -64,7 +62,7 @@ export function mountIpCheck(
           id,
           type: data.type,
           enforced: data.enforced === true,
-          ...evaluateRules(rulesOf(data.ip_policy_ids as string[]), address),
+          ...evaluateRules(rulesOf(data.ip_policy_ids), address),
         })),
       }
     },

@@ -19,7 +19,7 @@ export interface Zones {
   stop(): Promise<void>
 }
 
-const FOLLOWED_KINDS = ['agent_ingresses']
+const FOLLOWED_KINDS = ['agent_ingresses'] as const
 
 /** Follows the store and recompiles the zones when their inputs change. */
 export function createZones(options: {
@@ -37,11 +37,11 @@ export function createZones(options: {
   let subscriptions: { stop(): void }[] = []
 
   /** Whether the row changed anything visible in DNS; certificate progress, for example, is not. */
-  function applyIngress(id: string, row: Row | undefined): boolean {
+  function applyIngress(id: string, row: Row<'agent_ingresses'> | undefined): boolean {
     const previous = ingresses.get(id)
     if (row === undefined) return ingresses.delete(id)
     const { domain, certificate_management_policy: policy } = row.data
-    const next = { domain: domain as string, account: row.account, managed: policy !== null }
+    const next = { domain, account: row.account, managed: policy !== null }
     ingresses.set(id, next)
     return previous?.domain !== next.domain || previous.managed !== next.managed
   }

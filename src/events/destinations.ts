@@ -1,7 +1,7 @@
 import type { Row } from '../store/index.ts'
 import { recordOf } from '../store/index.ts'
 import { createTarget } from './targets/kinds.ts'
-import type { DeliveryTarget, TargetContext, TargetSettings } from './targets/target.ts'
+import type { DeliveryTarget, TargetContext } from './targets/target.ts'
 
 /** One destination in its current configuration. */
 export interface Destination {
@@ -25,14 +25,14 @@ export class Destinations {
     return this.#destinations.get(id)
   }
 
-  set(row: Row): void {
+  set(row: Row<'event_destinations'>): void {
     let target: DeliveryTarget | undefined
     this.#destinations.set(row.id, {
       id: row.id,
       account: row.account,
       revision: row.revision,
       target: () => {
-        target ??= createTarget(recordOf(row).target as TargetSettings, {
+        target ??= createTarget(recordOf(row).target, {
           ...this.#context,
           accountId: row.account,
           destinationId: row.id,

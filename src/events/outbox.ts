@@ -2,7 +2,7 @@ import type { Clock } from '../base/clock.ts'
 import { type KsuidGenerator, prefixOf } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import { allResources, EVENT_TYPES, type Resource } from '../resources/index.ts'
-import type { Change, EventQueue, Lease, QueuedEvent, Store } from '../store/index.ts'
+import type { Change, EventQueue, Lease, QueuedEvent, RecordOfKind, Store } from '../store/index.ts'
 import { type EventPrincipal, renderObject, serializeEvent, uriOf } from './event.ts'
 import { Subscriptions } from './subscriptions.ts'
 
@@ -100,7 +100,8 @@ export class Outbox {
     const events: QueuedEvent[] = []
     for (const change of changes) {
       const { kind, id, account, op, data } = change
-      if (kind === SUBSCRIPTIONS && op !== 'deleted') this.#subscriptions.set(id, account, data)
+      if (kind === SUBSCRIPTIONS && op !== 'deleted')
+        this.#subscriptions.set(id, account, data as RecordOfKind<typeof SUBSCRIPTIONS>)
       events.push(...(await this.#toQueuedEvents(change, principals)))
       if (kind === SUBSCRIPTIONS && op === 'deleted') this.#subscriptions.remove(id)
     }
@@ -150,11 +151,13 @@ export class Outbox {
     id: string,
     credential: string | undefined,
   ): Promise<EventPrincipal> {
-    const owner = await this.#store.get(id.startsWith('bot_') ? 'bot_users' : 'users', account, id)
+    const subject = id.startsWith('bot_')
+      ? (await this.#store.get('bot_users', account, id))?.data.name
+      : (await this.#store.get('users', account, id))?.data.email
     const inBrowser = credential !== undefined && prefixOf(credential) === BROWSER_SESSION_PREFIX
     return {
       id,
-      subject: String(owner?.data.email ?? owner?.data.name ?? ''),
+      subject: subject ?? '',
       source: inBrowser ? 'Dashboard' : 'API',
       // A dashboard session is not a credential.
       credential:

@@ -4,7 +4,7 @@ import { type Filter, parseFilter } from './filter.ts'
 import { type TrafficKind, trafficGetters, trafficKinds } from './traffic.ts'
 import { TrafficRecorder } from './traffic-event.ts'
 
-/** The data of a subscription row. */
+/** What matters of the data of a subscription row. */
 interface SubscriptionData {
   readonly sources: readonly { type: string; filter: string; fields: readonly string[] }[]
   readonly destination_ids: readonly string[]
@@ -38,10 +38,10 @@ export class Subscriptions {
     return this.#routes.get(type)?.get(account) ?? NO_ROUTES
   }
 
-  set(id: string, account: string, data: Readonly<Record<string, unknown>>): void {
+  set(id: string, account: string, data: SubscriptionData): void {
     const subscriptions = this.#accounts.get(account) ?? new Map<string, ReadonlyMap<string, EventRoute>>()
     const previous = subscriptions.get(id)
-    const routes = this.#compile(id, account, data as unknown as SubscriptionData)
+    const routes = this.#compile(id, account, data)
     this.#owners.set(id, account)
     this.#accounts.set(account, subscriptions.set(id, routes))
     this.#rebuildRoutes(account, [...(previous?.keys() ?? []), ...routes.keys()])

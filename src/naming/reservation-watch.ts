@@ -6,9 +6,11 @@ export const RESERVING_KINDS = [ReservedDomain, ReservedAddr, HttpsEdge, TlsEdge
   ({ kind }) => kind,
 )
 
+type ReservingKind = (typeof RESERVING_KINDS)[number]
+
 /** Reports every name and address that a row reserves or assigns to an edge. */
-export function followReservations(onReserved: (names: readonly string[]) => void): Follower {
-  const notify = (rows: readonly (Row | undefined)[]) => {
+export function followReservations(onReserved: (names: readonly string[]) => void): Follower<ReservingKind> {
+  const notify = (rows: readonly (Row<ReservingKind> | undefined)[]) => {
     const names = rows.flatMap((row) => (row === undefined ? [] : namesIn(row)))
     if (names.length > 0) onReserved(names)
   }
@@ -18,9 +20,9 @@ export function followReservations(onReserved: (names: readonly string[]) => voi
   }
 }
 
-function namesIn({ kind, data }: Row): string[] {
-  if (kind === ReservedDomain.kind) return [String(data.domain)]
-  if (kind === ReservedAddr.kind) return [String(data.addr)]
-  const hostports = (data.hostports ?? []) as readonly string[]
+function namesIn({ kind, data }: Row<ReservingKind>): string[] {
+  if (kind === ReservedDomain.kind) return [data.domain]
+  if (kind === ReservedAddr.kind) return [data.addr]
+  const hostports = data.hostports ?? []
   return kind === TcpEdge.kind ? [...hostports] : hostports.map((hostport) => hostport.replace(/:\d+$/, ''))
 }

@@ -117,11 +117,19 @@ export interface UniqueName {
 
 export type Operation = 'create' | 'get' | 'list' | 'update' | 'delete'
 
-export interface Declaration<F extends ResourceFields> {
+/** The kind of rows: the path without slashes and parents, such as `edges_https_routes`. */
+type KindOf<P extends string> = P extends `${infer Before}/{${string}}${infer After}`
+  ? KindOf<`${Before}${After}`>
+  : P extends `/${infer Words}`
+    ? Joined<Words>
+    : string
+type Joined<P extends string> = P extends `${infer First}/${infer Rest}` ? `${First}_${Joined<Rest>}` : P
+
+export interface Declaration<F extends ResourceFields, P extends string = string> {
   /** Human-readable name, such as `IP policy rule`. */
   readonly name: string
   /** Collection path; a segment in braces is the id of a parent, such as `/edges/https/{edge_id}/routes`. */
-  readonly path: string
+  readonly path: P
   readonly prefix: string
   readonly listKey: string
   readonly fields: F
@@ -141,13 +149,13 @@ export interface Declaration<F extends ResourceFields> {
 }
 
 /** A declared resource and everything derived from its declaration. */
-export interface Resource<F extends ResourceFields = ResourceFields> {
+export interface Resource<F extends ResourceFields = ResourceFields, K extends string = string> {
   readonly name: string
   readonly path: string
   readonly prefix: string
   readonly listKey: string
-  /** The kind of its rows in the store: the path without slashes and parents, such as `edges_https_routes`. */
-  readonly kind: string
+  /** The kind of its rows in the store. */
+  readonly kind: K
   readonly fields: F
   readonly operations: readonly Operation[]
   readonly online: boolean
@@ -202,7 +210,9 @@ function requiredRoles({
 }
 
 /** Declares a resource once: types, validation, routes, OpenAPI, storage and the contract test are derived from it. */
-export function defineResource<const F extends ResourceFields>(declaration: Declaration<F>): Resource<F> {
+export function defineResource<const F extends ResourceFields, const P extends string>(
+  declaration: Declaration<F, P>,
+): Resource<F, KindOf<P>> {
   const { fields, path } = declaration
   const createFields = pickFields(
     fields,
@@ -241,7 +251,7 @@ export function defineResource<const F extends ResourceFields>(declaration: Decl
     kind: path
       .replace(/\/\{[a-z_]+\}/g, '')
       .slice(1)
-      .replaceAll('/', '_'),
+      .replaceAll('/', '_') as KindOf<P>,
     fields,
     operations: declaration.operations ?? ['create', 'get', 'list', 'update', 'delete'],
     online: declaration.online ?? false,

@@ -68,7 +68,7 @@ export async function findUsersByEmail(store: Store, email: string): Promise<Use
     for (const { id: account } of accounts) {
       const holder = await store.holder(`user_email@${account}`, email.toLowerCase())
       const user = holder && (await store.get('users', account, holder.id))
-      if (user !== undefined) users.push({ account, id: user.id, email: user.data.email as string })
+      if (user !== undefined) users.push({ account, id: user.id, email: user.data.email })
     }
     if (accounts.length < 100) return users
     cursor = accounts.at(-1)!.id

@@ -1,19 +1,23 @@
 import type { Registry } from '../sessions/index.ts'
-import type { Follower, Row } from '../store/index.ts'
+import type { Follower, RecordOfKind, Row } from '../store/index.ts'
 
 /** Kinds of rows that decide whether a session may continue. */
 export const CREDENTIAL_KINDS = ['credentials', 'ssh_credentials', 'users', 'bot_users'] as const
+
+type CredentialKind = (typeof CREDENTIAL_KINDS)[number]
+type Credential = RecordOfKind<'credentials' | 'ssh_credentials'>
 
 /**
  * Applies credential changes to the registry: deleting a credential ends its sessions, changed rules stop the tunnels
  * they no longer allow, and deactivating an owner ends the sessions of its credentials.
  */
-export function createCredentialWatch(registry: Pick<Registry, 'changeAcl' | 'endCredential'>): Follower {
+export function createCredentialWatch(
+  registry: Pick<Registry, 'changeAcl' | 'endCredential'>,
+): Follower<CredentialKind> {
   const credentials = new Map<string, { owner: string; acl: string }>()
   const inactive = new Set<string>()
 
-  function onCredential(id: string, row: Row): void {
-    const { owner_id, acl } = row.data as { owner_id: string; acl: string[] }
+  function onCredential(id: string, { owner_id, acl }: Credential): void {
     const previous = credentials.get(id)
     const text = JSON.stringify(acl)
     credentials.set(id, { owner: owner_id, acl: text })
@@ -33,20 +37,27 @@ export function createCredentialWatch(registry: Pick<Registry, 'changeAcl' | 'en
         if (owner === id) registry.endCredential(credential, 'The owner of this credential was switched off.')
   }
 
-  function apply(kind: string, id: string, row: Row | undefined): void {
-    if (kind === 'users' || kind === 'bot_users') onOwner(id, row?.data.active === true)
-    else if (row === undefined) onCredentialDeleted(id)
-    else onCredential(id, row)
+  function put({ kind, id, data }: Row<CredentialKind>): void {
+    if (kind === 'users' || kind === 'bot_users') onOwner(id, data.active === true)
+    else onCredential(id, data)
+  }
+
+  function remove(kind: CredentialKind, id: string): void {
+    if (kind === 'users' || kind === 'bot_users') onOwner(id, false)
+    else onCredentialDeleted(id)
   }
 
   return {
     reset(rows) {
       const currentIds = new Set(rows.map(({ id }) => id))
       for (const id of [...credentials.keys()]) if (!currentIds.has(id)) onCredentialDeleted(id)
-      for (const row of rows) apply(row.kind, row.id, row)
+      for (const row of rows) put(row)
     },
     change(changes) {
-      for (const { kind, id, row } of changes) apply(kind, id, row)
+      for (const { kind, id, row } of changes) {
+        if (row === undefined) remove(kind, id)
+        else put(row)
+      }
     },
   }
 }

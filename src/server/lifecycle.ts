@@ -28,7 +28,11 @@ export function onStop(stop: () => unknown): Lifecycle {
 }
 
 /** Keeps a follower up to date with the rows of these kinds. */
-export function follow(store: Store, kinds: readonly string[], follower: Follower): Lifecycle {
+export function follow<K extends string>(
+  store: Store,
+  kinds: readonly K[],
+  follower: Follower<K>,
+): Lifecycle {
   let following: { stop(): void } | undefined
   return {
     start: async () => {

@@ -4,7 +4,7 @@ import { readHead } from './changes.ts'
 import type { Query } from './durable-store.ts'
 import { ROW_COLUMNS, toRow } from './rows.ts'
 import type { Engine, Sql, SqlRecord } from './sql.ts'
-import type { Follower, Row } from './store.ts'
+import type { Follower, Row, RowChange } from './store.ts'
 import type { Vault } from './vault.ts'
 
 const PAGE_SIZE = 500
@@ -19,13 +19,6 @@ interface FollowerState {
   pumping: boolean
   behind: boolean
   stopped: boolean
-}
-
-interface RowChange {
-  readonly kind: string
-  readonly id: string
-  readonly row: Row | undefined
-  readonly revision: number
 }
 
 /** Delivers every committed change, of this and other processes, to followers in order and each at its own pace. */

@@ -35,8 +35,8 @@ function splitSecrets(
 }
 
 /** Puts the secrets back into a record. */
-function joinSecrets(open: Readonly<JsonObject>, secrets: Readonly<Record<string, string>>): JsonObject {
-  const record = structuredClone(open) as JsonObject
+function joinSecrets<T extends JsonObject>(open: T, secrets: Readonly<Record<string, string>>): T {
+  const record = structuredClone(open)
   for (const [path, value] of Object.entries(secrets)) {
     const slot = resolvePath(record, path.split('.'))
     if (slot !== undefined) slot.holder[slot.key] = value
@@ -78,6 +78,6 @@ export function draftOf(resource: Resource, id: string, account: string, record:
 }
 
 /** The record of a row, including its secrets. */
-export function recordOf(row: Row): JsonObject {
+export function recordOf<R extends Row>(row: R): R['data'] {
   return row.secrets === undefined ? { ...row.data } : joinSecrets(row.data, row.secrets)
 }

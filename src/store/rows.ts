@@ -9,8 +9,8 @@ export const ROW_COLUMNS = 'account, kind, id, data, sealed, revision, created_a
 export const ROW_VALUE_COLUMNS = 'data, sealed, revision, created_at'
 
 /** Converts the values of `ROW_COLUMNS` to a row. */
-export function toRow(values: readonly SqlValue[], vault: Vault): Row {
-  const key = { account: values[0] as string, kind: values[1] as string, id: values[2] as string }
+export function toRow<K extends string>(values: readonly SqlValue[], vault: Vault): Row<K> {
+  const key = { account: values[0] as string, kind: values[1] as K, id: values[2] as string }
   return buildRow(key, values, 3, vault)
 }
 
@@ -18,17 +18,17 @@ export function toRow(values: readonly SqlValue[], vault: Vault): Row {
  * Builds a row from its key and the values of `ROW_VALUE_COLUMNS`, which begin at `offset`. Secrets are decrypted on first
  * access: most readers never need them, and one row that does not decrypt must not prevent others from being listed.
  */
-export function buildRow(
-  { account, kind, id }: { account: string; kind: string; id: string },
+export function buildRow<K extends string>(
+  { account, kind, id }: { account: string; kind: K; id: string },
   values: readonly SqlValue[],
   offset: number,
   vault: Vault,
-): Row {
+): Row<K> {
   const data = JSON.parse(values[offset] as string)
   const sealed = values[offset + 1] as string | null
   const revision = values[offset + 2] as number
   const createdAt = values[offset + 3] as number
-  if (sealed === null) return { kind, id, account, revision, createdAt, data, secrets: undefined }
+  if (sealed === null) return { kind, id, account, revision, createdAt, data, secrets: undefined } as Row<K>
   let secrets: Record<string, string> | undefined
   return {
     kind,
@@ -44,7 +44,7 @@ export function buildRow(
       >
       return secrets
     },
-  }
+  } as Row<K>
 }
 
 /** The context that the secrets of a row are sealed with. */

@@ -1,17 +1,26 @@
+import type { ResourceKind, resources, StoredRecord } from '../resources/index.ts'
 import type { NameListener, NameSpans } from './name-claim-rules.ts'
 import type { NameUseQuery } from './name-claims.ts'
 
-/** One stored resource. `data` is its record without secrets; `secrets` are sealed at rest. */
-export interface Row {
-  readonly kind: string
+/** The record of a kind: that of its resource, or for other kinds whatever their owner stores. */
+export type RecordOfKind<K extends string> = K extends ResourceKind
+  ? StoredRecord<(typeof resources)[K]>
+  : Record<string, unknown>
+
+/** One stored resource. Of several kinds, `kind` tells which. */
+export type Row<K extends string = string> = K extends string ? RowOfKind<K> : never
+
+interface RowOfKind<K extends string> {
+  readonly kind: K
   readonly id: string
   readonly account: string
   /** The store's revision at which this row was last written. */
   readonly revision: number
   /** Milliseconds since 1970; never changes. */
   readonly createdAt: number
-  readonly data: Readonly<Record<string, unknown>>
-  /** Decrypted on first access; throws `UnsealError` if the stored value was tampered with. */
+  /** The record without its secrets, which are null here whatever their type. */
+  readonly data: Readonly<RecordOfKind<K>>
+  /** Sealed at rest. Decrypted on first access; throws `UnsealError` if the stored value was tampered with. */
   readonly secrets: Readonly<Record<string, string>> | undefined
 }
 
@@ -80,9 +89,13 @@ export interface Change {
 
 /** Reads in the snapshot of one transaction or of the latest commit. */
 export interface Reader {
-  get(kind: string, account: string, id: string): Promise<Row | undefined>
+  get<K extends string>(kind: K, account: string, id: string): Promise<Row<K> | undefined>
   /** Newest first: ids below `before`, up to `limit`. */
-  list(kind: string, account: string, page: { limit: number; before?: string | undefined }): Promise<Row[]>
+  list<K extends string>(
+    kind: K,
+    account: string,
+    page: { limit: number; before?: string | undefined },
+  ): Promise<Row<K>[]>
   /** The row that holds a unique name. */
   holder(scope: string, name: string): Promise<{ account: string; kind: string; id: string } | undefined>
   /** The rows that hold names with this prefix, in ascending order of name. */
@@ -116,11 +129,16 @@ export interface Transaction extends Reader {
   requireLease(lease: { readonly name: string; readonly fence: number }): Promise<void>
 }
 
+/** The current row after a change, if it was not deleted. */
+export type RowChange<K extends string = string> = K extends string
+  ? { readonly kind: K; readonly id: string; readonly row: Row<K> | undefined; readonly revision: number }
+  : never
+
 /** Receives all rows first, then each change; all rows again after falling too far behind. */
-export interface Follower {
-  reset(rows: readonly Row[], revision: number): void
-  /** Current rows in order of revision; `undefined` means deleted. */
-  change(changes: readonly { kind: string; id: string; row: Row | undefined; revision: number }[]): void
+export interface Follower<K extends string = string> {
+  reset(rows: readonly Row<K>[], revision: number): void
+  /** In order of revision. */
+  change(changes: readonly RowChange<K>[]): void
 }
 
 /** A lease held by one process at a time. `fence` grows with each acquisition, so that a stale holder is rejected. */
@@ -143,14 +161,14 @@ export interface Store extends Reader {
    * Follows the rows of these kinds in all accounts. Resolves after the first `reset`, which reads the fallback copy while
    * the database is unavailable.
    */
-  follow(kinds: readonly string[], follower: Follower): Promise<{ stop(): void }>
+  follow<K extends string>(kinds: readonly K[], follower: Follower<K>): Promise<{ stop(): void }>
   /**
    * The same reads, answered by the fallback copy while the database is unavailable. The copy may lack the most recent
    * changes (P8).
    */
   readonly fallbackReader: Reader & Pick<Store, 'scan'>
   /** All rows of a kind in all accounts, in ascending order of id: for background jobs, not for requests. */
-  scan(kind: string, page: { limit: number; after?: string | undefined }): Promise<Row[]>
+  scan<K extends string>(kind: K, page: { limit: number; after?: string | undefined }): Promise<Row<K>[]>
   /** Committed changes above a revision, oldest first: the outbox of resource events. */
   changes(page: { after: number; limit: number }): Promise<Change[]>
   /** Deletes changes up to a revision. */

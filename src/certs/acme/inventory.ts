@@ -1,10 +1,10 @@
 import { EventEmitter, once } from 'node:events'
 import { fanOut } from '../../base/fan-out.ts'
 import type { Logger } from '../../base/log.ts'
-import type { Follower, Row } from '../../store/index.ts'
+import type { Follower, Row, RowChange } from '../../store/index.ts'
 import type { ServedCertificate } from '../x509/served-certificate.ts'
 import { type Challenge, JOBS, type Job, readJob } from './job.ts'
-import { domainSubject, ingressSubject, PLATFORM, platformSubject, type Subject } from './subject.ts'
+import { PLATFORM, platformSubject, type Subject, type SubjectRow, subjectOf } from './subject.ts'
 
 /** The store kinds that nodes publish to each other. */
 export const REGIONS_KIND = 'platform_regions'
@@ -18,7 +18,9 @@ export const INVENTORY_KINDS = [
   JOBS,
   REGIONS_KIND,
   AUTHORITY_KIND,
-]
+] as const
+
+type InventoryKind = (typeof INVENTORY_KINDS)[number]
 
 /** The certificate-related fields of a reserved domain. */
 export interface DomainRecord {
@@ -51,7 +53,7 @@ export interface CertificateRecord extends ServedCertificate {
 }
 
 /** An in-memory copy of all names and certificates that follows the store: no connection waits for a database. */
-export class Inventory implements Follower {
+export class Inventory implements Follower<InventoryKind> {
   readonly base: string
   readonly domains = new Map<string, DomainRecord>()
   readonly ingresses = new Map<string, IngressRecord>()
@@ -84,7 +86,7 @@ export class Inventory implements Follower {
     return this.#revision
   }
 
-  reset(rows: readonly Row[], revision: number): void {
+  reset(rows: readonly Row<InventoryKind>[], revision: number): void {
     for (const map of [
       this.domains,
       this.ingresses,
@@ -99,13 +101,17 @@ export class Inventory implements Follower {
       map.clear()
     this.#caa = []
     this.#addPlatform()
-    for (const row of rows) this.#apply(row.kind, row.id, row)
+    // The compiler does not see that the kind is that of the row.
+    for (const row of rows) {
+      const { kind, id } = row
+      this.#apply({ kind, id, row, revision } as RowChange<InventoryKind>)
+    }
     this.#advanceTo(revision)
     this.#notify(undefined, true)
   }
 
-  change(changes: readonly { kind: string; id: string; row: Row | undefined; revision: number }[]): void {
-    const ids = changes.flatMap(({ kind, id, row }) => this.#apply(kind, id, row))
+  change(changes: readonly RowChange<InventoryKind>[]): void {
+    const ids = changes.flatMap((change) => this.#apply(change))
     this.#advanceTo(changes.at(-1)?.revision ?? this.#revision)
     this.#notify(ids, this.#recordsChanged)
     this.#recordsChanged = false
@@ -165,7 +171,7 @@ export class Inventory implements Follower {
   }
 
   /** Applies a row. Returns the affected ids: its own, or that of its subject. */
-  #apply(kind: string, id: string, row: Row | undefined): string[] {
+  #apply({ kind, id, row }: RowChange<InventoryKind>): string[] {
     switch (kind) {
       case 'reserved_domains':
         this.#applyDomain(id, row)
@@ -205,7 +211,7 @@ export class Inventory implements Follower {
     this.#recordsChanged = true
   }
 
-  #applyDomain(id: string, row: Row | undefined): void {
+  #applyDomain(id: string, row: Row<'reserved_domains'> | undefined): void {
     const previous = this.domains.get(id)
     if (previous !== undefined && this.#domainsByName.get(previous.domain)?.id === id)
       this.#domainsByName.delete(previous.domain)
@@ -216,19 +222,19 @@ export class Inventory implements Follower {
     const record = {
       id,
       account: row.account,
-      domain: domain as string,
-      certificateId: (certificate_id as string | null) ?? undefined,
+      domain,
+      certificateId: certificate_id ?? undefined,
       managed: policy !== null,
       statusMessage: statusMessage(row),
       revision: row.revision,
     }
     this.domains.set(id, record)
     this.#domainsByName.set(record.domain, record)
-    const subject = domainSubject(row, this.base)
+    const subject = subjectOf(row, this.base)
     if (subject !== undefined) this.subjects.set(id, subject)
   }
 
-  #applyIngress(id: string, row: Row | undefined): void {
+  #applyIngress(id: string, row: Row<'agent_ingresses'> | undefined): void {
     const previous = this.ingresses.get(id)
     for (const name of previous === undefined ? [] : [previous.domain, ...previous.regionDomains])
       if (this.#ingressesByName.get(name)?.id === id) this.#ingressesByName.delete(name)
@@ -238,33 +244,30 @@ export class Inventory implements Follower {
     const record = {
       id,
       account: row.account,
-      domain: row.data.domain as string,
-      regionDomains: row.data.region_domains as string[],
+      domain: row.data.domain,
+      regionDomains: row.data.region_domains,
       managed: row.data.certificate_management_policy !== null,
       statusMessage: statusMessage(row),
       revision: row.revision,
     }
     this.ingresses.set(id, record)
     for (const name of [record.domain, ...record.regionDomains]) this.#ingressesByName.set(name, record)
-    const subject = ingressSubject(row)
+    const subject = subjectOf(row, this.base)
     if (subject !== undefined) this.subjects.set(id, subject)
   }
 }
 
-function statusMessage(row: Row): string | undefined {
-  const status = row.data.certificate_management_status as {
-    provisioning_job: { msg: string } | null
-  } | null
-  return status?.provisioning_job?.msg
+function statusMessage({ data }: SubjectRow): string | undefined {
+  return data.certificate_management_status?.provisioning_job?.msg
 }
 
-function toCertificateRecord(row: Row): CertificateRecord {
+function toCertificateRecord(row: Row<'tls_certificates'>): CertificateRecord {
   return {
     id: row.id,
     account: row.account,
     managed: row.data.managed === true,
-    notAfter: Date.parse(row.data.not_after as string),
-    certPem: row.data.certificate_pem as string,
+    notAfter: Date.parse(row.data.not_after),
+    certPem: row.data.certificate_pem,
     keyPem: row.secrets?.private_key_pem ?? '',
     version: row.id,
   }

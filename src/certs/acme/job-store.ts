@@ -1,6 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import { newId } from '../../base/id.ts'
-import { AgentIngress, ReservedDomain, type Resource } from '../../resources/index.ts'
+import { AgentIngress, ReservedDomain } from '../../resources/index.ts'
 import {
   type AuditEntry,
   draftOf,
@@ -12,7 +12,7 @@ import {
 } from '../../store/index.ts'
 import { jobKey, newJob, readJob, type StoredJob, sameNames, statusOf, toJobDraft } from './job.ts'
 import { recentFailures } from './schedule.ts'
-import { domainSubject, ingressSubject, PLATFORM, type Subject } from './subject.ts'
+import { PLATFORM, type Subject, type SubjectRow, subjectOf } from './subject.ts'
 
 /** The subject no longer requests this certificate. */
 export class SupersededError extends Error {
@@ -38,7 +38,7 @@ export function systemAuditEntry(
 }
 
 /** The resource of a subject; the platform has none. */
-export function resourceOf(subject: Pick<Subject, 'kind'>): Resource | undefined {
+export function resourceOf(subject: Pick<Subject, 'kind'>) {
   if (subject.kind === 'platform') return undefined
   return subject.kind === 'ingress' ? AgentIngress : ReservedDomain
 }
@@ -137,12 +137,12 @@ export class JobStore {
   }
 
   /** The subject's row, if it has one. Throws when the subject requests something else by now. */
-  async #requireSubject(reader: Pick<Store, 'get'>): Promise<Row | undefined> {
+  async #requireSubject(reader: Pick<Store, 'get'>): Promise<SubjectRow | undefined> {
     const resource = resourceOf(this.#subject)
     if (resource === undefined) return undefined
     const { account, id, kind, keyType, names } = this.#subject
     const row = await reader.get(resource.kind, account, id)
-    const current = row && (kind === 'ingress' ? ingressSubject(row) : domainSubject(row, this.#base))
+    const current = row && subjectOf(row, this.#base)
     if (current?.kind !== kind || current.keyType !== keyType || !sameNames(current.names, names))
       throw new SupersededError()
     return row
@@ -150,7 +150,7 @@ export class JobStore {
 
   async #updateStatus(
     tx: Transaction,
-    row: Row | undefined,
+    row: SubjectRow | undefined,
     { job }: StoredJob,
     certificateId: string | undefined,
   ): Promise<Row | undefined> {

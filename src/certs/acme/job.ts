@@ -71,7 +71,7 @@ export interface IssuedCertificate {
  * is `ordering` or `ordered` stays due, and the next attempt resumes it. Times written by a clock that was ahead count as
  * due (`hasFutureTimes`). The Reconciler deletes the row when its subject is deleted or requests no certificate any more.
  */
-export interface Job {
+export type Job = {
   readonly kind: Subject['kind']
   readonly subject: string
   /** The account of the subject. */
@@ -130,7 +130,7 @@ export function jobKey({ kind, id, account }: Pick<Subject, 'kind' | 'id' | 'acc
 
 export function readJob(row: Row): StoredJob {
   const key = row.secrets?.key
-  return { job: row.data as unknown as Job, key: key === undefined ? undefined : new Secret(key) }
+  return { job: row.data as Job, key: key === undefined ? undefined : new Secret(key) }
 }
 
 export function toJobDraft(subject: Subject, { job, key }: StoredJob): Draft {

@@ -6,7 +6,7 @@ import type { CertificateRecord, IngressRecord, Inventory } from './inventory.ts
 import { AUTOMATIC_OFF, JOBS, type Job, jobKey, newJob, offStatus, statusOf } from './job.ts'
 import { FAILURES_KIND, resourceOf, systemAuditEntry } from './job-store.ts'
 import { recentFailures } from './schedule.ts'
-import { domainSubject, ingressSubject, PLATFORM, type Subject } from './subject.ts'
+import { PLATFORM, type Subject, subjectOf } from './subject.ts'
 
 const RECONCILE_INTERVAL_MS = 60_000
 const DEBOUNCE_MS = 50
@@ -107,13 +107,12 @@ export class Reconciler {
     if (resource === undefined) return Promise.resolve()
     return this.#write({ action: 'drop_job', kind: JOBS, object: id }, async (tx) => {
       const row = await tx.get(resource.kind, account, id)
-      const current =
-        row && (kind === 'ingress' ? ingressSubject(row) : domainSubject(row, this.#inventory.base))
+      const current = row && subjectOf(row, this.#inventory.base)
       if (current?.kind === kind) return false
       const key = jobKey({ kind, id, account })
       const removed = await tx.remove(key.kind, key.account, key.id)
-      const certificateId = row?.data.certificate_id
-      if (removed && typeof certificateId === 'string') await unmanageCertificate(tx, account, certificateId)
+      const certificateId = row?.kind === 'reserved_domains' ? row.data.certificate_id : null
+      if (removed && certificateId !== null) await unmanageCertificate(tx, account, certificateId)
       return removed
     })
   }
@@ -136,7 +135,7 @@ export class Reconciler {
     if (names.every((name) => regionDomains.includes(name))) return
     await this.#write({ action: 'add_regions', kind: AgentIngress.kind, object: id }, async (tx) => {
       const row = await tx.get(AgentIngress.kind, account, id)
-      const existing = row?.data.region_domains as string[] | undefined
+      const existing = row?.data.region_domains
       const missing = names.filter((name) => !existing?.includes(name)).sort()
       if (row === undefined || existing === undefined || missing.length === 0) return false
       const record = { ...recordOf(row), region_domains: [...existing, ...missing] }

@@ -20,11 +20,14 @@ function row(kind: string, id: string, data: Record<string, unknown>): Row {
 }
 
 const storeOf = (rows: Row[]) => ({
-  scan: async (kind: string, { limit, after = '' }: { limit: number; after?: string | undefined }) =>
+  scan: async <K extends string>(
+    kind: K,
+    { limit, after = '' }: { limit: number; after?: string | undefined },
+  ) =>
     rows
       .filter((each) => each.kind === kind && each.id > after)
       .sort((a, b) => (a.id < b.id ? -1 : 1))
-      .slice(0, limit),
+      .slice(0, limit) as Row<K>[],
 })
 
 const certificate = {

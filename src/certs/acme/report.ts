@@ -21,15 +21,15 @@ export async function reportCertificates(
 ): Promise<CertificateReport[]> {
   const jobs = new Map<string, Job>()
   for await (const row of scanAll(store, JOBS)) {
-    const job = row.data as unknown as Job
+    const job = row.data as Job
     jobs.set(job.subject, job)
   }
   const reports = [...jobs.values()].map((job) => describeJob(job, now))
-  for (const kind of ['reserved_domains', 'agent_ingresses'])
+  for (const kind of ['reserved_domains', 'agent_ingresses'] as const)
     for await (const row of scanAll(store, kind)) {
       if (row.data.certificate_management_policy === null || jobs.has(row.id)) continue
       reports.push({
-        domain: row.data.domain as string,
+        domain: row.data.domain,
         id: row.id,
         account: row.account,
         state: acmeEnabled ? 'in progress' : 'off',
@@ -95,7 +95,7 @@ function formatRelative(time: number, now: number): string {
   return time > now ? `in ${duration}` : `${duration} ago`
 }
 
-async function* scanAll(store: Pick<Store, 'scan'>, kind: string): AsyncGenerator<Row> {
+async function* scanAll<K extends string>(store: Pick<Store, 'scan'>, kind: K): AsyncGenerator<Row<K>> {
   let after: string | undefined
   for (;;) {
     const page = await store.scan(kind, { limit: PAGE_SIZE, after })

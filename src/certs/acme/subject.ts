@@ -2,6 +2,9 @@ import { isWithin } from '../../base/domain.ts'
 import type { Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
 
+/** A row that can request certificates. */
+export type SubjectRow = Row<'reserved_domains' | 'agent_ingresses'>
+
 /** The account that owns rows of the platform itself. */
 export const PLATFORM = 'platform'
 
@@ -26,14 +29,14 @@ export interface Subject {
   readonly cnameTarget: string | undefined
 }
 
-interface Policy {
-  readonly private_key_type: ManagedKeyType
+/** The subject of a row, if it requests a certificate. */
+export function subjectOf(row: SubjectRow, base: string): Subject | undefined {
+  return row.kind === 'agent_ingresses' ? ingressSubject(row) : domainSubject(row, base)
 }
 
-/** The subject of a reserved domain, if it requests a certificate. */
-export function domainSubject(row: Row, base: string): Subject | undefined {
-  const domain = row.data.domain as string
-  const policy = row.data.certificate_management_policy as Policy | null
+function domainSubject(row: Row<'reserved_domains'>, base: string): Subject | undefined {
+  const domain = row.data.domain
+  const policy = row.data.certificate_management_policy
   const wildcard = domain.startsWith('*.')
   const common = {
     id: row.id,
@@ -41,8 +44,8 @@ export function domainSubject(row: Row, base: string): Subject | undefined {
     domain,
     names: [domain],
     challenge: wildcard ? 'dns-01' : 'http-01',
-    challengeAlias: (row.data.acme_challenge_cname_target as string | null) ?? undefined,
-    cnameTarget: (row.data.cname_target as string | null) ?? undefined,
+    challengeAlias: row.data.acme_challenge_cname_target ?? undefined,
+    cnameTarget: row.data.cname_target ?? undefined,
   } as const
   if (policy !== null) return { ...common, kind: 'domain', keyType: policy.private_key_type }
   const coveredByPlatform = !domain.slice(0, -base.length - 1).includes('.') && !wildcard
@@ -50,17 +53,16 @@ export function domainSubject(row: Row, base: string): Subject | undefined {
   return { ...common, kind: 'own', keyType: 'ecdsa' }
 }
 
-/** The subject of an agent ingress, if it requests a certificate. */
-export function ingressSubject(row: Row): Subject | undefined {
-  const policy = row.data.certificate_management_policy as Policy | null
+function ingressSubject(row: Row<'agent_ingresses'>): Subject | undefined {
+  const policy = row.data.certificate_management_policy
   if (policy === null) return undefined
-  const domain = row.data.domain as string
+  const domain = row.data.domain
   return {
     kind: 'ingress',
     id: row.id,
     account: row.account,
     domain,
-    names: [domain, ...(row.data.region_domains as string[])],
+    names: [domain, ...row.data.region_domains],
     keyType: policy.private_key_type,
     challenge: 'dns-01',
     challengeAlias: undefined,
