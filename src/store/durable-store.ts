@@ -7,7 +7,7 @@ import { Feed } from './feed.ts'
 import { acquireLease } from './leases.ts'
 import { createReader } from './reader.ts'
 import { ROW_COLUMNS, toRow } from './rows.ts'
-import type { Engine, MaybePromise, Sql } from './sql.ts'
+import type { Engine, Query, Sql } from './sql.ts'
 import type { Store } from './store.ts'
 import { CallTransaction } from './transaction.ts'
 import { openVault, settingSealContext, type Vault } from './vault.ts'
@@ -18,9 +18,6 @@ export const AUDIT_KEY_SETTING = 'store.audit_key'
 const PRUNE_BATCH_SIZE = 5_000
 /** The setting that the write probe updates. */
 const PROBE_SETTING = 'store.probe'
-
-/** Runs a read on the database, or on the fallback copy while the database is unavailable. */
-export type Query = <T>(read: (sql: Sql) => MaybePromise<T>) => Promise<T>
 
 /** A store with the access to its engine that key rotation needs; other parts see it as a `Store`. */
 export interface DurableStore extends Store {

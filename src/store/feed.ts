@@ -1,9 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Logger } from '../base/log.ts'
 import { readHead } from './changes.ts'
-import type { Query } from './durable-store.ts'
 import { ROW_COLUMNS, toRow } from './rows.ts'
-import type { Engine, Sql, SqlRecord } from './sql.ts'
+import type { Engine, Query, Sql, SqlRecord } from './sql.ts'
 import type { Follower, Row, RowChange } from './store.ts'
 import type { Vault } from './vault.ts'
 

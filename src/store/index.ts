@@ -9,13 +9,13 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import { createDurableStore, type DurableStore, type Query } from './durable-store.ts'
+import { createDurableStore, type DurableStore } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
 import { type Migrator, migrate } from './migrations.ts'
 import { PostgresEngine, UnsupportedDatabase } from './postgres.ts'
 import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
-import type { Engine } from './sql.ts'
+import type { Engine, Query } from './sql.ts'
 import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
 import { StoreUnavailable } from './store.ts'
 
@@ -49,9 +49,9 @@ export {
   type NameClaimRows,
   type NameNode,
   type NameRelease,
-  type NameUseQuery,
   openNameClaims,
 } from './name-claims.ts'
+export type { NameUseQuery } from './name-use.ts'
 export { type NodeRecord, type Nodes, openNodes } from './nodes.ts'
 export { UnsupportedDatabase } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'

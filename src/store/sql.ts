@@ -56,6 +56,9 @@ export interface Dialect {
   readonly unnest: string
 }
 
+/** Runs a read on the database, or on the fallback copy while the database is unavailable. */
+export type Query = <T>(read: (sql: Sql) => MaybePromise<T>) => Promise<T>
+
 /** One write transaction of the engine, shared by the calls of a commit group. */
 export interface WriteTransaction extends Sql {
   /** The head at the start of this transaction, locked until it ends. */
