@@ -114,7 +114,7 @@ const CYCLES: Readonly<Record<string, readonly string[]>> = {
 }
 
 /** Cycles that still have to be broken. */
-const OPEN_CYCLES: readonly string[] = ['src/store/', 'src/api/', 'src/web/dashboard/']
+const OPEN_CYCLES: readonly string[] = ['src/web/dashboard/']
 
 const graph = await readImportGraph(root)
 const partOf = (file: string) => file.split('/')[1]!

@@ -2,7 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
 import type { DestinationStatus } from '../events/index.ts'
 import type { NameSpans } from '../store/index.ts'
-import type { OnlineInventory } from './sessions.ts'
+import type { CommandName } from './session-routes.ts'
 
 /** Settings of the server that the API depends on. */
 export interface ApiConfig {
@@ -46,6 +46,23 @@ export interface BrowserAuth {
   authenticate(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }): Promise<Principal>
   /** Ends the sessions of a changed user or bot that may no longer have any. */
   revalidate(accountId: string, ownerId: string): Promise<void>
+}
+
+/** The result of a command: done, rejected by the agent, failed there, or lost without a response. */
+export type CommandResult =
+  | { readonly done: true }
+  | { readonly done: false; readonly because: 'unsupported' | 'failed' | 'lost'; readonly reason: string }
+
+/** The online sessions, tunnels and endpoints of one account. */
+export interface OnlineInventory {
+  sessions(accountId: string): Record<string, unknown>[]
+  tunnels(accountId: string): Record<string, unknown>[]
+  /** The endpoints of tunnels. */
+  endpoints(accountId: string): Record<string, unknown>[]
+  /** Ids of the tunnels whose labels include these. */
+  tunnelsWith(accountId: string, labels: Readonly<Record<string, string>>): string[]
+  /** Undefined when no such session is online in this account. */
+  command(accountId: string, sessionId: string, command: CommandName): Promise<CommandResult | undefined>
 }
 
 /** The parts the API depends on. */

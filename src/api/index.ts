@@ -7,7 +7,7 @@
  */
 export { operations } from './all-operations.ts'
 export { createRenderContext } from './call.ts'
-export type { ApiConfig, ApiParts, BrowserAuth } from './config.ts'
+export type { ApiConfig, ApiParts, BrowserAuth, CommandResult, OnlineInventory } from './config.ts'
 export { createOpenApi } from './openapi.ts'
 export type { ApiOperation } from './operations.ts'
 export { createProbeListener } from './probes.ts'
@@ -15,4 +15,3 @@ export { fieldProblem, Problem, problem } from './problems.ts'
 export type { ApiRoute } from './routes.ts'
 export { type Api, createApi } from './server.ts'
 export type { CommandName } from './session-routes.ts'
-export type { CommandResult, OnlineInventory } from './sessions.ts'

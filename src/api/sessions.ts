@@ -6,25 +6,6 @@ import { type ApiOperation, onlineOperations } from './operations.ts'
 import { problem } from './problems.ts'
 import { type CommandName, commandRoutes } from './session-routes.ts'
 
-/** The result of a command: done, rejected by the agent, failed there, or lost without a response. */
-export type CommandResult =
-  | { readonly done: true }
-  | { readonly done: false; readonly because: 'unsupported' | 'failed' | 'lost'; readonly reason: string }
-
-type Body = Record<string, unknown>
-
-/** The online sessions, tunnels and endpoints of one account. */
-export interface OnlineInventory {
-  sessions(accountId: string): Body[]
-  tunnels(accountId: string): Body[]
-  /** The endpoints of tunnels. */
-  endpoints(accountId: string): Body[]
-  /** Ids of the tunnels whose labels include these. */
-  tunnelsWith(accountId: string, labels: Readonly<Record<string, string>>): string[]
-  /** Undefined when no such session is online in this account. */
-  command(accountId: string, sessionId: string, command: CommandName): Promise<CommandResult | undefined>
-}
-
 async function runCommand(command: CommandName, call: ApiCall, id: string): Promise<undefined> {
   const result = await call.parts.online.command(call.principal.accountId, id, command)
   if (result === undefined) throw problem('not_found', TunnelSession.name, id)
