@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
-import { type PageEntry, pages, SECTIONS } from './pages.ts'
+import { type PageEntry, SECTIONS } from './page-contracts.ts'
+import { pages } from './pages.ts'
 import { hrefTo } from './route.ts'
 import { useSession } from './session.ts'
 import { saveTheme, storedTheme, type Theme } from './theme.ts'

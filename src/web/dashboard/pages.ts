@@ -1,26 +1,5 @@
-import type { ComponentType } from 'react'
-import { type ResourcePages, resourcePages } from './resources.ts'
-
-/** The parameters of a page: the `:names` of its path, and its query string. */
-export interface PageProps {
-  readonly params: Readonly<Record<string, string>>
-  readonly query: URLSearchParams
-}
-
-/** The sections of the navigation, in order. */
-export const SECTIONS = ['', 'Traffic', 'Access', 'Certificates', 'Events', 'Account'] as const
-export type Section = (typeof SECTIONS)[number]
-
-/** One page. A page with a section appears in the navigation; a page with a key opens with `g` and that key. */
-export interface PageEntry {
-  readonly path: string
-  readonly title: string
-  readonly section?: Section
-  readonly key?: string
-  /** Hidden from the navigation unless the user is an administrator. */
-  readonly adminOnly?: boolean
-  readonly load: () => Promise<{ default: ComponentType<PageProps> }>
-}
+import type { PageEntry, ResourcePages } from './page-contracts.ts'
+import { resourcePages } from './resources.ts'
 
 /** The list, create, detail and edit pages of a resource. */
 function entriesOf(resource: ResourcePages): PageEntry[] {

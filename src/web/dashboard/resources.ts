@@ -1,49 +1,4 @@
-import type { ComponentType } from 'react'
-import type { Section } from './pages.ts'
-
-/** A resource as the API returns it. */
-export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
-
-/** A column of a list: a field of the resource and its format, plain text by default. */
-export interface FieldColumn {
-  readonly title: string
-  readonly field: string
-  readonly format?: 'time' | 'code' | 'badge' | 'active' | 'count' | 'kind' | 'link'
-}
-
-/** The props of an extra section on a detail page. */
-export interface ExtraProps {
-  readonly item: Item
-  readonly reload: () => void
-}
-
-/** One kind of resource with pages to list, show, create, edit and delete it. */
-export interface ResourcePages {
-  readonly prefix: string
-  /** The path in the management API, and the key of its list. */
-  readonly path: string
-  readonly listKey: string
-  /** The path in the dashboard. */
-  readonly route: string
-  readonly title: string
-  readonly singular: string
-  readonly section: Section
-  readonly key?: string
-  readonly adminOnly?: boolean
-  /** One sentence on what it is, below the title of the list. */
-  readonly lead: string
-  /** What to do next, shown while the list is empty. */
-  readonly emptyText: string
-  /** The first column names the resource and links to its page. */
-  readonly columns: readonly FieldColumn[]
-  /** The field that is shown once, after creation, and its label. */
-  readonly shownOnce?: { readonly field: string; readonly label: string }
-  /** The warning in the delete dialog. */
-  readonly deleteWarning: string
-  readonly extras?: readonly (() => Promise<{ default: ComponentType<ExtraProps> }>)[]
-  /** Fields that the extra sections show. */
-  readonly extraFields?: readonly string[]
-}
+import type { FieldColumn, ResourcePages } from './page-contracts.ts'
 
 const createdColumn: FieldColumn = { title: 'Created', field: 'created_at', format: 'time' }
 const descriptionColumn: FieldColumn = { title: 'Description', field: 'description' }
@@ -149,7 +104,6 @@ export const resourcePages: readonly ResourcePages[] = [
     emptyText: 'Create one, add rules to it, and use it on an edge or an IP restriction.',
     columns: [descriptionColumn, { title: 'Metadata', field: 'metadata' }, createdColumn],
     deleteWarning: 'Its rules are deleted with it.',
-    extras: [() => import('./resource/ip-rules.tsx'), () => import('./pages/ip-policies/ip-tester.tsx')],
   },
   {
     prefix: 'ipx',
@@ -189,7 +143,6 @@ export const resourcePages: readonly ResourcePages[] = [
       createdColumn,
     ],
     deleteWarning: 'The user is signed out and can no longer sign in.',
-    extras: [() => import('./resource/user-password.tsx')],
   },
   {
     prefix: 'bot',
@@ -308,7 +261,6 @@ export const resourcePages: readonly ResourcePages[] = [
     emptyText: 'Create one, then subscribe it to the events it should receive.',
     columns: [descriptionColumn, { title: 'Kind', field: 'target', format: 'kind' }, createdColumn],
     deleteWarning: 'Events queued for it are lost.',
-    extras: [() => import('./pages/events/delivery.tsx')],
     extraFields: ['status'],
   },
   {

@@ -1,7 +1,8 @@
 import { useEffect, useState } from 'react'
 import { api } from '../api.ts'
+import type { Item } from '../page-contracts.ts'
 import { KIND_BY_PREFIX } from '../pages/backends/kinds.ts'
-import { type Item, resourcePages } from '../resources.ts'
+import { resourcePages } from '../resources.ts'
 
 /** Where resources with an id prefix are listed and created. */
 interface ReferenceSource {

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { ResourceForm } from '../form/resource-form.tsx'
 import { ButtonLink, Card, notify, OneTimeSecret, Page } from '../kit/index.ts'
-import type { Item, ResourcePages } from '../resources.ts'
+import type { Item, ResourcePages } from '../page-contracts.ts'
 import { go } from '../route.ts'
 
 /** Creates a resource; a secret is displayed here once. */

@@ -15,15 +15,17 @@ import {
   Time,
   useApi,
 } from '../kit/index.ts'
-import type { ExtraProps, Item, ResourcePages } from '../resources.ts'
+import type { ExtraProps, Item, ResourcePages } from '../page-contracts.ts'
 import { go } from '../route.ts'
 import { useCanChangeAt } from '../session.ts'
+import { extras } from './extras.ts'
 import { ItemFacts } from './value-view.tsx'
 
 const extraComponents = new Map<ResourcePages, readonly ComponentType<ExtraProps>[]>()
 
 function extrasOf(resource: ResourcePages): readonly ComponentType<ExtraProps>[] {
-  const components = extraComponents.get(resource) ?? (resource.extras ?? []).map((load) => lazy(load))
+  const components =
+    extraComponents.get(resource) ?? (extras[resource.prefix] ?? []).map((load) => lazy(load))
   extraComponents.set(resource, components)
   return components
 }

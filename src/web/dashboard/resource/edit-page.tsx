@@ -1,7 +1,7 @@
 import { displayName } from '../form/references.ts'
 import { ResourceForm } from '../form/resource-form.tsx'
 import { Card, LoadError, Loading, notify, Page, useApi } from '../kit/index.ts'
-import type { Item, ResourcePages } from '../resources.ts'
+import type { Item, ResourcePages } from '../page-contracts.ts'
 import { go } from '../route.ts'
 
 /** Edits one resource. */

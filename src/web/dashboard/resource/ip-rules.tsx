@@ -16,7 +16,7 @@ import {
   Table,
   Time,
 } from '../kit/index.ts'
-import type { ExtraProps, Item } from '../resources.ts'
+import type { ExtraProps, Item } from '../page-contracts.ts'
 import { useCanChange } from '../session.ts'
 import { useList } from './use-list.ts'
 

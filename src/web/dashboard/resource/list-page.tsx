@@ -1,5 +1,5 @@
 import { ButtonLink, type Column, EmptyState, Page } from '../kit/index.ts'
-import type { Item, ResourcePages } from '../resources.ts'
+import type { Item, ResourcePages } from '../page-contracts.ts'
 import { useCanChangeAt } from '../session.ts'
 import { ListBody, useSearchedList } from './searched-list.tsx'
 import { Cell } from './value-view.tsx'

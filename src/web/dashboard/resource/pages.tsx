@@ -1,6 +1,5 @@
 import type { ComponentType } from 'react'
-import type { PageProps } from '../pages.ts'
-import type { ResourcePages } from '../resources.ts'
+import type { PageProps, ResourcePages } from '../page-contracts.ts'
 import { CreatePage } from './create-page.tsx'
 import { DetailPage } from './detail-page.tsx'
 import { EditPage } from './edit-page.tsx'

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { api, errorMessage } from '../api.ts'
 import { Button, Card, Equivalent, Notice, OneTimeSecret } from '../kit/index.ts'
-import type { ExtraProps } from '../resources.ts'
+import type { ExtraProps } from '../page-contracts.ts'
 
 /** Generates a password for a user, who should change it after signing in. */
 export default function UserPassword({ item }: ExtraProps) {

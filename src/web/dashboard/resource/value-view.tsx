@@ -2,7 +2,7 @@ import type { ReactNode } from 'react'
 import { choiceLabel, labelOf } from '../form/labels.ts'
 import { displayName, pagePathOf } from '../form/references.ts'
 import { Badge, CopyButton, Facts, Time } from '../kit/index.ts'
-import type { FieldColumn, Item } from '../resources.ts'
+import type { FieldColumn, Item } from '../page-contracts.ts'
 import { hrefTo } from '../route.ts'
 import { useName } from './use-name.ts'
 

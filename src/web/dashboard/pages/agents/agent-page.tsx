@@ -14,7 +14,7 @@ import {
   Time,
   useApi,
 } from '../../kit/index.ts'
-import type { PageProps } from '../../pages.ts'
+import type { PageProps } from '../../page-contracts.ts'
 import { hrefTo } from '../../route.ts'
 import { listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'

@@ -15,7 +15,7 @@ import {
   Table,
   Time,
 } from '../../kit/index.ts'
-import type { PageProps } from '../../pages.ts'
+import type { PageProps } from '../../page-contracts.ts'
 import { ItemFacts } from '../../resource/value-view.tsx'
 import { go, hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'

@@ -20,7 +20,7 @@ import {
   Time,
   useApi,
 } from '../../kit/index.ts'
-import type { PageProps } from '../../pages.ts'
+import type { PageProps } from '../../page-contracts.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { go, hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'

@@ -15,7 +15,7 @@ import {
   Page,
   Time,
 } from '../../kit/index.ts'
-import type { PageProps } from '../../pages.ts'
+import type { PageProps } from '../../page-contracts.ts'
 import { go } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { useFlowContext } from '../backends/flow-context.ts'

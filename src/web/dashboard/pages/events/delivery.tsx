@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { api, errorMessage } from '../../api.ts'
 import { Badge, Button, Card, Equivalent, Facts, Notice, Time, useApi } from '../../kit/index.ts'
-import type { ExtraProps } from '../../resources.ts'
+import type { ExtraProps } from '../../page-contracts.ts'
 import { useCanChangeAt } from '../../session.ts'
 import { type DeliveryStatus, describeDelivery } from './delivery-labels.ts'
 

@@ -1,7 +1,7 @@
 import { type FormEvent, useState } from 'react'
 import { ApiError, api, errorMessage } from '../../api.ts'
 import { Badge, Button, Card, TextField } from '../../kit/index.ts'
-import type { ExtraProps } from '../../resources.ts'
+import type { ExtraProps } from '../../page-contracts.ts'
 import './ip-tester.css'
 
 interface Verdict {

@@ -1,0 +1,65 @@
+import type { ComponentType } from 'react'
+
+/** The parameters of a page: the `:names` of its path, and its query string. */
+export interface PageProps {
+  readonly params: Readonly<Record<string, string>>
+  readonly query: URLSearchParams
+}
+
+/** The sections of the navigation, in order. */
+export const SECTIONS = ['', 'Traffic', 'Access', 'Certificates', 'Events', 'Account'] as const
+export type Section = (typeof SECTIONS)[number]
+
+/** One page. A page with a section appears in the navigation; a page with a key opens with `g` and that key. */
+export interface PageEntry {
+  readonly path: string
+  readonly title: string
+  readonly section?: Section
+  readonly key?: string
+  /** Hidden from the navigation unless the user is an administrator. */
+  readonly adminOnly?: boolean
+  readonly load: () => Promise<{ default: ComponentType<PageProps> }>
+}
+
+/** A resource as the API returns it. */
+export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
+
+/** A column of a list: a field of the resource and its format, plain text by default. */
+export interface FieldColumn {
+  readonly title: string
+  readonly field: string
+  readonly format?: 'time' | 'code' | 'badge' | 'active' | 'count' | 'kind' | 'link'
+}
+
+/** The props of an extra section on a detail page. */
+export interface ExtraProps {
+  readonly item: Item
+  readonly reload: () => void
+}
+
+/** One kind of resource with pages to list, show, create, edit and delete it. */
+export interface ResourcePages {
+  readonly prefix: string
+  /** The path in the management API, and the key of its list. */
+  readonly path: string
+  readonly listKey: string
+  /** The path in the dashboard. */
+  readonly route: string
+  readonly title: string
+  readonly singular: string
+  readonly section: Section
+  readonly key?: string
+  readonly adminOnly?: boolean
+  /** One sentence on what it is, below the title of the list. */
+  readonly lead: string
+  /** What to do next, shown while the list is empty. */
+  readonly emptyText: string
+  /** The first column names the resource and links to its page. */
+  readonly columns: readonly FieldColumn[]
+  /** The field that is shown once, after creation, and its label. */
+  readonly shownOnce?: { readonly field: string; readonly label: string }
+  /** The warning in the delete dialog. */
+  readonly deleteWarning: string
+  /** Fields that the extra sections show. */
+  readonly extraFields?: readonly string[]
+}

@@ -1,0 +1,11 @@
+import type { ComponentType } from 'react'
+import type { ExtraProps } from '../page-contracts.ts'
+
+/** The extra sections on the detail pages of resources, by the prefix of their ids. */
+export const extras: Readonly<
+  Record<string, readonly (() => Promise<{ default: ComponentType<ExtraProps> }>)[]>
+> = {
+  ipp: [() => import('./ip-rules.tsx'), () => import('../pages/ip-policies/ip-tester.tsx')],
+  usr: [() => import('./user-password.tsx')],
+  ed: [() => import('../pages/events/delivery.tsx')],
+}
