@@ -40,9 +40,10 @@ export interface ExtraProps {
 /** One kind of resource with pages to list, show, create, edit and delete it. */
 export interface ResourcePages {
   readonly prefix: string
-  /** The path in the management API, and the key of its list. */
+  /** The path in the management API. */
   readonly path: string
-  readonly listKey: string
+  /** The key of its list, where that is not its path without the slash. */
+  readonly listKey?: string
   /** The path in the dashboard. */
   readonly route: string
   readonly title: string

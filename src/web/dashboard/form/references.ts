@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react'
 import { api } from '../api.ts'
 import type { Item } from '../page-contracts.ts'
 import { KIND_BY_PREFIX } from '../pages/backends/kinds.ts'
-import { resourcePages } from '../resources.ts'
+import { listKeyOf, resourcePages } from '../resources.ts'
 
 /** Where resources with an id prefix are listed and created. */
 interface ReferenceSource {
@@ -34,7 +34,12 @@ const OTHER_SOURCES: Readonly<Record<string, ReferenceSource>> = {
 function sourceOf(prefix: string): ReferenceSource | undefined {
   const pages = resourcePages.find((each) => each.prefix === prefix)
   if (!pages) return OTHER_SOURCES[prefix]
-  return { path: pages.path, key: pages.listKey, singular: pages.singular, createPath: `${pages.route}/new` }
+  return {
+    path: pages.path,
+    key: listKeyOf(pages),
+    singular: pages.singular,
+    createPath: `${pages.route}/new`,
+  }
 }
 
 // A longer list is not usable as a select; the id can be typed instead.

@@ -1,5 +1,6 @@
 import { ButtonLink, type Column, EmptyState, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
+import { listKeyOf } from '../resources.ts'
 import { useCanChangeAt } from '../session.ts'
 import { ListBody, useSearchedList } from './searched-list.tsx'
 import { Cell } from './value-view.tsx'
@@ -7,7 +8,7 @@ import { Cell } from './value-view.tsx'
 /** All resources of a kind, newest first. */
 export function ListPage({ resource }: { resource: ResourcePages }) {
   const { title, singular, route, lead, emptyText, columns } = resource
-  const list = useSearchedList<Item>(resource.path, resource.listKey)
+  const list = useSearchedList<Item>(resource.path, listKeyOf(resource))
   const mayChange = useCanChangeAt(resource.path)
   const create = mayChange && (
     <ButtonLink to={`${route}/new`} kind="main" shortcut="n">
