@@ -229,7 +229,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
           traffic: {
             totals(accountId) {
               if (counting) accounts.get(accountId)!()
-              return {}
+              return {} as never
             },
           },
           places: { countsOf: () => [], brokenIn: () => [] },

@@ -3,13 +3,8 @@ import { fieldProblem } from '../api/index.ts'
 import { parseAddress } from '../base/cidr.ts'
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
 import type { Store } from '../store/index.ts'
+import type { AddressCheck, IpVerdict } from './page-data.ts'
 import { scanAll } from './scan.ts'
-
-/** Whether an address is allowed, and the rule that decides. */
-export interface IpVerdict {
-  readonly allowed: boolean
-  readonly because: string
-}
 
 const MAX_POLICIES = 100
 
@@ -24,7 +19,7 @@ export function mountIpCheck(
   http.get<{ Querystring: { policies?: unknown; address?: unknown } }>(
     '/dashboard/api/ip_policies/check',
     { onRequest: authenticate },
-    async ({ query, principal }) => {
+    async ({ query, principal }): Promise<AddressCheck> => {
       const account = principal!.accountId
       const address = plainAddress(String(query.address ?? '').trim())
       if (parseAddress(address) === undefined)

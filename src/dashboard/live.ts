@@ -4,12 +4,13 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
 import type { ChangeTracker } from './changes.ts'
+import type { LiveTotals, ScopeCounters, TrafficTotals } from './page-data.ts'
 
 /** The sources of the live traffic view. */
 export interface LiveSources {
-  readonly traffic: { totals(accountId: string): object }
+  readonly traffic: { totals(accountId: string): TrafficTotals }
   readonly places: {
-    countsOf(accountId: string, edgeId: string): readonly { scopeId: string; counters: object }[]
+    countsOf(accountId: string, edgeId: string): readonly { scopeId: string; counters: ScopeCounters }[]
     brokenIn(
       accountId: string,
       edgeId: string,
@@ -112,13 +113,12 @@ export function mountLive(
 function renderState(
   { accountId, edgeId }: Viewer,
   { traffic, places, online, changes }: LiveSources,
-): object {
+): LiveTotals {
   const tunnels = online.tunnelsOf(accountId)
   return {
     ...traffic.totals(accountId),
     sessions: online.sessionsOf(accountId).length,
     tunnels: tunnels.length,
-    // Changes when the set of tunnels changes, even if their number stays the same.
     online: hash('sha1', tunnels.map(({ id }) => id).join(), 'base64url').slice(0, 8),
     revision: changes.revisionOf(accountId),
     deletions: changes.lastDeletion(),

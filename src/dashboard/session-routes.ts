@@ -6,6 +6,7 @@ import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import { type BrowserSessions, type CurrentSession, requireSameSite } from './browser-sessions.ts'
 import { isSecure, sessionCookie } from './cookie.ts'
+import type { SessionView } from './page-data.ts'
 import type { createSignIn, Proof } from './sign-in-flow.ts'
 import type { SignInStore } from './sign-in-store.ts'
 
@@ -55,7 +56,12 @@ export function mountSession(
   },
 ): void {
   const secure = () => isSecure(apiUrl())
-  async function renderSession({ session, principal, csrf, expiresAt }: CurrentSession) {
+  async function renderSession({
+    session,
+    principal,
+    csrf,
+    expiresAt,
+  }: CurrentSession): Promise<SessionView> {
     const { account, owner, apiKey } = session
     const user = owner.startsWith('usr_') ? await store.get('users', account, owner) : undefined
     const signInRecord = user && (await signIns.findByUser(account, owner))

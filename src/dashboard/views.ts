@@ -4,7 +4,8 @@ import type { Store } from '../store/index.ts'
 import { mountEdgeList } from './edge-list.ts'
 import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
-import { mountPlatform, type PlatformInfo } from './platform.ts'
+import type { PlatformInfo } from './page-data.ts'
+import { mountPlatform } from './platform.ts'
 
 /** The sources of the views beyond the management API. */
 export interface ViewSources {

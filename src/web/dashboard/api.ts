@@ -1,14 +1,7 @@
-/** The signed-in user, and the CSRF token for requests of this page. */
-export interface Session {
-  readonly user: { id: string; email: string; name: string; role: Role } | null
-  readonly account_id: string
-  readonly api_key_sign_in: boolean
-  readonly second_factor: boolean
-  readonly expires_at: string
-  readonly csrf: string
-}
+import type { SessionView } from '../../dashboard/page-data.ts'
+import type { Role } from '../../resources/index.ts'
 
-export type Role = 'admin' | 'developer' | 'read_only'
+export type { Role, SessionView }
 
 /** An error response of the API; `field` is the dotted path of the invalid field, if any. */
 export class ApiError extends Error {
@@ -33,7 +26,7 @@ let onSessionEnded: () => void = () => {}
 let sessionRenewal = Promise.withResolvers<void>()
 
 /** Sets the session whose CSRF token every call carries. */
-export function setApiSession(session: Session | undefined, onEnded: () => void): void {
+export function setApiSession(session: SessionView | undefined, onEnded: () => void): void {
   csrf = session?.csrf ?? ''
   onSessionEnded = onEnded
   sessionRenewal.resolve()

@@ -1,5 +1,5 @@
 import { useCallback, useEffect, useState } from 'react'
-import { ApiError, api, type Session, setApiSession } from './api.ts'
+import { ApiError, api, type SessionView, setApiSession } from './api.ts'
 import { LoadError, Loading } from './kit/index.ts'
 import { SessionContext, type SessionState } from './session.ts'
 import { Shell } from './shell.tsx'
@@ -10,11 +10,11 @@ const SESSION_PATH = '/dashboard/api/session'
 /** Shows the dashboard to a signed-in user, and the sign-in page otherwise. */
 export function App() {
   // `undefined` until the session is loaded, `null` when nobody is signed in.
-  const [session, setSession] = useState<Session | null>()
+  const [session, setSession] = useState<SessionView | null>()
   const [loadError, setLoadError] = useState<Error>()
   const [ended, setEnded] = useState(false)
 
-  const applySession = useCallback((session: Session | null) => {
+  const applySession = useCallback((session: SessionView | null) => {
     setApiSession(session ?? undefined, () => setEnded(true))
     setSession(session)
   }, [])
@@ -22,7 +22,7 @@ export function App() {
   const loadSession = useCallback(async () => {
     setLoadError(undefined)
     try {
-      applySession(await api.get<Session>(SESSION_PATH))
+      applySession(await api.get<SessionView>(SESSION_PATH))
     } catch (error) {
       if (error instanceof ApiError && error.status === 401) applySession(null)
       else setLoadError(error as Error)
@@ -45,7 +45,7 @@ export function App() {
         <Loading />
       </main>
     )
-  const onSignedIn = (session: Session) => {
+  const onSignedIn = (session: SessionView) => {
     setEnded(false)
     applySession(session)
   }

@@ -1,10 +1,10 @@
 import { createContext, useContext } from 'react'
-import type { Session } from './api.ts'
+import type { SessionView } from './api.ts'
 import { canChange, useOpenApi } from './openapi.ts'
 
 /** The current session and its operations. */
 export interface SessionState {
-  readonly session: Session
+  readonly session: SessionView
   /** Reloads the session after it has changed. */
   refresh(): Promise<void>
   signOut(): Promise<void>

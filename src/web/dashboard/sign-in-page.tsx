@@ -1,10 +1,10 @@
 import { type FormEvent, useEffect, useRef, useState } from 'react'
-import { ApiError, api, errorMessage, type Session } from './api.ts'
+import { ApiError, api, errorMessage, type SessionView } from './api.ts'
 import { Brand } from './brand.tsx'
 import { Button, Notice, TextField } from './kit/index.ts'
 
 /** The page shown while nobody is signed in. */
-export function SignInPage({ onSignedIn }: { onSignedIn: (session: Session) => void }) {
+export function SignInPage({ onSignedIn }: { onSignedIn: (session: SessionView) => void }) {
   useEffect(() => {
     document.title = 'Sign in · Adit'
   }, [])
@@ -21,7 +21,7 @@ export function SessionExpiredDialog({
   onSignedIn,
 }: {
   email: string
-  onSignedIn: (session: Session) => void
+  onSignedIn: (session: SessionView) => void
 }) {
   const dialog = useRef<HTMLDialogElement>(null)
   useEffect(() => {
@@ -52,7 +52,7 @@ function SignInForm({
   sessionEnded: boolean
   /** The email address of the previous session. */
   initialEmail: string
-  onSignedIn: (session: Session) => void
+  onSignedIn: (session: SessionView) => void
 }) {
   const [method, setMethod] = useState<'password' | 'key'>('password')
   const [email, setEmail] = useState(initialEmail)
@@ -87,7 +87,7 @@ function SignInForm({
             ...(codeRequired && code !== '' && { code: code.replaceAll(' ', '') }),
           }
     try {
-      onSignedIn(await api.post<Session>('/dashboard/api/session', credentials))
+      onSignedIn(await api.post<SessionView>('/dashboard/api/session', credentials))
     } catch (error) {
       const codeRequested = error instanceof ApiError && Boolean(error.details.code_needed)
       // The first request for a code is the next step, not an error.

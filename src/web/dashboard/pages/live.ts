@@ -1,28 +1,7 @@
 import { useEffect, useState } from 'react'
+import type { LiveTotals } from '../../../dashboard/page-data.ts'
 import { openStream } from '../api.ts'
 import { EventStreamParser } from './event-stream.ts'
-
-/** What the server sends each second: totals since its start, and current gauges. */
-export interface LiveTotals {
-  readonly requests: number
-  readonly connections: number
-  readonly bytes_in: number
-  readonly bytes_out: number
-  readonly statuses: readonly number[]
-  readonly open_requests: number
-  readonly open_connections: number
-  readonly sessions: number
-  readonly tunnels: number
-  /** Changes when the set of online tunnels changes. */
-  readonly online: string
-  /** Grows when edges, backends, domains or addresses of the account are created or changed. */
-  readonly revision: number
-  /** Grows when such a resource is deleted, in any account. */
-  readonly deletions: number
-  /** Only when an edge was requested. */
-  readonly places?: readonly { id: string; requests: number; connections: number; refusals: number }[]
-  readonly broken?: readonly { id: string; module: string; reason: string }[]
-}
 
 /** Totals with their time of receipt (`performance.now()`). */
 export interface Sample extends LiveTotals {

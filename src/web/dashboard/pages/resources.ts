@@ -1,16 +1,21 @@
-/** Resources of the management API, with the fields that pages use. */
+import type {
+  FailoverBackend,
+  HttpResponseBackend,
+  HttpsRoute,
+  Endpoint as OnlineEndpoint,
+  Tunnel as OnlineTunnel,
+  TunnelSession as OnlineTunnelSession,
+  Ref,
+  ReservedAddr,
+  ReservedDomain,
+  StaticBackend,
+  TlsEdge,
+  TunnelGroupBackend,
+  View,
+  WeightedBackend,
+} from '../../../resources/index.ts'
 
-export interface Ref {
-  readonly id: string
-  readonly uri: string
-}
-
-interface RecordFields {
-  readonly id: string
-  readonly description: string
-  readonly metadata: string
-  readonly created_at: string
-}
+export type { Ref }
 
 /** Settings of a module; further fields depend on its kind. */
 export interface ModuleSettings {
@@ -18,107 +23,37 @@ export interface ModuleSettings {
   readonly [name: string]: unknown
 }
 
-/** A route of an HTTPS edge. */
-export interface PageRoute extends RecordFields {
-  readonly edge_id: string
-  readonly match_type: 'exact_path' | 'path_prefix'
-  readonly match: string
-  readonly backend: BackendModule | null
-  readonly [module: string]: unknown
-}
+/** The modules of an edge or route, by name. */
+type Modules = { readonly [module: string]: unknown }
 
-export interface BackendModule {
-  readonly enabled: boolean
-  readonly backend: Ref
-}
+/** A route of an HTTPS edge. */
+export type PageRoute = View<typeof HttpsRoute> & Modules
+
+export type BackendModule = NonNullable<View<typeof TlsEdge>['backend']>
 
 export type EdgeKind = 'https' | 'tls' | 'tcp'
 
-export interface Edge extends RecordFields {
-  readonly hostports: readonly string[] | null
+/** An edge of any kind: one for HTTPS has routes, the others a backend. */
+export type Edge = Pick<
+  View<typeof TlsEdge>,
+  'id' | 'description' | 'metadata' | 'created_at' | 'hostports'
+> & {
   readonly backend?: BackendModule | null
   readonly routes?: readonly PageRoute[]
-  readonly [module: string]: unknown
-}
+} & Modules
 
-export interface Backend extends RecordFields {
-  readonly body?: string
-  readonly status_code?: number
-  readonly labels?: Readonly<Record<string, string>>
-  readonly tunnels?: readonly Ref[]
-  /** Weights by id, or ids in order. */
-  readonly backends?: Readonly<Record<string, number>> | readonly string[]
-  readonly address?: string
-  readonly tls?: { readonly enabled: boolean }
-}
+type CommonFields = Pick<View<typeof StaticBackend>, 'id' | 'uri' | 'description' | 'metadata' | 'created_at'>
 
-export interface Tunnel {
-  readonly id: string
-  readonly started_at: string
-  readonly region: string
-  readonly forwards_to: string
-  readonly metadata: string
-  readonly tunnel_session: Ref
-  readonly proto: string | null
-  readonly public_url: string | null
-  readonly labels: Readonly<Record<string, string>> | null
-}
+/** A backend of any kind. */
+export type Backend = CommonFields &
+  Partial<Omit<View<typeof HttpResponseBackend>, keyof CommonFields>> &
+  Partial<Omit<View<typeof TunnelGroupBackend>, keyof CommonFields>> &
+  Partial<Omit<View<typeof StaticBackend>, keyof CommonFields>> & {
+    readonly backends?: View<typeof WeightedBackend>['backends'] | View<typeof FailoverBackend>['backends']
+  }
 
-export interface TunnelSession {
-  readonly id: string
-  readonly agent_version: string
-  readonly credential: Ref
-  readonly ip: string
-  readonly metadata: string
-  readonly os: string
-  readonly region: string
-  readonly started_at: string
-  readonly transport: string
-}
-
-export interface Endpoint {
-  readonly id: string
-  readonly created_at: string
-  readonly type: string
-  readonly proto: string
-  readonly hostport: string
-  readonly public_url: string
-  readonly name: string
-  readonly description: string
-  readonly domain: Ref | null
-  readonly tcp_addr: Ref | null
-  readonly tunnel: Ref | null
-  readonly tunnel_session: Ref | null
-  readonly edge: Ref | null
-  readonly upstream_url: string
-}
-
-export interface CertificateStatus {
-  readonly renews_at: string | null
-  readonly provisioning_job: {
-    readonly error_code: string | null
-    readonly msg: string
-    readonly started_at: string
-    readonly retries_at: string | null
-  } | null
-}
-
-export interface Domain extends RecordFields {
-  readonly domain: string
-  readonly region: string | null
-  readonly cname_target: string | null
-  readonly http_endpoint_configuration: Ref | null
-  readonly https_endpoint_configuration: Ref | null
-  readonly certificate: Ref | null
-  readonly certificate_management_policy: {
-    readonly authority: string
-    readonly private_key_type: string
-  } | null
-  readonly certificate_management_status: CertificateStatus | null
-  readonly acme_challenge_cname_target: string | null
-}
-
-export interface Address extends RecordFields {
-  readonly addr: string
-  readonly region: string | null
-}
+export type Tunnel = View<typeof OnlineTunnel>
+export type TunnelSession = View<typeof OnlineTunnelSession>
+export type Endpoint = View<typeof OnlineEndpoint>
+export type Domain = View<typeof ReservedDomain>
+export type Address = View<typeof ReservedAddr>

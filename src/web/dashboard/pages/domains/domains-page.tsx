@@ -16,7 +16,7 @@ import { useCanChange } from '../../session.ts'
 import { type EdgeListing, edgesServing, listEdges } from '../edges/edges.ts'
 import { listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
-import { type Platform, usePlatform } from '../platform.ts'
+import { type PlatformInfo, usePlatform } from '../platform.ts'
 import type { Domain } from '../resources.ts'
 import { describeCertificate } from './certificate-labels.ts'
 import '../pages.css'
@@ -78,7 +78,7 @@ export default function DomainsPage() {
 
 function columnsFor(
   edges: readonly EdgeListing[],
-  platform: Platform | undefined,
+  platform: PlatformInfo | undefined,
 ): readonly Column<Domain>[] {
   return [
     { title: 'Domain', render: ({ id, domain }) => <a href={hrefTo(`/domains/${id}`)}>{domain}</a> },

@@ -1,13 +1,7 @@
+import type { EventDestination, View } from '../../../../resources/index.ts'
+
 /** The delivery status of a destination, as the API returns it. */
-export interface DeliveryStatus {
-  readonly last_success_at: string | null
-  readonly last_error_at: string | null
-  readonly last_error: string | null
-  readonly backlog: number
-  readonly dead: number
-  readonly dropped: number
-  readonly disabled: boolean
-}
+export type DeliveryStatus = NonNullable<View<typeof EventDestination>['status']>
 
 /** Describes the delivery status in a label and a sentence. */
 export function describeDelivery({

@@ -1,18 +1,9 @@
 import { type FormEvent, useState } from 'react'
+import type { AddressCheck } from '../../../../dashboard/page-data.ts'
 import { ApiError, api, errorMessage } from '../../api.ts'
 import { Badge, Button, Card, TextField } from '../../kit/index.ts'
 import type { ExtraProps } from '../../page-contracts.ts'
 import './ip-tester.css'
-
-interface Verdict {
-  readonly allowed: boolean
-  readonly because: string
-}
-
-interface AddressCheck extends Verdict {
-  readonly address: string
-  readonly restrictions: readonly (Verdict & { id: string; type: string; enforced: boolean })[]
-}
 
 /** Checks whether this policy allows an address, and what the account's IP restrictions mean for it. */
 export default function IpTester({ item }: ExtraProps) {

@@ -1,6 +1,6 @@
 import { ButtonLink, Card } from '../../kit/index.ts'
 import { CommandLine } from '../command-line.tsx'
-import { type Platform, usePlatform } from '../platform.ts'
+import { type PlatformInfo, usePlatform } from '../platform.ts'
 
 /** Getting-started instructions for an empty account, with the commands to run. */
 export function FirstSteps() {
@@ -36,7 +36,7 @@ export function FirstSteps() {
 }
 
 /** Commands for other machines, which need the address of the server. */
-function RemoteMachineSteps({ platform }: { platform: Platform | undefined }) {
+function RemoteMachineSteps({ platform }: { platform: PlatformInfo | undefined }) {
   if (!platform?.agent_addr) return null
   const download = `data:application/x-pem-file,${encodeURIComponent(platform.ca_pem)}`
   return (

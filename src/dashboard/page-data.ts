@@ -1,0 +1,72 @@
+import type { IpRestriction, Role, View } from '../resources/index.ts'
+
+/** `GET /dashboard/api/platform`: facts about the platform, so that pages show real addresses and commands. */
+export interface PlatformInfo {
+  readonly domain: string
+  /** Public base URL; null when the listener is off. */
+  readonly http_url: string | null
+  readonly https_url: string | null
+  readonly tcp_host: string
+  /** Where agents and SSH clients connect; null when the listener is off. */
+  readonly agent_addr: string | null
+  readonly ssh_addr: string | null
+  /** Whether certificates are obtained automatically. */
+  readonly acme: boolean
+  /** The private CA that signs certificates without a public one. */
+  readonly ca_pem: string
+}
+
+/** The traffic of an account on one node since its start. */
+export interface TrafficTotals {
+  readonly requests: number
+  readonly connections: number
+  readonly bytes_in: number
+  readonly bytes_out: number
+  readonly statuses: readonly number[]
+  readonly open_requests: number
+  readonly open_connections: number
+}
+
+/** The traffic of an edge or route. */
+export interface ScopeCounters {
+  readonly requests: number
+  readonly connections: number
+  readonly refusals: number
+}
+
+/** An event of `GET /dashboard/api/live`. */
+export interface LiveTotals extends TrafficTotals {
+  readonly sessions: number
+  readonly tunnels: number
+  /** Changes when the set of online tunnels changes, even if their number stays the same. */
+  readonly online: string
+  /** Grows when edges, backends, domains or addresses of the account are created or changed. */
+  readonly revision: number
+  /** Grows when such a resource is deleted, in any account. */
+  readonly deletions: number
+  /** Only when an edge was requested. */
+  readonly places?: readonly (ScopeCounters & { readonly id: string })[]
+  readonly broken?: readonly { readonly id: string; readonly module: string; readonly reason: string }[]
+}
+
+/** Whether an address is allowed, and the rule that decides. */
+export interface IpVerdict {
+  readonly allowed: boolean
+  readonly because: string
+}
+
+/** `GET /dashboard/api/ip_policies/check`: the verdict of the policies, if any were named, and of each IP restriction. */
+export interface AddressCheck extends Partial<IpVerdict> {
+  readonly address: string
+  readonly restrictions: readonly (IpVerdict & Pick<View<typeof IpRestriction>, 'id' | 'type' | 'enforced'>)[]
+}
+
+/** `GET /dashboard/api/session`: the signed-in user, and the CSRF token for requests of this page. */
+export interface SessionView {
+  readonly user: { id: string; email: string; name: string; role: Role } | null
+  readonly account_id: string
+  readonly api_key_sign_in: boolean
+  readonly second_factor: boolean
+  readonly expires_at: string
+  readonly csrf: string
+}
