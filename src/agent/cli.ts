@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { CommandFailure, printFailure } from '../base/command-line.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
 import { VERSION } from '../base/version.ts'
 import {
@@ -22,9 +23,6 @@ import {
 } from './commands/flags.ts'
 import { ignoreBrokenPipe } from './commands/outputs.ts'
 import { runServiceAction, type ServiceAction } from './commands/service.ts'
-import { ConfigError } from './config/error.ts'
-import { SpecError } from './tunnels/spec-error.ts'
-import { AddressError } from './tunnels/upstream-address.ts'
 
 /** Commands of other parts, loaded on demand. */
 export interface ExternalCommands {
@@ -60,15 +58,8 @@ function report(error: unknown): number {
     printFailure(error.message.replace(/^error: /, ''), output.error)
     return 1
   }
-  const expected = [CommandFailure, ConfigError, SpecError, AddressError].some(
-    (kind) => error instanceof kind,
-  )
-  printFailure(expected ? (error as Error).message : toMessage(error), output.error)
+  printFailure(errorMessage(error), output.error)
   return error instanceof CommandFailure ? error.code : 1
-}
-
-function toMessage(error: unknown): string {
-  return error instanceof Error ? error.message : String(error)
 }
 
 /** Loaded on demand: commands that do not run an agent start faster without it. */

@@ -10,6 +10,7 @@ import { Registry } from 'prom-client'
 import type { TSchema } from 'typebox'
 import { createIpRestrictions, type Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { KsuidGenerator } from '../base/id.ts'
 import { Admission } from '../base/io/admission.ts'
 import { readEnds } from '../base/io/socket-ends.ts'
@@ -279,7 +280,7 @@ function parseBody(body: Buffer): unknown {
   try {
     value = parseStrictJson(text)
   } catch (error) {
-    throw problem('malformed_json', (error as Error).message)
+    throw problem('malformed_json', errorMessage(error))
   }
   const nulPath = text.includes('\\u0000') ? pathOfNul(value) : undefined
   if (nulPath !== undefined) throw nulProblem(nulPath)

@@ -1,3 +1,4 @@
+import { errorMessage } from '../base/error-message.ts'
 import { endOfString, hasAtMostValues } from '../base/json-size.ts'
 
 const MAX_DEPTH = 32
@@ -21,7 +22,7 @@ function parseJson(text: string): unknown {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new SyntaxError(`${(error as Error).message.replace(/, (\.\.\.)?".*$/s, '')}.`)
+    throw new SyntaxError(`${errorMessage(error).replace(/, (\.\.\.)?".*$/s, '')}.`)
   }
 }
 

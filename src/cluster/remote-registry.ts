@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { compileAcl } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
+import { errorMessage } from '../base/error-message.ts'
 import type { ByteStream } from '../base/io/stream.ts'
 import type { Logger } from '../base/log.ts'
 import {
@@ -250,7 +251,7 @@ class RemoteSession implements LiveSession {
       if (outcome !== null && outcome !== undefined) return outcome as CommandOutcome
       return { done: false, because: 'lost', reason: 'The session has ended.' }
     } catch (error) {
-      return { done: false, because: 'lost', reason: (error as Error).message }
+      return { done: false, because: 'lost', reason: errorMessage(error) }
     }
   }
 }

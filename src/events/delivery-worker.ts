@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import type { PendingEvent, Settlement } from '../store/index.ts'
 import type { Destination } from './destinations.ts'
@@ -169,7 +170,7 @@ function resolveTarget(destination: Destination): DeliveryTarget {
   try {
     return destination.target()
   } catch (error) {
-    const reason = `The destination cannot be used: ${(error as Error).message}`
+    const reason = `The destination cannot be used: ${errorMessage(error)}`
     return { limits: FALLBACK_LIMITS, deliver: () => Promise.reject(new DeliveryFailed(reason)) }
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
@@ -82,7 +83,7 @@ export class Subscriptions {
           const recorder = new TrafficRecorder(type, account, selectedFields, kind)
           routes.set(type, { destinations, traffic: { matches, recorder } })
         } catch (error) {
-          const reason = (error as Error).message
+          const reason = errorMessage(error)
           this.#log.error({ subscription: id, type, reason }, 'invalid event filter')
         }
       }

@@ -1,6 +1,7 @@
 import type { Duplex } from 'node:stream'
 import { connect as connectTls } from 'node:tls'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { errorMessage } from '../base/error-message.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import type { Secret } from '../base/secret.ts'
 import { decode } from './decode.ts'
@@ -223,9 +224,7 @@ export class AgentSession {
     try {
       await this.#options.onCommand(command)
     } catch (error) {
-      throw error instanceof ProtocolError
-        ? error
-        : new ProtocolError(error instanceof Error ? error.message : String(error))
+      throw error instanceof ProtocolError ? error : new ProtocolError(errorMessage(error))
     }
     return { Error: '' }
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../base/error-message.ts'
 import type { ByteBudget } from '../base/io/byte-budget.ts'
 import type { StreamSink } from '../base/io/stream.ts'
 import { ErrorCode, MuxError } from './frame.ts'
@@ -55,7 +56,7 @@ export class CallReader implements StreamSink {
       if (!this.#reader.push(chunk)) return
       message = this.#reader.value()
     } catch (error) {
-      this.#reject(`The message cannot be read: ${(error as Error).message}`)
+      this.#reject(`The message cannot be read: ${errorMessage(error)}`)
       return
     }
     this.#finish()
@@ -140,7 +141,7 @@ export function call(
           const value = reader.value()
           settle(() => resolve(value))
         } catch (error) {
-          settle(() => reject(new ProtocolError(`The response cannot be read: ${(error as Error).message}`)))
+          settle(() => reject(new ProtocolError(`The response cannot be read: ${errorMessage(error)}`)))
         }
       },
       onEnd() {

@@ -1,4 +1,5 @@
 import { type TProperties, type TSchema, Type } from 'typebox'
+import { errorMessage } from '../base/error-message.ts'
 import { prefixOf } from '../base/id.ts'
 
 /**
@@ -177,7 +178,7 @@ export function parsed(maxBytes: number, parse: (value: string) => string) {
       try {
         return parse(value)
       } catch (error) {
-        throw new InvalidValue(path, `${path}: ${(error as Error).message}`)
+        throw new InvalidValue(path, `${path}: ${errorMessage(error)}`)
       }
     },
   }

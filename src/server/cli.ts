@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { CommandFailure, findCommand } from '../base/command-line.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { FailpointError } from '../base/failpoint.ts'
 import {
   BackupError,
@@ -93,16 +94,16 @@ const USER_FACING_ERRORS = [
 
 /** The message for an expected start-up error. Any other error is a bug, printed with its stack. */
 function describeError(error: unknown): string | undefined {
-  if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return (error as Error).message
+  if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return errorMessage(error)
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (code === 'EADDRINUSE')
     return `${address}:${port} is in use by another program. Stop it, or choose another address (adit server --help).`
   if (code === 'EACCES' && port !== undefined)
     return `There is no permission to listen on ${address}:${port}; ports below 1024 need it.`
   if (code === 'EACCES' || code === 'EROFS')
-    return `The data directory cannot be written: ${(error as Error).message}.`
+    return `The data directory cannot be written: ${errorMessage(error)}.`
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
-    return `The disk is full: ${(error as Error).message}. Free some space, then try again.`
+    return `The disk is full: ${errorMessage(error)}. Free some space, then try again.`
   return undefined
 }
 

@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { CommandFailure } from '../base/command-line.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { StoreUnavailable } from '../store/index.ts'
 import type { RoleName } from './settings.ts'
 
@@ -31,7 +32,7 @@ function acquireLock(file: string, role: RoleName, dataDir: string): DatabaseSyn
   } catch (error) {
     database.close()
     if (((error as { errcode?: number }).errcode ?? 0) % 256 !== SQLITE_BUSY)
-      throw new StoreUnavailable(`The lock file ${file} cannot be used: ${(error as Error).message}.`, {
+      throw new StoreUnavailable(`The lock file ${file} cannot be used: ${errorMessage(error)}.`, {
         cause: error,
       })
     throw new CommandFailure(

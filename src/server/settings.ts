@@ -3,6 +3,7 @@ import { homedir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CommandFailure, takeFlags } from '../base/command-line.ts'
 import { parseDomain } from '../base/domain.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { parseHostPort } from '../base/hostport.ts'
 import { compileRules } from '../base/ip-rules.ts'
 import { findNearest } from '../base/nearest.ts'
@@ -163,7 +164,7 @@ const definitions = {
       try {
         return compileRules(parseList(text).map((cidr) => ({ cidr: toCidr(cidr), action: 'allow' as const })))
       } catch (error) {
-        throw new CommandFailure(`--${flag}: ${(error as Error).message}`)
+        throw new CommandFailure(`--${flag}: ${errorMessage(error)}`)
       }
     },
   ),
@@ -276,7 +277,7 @@ const definitions = {
       try {
         return parseDomain(text)
       } catch (error) {
-        throw new CommandFailure(`--${flag}: ${(error as Error).message}`)
+        throw new CommandFailure(`--${flag}: ${errorMessage(error)}`)
       }
     },
   ),

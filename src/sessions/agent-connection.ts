@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as setTimer } from 'node:timers/promises'
 import { type Acl, compileAcl, isTokenShaped, type TunnelPrincipal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { newId } from '../base/id.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import type { ByteBudget } from '../base/io/byte-budget.ts'
@@ -257,7 +258,7 @@ export class AgentConnection implements LiveSession {
       return { done: true }
     } catch (error) {
       const because = error instanceof ProtocolError ? 'failed' : 'lost'
-      return { done: false, because, reason: (error as Error).message }
+      return { done: false, because, reason: errorMessage(error) }
     }
   }
 

@@ -12,6 +12,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import { appendDigest, BackupError, verifyDigest } from './backup-digest.ts'
 import { dumpPostgres, loadPostgres } from './backup-postgres.ts'
@@ -96,7 +97,7 @@ function verifyArchive(source: string): number | undefined {
     return length
   } catch (error) {
     if (error instanceof BackupError || error instanceof NewerSchema) throw error
-    throw damagedError((error as Error).message)
+    throw damagedError(errorMessage(error))
   } finally {
     database.close()
   }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../base/error-message.ts'
 import { StoreUnavailable } from './store.ts'
 
 // SQLSTATE classes and codes for a database that cannot serve now, as opposed to a wrong statement.
@@ -15,7 +16,7 @@ export function translateError(error: unknown): unknown {
 /** The message of an error, without the connection string. */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
-  return error instanceof Error ? error.message : String(error)
+  return errorMessage(error)
 }
 
 function isUnavailable(error: unknown, code: unknown): boolean {

@@ -3,6 +3,7 @@ import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import { SELECT_HEAD, toHead } from './changes.ts'
 import type { Migrator } from './migrations.ts'
@@ -58,7 +59,7 @@ export class SqliteEngine implements Engine, Migrator {
       this.#writeConnection = openWriteConnection(file, durable)
       this.#readConnection = openReadConnection(file)
     } catch (error) {
-      throw new StoreUnavailable(`The database ${file} cannot be used: ${(error as Error).message}.`, {
+      throw new StoreUnavailable(`The database ${file} cannot be used: ${errorMessage(error)}.`, {
         cause: error,
       })
     }

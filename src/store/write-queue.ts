@@ -1,3 +1,4 @@
+import { errorMessage } from '../base/error-message.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { auditChanges } from './audit.ts'
 import { CHANGE_COLUMNS } from './changes.ts'
@@ -193,7 +194,7 @@ async function withTimeout<T>(ms: number, work: Promise<T>): Promise<T> {
 
 function toUnavailable(error: unknown): StoreUnavailable {
   if (error instanceof StoreUnavailable) return error
-  return new StoreUnavailable(`The database could not make the write durable: ${(error as Error).message}`, {
+  return new StoreUnavailable(`The database could not make the write durable: ${errorMessage(error)}`, {
     cause: error,
   })
 }

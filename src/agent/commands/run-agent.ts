@@ -1,4 +1,5 @@
 import { CommandFailure } from '../../base/command-line.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
@@ -62,8 +63,8 @@ export async function runAgent(options: RunOptions): Promise<number> {
     log.info('received stop request', { obj: 'app', stopReq: reason })
     return 0
   } catch (error) {
-    log.error('terminating with error', { obj: 'app', err: (error as Error).message })
-    log.crit('command failed', { err: (error as Error).message })
+    log.error('terminating with error', { obj: 'app', err: errorMessage(error) })
+    log.crit('command failed', { err: errorMessage(error) })
     throw toFailure(error, settings.location.authtoken.reveal())
   } finally {
     // A hanging close must not keep a stopped agent alive.

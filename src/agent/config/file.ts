@@ -11,6 +11,7 @@ import {
   parseDocument,
   visit,
 } from 'yaml'
+import { errorMessage } from '../../base/error-message.ts'
 import { ConfigError } from './error.ts'
 import { version2, version3 } from './keys.ts'
 import type { ConfigProblem, Path, ShapeOutput } from './shape.ts'
@@ -104,7 +105,7 @@ export function toContent(path: string, document: Document): unknown {
   try {
     return document.toJS({ maxAliasCount: 50 }) ?? {}
   } catch (error) {
-    throw new ConfigError([`${path}: ${(error as Error).message}`])
+    throw new ConfigError([`${path}: ${errorMessage(error)}`])
   }
 }
 

@@ -1,5 +1,6 @@
 import type { TLSSocket } from 'node:tls'
 import type { Clock } from '../../base/clock.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import {
@@ -218,7 +219,7 @@ export class ServerConnection {
           log.warn('server address failed, trying the next one', {
             obj: 'tunnels.session',
             addr,
-            err: (error as Error).message,
+            err: errorMessage(error),
           })
         continue
       }

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
+import { errorMessage } from '../../base/error-message.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
@@ -225,7 +226,7 @@ export async function readJson(request: IncomingMessage, maxBytes = MAX_BODY_BYT
   try {
     return JSON.parse(body.bytes.toString('utf8'))
   } catch (error) {
-    throw problem.malformed(`the body is not JSON: ${(error as Error).message}`)
+    throw problem.malformed(`the body is not JSON: ${errorMessage(error)}`)
   }
 }
 

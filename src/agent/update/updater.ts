@@ -1,3 +1,4 @@
+import { errorMessage } from '../../base/error-message.ts'
 import type { AgentLog } from '../log/log.ts'
 import { type Channel, openChannel } from './channel.ts'
 import { installVersion } from './install.ts'
@@ -85,7 +86,7 @@ export class Updater {
       return { version: manifest.version, done }
     } catch (error) {
       this.#busy = false
-      throw error instanceof UpdateRejected ? error : new UpdateRejected((error as Error).message)
+      throw error instanceof UpdateRejected ? error : new UpdateRejected(errorMessage(error))
     }
   }
 
@@ -96,8 +97,8 @@ export class Updater {
       this.#available = undefined
       this.#log.info('update installed', { obj: 'updater', version: manifest.version })
     } catch (error) {
-      this.#log.error('update failed', { obj: 'updater', err: (error as Error).message })
-      throw new UpdateRejected((error as Error).message)
+      this.#log.error('update failed', { obj: 'updater', err: errorMessage(error) })
+      throw new UpdateRejected(errorMessage(error))
     } finally {
       this.#busy = false
     }

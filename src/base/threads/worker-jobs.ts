@@ -1,4 +1,5 @@
 import { parentPort } from 'node:worker_threads'
+import { errorMessage } from '../error-message.ts'
 import type { WorkerReply } from './worker-pool.ts'
 
 /** The worker side of a `WorkerPool`: runs each job and replies with its result or error. */
@@ -9,7 +10,7 @@ export function serveJobs<Job, Result>(run: (job: Job) => Result | Promise<Resul
     try {
       reply({ result: await run(job) })
     } catch (error) {
-      reply({ error: error instanceof Error ? error.message : String(error) })
+      reply({ error: errorMessage(error) })
     }
   })
   reply(undefined)

@@ -9,6 +9,7 @@
 
 import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { RequestStep } from '../module.ts'
@@ -151,7 +152,7 @@ export function createLogins(options: LoginOptions): LoginService {
         samlProviders.set(step, signIn)
         return step
       } catch (error) {
-        throw new ModuleConfigError((error as Error).message)
+        throw new ModuleConfigError(errorMessage(error))
       }
     },
 

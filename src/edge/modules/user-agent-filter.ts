@@ -1,3 +1,4 @@
+import { errorMessage } from '../../base/error-message.ts'
 import { compileAnyOf, type LinearPattern, SearchTooLong } from '../../base/linear-pattern.ts'
 import { type Settings, UserAgentFilter } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
@@ -50,6 +51,6 @@ function compileAny(patterns: readonly string[]): LinearPattern {
   try {
     return compileAnyOf(patterns)
   } catch (error) {
-    throw new ModuleConfigError((error as Error).message)
+    throw new ModuleConfigError(errorMessage(error))
   }
 }

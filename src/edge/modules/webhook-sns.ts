@@ -1,4 +1,5 @@
 import { verify } from 'node:crypto'
+import { errorMessage } from '../../base/error-message.ts'
 import { ModuleConfigError } from './context.ts'
 import { findDuplicateKey } from './json-keys.ts'
 import type { WebhookScheme } from './webhook-hmac.ts'
@@ -50,7 +51,7 @@ export const sns: WebhookScheme = (_secret, { signingKeys }) => {
         ? undefined
         : 'its signature does not match'
     } catch (error) {
-      return (error as Error).message
+      return errorMessage(error)
     }
   }
 }

@@ -1,3 +1,4 @@
+import { errorMessage } from '../../base/error-message.ts'
 import { scanXml, type XmlElement, type XmlLimits } from '../../base/xml-scan.ts'
 
 const METADATA = 'urn:oasis:names:tc:SAML:2.0:metadata'
@@ -31,6 +32,6 @@ export function metadataError(xml: string): string | undefined {
       ? undefined
       : `cannot be used: its root is ${root.name}, not the EntityDescriptor of an identity provider.`
   } catch (error) {
-    return `cannot be used: ${(error as Error).message}.`
+    return `cannot be used: ${errorMessage(error)}.`
   }
 }

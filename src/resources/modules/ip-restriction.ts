@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { Type } from 'typebox'
 import { parseCidr } from '../../base/cidr.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
 import { InvalidValue, references, required } from '../value.ts'
@@ -44,7 +45,7 @@ export const IpRestriction = defineModule(
         try {
           for (const cidr of [...allow, ...deny]) parseCidr(cidr)
         } catch (error) {
-          throw new InvalidValue(undefined, `IPRestriction: ${(error as Error).message}`)
+          throw new InvalidValue(undefined, `IPRestriction: ${errorMessage(error)}`)
         }
         return { allow, deny }
       },

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { errorMessage } from '../../base/error-message.ts'
 import { compileAnyOf, compileLinearPattern } from '../../base/linear-pattern.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalTexts } from '../option.ts'
@@ -9,7 +10,7 @@ const pattern = text(512, (value) => {
     compileLinearPattern(value)
     return undefined
   } catch (error) {
-    return (error as Error).message
+    return errorMessage(error)
   }
 })
 
@@ -32,7 +33,7 @@ export const UserAgentFilter = defineModule(
           compileAnyOf(allow)
           compileAnyOf(deny)
         } catch (error) {
-          throw new InvalidValue(undefined, `UserAgentFilter: ${(error as Error).message}`)
+          throw new InvalidValue(undefined, `UserAgentFilter: ${errorMessage(error)}`)
         }
         return { allow, deny }
       },

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { CommandFailure } from '../../base/command-line.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import { parseHostPort } from '../../base/hostport.ts'
 import { Admission } from '../../base/io/admission.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
@@ -217,7 +218,7 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
   try {
     return JSON.parse(await readFile(file, 'utf8')) as OauthEndpoints
   } catch (error) {
-    throw new CommandFailure(`--oauth-endpoints: ${file} cannot be read as JSON: ${(error as Error).message}`)
+    throw new CommandFailure(`--oauth-endpoints: ${file} cannot be read as JSON: ${errorMessage(error)}`)
   }
 }
 

@@ -1,4 +1,5 @@
 import { parseArgs } from 'node:util'
+import { errorMessage } from '../../base/error-message.ts'
 import type { BindOpts } from '../../protocol/index.ts'
 import { allEndpointOptions, type EndpointOption } from '../../resources/endpoint-options.ts'
 
@@ -112,7 +113,7 @@ function parseOptions(args: string[]): { values: Values; positionals: string[] }
     const { values, positionals } = parseArgs({ args: normalized, options: OPTIONS, allowPositionals: true })
     return { values: values as Values, positionals }
   } catch (error) {
-    const reason = (error as Error).message.split('. To specify')[0]!
+    const reason = errorMessage(error).split('. To specify')[0]!
     throw new InvalidCommand(`${sanitize(reason)}. ${SEE_DOCUMENTATION}`)
   }
 }

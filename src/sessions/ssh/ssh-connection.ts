@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { Socket } from 'node:net'
 import { type Acl, compileAcl, type TunnelPrincipal } from '../../auth/index.ts'
 import type { Clock } from '../../base/clock.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { newId } from '../../base/id.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
@@ -300,7 +301,7 @@ export class SshConnection implements LiveSession {
       if (this.#command !== undefined && !command.displayOnly) throw new InvalidCommand(OPTIONS_TOO_LATE)
     } catch (error) {
       if (this.#command === undefined) this.#forwards.rejectAll()
-      channel.stderr.write(`${(error as Error).message}${terminal ? '\r\n' : '\n'}`)
+      channel.stderr.write(`${errorMessage(error)}${terminal ? '\r\n' : '\n'}`)
       channel.exit(1)
       channel.end()
       return
