@@ -41,7 +41,7 @@ export function handleFrameworkError(error: FastifyError, request: FastifyReques
     error.code === 'FST_ERR_MAX_PARAM_LENGTH'
       ? problem('no_route', `${request.url.slice(0, 80)}…`)
       : problem('bad_request', 'its address has a % that does not begin an encoded character.')
-  return sendProblem(request, reply as unknown as FastifyReply, cause)
+  return sendProblem(request, reply, cause)
 }
 
 const LINGER_TIMEOUT_MS = 1_000

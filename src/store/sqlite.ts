@@ -264,6 +264,7 @@ class SqliteConnection implements Sql {
         statement.setReturnArrays(true)
         this.#tupleStatements.set(text, statement)
       }
+      // The types of Node do not know what setReturnArrays changes.
       return statement.all(...values) as unknown as SqlValue[][]
     } catch (error) {
       throw translateError(error)

@@ -239,11 +239,11 @@ export class CallTransaction implements Transaction {
 
   async #replaceClaims(draft: Draft): Promise<void> {
     const { sql } = this.#context
-    const key = (claim: Claim) => JSON.stringify([claim.scope, claim.name])
+    const key = ({ scope, name }: Claim | SqlRecord) => JSON.stringify([scope, name])
     const desired = new Map(draft.claims.map((claim) => [key(claim), claim]))
     const existing = await sql.all('SELECT scope, name FROM claims WHERE id = ?', draft.id)
     const obsolete: SqlRecord[] = []
-    for (const claim of existing) if (!desired.delete(key(claim as unknown as Claim))) obsolete.push(claim)
+    for (const claim of existing) if (!desired.delete(key(claim))) obsolete.push(claim)
     const added = [...desired.values()]
     await this.#checkClaims(draft, added)
     for (const claim of obsolete) {

@@ -155,6 +155,7 @@ export function createOutbound(options: OutboundOptions = {}): Outbound {
       const port = Number(to.port) || (secure ? 443 : 80)
       dial({ host: normalizeHost(to.host ?? 'localhost'), port, secure }).then(
         (socket) => callback?.(null, socket),
+        // The types of Node require a stream beside an error.
         (error) => callback?.(error, undefined as unknown as Duplex),
       )
       return undefined
