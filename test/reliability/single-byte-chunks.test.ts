@@ -351,14 +351,15 @@ const readers: Record<string, Reader> = {
     bytes: createUnfinished(Buffer.concat([Buffer.from('SSH-2.0-x\r\n'), sshListsStart()]), 30_000),
     open: () => {
       const offer = { kex: KEX, hostKeys: [], ciphers: selectCiphers, macs: MACS }
+      const socket = stalledSocket()
       const client = startSshServer(
-        stalledSocket(),
+        socket,
         offer,
         () => ({}),
         () => {},
       )
       client.on('error', () => {})
-      return (chunk) => client._protocol.parse!(chunk, 0, chunk.length)
+      return (chunk) => socket.emit('data', chunk)
     },
   },
   'a buffered body, as of SAML callbacks and webhooks': {

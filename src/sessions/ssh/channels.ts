@@ -2,7 +2,14 @@ import type { Socket } from 'node:net'
 import { fanOut, type OnReceiverError } from '../../base/fan-out.ts'
 import { TunnelBusy } from '../tunnel.ts'
 import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'
-import type { Handlers, IncomingClient, Protocol } from './ssh2.ts'
+import {
+  type ChannelProtocol,
+  channelProtocol,
+  type Handlers,
+  type IncomingClient,
+  isExchangingKeys,
+  overrideHandlers,
+} from './ssh2.ts'
 
 /** Far above the ids that the package assigns to client-opened channels. */
 const FIRST_ID = 2 ** 30
@@ -20,7 +27,8 @@ const FLUSH_THRESHOLD_BYTES = 64 * 1024
 
 /** The forwarded channels of one client connection. */
 export class Channels implements ChannelTransport {
-  readonly #protocol: Protocol
+  readonly #client: IncomingClient
+  readonly #protocol: ChannelProtocol
   readonly #socket: Socket
   readonly #channels = new Map<number, ForwardedChannel>()
   readonly #blocked = new Set<ForwardedChannel>()
@@ -31,9 +39,10 @@ export class Channels implements ChannelTransport {
 
   constructor(client: IncomingClient, socket: Socket, onError: OnReceiverError) {
     this.#onError = onError
-    this.#protocol = client._protocol
+    this.#client = client
+    this.#protocol = channelProtocol(client)
     this.#socket = socket
-    routeChannelMessages(client._protocol._handlers, this.#channels)
+    overrideHandlers(client, (packageHandlers) => routeChannelMessages(packageHandlers, this.#channels))
     socket.on('drain', () => this.#flush())
     client.on('rekey', () => this.#flush())
   }
@@ -43,8 +52,7 @@ export class Channels implements ChannelTransport {
   }
 
   get congested(): boolean {
-    // During a key exchange the package would queue without limit.
-    return this.#protocol._kexinit !== undefined || this.#socket.writableLength > MAX_IN_FLIGHT
+    return isExchangingKeys(this.#client) || this.#socket.writableLength > MAX_IN_FLIGHT
   }
 
   /** Opens a channel for a client of a forward; throws `TunnelBusy` at the limit. */
@@ -125,9 +133,11 @@ export class Channels implements ChannelTransport {
 }
 
 /** Routes messages of forwarded channels to them and all others to the package. */
-function routeChannelMessages(handlers: Handlers, channels: ReadonlyMap<number, ForwardedChannel>): void {
-  const packageHandlers = { ...handlers }
-  const overrides: Handlers = {
+function routeChannelMessages(
+  packageHandlers: Handlers,
+  channels: ReadonlyMap<number, ForwardedChannel>,
+): Handlers {
+  return {
     CHANNEL_OPEN_CONFIRMATION(protocol, info) {
       const channel = channels.get(info.recipient)
       if (channel === undefined) packageHandlers.CHANNEL_OPEN_CONFIRMATION(protocol, info)
@@ -164,5 +174,4 @@ function routeChannelMessages(handlers: Handlers, channels: ReadonlyMap<number, 
       packageHandlers.CHANNEL_REQUEST(protocol, id, type, wantsReply, data)
     },
   }
-  Object.assign(handlers, overrides)
 }

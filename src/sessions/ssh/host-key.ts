@@ -1,7 +1,7 @@
 import { createPrivateKey, createPublicKey, generateKeyPairSync, type KeyObject, sign } from 'node:crypto'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { Secret } from '../../base/secret.ts'
-import type { HostKey, IncomingClient } from './ssh2.ts'
+import { type HostKey, type IncomingClient, setSignatureAlgorithm } from './ssh2.ts'
 import { encodeStrings } from './wire.ts'
 
 /** The gateway's host keys: the same on every node and after every start. */
@@ -51,9 +51,8 @@ function withCertificate(key: HostKey, certificate: () => Buffer, client: () => 
     type: key.type,
     getPublicSSH: certificate,
     sign(data) {
-      // The package would prefix the signature with the negotiated name; PROTOCOL.certkeys requires the plain key's.
-      const exchange = client()._protocol._kex
-      if (exchange !== undefined) exchange.negotiated.serverHostKey = key.type
+      // PROTOCOL.certkeys: a signature carries the plain key's name.
+      setSignatureAlgorithm(client(), key.type)
       return key.sign(data)
     },
   }

@@ -31,6 +31,7 @@ import { jsonScreen, type Screen, textScreen } from './screen.ts'
 import {
   type ForwardTarget,
   type IncomingClient,
+  pingClient,
   type SessionChannel,
   type SessionRequests,
   sendBanner,
@@ -196,7 +197,7 @@ export class SshConnection implements LiveSession {
       this.#socket.once('data', () => resolve(true))
       setTimeout(() => resolve(false), this.#options.probeTimeoutMs ?? PROBE_TIMEOUT_MS).unref()
     })
-    this.#client._protocol.ping()
+    pingClient(this.#client)
     if (await answered) return 'alive'
     this.#destroy(new Error('The SSH client did not answer a probe.'))
     return 'gone'
@@ -206,7 +207,7 @@ export class SshConnection implements LiveSession {
   tick(pingEvery: number, deadAfter: number): void {
     this.#silentTicks++
     if (this.#silentTicks >= deadAfter) this.#destroy(new Error('The SSH client stopped answering.'))
-    else if (this.#silentTicks % pingEvery === 0 && this.authenticated) this.#client._protocol.ping()
+    else if (this.#silentTicks % pingEvery === 0 && this.authenticated) pingClient(this.#client)
   }
 
   #addListeners(): void {

@@ -9,9 +9,10 @@ import { isSecurityKey, verifyDeviceSignature } from './security-key.ts'
 import { encodeStrings } from './wire.ts'
 
 /**
- * The internals of the `ssh2` package that the gateway uses. The package's public server supports neither host
- * certificates nor smaller windows, and closes a channel when only one direction ended, so the gateway creates connections
- * and channels itself. The version is pinned, and tests with OpenSSH verify the behaviour.
+ * The adapter of the `ssh2` package, and the only file that may use its deep imports and private members. The package's
+ * public server supports neither host certificates nor smaller windows, and closes a channel when only one direction
+ * ended, so the gateway creates connections and channels itself (decision 155). The version is pinned, `ssh2.test.ts`
+ * names what an upgrade breaks, and tests with OpenSSH verify the behaviour.
  */
 const requireModule = createRequire(import.meta.url)
 const { IncomingClient } = requireModule('ssh2/lib/server.js') as { IncomingClient: IncomingConstructor }
@@ -84,12 +85,10 @@ export interface IncomingClient extends EventEmitter {
   on<E extends keyof ClientEvents>(event: E, listener: ClientEvents[E]): this
   /** Sends DISCONNECT and half-closes. */
   end(): void
-  readonly _protocol: Protocol
 }
 
-/** The package's sender and receiver of connection protocol messages (RFC 4254). */
-export interface Protocol {
-  ping(): void
+/** The package's sender of connection protocol messages (RFC 4254). */
+export interface ChannelProtocol {
   forwardedTcpip(
     id: number,
     window: number,
@@ -100,7 +99,11 @@ export interface Protocol {
   channelEOF(peerId: number): void
   channelClose(peerId: number): void
   channelWindowAdjust(peerId: number, bytes: number): void
-  channelFailure(peerId: number): void
+}
+
+/** Its private members. */
+interface Protocol extends ChannelProtocol {
+  ping(): void
   /** Set during a key exchange; the package queues everything sent meanwhile without limit. */
   readonly _kexinit: unknown
   readonly _kex: { negotiated: { serverHostKey: string } } | undefined
@@ -127,15 +130,21 @@ interface PacketWriter {
 /** Handlers of channel messages; overridden for the channels that the gateway opens. */
 export interface Handlers {
   CHANNEL_OPEN_CONFIRMATION(
-    protocol: Protocol,
+    protocol: ChannelProtocol,
     info: { recipient: number; sender: number; window: number; packetSize: number },
   ): void
-  CHANNEL_OPEN_FAILURE(protocol: Protocol, id: number, reason: number, description: string): void
-  CHANNEL_WINDOW_ADJUST(protocol: Protocol, id: number, bytes: number): void
-  CHANNEL_DATA(protocol: Protocol, id: number, data: Buffer): void
-  CHANNEL_EOF(protocol: Protocol, id: number): void
-  CHANNEL_CLOSE(protocol: Protocol, id: number): void
-  CHANNEL_REQUEST(protocol: Protocol, id: number, type: string, wantsReply: boolean, data: unknown): void
+  CHANNEL_OPEN_FAILURE(protocol: ChannelProtocol, id: number, reason: number, description: string): void
+  CHANNEL_WINDOW_ADJUST(protocol: ChannelProtocol, id: number, bytes: number): void
+  CHANNEL_DATA(protocol: ChannelProtocol, id: number, data: Buffer): void
+  CHANNEL_EOF(protocol: ChannelProtocol, id: number): void
+  CHANNEL_CLOSE(protocol: ChannelProtocol, id: number): void
+  CHANNEL_REQUEST(
+    protocol: ChannelProtocol,
+    id: number,
+    type: string,
+    wantsReply: boolean,
+    data: unknown,
+  ): void
 }
 
 type IncomingConstructor = new (
@@ -190,26 +199,58 @@ export function startSshServer(
     server,
     { keepaliveInterval: MAX_TIMER_MS, keepaliveCountMax: 1 },
   )
-  deferKexInit(client._protocol, socket, offer)
+  deferKexInit(protocolOf(client), socket, offer)
   if (!bindingAvailable) detachAfterUse(client, socket)
   return client
+}
+
+/** Sends the messages of channels that the gateway opens. */
+export function channelProtocol(client: IncomingClient): ChannelProtocol {
+  return protocolOf(client)
+}
+
+/** Replaces the handlers of channel messages; `create` gets those of the package. */
+export function overrideHandlers(client: IncomingClient, create: (handlers: Handlers) => Handlers): void {
+  const handlers = protocolOf(client)._handlers
+  Object.assign(handlers, create({ ...handlers }))
+}
+
+/** True during a key exchange, when the package queues everything sent without limit. */
+export function isExchangingKeys(client: IncomingClient): boolean {
+  return protocolOf(client)._kexinit !== undefined
+}
+
+/** Sends a request that the client has to answer. */
+export function pingClient(client: IncomingClient): void {
+  protocolOf(client).ping()
+}
+
+/** Sets the algorithm name in the signature of the key exchange in progress; the package writes the negotiated one. */
+export function setSignatureAlgorithm(client: IncomingClient, name: string): void {
+  const exchange = protocolOf(client)._kex
+  if (exchange !== undefined) exchange.negotiated.serverHostKey = name
+}
+
+function protocolOf(client: IncomingClient): Protocol {
+  return (client as IncomingClient & { readonly _protocol: Protocol })._protocol
 }
 
 /** Message number, RFC 4252 section 6. */
 const USERAUTH_BANNER = 53
 
 /** Sends a banner before authentication (RFC 4252 section 5.4); the package can only send one at the start. */
-export function sendBanner({ _protocol: protocol }: IncomingClient, text: string): void {
+export function sendBanner(client: IncomingClient, text: string): void {
   // RFC 4253 section 7.1: only key exchange messages may be sent during a key exchange.
-  if (protocol._kexinit !== undefined) return
+  if (isExchangingKeys(client)) return
   const payload = Buffer.concat([
     Buffer.from([USERAUTH_BANNER]),
     encodeStrings(text.replaceAll('\n', '\r\n'), ''),
   ])
-  const { write } = protocol._packetRW
+  const { _packetRW, _cipher } = protocolOf(client)
+  const { write } = _packetRW
   const packet = write.alloc(payload.length)
   payload.copy(packet, write.allocStart)
-  protocol._cipher.encrypt(write.finalize(packet))
+  _cipher.encrypt(write.finalize(packet))
 }
 
 function kexInit(offer: AlgorithmOffer, toServer: readonly string[], toClient: readonly string[]): object {
@@ -265,7 +306,7 @@ const MIN_DETACH_BYTES = 64
  * late during a bulk transfer (decision 96). Not for the package's native ciphers, which encrypt in place.
  */
 function detachAfterUse(client: IncomingClient, socket: Socket): void {
-  const protocol = client._protocol
+  const protocol = protocolOf(client)
   protocol._onWrite = (chunk) => {
     if (!socket.writable) return
     const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength)
