@@ -1,5 +1,4 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import type { Authorization, Order } from 'acme-client'
 import { type Clock, formatTimestamp } from '../../base/clock.ts'
 import { newId } from '../../base/id.ts'
 import type { Logger } from '../../base/log.ts'
@@ -22,9 +21,10 @@ import { type Challenge, type IssuedCertificate, type Job, jobDueAt, sameNames }
 import { JobStore, SupersededError } from './job-store.ts'
 import { renewalId } from './renewal-info.ts'
 import type { NameResolver } from './resolver.ts'
+import type { Authorization, Order } from './rfc8555.ts'
 import { nextValidationAt, type Random, renewalAt, retryAt, suggestedAt } from './schedule.ts'
 import { PLATFORM, type Subject } from './subject.ts'
-import { type AcmeProblem, AcmeRejected, AcmeUnavailable, problemType } from './transport.ts'
+import { AcmeRejected, AcmeUnavailable, problemType } from './transport.ts'
 
 /** Timeouts and delays of an order's steps, in milliseconds. */
 export interface Timings {
@@ -293,16 +293,15 @@ export class IssueAttempt {
     const authorizations = await this.#context.acme.authorizations(order)
     const failed = authorizations.find(({ status }) => status === 'invalid')
     if (failed !== undefined) return this.#validationFailure(failed)
-    const problem = order.error as AcmeProblem | undefined
+    const problem = order.error
     return this.#rejection(problemType(problem), problem?.detail ?? 'It gave no reason.')
   }
 
   /** The failure of a validation. A DNS check tells whether the owner or the platform has to fix it. */
   async #validationFailure(authorization: Authorization): Promise<IssueFailure> {
-    const error = authorization.challenges
+    const problem = authorization.challenges
       .map((challenge) => challenge.error)
-      .find((challengeError) => challengeError !== undefined)
-    const problem = error as AcmeProblem | undefined
+      .find((error) => error !== undefined)
     const failure = this.#rejection(
       problemType(problem),
       problem?.detail ?? `The authorization is ${authorization.status}.`,

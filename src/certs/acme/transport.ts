@@ -1,4 +1,3 @@
-import type { Client } from 'acme-client'
 import { type Outbound, OutboundProblem } from '../../base/outbound/outbound.ts'
 
 /** The authority rejected a request, for the reason it names. */
@@ -41,41 +40,30 @@ export interface AcmeProblem {
 
 const URN = 'urn:ietf:params:acme:error:'
 const BAD_NONCE = 'badNonce'
-const MAX_NONCE_RETRIES = 30
 
 /** The type of a problem without the URN prefix. */
 export function problemType(problem: AcmeProblem | undefined): string {
   return (problem?.type ?? '').replace(URN, '')
 }
 
-interface HttpResponse {
-  status: number
-  headers: Record<string, string>
-  data: unknown
+/** A response; the body is parsed when it is JSON, else text. */
+export interface AcmeResponse {
+  readonly status: number
+  readonly headers: Headers
+  readonly data: unknown
 }
 
-/** The HTTP client inside acme-client, for which the library declares no type. */
-interface HttpTransport {
-  request(url: string, method: string, options?: { data?: unknown }): Promise<HttpResponse>
-  maxBadNonceRetries: number
-}
-
-/**
- * Routes all requests of an ACME client through the guarded outbound client. The library's own HTTP client is a
- * process-wide instance that waits minutes for a dead server and drops the reason of a rejection.
- */
-export function guardClient(client: Client, outbound: Outbound): Client {
-  const transport = (client as unknown as { http: HttpTransport }).http
-  transport.maxBadNonceRetries = MAX_NONCE_RETRIES
-  transport.request = (url, method, { data } = {}) => send(outbound, url, method, data)
-  return client
-}
-
-/** Sends one request. Throws unless it succeeds or fails with a stale nonce, which the client handles. */
-async function send(outbound: Outbound, url: string, method: string, data: unknown): Promise<HttpResponse> {
+/** Sends one request. Throws unless it succeeds, or fails with a stale nonce and `allowBadNonce` is set. */
+export async function sendRequest(
+  outbound: Outbound,
+  url: string,
+  method: string,
+  data?: object,
+  { allowBadNonce = false } = {},
+): Promise<AcmeResponse> {
   const response = await outbound
     .fetch(url, {
-      method: method.toUpperCase(),
+      method,
       headers: { 'content-type': 'application/jose+json', 'user-agent': 'adit' },
       ...(data === undefined ? {} : { body: JSON.stringify(data) }),
     })
@@ -90,18 +78,19 @@ async function send(outbound: Outbound, url: string, method: string, data: unkno
   const retryAfterMs = parseRetryAfter(response.headers.get('retry-after'))
   const problem = body as AcmeProblem
   const type = problemType(problem)
-  if (response.status >= 500)
+  // The outbound client follows no redirects.
+  if (response.status >= 500 || (response.status >= 300 && response.status < 400))
     throw new AcmeUnavailable(
       `The certificate authority answered with ${response.status}: ${problem?.detail ?? 'no reason given'}.`,
       { url, retryAfterMs },
     )
-  if (response.status >= 400 && type !== BAD_NONCE)
+  if (response.status >= 400 && !(allowBadNonce && type === BAD_NONCE))
     throw new AcmeRejected(
       type,
       typeof problem?.detail === 'string' ? problem.detail : `It answered with ${response.status}.`,
       retryAfterMs,
     )
-  return { status: response.status, headers: Object.fromEntries(response.headers), data: body }
+  return { status: response.status, headers: response.headers, data: body }
 }
 
 function parseBody(url: string, text: string, contentType: string): unknown {
