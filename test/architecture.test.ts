@@ -247,6 +247,36 @@ test('the facts of a connection are copied when it is made, never read from a so
   assert.ok(readers.length > 2, 'the scan found nothing, so it proves nothing')
 })
 
+/** What a dependency does not promise, and the one file that may use it (decision 155). */
+const ADAPTERS: readonly { readonly uses: RegExp; readonly adapter: string }[] = [
+  {
+    uses: /['"]ssh2\/|\b_(?:protocol|handlers|kexinit|kex|cipher|packetRW)\b/,
+    adapter: 'src/sessions/ssh/ssh2.ts',
+  },
+  { uses: /from '@xmldom\/xmldom'/, adapter: 'src/edge/login/saml-metadata.ts' },
+  { uses: /\bsetFlagsFromString\b|\brunInNewContext\b/, adapter: 'src/base/io/gc-pressure.ts' },
+  { uses: /\.transfer(?:ToFixedLength)?\(/, adapter: 'src/base/io/detach-buffer.ts' },
+]
+
+test('what a dependency does not promise is used by its adapter alone', async () => {
+  const users: string[][] = ADAPTERS.map(() => [])
+  const privateMembers: string[] = []
+  for await (const file of glob('src/**/*.{ts,tsx}', { cwd: root })) {
+    if (/\.(test|contract)\.tsx?$|\/testing\//.test(file)) continue
+    const text = await readFile(join(root, file), 'utf8')
+    ADAPTERS.forEach(({ uses }, index) => {
+      if (uses.test(text)) users[index]!.push(file)
+    })
+    if (/\w\??\._[a-z]/i.test(text)) privateMembers.push(file)
+  }
+
+  assert.deepEqual(
+    users,
+    ADAPTERS.map(({ adapter }) => [adapter]),
+  )
+  assert.deepEqual(privateMembers, ['src/sessions/ssh/ssh2.ts'])
+})
+
 /** Decision 128: the pinned runtime is installed through npm, but is no library. */
 const RUNTIME = 'node'
 

@@ -1,9 +1,10 @@
-import assert from 'node:assert/strict'
 import { constants, PerformanceObserver } from 'node:perf_hooks'
 import { test } from 'node:test'
+import { assertPrivateMembers } from '../../../test/support/private-members.ts'
 import { noteExternalGarbage } from './gc-pressure.ts'
 
 const MIB = 1024 * 1024
+const assertMember = assertPrivateMembers('node', 'src/base/io/gc-pressure.ts')
 
 test('buffers that die young are freed without major collections', async () => {
   const kinds: (number | undefined)[] = []
@@ -22,8 +23,8 @@ test('buffers that die young are freed without major collections', async () => {
   await new Promise((resolve) => setImmediate(resolve))
   observer.disconnect()
 
-  assert.ok(remaining < 64 * MIB, `${remaining} bytes remain`)
+  assertMember(`gc of V8, which left ${remaining} bytes,`, remaining < 64 * MIB)
   const major = kinds.filter((kind) => kind === constants.NODE_PERFORMANCE_GC_MAJOR)
   // Not zero: V8 runs one or two major collections in a new process before it knows the heap size.
-  assert.ok(major.length <= 3, `${major.length} major collections`)
+  assertMember(`gc of V8, with ${major.length} major collections,`, major.length <= 3)
 })
