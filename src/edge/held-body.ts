@@ -20,6 +20,7 @@ export interface BodySource {
  */
 export class HeldBody extends TimerEntry implements Upstream, BodySource {
   readonly reused = false
+  readonly retainsChunks = false
   /** Resolves with the complete body; with undefined when the client disconnected before. */
   readonly completion: Promise<Buffer | undefined>
   readonly #exchange: Exchange

@@ -14,6 +14,8 @@ export const IDEMPOTENT_METHODS: ReadonlySet<string> = new Set([
 export interface Upstream extends ByteSource {
   /** True when the connection has served another request before. */
   readonly reused: boolean
+  /** True when `writeBody` keeps the chunk after it has returned; otherwise the caller may free its memory. */
+  readonly retainsChunks: boolean
   /** Forwards a chunk of the request body. False means: pause until `Exchange.resumeBody`. */
   writeBody(chunk: Buffer): boolean
   /** Ends the request body. */

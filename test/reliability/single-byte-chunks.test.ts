@@ -384,6 +384,7 @@ const readers: Record<string, Reader> = {
     open: () => {
       const stream = dialledStream()
       const inner = {
+        retainsChunks: false,
         writeBody: (chunk: Buffer) => stream.write(chunk),
         endBody() {},
         abort() {},

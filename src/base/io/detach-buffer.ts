@@ -3,8 +3,9 @@ import { noteExternalGarbage, noteRecycled } from './gc-pressure.ts'
 const MIN_DETACH_BYTES = 16 * 1024
 
 /**
- * Frees the memory of a chunk at once when the chunk spans its whole backing store, as bulk reads do (decision 96).
- * Otherwise the garbage collector frees it. The chunk must not be used again.
+ * Frees the memory of a chunk at once when the chunk spans its whole backing store, as bulk reads do. Otherwise the
+ * garbage collector frees it: Node packs the small reads of several sockets into one (decision 156). The chunk must not
+ * be used again.
  */
 export function detachBuffer(chunk: Buffer): void {
   const { buffer, byteLength } = chunk

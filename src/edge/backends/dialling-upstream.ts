@@ -30,6 +30,10 @@ export class DiallingUpstream implements Upstream, BodySource {
     return this.#inner.reused
   }
 
+  get retainsChunks(): boolean {
+    return this.#inner.retainsChunks
+  }
+
   writeBody(chunk: Buffer): boolean {
     if (this.#pendingBody === undefined) return this.#inner.writeBody(chunk)
     this.#pendingBody.push(chunk)

@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
+import { detachBuffer } from '../../base/io/detach-buffer.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { packReads } from '../../base/io/packed-reads.ts'
 import { resetSocket } from '../../base/io/reset.ts'
@@ -83,6 +84,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #bodyRemaining = 0
   /** Bytes that were read before they can be parsed. */
   #readAhead: Buffer | undefined
+  /** The chunk being parsed stays in use: it is read ahead, or the upstream keeps it. */
+  #chunkRetained = false
   #paused = false
   #parsing = false
   #halfClosed = false
@@ -203,9 +206,11 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #onData(chunk: Buffer): void {
     const readAhead = this.#readAhead
     this.#readAhead = undefined
+    this.#chunkRetained = false
     this.#parseAll(readAhead === undefined ? chunk : Buffer.concat([readAhead, chunk]))
-    // Node's read buffers cannot be reused (decision 96).
-    noteExternalGarbage(chunk)
+    // Chunks that waited in a paused socket are old to the collector, which would free them late (decision 156).
+    if (this.#chunkRetained) noteExternalGarbage(chunk)
+    else detachBuffer(chunk)
   }
 
   #parseAll(chunk: Buffer): void {
@@ -230,6 +235,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       case Phase.response:
         return this.#storeReadAhead(bytes)
       case Phase.upgraded:
+        this.#noteRetained()
         if (this.#exchange!.upstream?.writeBody(bytes) === false) this.#pauseReads()
         return undefined
       default:
@@ -309,6 +315,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       rest = this.#chunked.consumed < bytes.length ? bytes.subarray(this.#chunked.consumed) : undefined
       this.requestDone = this.#chunked.done
     }
+    this.#noteRetained()
     exchange.sendBody(data, this.requestDone ? (this.#chunked?.trailers ?? '') : undefined)
     if (this.requestDone) {
       this.#chunked = undefined
@@ -355,8 +362,13 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Stores bytes that cannot be parsed yet, one read at most: the socket is paused meanwhile. */
   #storeReadAhead(bytes: Buffer): undefined {
     this.#readAhead = bytes
+    this.#chunkRetained = true
     this.#pauseReads()
     return undefined
+  }
+
+  #noteRetained(): void {
+    if (this.#exchange!.upstream?.retainsChunks) this.#chunkRetained = true
   }
 
   /** Parses the bytes read ahead, then resumes reading. */

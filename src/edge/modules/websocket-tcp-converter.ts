@@ -73,6 +73,7 @@ const MAX_PENDING_PONG_BYTES = 16 * 1024
 /** Relays between one client's WebSocket and one plain stream. */
 class ConverterConnection extends TimerEntry implements Upstream, StreamSink {
   readonly reused = false
+  readonly retainsChunks = false
   readonly #exchange: Exchange
   readonly #stream: ByteStream
   readonly #frames: FrameReader

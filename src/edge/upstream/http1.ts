@@ -63,6 +63,7 @@ const scratch = Buffer.allocUnsafe(64 * 1024)
 export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   /** Fingerprint of the client certificate this connection serves, '' for none. */
   readonly identity: string
+  readonly retainsChunks = false
   reused = false
   readonly #pool: UpstreamPool
   readonly #target: UpstreamTarget

@@ -109,6 +109,8 @@ export class Http2UpstreamConnection extends TimerEntry {
 
 /** One exchange on an HTTP/2 upstream connection. */
 class Http2Upstream implements Upstream {
+  /** Node's HTTP/2 streams send from the chunk itself. */
+  readonly retainsChunks = true
   readonly reused: boolean
   readonly #exchange: Exchange
   readonly #target: UpstreamTarget
