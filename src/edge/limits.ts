@@ -14,7 +14,7 @@ export interface LimitSettings {
   readonly progress: number
   /** Reading after the last response of a connection, so that a reset does not discard it. */
   readonly linger: number
-  /** A client that half-closed and waits for its response. */
+  /** A client that half-closed and waits for its response, or for more of it (decision 152). */
   readonly halfClosed: number
   /** A WebSocket of which one side has ended; RFC 6455 has no half-closed connection (decision 121). */
   readonly halfWebSocket: number

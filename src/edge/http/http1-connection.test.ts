@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { eventually, shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
@@ -197,6 +198,48 @@ test('a client that half-closes still gets its response', async (t) => {
 
   await client.untilClosed()
   assert.match(client.text, /late$/)
+})
+
+test('a half-closed client whose response stops half-way is given up soon, and visibly', async (t) => {
+  let answer: ServerResponse | undefined
+  const upstream = await startUpstream(t, (_request, response) => {
+    answer = response
+  })
+  const limits = { ...shortLimits, progress: 60_000 }
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), { limits })
+  const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+  await eventually(() => answer !== undefined, 'the upstream has the request')
+  await new Promise<void>((resolve) => client.socket.end(resolve))
+
+  answer?.write('first')
+
+  await client.untilText('first')
+  await eventually(() => answer?.destroyed === true, 'the upstream is disconnected')
+  await client.until(({ closed }) => closed, 'the end of the connection')
+  // P18: an incomplete response must not look like a clean end.
+  assert.equal(client.error?.code, 'ECONNRESET')
+})
+
+test('a half-closed client that reads slowly gets its whole response', async (t) => {
+  const size = 6 * 1024 * 1024
+  const upstream = await startUpstream(t, (request, response) => {
+    if (request.url === '/large') response.end(Buffer.alloc(size, 'x'))
+  })
+  const limits = { ...shortLimits, progress: 60_000 }
+  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), { limits })
+  const ask = (path: string) => {
+    const client = openRawClient(t, port).write(`GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
+    client.socket.end()
+    return client
+  }
+  const slow = await ask('/large').untilText('200 OK')
+  slow.socket.pause()
+
+  // Its timeout began later, so that of the slow one has expired too.
+  await ask('/nothing').untilClosed()
+  slow.socket.resume()
+
+  await slow.until(({ received }) => received.length > size, 'the complete response')
 })
 
 test('an upstream that closes without a response becomes a 502', async (t) => {

@@ -59,8 +59,8 @@ type Phase = (typeof Phase)[keyof typeof Phase]
  *
  * A response that completes while the last chunk of the body is forwarded leads from `body` to `head` directly.
  * Timeouts: in `head` `limits.head` before the first request and inside a head, `limits.idle` between requests and
- * `limits.drainIdle` while draining; in `body`, `response` and `upgraded` `limits.progress`, but `limits.halfClosed` when
- * the client ends its side in `response`; in `lingering` `limits.linger`. Flags beside the phase:
+ * `limits.drainIdle` while draining; in `body`, `response` and `upgraded` `limits.progress`, but `limits.halfClosed` from
+ * when the client ends its side in `response` (decision 152); in `lingering` `limits.linger`. Flags beside the phase:
  *   `requestDone`  the body of the current request is complete; true between requests
  *   `closing`      the connection carries no further request after the current response
  *   `#paused`      the socket is not read: bytes are stored in `#readAhead`, or the upstream is congested
@@ -89,6 +89,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #paused = false
   #parsing = false
   #halfClosed = false
+  /** How long an exchange may go without progress, in ticks. */
+  #progressLimit: number
   /** Bytes that were pending when the progress timeout last fired. */
   #lastPending = 0
 
@@ -99,6 +101,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     this.#socket = socket
     this.#transport = transport
     this.connection = connection
+    this.#progressLimit = core.limits.progress
     packReads(socket)
     this.writer = new CoalescingWriter(socket, core.flushScheduler)
     this.writer.onDrain = () => this.#onWriterDrain()
@@ -134,7 +137,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   /** Notes progress and extends the timeout. */
   touch(): void {
-    if (!this.#halfClosed) this.#core.timers.set(this, this.#core.limits.progress)
+    this.#lastPending = 0
+    if (!this.#halfClosed) this.#core.timers.set(this, this.#progressLimit)
   }
 
   /** The response of the current exchange was written completely. */
@@ -191,7 +195,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
         this.#exchange!.reject(edgeError('body_timeout'))
         return
       case Phase.response:
-        if (this.#socket.readableEnded) this.#transport.destroy()
+        if (this.#socket.readableEnded) this.reset()
         else this.#exchange!.reject(edgeError('upstream_timeout', this.#exchange!.head.host))
         return
       case Phase.upgraded:
@@ -399,7 +403,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       case Phase.response:
         // Most clients that end here are gone, but some half-close and wait for the response.
         this.closing = true
-        this.#core.timers.set(this, this.#core.limits.halfClosed)
+        this.#progressLimit = this.#core.limits.halfClosed
+        this.touch()
         return
       case Phase.upgraded:
         this.#exchange!.upstream?.endBody('')
@@ -435,7 +440,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       return
     }
     this.#lastPending = pending
-    this.touch()
+    this.#core.timers.set(this, this.#core.limits.progress)
   }
 
   #pauseReads(): void {
