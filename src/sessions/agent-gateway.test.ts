@@ -17,7 +17,7 @@ import { call } from '../protocol/rpc.ts'
 import { agentIdentity, type Platform, startPlatform, TOKEN } from './testing/platform.ts'
 import { startRelay } from './testing/relay.ts'
 
-const quick = { heartbeat: { minMs: 1, slackMs: 0 } }
+const quick = { minHeartbeatMs: 1 }
 
 /** An agent through any port, such as a relay's. */
 async function agentAt(

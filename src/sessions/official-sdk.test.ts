@@ -17,7 +17,7 @@ import type { ClientInfo, Tunnel } from './tunnel.ts'
 /** An upstream for listeners without traffic. A listener that forwards nowhere keeps the process alive. */
 const nowhere = 'http://127.0.0.1:1'
 
-const quick = { heartbeat: { minMs: 1, slackMs: 0 } }
+const quick = { minHeartbeatMs: 1 }
 
 // The SDK calls back shortly after a connection is lost, and aborts a process that is exiting at that moment.
 after(() => delay(500))
