@@ -134,6 +134,16 @@ export function ping(session: MuxSession, clock: Clock, timeoutMs: number): Prom
 /** A timer this late means that this process stalled, which says nothing about the peer. */
 const STALL_THRESHOLD_MS = 1000
 
+/** The peer sent nothing, not even an echo, for longer than the heartbeat allows. */
+export class HeartbeatTimeout extends MuxError {
+  override name = 'HeartbeatTimeout'
+
+  constructor(timeoutMs: number) {
+    // Not RemoteGone: that code is for a peer that sent GOAWAY.
+    super(ErrorCode.PeerEof, `Nothing was heard from the peer for ${Math.round(timeoutMs)} ms.`)
+  }
+}
+
 /** Ends a session whose peer sent nothing within the timeout. Both sides run one. */
 export class Watchdog {
   readonly #session: MuxSession
@@ -170,12 +180,6 @@ export class Watchdog {
       this.#arm(remainingMs)
       return
     }
-    this.#session.destroy(
-      new MuxError(
-        // Not RemoteGone: that code is for a peer that sent GOAWAY.
-        ErrorCode.PeerEof,
-        `Nothing was heard from the peer for ${Math.round(this.#timeoutMs)} ms.`,
-      ),
-    )
+    this.#session.destroy(new HeartbeatTimeout(this.#timeoutMs))
   }
 }

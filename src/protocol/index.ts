@@ -2,7 +2,7 @@
  * What agent and server say to each other: frames, the mux session with its streams, typed streams, RPC messages and the
  * catalogue of errors. Knows nothing of tunnels, accounts or sockets beyond a `Duplex`. May use base only.
  * docs/protocol.md is the specification. Begin with `mux-session.ts` and `mux-stream.ts`, then `stream-type.ts` and
- * `rpc.ts`; `agent-session.ts` and `served-session.ts` are the two ends, `messages.ts` the message shapes, `refusals.ts`
+ * `rpc.ts`; `agent-session.ts` and `served-session.ts` are the two ends, `messages.ts` the message shapes, `errors.ts`
  * the errors. `testing/` holds transports and probes for the tests.
  */
 export {
@@ -18,7 +18,14 @@ export {
 export { decode, rawField } from './decode.ts'
 export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
 export { ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
-export { Heartbeat, HeartbeatEcho, type HeartbeatTimes, ping, Watchdog } from './heartbeat.ts'
+export {
+  Heartbeat,
+  HeartbeatEcho,
+  HeartbeatTimeout,
+  type HeartbeatTimes,
+  ping,
+  Watchdog,
+} from './heartbeat.ts'
 export {
   AuthRequest,
   type AuthResponse,

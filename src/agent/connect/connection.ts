@@ -8,6 +8,7 @@ import {
   type AgentIdentity,
   type AgentSession,
   type AuthResponse,
+  HeartbeatTimeout,
   type HeartbeatTimes,
   ProtocolError,
   type ProxyHeader,
@@ -292,7 +293,7 @@ export class ServerConnection {
     this.#session = undefined
     const stable = clock.monotonic() - startedAt >= STABLE_SESSION_MS
     if (stable) this.#backoff.reset()
-    this.#addresses.recordOutcome(location, stable && !isHeartbeatTimeout(error))
+    this.#addresses.recordOutcome(location, stable && !(error instanceof HeartbeatTimeout))
     if (!this.#closing) throw error ?? new Error('the session was closed')
   }
 
@@ -350,7 +351,7 @@ export class ServerConnection {
     if (this.#restarting) {
       log.info('session restarting', { obj: 'tunnels.session' })
     } else if (this.#status === 'online') {
-      if (isHeartbeatTimeout(error)) {
+      if (error instanceof HeartbeatTimeout) {
         log.error('heartbeat timeout, terminating session', { obj: 'tunnels.session' })
       }
       log.error('session closed, starting reconnect loop', { obj: 'tunnels.session', err: error.message })
@@ -381,9 +382,4 @@ function isRejected(error: unknown): boolean {
 /** An untrusted certificate is permanent too. */
 function isPermanent(error: Error): boolean {
   return error instanceof UntrustedServer || isRejected(error)
-}
-
-/** Nothing arrived from the server within the heartbeat tolerance. */
-function isHeartbeatTimeout(error: Error | undefined): boolean {
-  return error !== undefined && /^Nothing was heard/.test(error.message)
 }
