@@ -1,3 +1,10 @@
+import {
+  HEX_VALUES,
+  hasResponseBody,
+  headLength,
+  MAX_CHUNK_SIZE_DIGITS,
+  parseContentLength,
+} from '../base/http1-framing.ts'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 import { trimOws } from '../base/optional-white-space.ts'
 
@@ -29,7 +36,6 @@ export interface MessageHead {
 
 const MAX_HEAD_BYTES = 65_536
 const MAX_CHUNK_LINE_BYTES = 8_192
-const CRLFCRLF = Buffer.from('\r\n\r\n')
 const LF = 10
 const CR = 13
 
@@ -37,7 +43,7 @@ type State = 'head' | 'length' | 'size' | 'data' | 'trailer' | 'close' | 'raw'
 
 /**
  * Finds messages in one direction of an HTTP/1 connection without changing or delaying a byte. It is lenient where
- * the edge was strict already, and stops for good at the first malformed byte.
+ * the edge was strict already (`base/http1-framing.ts` says where), and stops for good at the first malformed byte.
  */
 export class MessageScanner {
   readonly #events: MessageEvents
@@ -46,8 +52,9 @@ export class MessageScanner {
   readonly #buffered = new ByteQueue()
   /** Remaining bytes of the body or chunk, or the remaining budget of the trailers. */
   #remaining = 0
-  /** Hexadecimal digits of the chunk size so far, and the length of the current size or trailer line. */
-  #sizeDigits = ''
+  /** The chunk size so far and its digits, and the length of the current size or trailer line. */
+  #size = 0
+  #digits = 0
   #lineLength = 0
 
   constructor(events: MessageEvents) {
@@ -94,15 +101,13 @@ export class MessageScanner {
     const rest = offset === 0 ? chunk : chunk.subarray(offset)
     const searched = this.#buffered.length
     const bytes = this.#buffered.join(rest)
-    // Skip the bytes of earlier calls, which hold no complete terminator.
-    const headEnd = bytes.indexOf(CRLFCRLF, Math.max(0, searched - 3))
-    if (headEnd < 0 && bytes.length <= MAX_HEAD_BYTES) {
+    const end = headLength(bytes, searched)
+    if (end === -1 && bytes.length <= MAX_HEAD_BYTES) {
       this.#buffered.retain(bytes)
       return chunk.length
     }
     this.#buffered.take()
-    const end = headEnd + CRLFCRLF.length
-    if (headEnd < 0 || end > MAX_HEAD_BYTES) {
+    if (end === -1 || end > MAX_HEAD_BYTES) {
       this.#state = 'raw'
       this.#events.raw(bytes)
       return chunk.length
@@ -119,7 +124,6 @@ export class MessageScanner {
       this.#remaining = framing
     } else if (framing === 'chunked') {
       this.#state = 'size'
-      this.#sizeDigits = ''
       this.#lineLength = 0
     } else this.#state = framing === 'close' ? 'close' : 'raw'
   }
@@ -172,15 +176,18 @@ export class MessageScanner {
   #scanSizeByte(byte: number): 'malformed' | undefined {
     this.#lineLength++
     if (byte !== LF) {
-      const digit = isHex(byte)
-      if (digit && this.#sizeDigits.length === this.#lineLength - 1)
-        this.#sizeDigits += String.fromCharCode(byte)
-      else if (this.#lineLength === 1) return 'malformed'
-      return this.#lineLength > MAX_CHUNK_LINE_BYTES || this.#sizeDigits.length > 8 ? 'malformed' : undefined
+      const digit = HEX_VALUES[byte]!
+      if (digit !== 255 && this.#digits === this.#lineLength - 1) {
+        this.#size = this.#size * 16 + digit
+        this.#digits++
+      } else if (this.#lineLength === 1) return 'malformed'
+      const tooLong = this.#lineLength > MAX_CHUNK_LINE_BYTES || this.#digits > MAX_CHUNK_SIZE_DIGITS
+      return tooLong ? 'malformed' : undefined
     }
-    if (this.#sizeDigits === '') return 'malformed'
-    const size = Number.parseInt(this.#sizeDigits, 16)
-    this.#sizeDigits = ''
+    if (this.#digits === 0) return 'malformed'
+    const size = this.#size
+    this.#size = 0
+    this.#digits = 0
     this.#lineLength = 0
     if (size === 0) {
       this.#state = 'trailer'
@@ -204,10 +211,6 @@ export class MessageScanner {
   }
 }
 
-function isHex(byte: number): boolean {
-  return (byte >= 48 && byte <= 57) || (byte >= 97 && byte <= 102) || (byte >= 65 && byte <= 70)
-}
-
 /** Parses the framing fields of a head in one pass. */
 export function parseHead(bytes: Buffer): MessageHead {
   const text = bytes.toString('latin1', 0, bytes.length - 4)
@@ -228,8 +231,7 @@ export function parseHead(bytes: Buffer): MessageHead {
     const name = text.slice(start, colon).toLowerCase()
     const value = () => trimOws(text.slice(colon + 1, end < 0 ? text.length : end))
     if (name === 'content-length') {
-      const digits = value()
-      const parsed = /^\d{1,15}$/.test(digits) ? Number(digits) : Number.NaN
+      const parsed = parseContentLength(value())
       head.contentLength =
         head.contentLength === undefined || head.contentLength === parsed ? parsed : Number.NaN
     } else if (name === 'transfer-encoding') {
@@ -254,7 +256,7 @@ export function parseStatus(line: string): number {
 export function responseFraming({ line, contentLength, chunked }: MessageHead, method: string): Framing {
   const status = parseStatus(line)
   if (status === 0 || status === 101 || (method === 'CONNECT' && status < 300)) return 'stop'
-  if (status < 200 || status === 204 || status === 304 || method === 'HEAD') return 0
+  if (status < 200 || !hasResponseBody(method, status)) return 0
   if (chunked) return 'chunked'
   if (contentLength === undefined) return 'close'
   return Number.isNaN(contentLength) ? 'stop' : contentLength

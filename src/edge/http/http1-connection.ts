@@ -1,6 +1,7 @@
 import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import { headLength } from '../../base/http1-framing.ts'
 import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
 import { detachBuffer } from '../../base/io/detach-buffer.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
@@ -13,7 +14,7 @@ import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { ChunkedDecoder } from '../message/chunked.ts'
 import { requestNames } from '../message/field-names.ts'
-import { HeadBuffer, headLength } from '../message/head-buffer.ts'
+import { HeadBuffer } from '../message/head-buffer.ts'
 import {
   MAX_HEAD_BYTES,
   oversizedHeadError,

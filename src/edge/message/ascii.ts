@@ -27,12 +27,6 @@ export const TARGET_CHARS = buildTable(
   (code) => (code >= 0x21 && code <= 0x7e && code !== 0x23) || code >= 0x80,
 )
 
-/** The value of a hexadecimal digit, 255 for anything else. */
-export const HEX_VALUES = Uint8Array.from({ length: 256 }, (_, code) => {
-  const value = Number.parseInt(String.fromCharCode(code), 16)
-  return Number.isNaN(value) ? 255 : value
-})
-
 /** True for one or more token characters. */
 export function isToken(text: string): boolean {
   for (let index = 0; index < text.length; index++)

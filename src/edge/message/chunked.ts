@@ -1,9 +1,8 @@
-import { HEX_VALUES } from './ascii.ts'
+import { HEX_VALUES, MAX_CHUNK_SIZE_DIGITS } from '../../base/http1-framing.ts'
 import type { FieldNames } from './field-names.ts'
 import { MessageFraming, scanFields } from './field-scan.ts'
 
 /** Limits of chunked framing (P20). */
-const MAX_SIZE_DIGITS = 8
 const MAX_EXTENSION_BYTES = 1024
 const MAX_TRAILER_BYTES = 4096
 const MAX_TRAILER_FIELDS = 100
@@ -90,7 +89,7 @@ export class ChunkedDecoder {
         const digit = HEX_VALUES[byte]!
         if (digit !== 255) {
           this.#size = this.#size * 16 + digit
-          if (++this.#digits > MAX_SIZE_DIGITS) this.#state = State.failed
+          if (++this.#digits > MAX_CHUNK_SIZE_DIGITS) this.#state = State.failed
         } else if (this.#digits === 0) this.#state = State.failed
         else if (byte === CR) this.#state = State.sizeLf
         else this.#state = byte === SEMICOLON ? State.extension : State.failed

@@ -1,3 +1,4 @@
+import { parseContentLength } from '../../base/http1-framing.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { FIELD_VALUE_CHARS, FOLDABLE_IN_NAME, TOKEN_CHARS } from './ascii.ts'
 import { FieldKind, type FieldNames } from './field-names.ts'
@@ -103,8 +104,6 @@ export function scanFields(
   return undefined
 }
 
-const CONTENT_LENGTH = /^[0-9]{1,15}$/
-
 function readField(kind: FieldKind, value: string, framing: MessageFraming): FieldFault | undefined {
   switch (kind) {
     case FieldKind.host:
@@ -112,9 +111,8 @@ function readField(kind: FieldKind, value: string, framing: MessageFraming): Fie
       return ++framing.hostCount > 1 ? 'it has more than one Host field' : undefined
     case FieldKind.contentLength:
       if (framing.contentLength !== -1) return 'it has more than one Content-Length field'
-      if (!CONTENT_LENGTH.test(value)) return 'its Content-Length is not valid'
-      framing.contentLength = Number(value)
-      return undefined
+      framing.contentLength = parseContentLength(value)
+      return Number.isNaN(framing.contentLength) ? 'its Content-Length is not valid' : undefined
     case FieldKind.transferEncoding:
       if (framing.chunked || value.toLowerCase() !== 'chunked')
         return 'its Transfer-Encoding is not the single word chunked'

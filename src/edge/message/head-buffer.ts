@@ -22,11 +22,3 @@ export class HeadBuffer {
     this.searched = 0
   }
 }
-
-const HEAD_END = Buffer.from('\r\n\r\n')
-
-/** The length of the head at the start of these bytes, the empty line included; -1 when it is not complete. */
-export function headLength(bytes: Buffer, searched: number): number {
-  const end = bytes.indexOf(HEAD_END, searched > 3 ? searched - 3 : 0)
-  return end === -1 ? -1 : end + 4
-}

@@ -1,3 +1,4 @@
+import { hasResponseBody, headLength } from '../../base/http1-framing.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { DialError, type UpstreamTarget } from '../backend.ts'
@@ -6,7 +7,7 @@ import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { ChunkedDecoder, formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import { responseNames } from '../message/field-names.ts'
-import { HeadBuffer, headLength } from '../message/head-buffer.ts'
+import { HeadBuffer } from '../message/head-buffer.ts'
 import {
   MAX_INTERIMS,
   MAX_RESPONSE_HEAD_BYTES,
@@ -293,7 +294,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     }
     // After an early response, or a declined upgrade, the start of the next response would be ambiguous.
     this.#reusable = head.minor === 1 && !framing.close && this.#requestDone && !exchange.upgrading
-    const hasBody = exchange.head.method !== 'HEAD' && status !== 204 && status !== 304
+    const hasBody = hasResponseBody(exchange.head.method, status)
     const length = status === 204 || (!hasBody && framing.chunked) ? -1 : framing.contentLength
     if (!hasBody || length === 0) {
       exchange.respond(status, head.reason, framing.fieldLines, length, hasBody)

@@ -5,6 +5,7 @@ import {
   constants,
   type OutgoingHttpHeaders,
 } from 'node:http2'
+import { hasResponseBody } from '../../base/http1-framing.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { packReads } from '../../base/io/packed-reads.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
@@ -200,7 +201,7 @@ class Http2Upstream implements Upstream {
       this.#exchange.reject(this.#malformedError('its head is malformed'))
       return
     }
-    const hasBody = this.#exchange.head.method !== 'HEAD' && status !== 204 && status !== 304
+    const hasBody = hasResponseBody(this.#exchange.head.method, status)
     this.#exchange.respond(
       status,
       '',
