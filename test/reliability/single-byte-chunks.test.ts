@@ -17,6 +17,7 @@ import { readJson } from '../../src/agent/local-api/local-api.ts'
 import { systemClock } from '../../src/base/clock.ts'
 import { BufferedStream } from '../../src/base/io/buffered-stream.ts'
 import { ByteBudgets } from '../../src/base/io/byte-budget.ts'
+import { ByteQueue } from '../../src/base/io/byte-queue.ts'
 import { FlushScheduler } from '../../src/base/io/flush-scheduler.ts'
 import { packReads } from '../../src/base/io/packed-reads.ts'
 import { Pipe } from '../../src/base/io/pipe.ts'
@@ -35,7 +36,6 @@ import { FallbackStream } from '../../src/edge/backends/fallback-stream.ts'
 import type { Exchange } from '../../src/edge/exchange.ts'
 import { HELD_BODY_LIMITS, HeldBody } from '../../src/edge/held-body.ts'
 import { ClientHelloParser } from '../../src/edge/listeners/client-hello.ts'
-import { HeadBuffer } from '../../src/edge/message/head-buffer.ts'
 import { TransformWriter } from '../../src/edge/transform-writer.ts'
 import type { ClientInfo } from '../../src/edge/tunnels.ts'
 import { CallReader, MuxSession, type MuxStream } from '../../src/protocol/index.ts'
@@ -223,8 +223,8 @@ const readers: Record<string, Reader> = {
   'an HTTP head at the edge': {
     bytes: createUnfinished('GET / HTTP/1.1\r\nX: ', 16_000),
     open: () => {
-      const head = new HeadBuffer()
-      return (chunk) => head.append(chunk)
+      const head = new ByteQueue()
+      return (chunk) => head.retain(head.join(chunk))
     },
   },
   'a ClientHello': {

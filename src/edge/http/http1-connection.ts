@@ -2,6 +2,7 @@ import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { headLength } from '../../base/http1-framing.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
 import { detachBuffer } from '../../base/io/detach-buffer.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
@@ -14,7 +15,6 @@ import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { ChunkedDecoder } from '../message/chunked.ts'
 import { requestNames } from '../message/field-names.ts'
-import { HeadBuffer } from '../message/head-buffer.ts'
 import {
   MAX_HEAD_BYTES,
   oversizedHeadError,
@@ -78,7 +78,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   readonly #core: Core
   readonly #socket: Duplex
   readonly #transport: Socket
-  readonly #headBuffer = new HeadBuffer()
+  /** The beginning of an incomplete head. */
+  readonly #partialHead = new ByteQueue()
   #phase: Phase = Phase.head
   #exchange: Http1Exchange | undefined
   #chunked: ChunkedDecoder | undefined
@@ -117,7 +118,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Closes after the next response, or after `limits.drainIdle`: a request may be in flight (P9, decision 102). */
   drain(): void {
     this.closing = true
-    if (this.#phase === Phase.head && this.#headBuffer.size === 0)
+    if (this.#phase === Phase.head && this.#partialHead.length === 0)
       this.#core.timers.set(this, this.#core.limits.drainIdle)
   }
 
@@ -188,7 +189,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     }
     switch (this.#phase) {
       case Phase.head:
-        if (this.#headBuffer.size > 0) this.#reject(edgeError('head_timeout'))
+        if (this.#partialHead.length > 0) this.#reject(edgeError('head_timeout'))
         else if (this.closing) this.#lingeringClose()
         else this.#transport.destroy()
         return
@@ -249,20 +250,18 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   #parseHead(bytes: Buffer): Buffer | undefined {
-    const input = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
-    const size = headLength(input, this.#headBuffer.searched)
+    const searched = this.#partialHead.length
+    const input = this.#partialHead.join(bytes)
+    const size = headLength(input, searched)
     if (size > MAX_HEAD_BYTES || (size === -1 && input.length > MAX_HEAD_BYTES)) {
       return this.#reject(oversizedHeadError(input.toString('latin1', 0, MAX_HEAD_BYTES + 1)))
     }
     if (size === -1) {
-      if (this.#headBuffer.size === 0) {
-        this.#headBuffer.append(bytes)
-        this.#core.timers.set(this, this.#core.limits.head)
-      }
-      this.#headBuffer.searched = input.length
+      if (searched === 0) this.#core.timers.set(this, this.#core.limits.head)
+      this.#partialHead.retain(input)
       return undefined
     }
-    this.#headBuffer.clear()
+    this.#partialHead.take()
     const scheme = this.connection.scheme === 'https' ? 'https' : 'http'
     const head = parseRequestHead(input.toString('latin1', 0, size), scheme)
     if (head instanceof EdgeError) return this.#reject(head)
@@ -345,7 +344,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Rejects input that is not a request; nothing after it can be one. */
   #reject(error: EdgeError): undefined {
     const { status, fields, body } = renderError(error, '')
-    this.#headBuffer.clear()
+    this.#partialHead.take()
     this.writer.writeText(
       `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\n${fields}Content-Length: ${body.length}\r\nConnection: close\r\n\r\n`,
     )

@@ -1,4 +1,5 @@
 import { hasResponseBody, headLength } from '../../base/http1-framing.ts'
+import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { DialError, type UpstreamTarget } from '../backend.ts'
@@ -7,7 +8,6 @@ import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { ChunkedDecoder, formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import { responseNames } from '../message/field-names.ts'
-import { HeadBuffer } from '../message/head-buffer.ts'
 import {
   MAX_INTERIMS,
   MAX_RESPONSE_HEAD_BYTES,
@@ -69,7 +69,10 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   readonly #pool: UpstreamPool
   readonly #target: UpstreamTarget
   readonly #stream: ByteStream
-  readonly #headBuffer = new HeadBuffer()
+  /** The beginning of a head that is not complete, or of a 502 that may be a dial report. */
+  readonly #partialHead = new ByteQueue()
+  /** How many of its bytes do not contain the end of the head. */
+  #searched = 0
   #exchange: Exchange | undefined
   #state: State = State.idle
   #chunked: ChunkedDecoder | undefined
@@ -242,23 +245,24 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   }
 
   #parseHead(bytes: Buffer, exchange: Exchange): Buffer | undefined {
-    const input = this.#headBuffer.size === 0 ? bytes : this.#headBuffer.append(bytes)
-    const size = headLength(input, this.#headBuffer.searched)
+    const input = this.#partialHead.join(bytes)
+    const size = headLength(input, this.#searched)
     if (size > MAX_RESPONSE_HEAD_BYTES || (size === -1 && input.length > MAX_RESPONSE_HEAD_BYTES)) {
       return this.#rejectResponse('its head is too large')
     }
     if (size === -1) {
-      if (this.#headBuffer.size === 0) this.#headBuffer.append(bytes)
-      this.#headBuffer.searched = input.length
+      this.#partialHead.retain(input)
+      this.#searched = input.length
       return undefined
     }
     const head = parseResponseHead(input.toString('latin1', 0, size))
     if (typeof head === 'string') return this.#rejectResponse(head)
     if (!this.reused && isPartialDialReport(head, input.length - size)) {
-      if (this.#headBuffer.size === 0) this.#headBuffer.append(bytes)
+      this.#partialHead.retain(input)
       return undefined
     }
-    this.#headBuffer.clear()
+    this.#partialHead.take()
+    this.#searched = 0
     const rest = input.length === size ? undefined : input.subarray(size)
     if (head.status < 200) return this.#handleInterim(head, rest, exchange)
     return this.#handleFinal(head, rest, exchange)
