@@ -32,10 +32,12 @@ export function isWebSocketAccept(exchange: Exchange, framing: MessageFraming): 
   const accept = new HeaderFields(framing.fieldLines).getAll('sec-websocket-accept')
   if (key === undefined || accept.length !== 1 || !framing.upgrading || framing.upgrade !== 'websocket')
     return false
-  return (
-    accept[0] ===
-    createHash('sha1')
-      .update(key + GUID)
-      .digest('base64')
-  )
+  return accept[0] === webSocketAccept(key)
+}
+
+/** The Sec-WebSocket-Accept value that answers a key (RFC 6455 section 4.2.2). */
+export function webSocketAccept(key: string): string {
+  return createHash('sha1')
+    .update(key + GUID)
+    .digest('base64')
 }

@@ -1,5 +1,13 @@
-import { endianness } from 'node:os'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
+import {
+  frameFault,
+  frameHeadLength,
+  isControlFrame,
+  MAX_FRAME_HEAD_BYTES,
+  Opcode,
+  payloadLength,
+  unmask,
+} from '../../base/websocket-frame.ts'
 import type { Copier } from './copier.ts'
 import { MAX_PAYLOAD_BYTES } from './frame-log.ts'
 
@@ -23,7 +31,6 @@ export interface WebSocketEvents {
 
 /** Larger than the payload limit, since a truncated compressed message cannot be decoded. */
 const MAX_COMPRESSED_BYTES = 65_536
-const MAX_HEADER_BYTES = 14
 
 interface Message {
   opcode: number
@@ -42,7 +49,7 @@ export class WebSocketScanner {
   readonly #masked: boolean
   readonly #copier: Copier
   /** The frame header received so far. */
-  readonly #head = Buffer.alloc(MAX_HEADER_BYTES)
+  readonly #head = Buffer.alloc(MAX_FRAME_HEAD_BYTES)
   #headBytes = 0
   /** Payload bytes still to come, and the position within the mask. */
   #remaining = 0
@@ -70,7 +77,7 @@ export class WebSocketScanner {
     let offset = start
     while (offset < chunk.length) {
       this.#head[this.#headBytes++] = chunk[offset++]!
-      if (this.#headBytes >= 2 && this.#headBytes === headLength(this.#head)) {
+      if (this.#headBytes >= 2 && this.#headBytes === frameHeadLength(this.#head[1]!)) {
         this.#beginFrame()
         return offset
       }
@@ -83,24 +90,23 @@ export class WebSocketScanner {
     const [first, second] = [head[0]!, head[1]!]
     const opcode = first & 0x0f
     const masked = (second & 0x80) !== 0
-    const control = opcode >= 8
-    const size = payloadSize(head)
+    const control = isControlFrame(opcode)
+    const size = payloadLength(head)
     this.#headBytes = 0
     this.#fin = (first & 0x80) !== 0
     const invalid =
       (first & 0x30) !== 0 ||
       masked !== this.#masked ||
-      !OPCODES.has(opcode) ||
+      frameFault(first, second) !== undefined ||
       size > Number.MAX_SAFE_INTEGER ||
-      (control && (!this.#fin || size > 125)) ||
-      ((opcode === 0) !== (this.#message !== undefined) && !control)
+      ((opcode === Opcode.continuation) !== (this.#message !== undefined) && !control)
     if (invalid) {
       this.#stopped = true
       this.#message = undefined
       this.#events.onInvalid()
       return
     }
-    if (opcode === 0) this.#current = this.#message
+    if (opcode === Opcode.continuation) this.#current = this.#message
     else {
       const compressed = (first & 0x40) !== 0
       this.#current = { opcode, fragments: 0, size: 0, compressed, stored: new ByteQueue() }
@@ -111,7 +117,8 @@ export class WebSocketScanner {
     current.size += size
     this.#remaining = size
     this.#maskOffset = 0
-    this.#mask = masked ? Buffer.from(head.subarray(headLength(head) - 4, headLength(head))) : undefined
+    const headLength = frameHeadLength(second)
+    this.#mask = masked ? Buffer.from(head.subarray(headLength - 4, headLength)) : undefined
     if (size === 0) this.#endFrame()
   }
 
@@ -140,32 +147,4 @@ export class WebSocketScanner {
     current.stored.clear()
     this.#events.onMessage({ opcode, fragments, size, compressed, payload })
   }
-}
-
-const OPCODES = new Set([0, 1, 2, 8, 9, 10])
-
-/** The length of a frame header, derived from its first two bytes. */
-function headLength(head: Buffer): number {
-  const second = head[1]!
-  const shortLength = second & 0x7f
-  return 2 + (shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0) + (second & 0x80 ? 4 : 0)
-}
-
-function payloadSize(head: Buffer): number {
-  const shortLength = head[1]! & 0x7f
-  if (shortLength === 126) return head.readUInt16BE(2)
-  return shortLength === 127 ? Number(head.readBigUInt64BE(2)) : shortLength
-}
-
-/** Unmasks a chunk that begins at `offset` of the payload; long aligned chunks in 32-bit words. */
-function unmask(chunk: Buffer, mask: Buffer, offset: number): void {
-  let index = 0
-  if (chunk.length >= 256 && chunk.byteOffset % 4 === 0) {
-    const words = new Int32Array(chunk.buffer, chunk.byteOffset, chunk.length >> 2)
-    const rotatedMask = Buffer.from([0, 1, 2, 3].map((shift) => mask[(offset + shift) & 3]!))
-    const word = endianness() === 'LE' ? rotatedMask.readInt32LE() : rotatedMask.readInt32BE()
-    for (let index = 0; index < words.length; index++) words[index]! ^= word
-    index = words.length * 4
-  }
-  for (; index < chunk.length; index++) chunk[index]! ^= mask[(offset + index) & 3]!
 }

@@ -1,3 +1,4 @@
+import { Opcode } from '../../base/websocket-frame.ts'
 import { parseHeaderFields } from '../http1.ts'
 import type { Copier } from './copier.ts'
 import { type CapturedFrame, type FrameSource, MAX_PAYLOAD_BYTES } from './frame-log.ts'
@@ -11,11 +12,11 @@ const MAX_PENDING_BYTES = 128 * 1024
 const RESERVED_BYTES = 256 * 1024
 
 const KINDS: Readonly<Record<number, CapturedFrame['kind']>> = {
-  1: 'text',
-  2: 'binary',
-  8: 'close',
-  9: 'ping',
-  10: 'pong',
+  [Opcode.text]: 'text',
+  [Opcode.binary]: 'binary',
+  [Opcode.close]: 'close',
+  [Opcode.ping]: 'ping',
+  [Opcode.pong]: 'pong',
 }
 
 /** Callbacks and dependencies of the tap. */

@@ -1,7 +1,11 @@
-/** Maximum payload of a control frame (RFC 6455 section 5.5). Only control frames are buffered. */
-const MAX_CONTROL_PAYLOAD_BYTES = 125
-
-const Opcode = { continuation: 0, text: 1, binary: 2, close: 8, ping: 9, pong: 10 } as const
+import {
+  frameFault,
+  frameHeadLength,
+  isControlFrame,
+  Opcode,
+  payloadLength,
+  unmask,
+} from '../../base/websocket-frame.ts'
 
 /** Receives what a frame reader parses. */
 export interface FrameHandlers {
@@ -44,7 +48,7 @@ function frameHead(opcode: number, length: number): Buffer {
  */
 export class FrameReader {
   readonly #handlers: FrameHandlers
-  /** An incomplete frame head or control frame. */
+  /** An incomplete frame head or control frame; the rest of a frame is never buffered. */
   #pending = Buffer.alloc(0)
   #opcode = 0
   #remaining = 0
@@ -86,38 +90,31 @@ export class FrameReader {
     if (bytes.length < 2) return 0
     const first = bytes[0]!
     const second = bytes[1]!
-    const shortLength = second & 0x7f
-    const lengthBytes = shortLength === 126 ? 2 : shortLength === 127 ? 8 : 0
-    const size = 2 + lengthBytes + 4
     if ((first & 0x70) !== 0) return 'a frame uses an extension that was not negotiated'
     // RFC 6455 section 5.1: a client masks everything it sends.
     if ((second & 0x80) === 0) return 'a frame is not masked'
-    const opcode = first & 0x0f
-    const control = opcode >= Opcode.close
-    if (opcode > Opcode.pong || (opcode > Opcode.binary && !control)) return 'a frame has an unknown opcode'
-    if (control && ((first & 0x80) === 0 || shortLength > MAX_CONTROL_PAYLOAD_BYTES))
-      return 'a control frame is malformed'
+    const fault = frameFault(first, second)
+    if (fault !== undefined) return fault
+    const size = frameHeadLength(second)
     if (bytes.length < size) return 0
-    this.#remaining = shortLength
-    if (lengthBytes === 2) this.#remaining = bytes.readUInt16BE(2)
-    else if (lengthBytes === 8) {
-      const length = bytes.readBigUInt64BE(2)
-      if (length > BigInt(Number.MAX_SAFE_INTEGER)) return 'a frame is too long'
-      this.#remaining = Number(length)
-    }
+    this.#remaining = payloadLength(bytes)
+    if (this.#remaining > Number.MAX_SAFE_INTEGER) return 'a frame is too long'
     bytes.copy(this.#mask, 0, size - 4, size)
     this.#maskOffset = 0
-    this.#opcode = opcode
+    this.#opcode = first & 0x0f
     this.#inPayload = true
     return size
   }
 
   /** Returns the number of bytes consumed; -1 while a control frame is incomplete. */
   #readPayload(bytes: Buffer): number {
-    const control = this.#opcode >= Opcode.close
+    const control = isControlFrame(this.#opcode)
     if (control && bytes.length < this.#remaining) return -1
     const size = Math.min(this.#remaining, bytes.length)
-    const payload = this.#unmask(bytes.subarray(0, size))
+    // Copied: the bytes belong to the socket.
+    const payload = Buffer.from(bytes.subarray(0, size))
+    unmask(payload, this.#mask, this.#maskOffset)
+    this.#maskOffset = (this.#maskOffset + size) & 3
     this.#remaining -= size
     if (this.#remaining === 0) this.#inPayload = false
     if (!control) {
@@ -125,13 +122,5 @@ export class FrameReader {
     } else if (this.#opcode === Opcode.ping) this.#handlers.onPing(payload)
     else if (this.#opcode === Opcode.close) this.#handlers.onClose()
     return size
-  }
-
-  #unmask(bytes: Buffer): Buffer {
-    const plain = Buffer.allocUnsafe(bytes.length)
-    for (let index = 0; index < bytes.length; index++)
-      plain[index] = bytes[index]! ^ this.#mask[this.#maskOffset++ & 3]!
-    this.#maskOffset &= 3
-    return plain
   }
 }

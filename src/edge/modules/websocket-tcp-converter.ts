@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { joinHostPort } from '../../base/hostport.ts'
 import { prefixOf } from '../../base/id.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
@@ -10,6 +9,7 @@ import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { implementModule } from '../module.ts'
 import type { Upstream } from '../upstream.ts'
+import { webSocketAccept } from '../websocket.ts'
 import type { ModuleContext } from './context.ts'
 import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
 
@@ -48,14 +48,9 @@ function createConverterPool(target: UpstreamTarget): Pool {
   }
 }
 
-/** RFC 6455 section 1.3. */
-const GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11'
-
 /** The handshake fields that accept a WebSocket. One of the offered protocols must be selected, or browsers close. */
 function formatHandshakeFields({ fields }: Exchange): string {
-  const accept = createHash('sha1')
-    .update(`${fields.get('sec-websocket-key') ?? ''}${GUID}`)
-    .digest('base64')
+  const accept = webSocketAccept(fields.get('sec-websocket-key') ?? '')
   const offered = fields
     .getAll('sec-websocket-protocol')
     .flatMap((value) => value.split(','))
