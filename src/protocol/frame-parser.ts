@@ -30,7 +30,7 @@ export class FrameParser {
   #remaining = 0
   #type = 0
   #id = 0
-  #control: Buffer | undefined
+  #control = Buffer.alloc(4)
   #controlFilled = 0
 
   constructor(handler: FrameHandler) {
@@ -70,7 +70,7 @@ export class FrameParser {
           this.#handler.onDataEnd()
         }
       } else if (this.#state === IN_CONTROL) {
-        const control = this.#control!
+        const control = this.#control
         const length = Math.min(control.length - this.#controlFilled, end - offset)
         chunk.copy(control, this.#controlFilled, offset, offset + length)
         this.#controlFilled += length
@@ -115,8 +115,8 @@ export class FrameParser {
   #expectControl(bytes: number): void {
     this.#state = IN_CONTROL
     this.#controlFilled = 0
-    // Reuse the common four-byte buffer: it is read before the next frame begins.
-    this.#control = bytes === 4 && this.#control?.length === 4 ? this.#control : Buffer.alloc(bytes)
+    // Reused when it fits: it is read before the next frame begins.
+    if (this.#control.length !== bytes) this.#control = Buffer.alloc(bytes)
   }
 
   #finishControl(control: Buffer, chunk: Buffer, offset: number): void {

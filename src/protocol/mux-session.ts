@@ -191,8 +191,8 @@ export class MuxSession implements FrameHandler {
     if (this.#closed) return
     this.#sendFins()
     const textBytes = Buffer.from(text).subarray(0, MAX_GOAWAY_TEXT_BYTES)
-    const offset = this.#reserve(HEADER_BYTES + 8 + textBytes.length)
-    const out = this.#out!
+    const out = this.#reserve(HEADER_BYTES + 8 + textBytes.length)
+    const offset = this.#outFilled - HEADER_BYTES - 8 - textBytes.length
     writeHeader(out, offset, 8 + textBytes.length, FrameType.GoAway, 0, 0)
     writeUint32(out, offset + HEADER_BYTES, this.#lastRemoteId)
     writeUint32(out, offset + HEADER_BYTES + 4, code)
@@ -223,8 +223,7 @@ export class MuxSession implements FrameHandler {
 
   sendFin(id: number): void {
     if (this.#closed) return
-    const offset = this.#reserve(HEADER_BYTES)
-    writeHeader(this.#out!, offset, 0, FrameType.Data, Flag.Fin, id)
+    this.#composeFin(id)
   }
 
   sendReset(id: number, code: number, finSent: boolean): void {
@@ -365,9 +364,15 @@ export class MuxSession implements FrameHandler {
   }
 
   #composeControl(type: number, id: number, value: number): void {
-    const offset = this.#reserve(HEADER_BYTES + 4)
-    writeHeader(this.#out!, offset, 4, type, 0, id)
-    writeUint32(this.#out!, offset + HEADER_BYTES, value)
+    const out = this.#reserve(HEADER_BYTES + 4)
+    const offset = this.#outFilled - HEADER_BYTES - 4
+    writeHeader(out, offset, 4, type, 0, id)
+    writeUint32(out, offset + HEADER_BYTES, value)
+  }
+
+  #composeFin(id: number): void {
+    const out = this.#reserve(HEADER_BYTES)
+    writeHeader(out, this.#outFilled - HEADER_BYTES, 0, FrameType.Data, Flag.Fin, id)
   }
 
   #composeData(id: number, chunk: Buffer, bytes: number, flags: number): void {
@@ -379,24 +384,24 @@ export class MuxSession implements FrameHandler {
         const capacity = this.#out.length - this.#outFilled - HEADER_BYTES
         if (capacity >= MIN_SPLIT_BYTES) size = Math.min(size, capacity)
       }
-      const offset = this.#reserve(HEADER_BYTES + size)
-      writeHeader(this.#out!, offset, size, FrameType.Data, flags, id)
-      chunk.copy(this.#out!, offset + HEADER_BYTES, from, from + size)
+      const out = this.#reserve(HEADER_BYTES + size)
+      const offset = this.#outFilled - HEADER_BYTES - size
+      writeHeader(out, offset, size, FrameType.Data, flags, id)
+      chunk.copy(out, offset + HEADER_BYTES, from, from + size)
       from += size
       flags = 0
     } while (from < bytes)
   }
 
-  /** Reserves bytes in the output block and returns their offset. */
-  #reserve(bytes: number): number {
+  /** Reserves bytes in the output block and returns it; they end at `#outFilled`. */
+  #reserve(bytes: number): Buffer {
     if (this.#out !== undefined && this.#out.length - this.#outFilled < bytes) this.#writeBlock()
     this.#out ??= this.#pool.acquire()
-    const offset = this.#outFilled
     this.#outFilled += bytes
     this.#backlog += bytes
     this.#sent = true
     this.#scheduleFlush()
-    return offset
+    return this.#out
   }
 
   #scheduleFlush(): void {
@@ -411,10 +416,7 @@ export class MuxSession implements FrameHandler {
     if (!this.#closed) {
       this.#sendFins()
       this.#serveQueue()
-      if (this.nudges && this.#received && !this.#sent) {
-        const offset = this.#reserve(HEADER_BYTES)
-        writeHeader(this.#out!, offset, 0, FrameType.Data, Flag.Fin, NUDGE_STREAM_ID)
-      }
+      if (this.nudges && this.#received && !this.#sent) this.#composeFin(NUDGE_STREAM_ID)
       this.#received = false
       this.#sent = false
       if (this.#backlog > MAX_BACKLOG_BYTES) {
