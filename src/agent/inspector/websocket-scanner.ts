@@ -69,7 +69,8 @@ export class WebSocketScanner {
 
   push(chunk: Buffer): void {
     for (let offset = 0; offset < chunk.length && !this.#stopped; ) {
-      offset = this.#current ? this.#readPayload(chunk, offset) : this.#readHeader(chunk, offset)
+      const current = this.#current
+      offset = current ? this.#readPayload(current, chunk, offset) : this.#readHeader(chunk, offset)
     }
   }
 
@@ -106,24 +107,21 @@ export class WebSocketScanner {
       this.#events.onInvalid()
       return
     }
-    if (opcode === Opcode.continuation) this.#current = this.#message
-    else {
-      const compressed = (first & 0x40) !== 0
-      this.#current = { opcode, fragments: 0, size: 0, compressed, stored: new ByteQueue() }
-      if (!control) this.#message = this.#current
-    }
-    const current = this.#current!
+    const compressed = (first & 0x40) !== 0
+    const continued = opcode === Opcode.continuation ? this.#message : undefined
+    const current = continued ?? { opcode, fragments: 0, size: 0, compressed, stored: new ByteQueue() }
+    if (!control) this.#message = current
+    this.#current = current
     current.fragments++
     current.size += size
     this.#remaining = size
     this.#maskOffset = 0
     const headLength = frameHeadLength(second)
     this.#mask = masked ? Buffer.from(head.subarray(headLength - 4, headLength)) : undefined
-    if (size === 0) this.#endFrame()
+    if (size === 0) this.#endFrame(current)
   }
 
-  #readPayload(chunk: Buffer, offset: number): number {
-    const current = this.#current!
+  #readPayload(current: Message, chunk: Buffer, offset: number): number {
     const end = Math.min(chunk.length, offset + this.#remaining)
     const limit = current.compressed ? MAX_COMPRESSED_BYTES : MAX_PAYLOAD_BYTES
     const accepted = Math.min(end - offset, limit - current.stored.length)
@@ -133,12 +131,11 @@ export class WebSocketScanner {
     }
     this.#maskOffset += end - offset
     this.#remaining -= end - offset
-    if (this.#remaining === 0) this.#endFrame()
+    if (this.#remaining === 0) this.#endFrame(current)
     return end
   }
 
-  #endFrame(): void {
-    const current = this.#current!
+  #endFrame(current: Message): void {
     this.#current = undefined
     if (!this.#fin) return
     if (current === this.#message) this.#message = undefined
