@@ -25,19 +25,12 @@ import { renderError } from '../response.ts'
 import { checkWebSocketRequest, isWebSocketRequest } from '../websocket.ts'
 import { Http1Exchange } from './http1-exchange.ts'
 
-const Phase = {
-  /** Between requests, or inside a request head. */
-  head: 0,
-  body: 1,
-  /** The request is complete, its response is not. */
-  response: 2,
-  /** WebSocket: bytes pass unchanged. */
-  upgraded: 3,
-  /** The last response was written; input is discarded so that a reset does not destroy the response in flight. */
-  lingering: 4,
-  closed: 5,
-} as const
-type Phase = (typeof Phase)[keyof typeof Phase]
+/**
+ * The exchange of the connection, or where the connection is without one. `head` is between requests and inside a request
+ * head. In `lingering` the last response was written; input is discarded so that a reset does not destroy the response in
+ * flight.
+ */
+type State = Http1Exchange | 'head' | 'lingering' | 'closed'
 
 /**
  * One HTTP/1 connection of a client: parses requests strictly, one after another, and writes their responses.
@@ -56,12 +49,12 @@ type Phase = (typeof Phase)[keyof typeof Phase]
  *   |                                                                                     |
  *   | client ended, linger timeout                      both sides ended, half-close over |
  *   v                                                                                     v
- *   closed <------ from every phase: socket closed, reset, timeout -----------------------+
+ *   closed <------ from every state: socket closed, reset, timeout -----------------------+
  *
- * A response that completes while the last chunk of the body is forwarded leads from `body` to `head` directly.
+ * In `body`, `response` and `upgraded` the state is the exchange: `upgraded` when it says so, `response` when `requestDone`.
  * Timeouts: in `head` `limits.head` before the first request and inside a head, `limits.idle` between requests and
  * `limits.drainIdle` while draining; in `body`, `response` and `upgraded` `limits.progress`, but `limits.halfClosed` from
- * when the client ends its side in `response` (decision 152); in `lingering` `limits.linger`. Flags beside the phase:
+ * when the client ends its side in `response` (decision 152); in `lingering` `limits.linger`. Flags beside the state:
  *   `requestDone`  the body of the current request is complete; true between requests
  *   `closing`      the connection carries no further request after the current response
  *   `#paused`      the socket is not read: bytes are stored in `#readAhead`, or the upstream is congested
@@ -80,8 +73,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   readonly #transport: Socket
   /** The beginning of an incomplete head. */
   readonly #partialHead = new ByteQueue()
-  #phase: Phase = Phase.head
-  #exchange: Http1Exchange | undefined
+  #state: State = 'head'
   #chunked: ChunkedDecoder | undefined
   #bodyRemaining = 0
   /** Bytes that were read before they can be parsed. */
@@ -118,7 +110,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Closes after the next response, or after `limits.drainIdle`: a request may be in flight (P9, decision 102). */
   drain(): void {
     this.closing = true
-    if (this.#phase === Phase.head && this.#partialHead.length === 0)
+    if (this.#state === 'head' && this.#partialHead.length === 0)
       this.#core.timers.set(this, this.#core.limits.drainIdle)
   }
 
@@ -128,12 +120,12 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   /** A long exchange, such as a WebSocket or a download, must obey a changed configuration too. */
   revalidate(): void {
-    if (this.#exchange !== undefined && !isStillAdmitted(this.#exchange)) this.reset()
+    if (typeof this.#state !== 'string' && !isStillAdmitted(this.#state)) this.reset()
   }
 
   /** Resets the connection, so that the client sees an error. */
   reset(): void {
-    if (this.#phase === Phase.closed) return
+    if (this.#state === 'closed') return
     resetSocket(this.#transport, this.#socket)
   }
 
@@ -145,8 +137,9 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   /** The response of the current exchange was written completely. */
   responseDone(): void {
-    if (this.#phase === Phase.closed) return
-    if (this.#phase === Phase.upgraded) {
+    const state = this.#state
+    if (state === 'closed') return
+    if (typeof state !== 'string' && state.upgraded) {
       this.writer.end()
       this.#limitHalfClosed()
       return
@@ -161,7 +154,6 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   /** From here on bytes pass unchanged, those read ahead first. */
   switchToUpgraded(): void {
-    this.#phase = Phase.upgraded
     this.touch()
     this.#parseReadAhead()
     // The client may have ended its side before the upstream responded.
@@ -183,29 +175,27 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       this.#transport.destroy()
       return
     }
-    if (this.writer.pending > 0 && this.#phase !== Phase.body) {
+    const state = this.#state
+    if (this.writer.pending > 0 && (typeof state === 'string' || this.requestDone)) {
       this.#checkStalled(this.writer.pending)
       return
     }
-    switch (this.#phase) {
-      case Phase.head:
+    switch (state) {
+      case 'head':
         if (this.#partialHead.length > 0) this.#reject(edgeError('head_timeout'))
         else if (this.closing) this.#lingeringClose()
         else this.#transport.destroy()
         return
-      case Phase.body:
-        this.#exchange!.reject(edgeError('body_timeout'))
-        return
-      case Phase.response:
-        if (this.#socket.readableEnded) this.reset()
-        else this.#exchange!.reject(edgeError('upstream_timeout', this.#exchange!.head.host))
-        return
-      case Phase.upgraded:
-        // An idle WebSocket stays open.
-        this.touch()
+      case 'lingering':
+      case 'closed':
+        this.#transport.destroy()
         return
       default:
-        this.#transport.destroy()
+        // An idle WebSocket stays open.
+        if (state.upgraded) this.touch()
+        else if (!this.requestDone) state.reject(edgeError('body_timeout'))
+        else if (this.#socket.readableEnded) this.reset()
+        else state.reject(edgeError('upstream_timeout', state.head.host))
     }
   }
 
@@ -232,20 +222,22 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   #parse(bytes: Buffer): Buffer | undefined {
-    switch (this.#phase) {
-      case Phase.head:
+    const state = this.#state
+    switch (state) {
+      case 'head':
         // A pipelined request waits until the client has taken the response before it.
         return this.writer.congested ? this.#storeReadAhead(bytes) : this.#parseHead(bytes)
-      case Phase.body:
-        return this.#exchange!.upstream === undefined ? this.#storeReadAhead(bytes) : this.#parseBody(bytes)
-      case Phase.response:
-        return this.#storeReadAhead(bytes)
-      case Phase.upgraded:
-        this.#noteRetained()
-        if (this.#exchange!.upstream?.writeBody(bytes) === false) this.#pauseReads()
+      case 'lingering':
+      case 'closed':
         return undefined
       default:
-        return undefined
+        if (state.upgraded) {
+          this.#noteRetained(state)
+          if (state.upstream?.writeBody(bytes) === false) this.#pauseReads()
+          return undefined
+        }
+        if (this.requestDone || state.upstream === undefined) return this.#storeReadAhead(bytes)
+        return this.#parseBody(bytes, state)
     }
   }
 
@@ -272,11 +264,10 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   #startExchange(head: RequestHead): void {
     const { framing, minor } = head
     const exchange = new Http1Exchange(this.#core, this, head)
-    this.#exchange = exchange
+    this.#state = exchange
     this.touch()
     if (framing.close || (minor === 0 && !framing.keepAlive) || this.#core.draining) this.closing = true
     this.requestDone = !exchange.hasBody
-    this.#phase = this.requestDone ? Phase.response : Phase.body
     if (!this.requestDone) {
       this.#bodyRemaining = framing.contentLength
       this.#chunked = framing.chunked ? new ChunkedDecoder(requestNames) : undefined
@@ -298,8 +289,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     dispatch(exchange)
   }
 
-  #parseBody(bytes: Buffer): Buffer | undefined {
-    const exchange = this.#exchange!
+  #parseBody(bytes: Buffer, exchange: Http1Exchange): Buffer | undefined {
     this.touch()
     let data: Buffer
     let rest: Buffer | undefined
@@ -319,20 +309,16 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       rest = this.#chunked.consumed < bytes.length ? bytes.subarray(this.#chunked.consumed) : undefined
       this.requestDone = this.#chunked.done
     }
-    this.#noteRetained()
+    this.#noteRetained(exchange)
     exchange.sendBody(data, this.requestDone ? (this.#chunked?.trailers ?? '') : undefined)
-    if (this.requestDone) {
-      this.#chunked = undefined
-      if (this.#phase === Phase.body) this.#phase = Phase.response
-    }
+    if (this.requestDone) this.#chunked = undefined
     return rest
   }
 
   /** Prepares for the next request of the connection. */
   #awaitNextRequest(): void {
     this.writer.creditAll()
-    this.#exchange = undefined
-    this.#phase = Phase.head
+    this.#state = 'head'
     this.#core.timers.set(this, this.#core.limits.idle)
     if (this.#socket.readableEnded) {
       this.#lingeringClose()
@@ -354,10 +340,9 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   #lingeringClose(): void {
     this.writer.creditAll()
-    this.#exchange = undefined
+    this.#state = 'lingering'
     this.#chunked = undefined
     this.#readAhead = undefined
-    this.#phase = Phase.lingering
     this.#core.timers.set(this, this.#core.limits.linger)
     this.writer.end()
     this.#resumeReads()
@@ -371,8 +356,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     return undefined
   }
 
-  #noteRetained(): void {
-    if (this.#exchange!.upstream?.retainsChunks) this.#chunkRetained = true
+  #noteRetained({ upstream }: Http1Exchange): void {
+    if (upstream?.retainsChunks) this.#chunkRetained = true
   }
 
   /** Parses the bytes read ahead, then resumes reading. */
@@ -386,32 +371,32 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   #onWriterDrain(): void {
-    this.#exchange?.onDrain()
-    if (this.#phase === Phase.head && this.#readAhead !== undefined) this.#parseReadAhead()
+    if (typeof this.#state !== 'string') this.#state.onDrain()
+    if (this.#state === 'head' && this.#readAhead !== undefined) this.#parseReadAhead()
   }
 
   /** The client has ended its side. */
   #onEnd(): void {
-    switch (this.#phase) {
-      case Phase.head:
+    const state = this.#state
+    switch (state) {
+      case 'head':
         this.#lingeringClose()
         return
-      case Phase.body:
-        // An incomplete request cannot be answered.
-        this.reset()
-        return
-      case Phase.response:
-        // Most clients that end here are gone, but some half-close and wait for the response.
-        this.closing = true
-        this.#progressLimit = this.#core.limits.halfClosed
-        this.touch()
-        return
-      case Phase.upgraded:
-        this.#exchange!.upstream?.endBody('')
-        this.#limitHalfClosed()
+      case 'lingering':
+      case 'closed':
         return
       default:
-        return
+        if (state.upgraded) {
+          state.upstream?.endBody('')
+          this.#limitHalfClosed()
+        } else if (this.requestDone) {
+          // Most clients that end here are gone, but some half-close and wait for the response.
+          this.closing = true
+          this.#progressLimit = this.#core.limits.halfClosed
+          this.touch()
+        }
+        // An incomplete request cannot be answered.
+        else this.reset()
     }
   }
 
@@ -423,14 +408,13 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   }
 
   #onClose(): void {
-    const exchange = this.#exchange
-    const upgraded = this.#phase === Phase.upgraded
-    this.#phase = Phase.closed
-    this.#exchange = undefined
+    const state = this.#state
+    this.#state = 'closed'
     this.#core.timers.clear(this)
     this.#core.connections.delete(this)
-    exchange?.onClientClosed()
-    if (upgraded) exchange?.upstream?.abort()
+    if (typeof state === 'string') return
+    state.onClientClosed()
+    if (state.upgraded) state.upstream?.abort()
   }
 
   /** Resets a client that read nothing between two timeouts; a slow reader stays connected (P16). */

@@ -17,6 +17,11 @@ export class Http1Exchange extends Exchange {
     this.#client = client
   }
 
+  /** The client and the upstream speak WebSocket: bytes pass unchanged. */
+  get upgraded(): boolean {
+    return this.#framing === Framing.upgraded
+  }
+
   /** Forwards a chunk of the request body; `trailers` come with the last one. */
   sendBody(chunk: Buffer, trailers: string | undefined): void {
     const { upstream } = this

@@ -19,8 +19,11 @@ import { isWebSocketAccept } from '../websocket.ts'
 import type { UpstreamPool } from './pool.ts'
 import { formatRequestHead } from './request-text.ts'
 
-const State = { idle: 0, head: 1, length: 2, chunked: 3, untilClose: 4, upgraded: 5, closed: 6 } as const
-type State = (typeof State)[keyof typeof State]
+/** The exchange in flight, or the state without one. */
+type State = Exchange | 'idle' | 'closed'
+
+/** What the bytes of the exchange in flight are; the decoder stands for a chunked body. */
+type ResponseState = 'head' | 'length' | ChunkedDecoder | 'untilClose' | 'upgraded'
 
 /** Max idle ticks of a pooled connection that gets a request which must not be resent (decision 47). */
 const MAX_IDLE_TICKS_NON_IDEMPOTENT = 2
@@ -53,6 +56,7 @@ const scratch = Buffer.allocUnsafe(64 * 1024)
  *   closed <------+------------------------------------------------------+
  *      from every state: close(), abort(), a malformed response, or the stream ended half-way (`#onStreamLost`)
  *
+ * `idle` and `closed` are a `#state`; in the others that is the exchange, and `#responseState` tells them apart.
  * `idle` closes on any byte, on the end of the stream and after `limits.upstreamIdle`. A lost stream is retried when no
  * byte of the response has arrived and the dial failed or the request is idempotent; so is an agent's dial report. Every
  * other failure rejects the exchange. Flags beside the state:
@@ -73,15 +77,13 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   readonly #partialHead = new ByteQueue()
   /** How many of its bytes do not contain the end of the head. */
   #searched = 0
-  #exchange: Exchange | undefined
-  #state: State = State.idle
-  #chunked: ChunkedDecoder | undefined
+  #state: State = 'idle'
+  #responseState: ResponseState = 'head'
   #bodyRemaining = 0
   #requestDone = false
   /** A byte has arrived since the request was sent. */
   #responseStarted = false
   #reusable = false
-  #trailers = ''
   /** Interim responses to the current request. */
   #interims = 0
   #idleSince = 0
@@ -105,8 +107,8 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
 
   /** Writes the head of the request. */
   start(exchange: Exchange): void {
-    this.#exchange = exchange
-    this.#state = State.head
+    this.#state = exchange
+    this.#responseState = 'head'
     this.#requestDone = !exchange.hasBody
     this.#responseStarted = false
     this.#interims = 0
@@ -117,20 +119,18 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   }
 
   writeBody(chunk: Buffer): boolean {
-    if (this.#state === State.closed) return true
-    if (this.#state === State.upgraded || !this.#exchange!.head.framing.chunked)
-      return this.#stream.write(chunk)
+    const exchange = this.#state
+    if (typeof exchange === 'string') return true
+    if (this.#responseState === 'upgraded' || !exchange.head.framing.chunked) return this.#stream.write(chunk)
     return chunk.length === 0 || this.#writeChunk(chunk)
   }
 
   endBody(trailers: string): void {
-    if (this.#state === State.closed) return
+    const exchange = this.#state
+    if (typeof exchange === 'string') return
     this.#requestDone = true
-    if (this.#state === State.upgraded) {
-      this.#stream.end()
-      return
-    }
-    if (this.#exchange!.head.framing.chunked)
+    if (this.#responseState === 'upgraded') this.#stream.end()
+    else if (exchange.head.framing.chunked)
       this.#stream.write(Buffer.from(formatLastChunk(trailers), 'latin1'))
   }
 
@@ -140,16 +140,15 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
 
   /** The client's socket took this many bytes. */
   consumed(bytes: number): void {
-    if (this.#state !== State.closed) this.#stream.consumed(bytes)
+    if (this.#state !== 'closed') this.#stream.consumed(bytes)
   }
 
   /** Closes the stream: an end before the reset, since an agent may not notice a reset alone. */
   close(): void {
-    if (this.#state === State.closed) return
-    if (this.#state === State.idle) this.#pool.removeIdle(this)
+    if (this.#state === 'closed') return
+    if (this.#state === 'idle') this.#pool.removeIdle(this)
     this.#pool.core.timers.clear(this)
-    this.#state = State.closed
-    this.#exchange = undefined
+    this.#state = 'closed'
     this.#stream.end()
     this.#stream.reset()
   }
@@ -160,9 +159,9 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   }
 
   onData(chunk: Buffer): void {
-    const exchange = this.#exchange
+    const exchange = this.#state
     // No request is in flight: these bytes must not become the response to the next one.
-    if (exchange === undefined) {
+    if (typeof exchange === 'string') {
       this.close()
       return
     }
@@ -170,57 +169,43 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     exchange.accountReceived(chunk.length)
     try {
       let rest: Buffer | undefined = chunk
-      while (rest !== undefined) rest = this.#parse(rest, exchange)
+      // The client may disconnect in between.
+      while (rest !== undefined && this.#state === exchange) rest = this.#parse(rest, exchange)
     } catch (error) {
       fail(exchange, error)
     }
   }
 
   onEnd(): void {
-    switch (this.#state) {
-      case State.closed:
-        return
-      case State.untilClose:
-        this.#reusable = false
-        this.#complete(this.#exchange!)
-        return
-      case State.upgraded:
-        this.#exchange!.finish('')
-        return
-      case State.idle:
-        this.close()
-        return
-      default:
-        this.#onStreamLost()
-        return
-    }
+    const exchange = this.#state
+    if (typeof exchange === 'string') this.close()
+    else if (this.#responseState === 'untilClose') {
+      this.#reusable = false
+      this.#complete(exchange)
+    } else if (this.#responseState === 'upgraded') exchange.finish('')
+    else this.#onStreamLost(exchange, false)
   }
 
   onDrain(): void {
-    this.#exchange?.resumeBody()
+    if (typeof this.#state !== 'string') this.#state.resumeBody()
   }
 
   onClose(error?: Error): void {
-    if (this.#state === State.closed) return
-    if (this.#state === State.idle) {
-      this.close()
-      return
-    }
-    if (this.#state === State.upgraded && error === undefined) {
-      const exchange = this.#exchange!
-      this.#state = State.closed
+    const exchange = this.#state
+    if (typeof exchange === 'string') this.close()
+    else if (this.#responseState === 'upgraded' && error === undefined) {
+      this.#state = 'closed'
       exchange.finish('')
-      return
-    }
-    this.#onStreamLost(error instanceof DialError)
+    } else this.#onStreamLost(exchange, error instanceof DialError)
   }
 
   /** Parses the bytes of the current state; returns the rest for the next one. */
   #parse(bytes: Buffer, exchange: Exchange): Buffer | undefined {
-    switch (this.#state) {
-      case State.head:
+    const state = this.#responseState
+    switch (state) {
+      case 'head':
         return this.#parseHead(bytes, exchange)
-      case State.length: {
+      case 'length': {
         const size = this.#bodyRemaining
         if (bytes.length < size) {
           this.#bodyRemaining = size - bytes.length
@@ -232,14 +217,12 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
         this.#complete(exchange)
         return undefined
       }
-      case State.chunked:
-        this.#parseChunked(bytes, exchange)
-        return undefined
-      case State.untilClose:
-      case State.upgraded:
+      case 'untilClose':
+      case 'upgraded':
         exchange.respondBody(bytes)
         return undefined
       default:
+        this.#parseChunked(bytes, state, exchange)
         return undefined
     }
   }
@@ -248,7 +231,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     const input = this.#partialHead.join(bytes)
     const size = headLength(input, this.#searched)
     if (size > MAX_RESPONSE_HEAD_BYTES || (size === -1 && input.length > MAX_RESPONSE_HEAD_BYTES)) {
-      return this.#rejectResponse('its head is too large')
+      return this.#rejectResponse('its head is too large', exchange)
     }
     if (size === -1) {
       this.#partialHead.retain(input)
@@ -256,7 +239,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
       return undefined
     }
     const head = parseResponseHead(input.toString('latin1', 0, size))
-    if (typeof head === 'string') return this.#rejectResponse(head)
+    if (typeof head === 'string') return this.#rejectResponse(head, exchange)
     if (!this.reused && isPartialDialReport(head, input.length - size)) {
       this.#partialHead.retain(input)
       return undefined
@@ -275,15 +258,16 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   ): Buffer | undefined {
     if (status !== 101) {
       if (framing.contentLength > 0 || framing.chunked)
-        return this.#rejectResponse('an interim response has a body')
-      if (++this.#interims > MAX_INTERIMS) return this.#rejectResponse('it has too many interim responses')
+        return this.#rejectResponse('an interim response has a body', exchange)
+      if (++this.#interims > MAX_INTERIMS)
+        return this.#rejectResponse('it has too many interim responses', exchange)
       exchange.writeInterim(status, reason, framing.fieldLines)
       return rest
     }
     if (!exchange.upgrading || !isWebSocketAccept(exchange, framing)) {
-      return this.#rejectResponse('it switched protocols without a matching request')
+      return this.#rejectResponse('it switched protocols without a matching request', exchange)
     }
-    this.#state = State.upgraded
+    this.#responseState = 'upgraded'
     exchange.upgrade(reason, framing.fieldLines)
     return rest
   }
@@ -291,7 +275,6 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   #handleFinal(head: ResponseHead, rest: Buffer | undefined, exchange: Exchange): Buffer | undefined {
     const { status, framing } = head
     if (status === 502 && !this.reused && rest !== undefined && startsWith(rest, DIAL_FAILED_PREFIX)) {
-      this.#detachExchange()
       this.close()
       retry(exchange, this.#target, 'dial_failed', this.#noResponseError(exchange))
       return undefined
@@ -306,41 +289,34 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
       this.#complete(exchange)
       return undefined
     }
-    if (framing.chunked) {
-      this.#state = State.chunked
-      this.#chunked = new ChunkedDecoder(responseNames)
-    } else if (length > 0) {
-      this.#state = State.length
+    if (framing.chunked) this.#responseState = new ChunkedDecoder(responseNames)
+    else if (length > 0) {
+      this.#responseState = 'length'
       this.#bodyRemaining = length
-    } else this.#state = State.untilClose
+    } else this.#responseState = 'untilClose'
     exchange.respond(status, head.reason, framing.fieldLines, length, true)
     return rest
   }
 
-  #parseChunked(bytes: Buffer, exchange: Exchange): void {
-    const body = this.#chunked!
+  #parseChunked(bytes: Buffer, body: ChunkedDecoder, exchange: Exchange): void {
     const data = body.decode(bytes)
     if (data.length > 0) exchange.respondBody(data)
-    if (body.failed) this.#rejectResponse('its chunks are malformed')
+    if (body.failed) this.#rejectResponse('its chunks are malformed', exchange)
     else if (body.done) {
       if (body.consumed < bytes.length) this.#reusable = false
-      this.#trailers = body.trailers
-      this.#complete(exchange)
+      this.#complete(exchange, body.trailers)
     }
   }
 
-  #complete(exchange: Exchange): void {
-    const trailers = this.#trailers
+  #complete(exchange: Exchange, trailers = ''): void {
     // The client may have disconnected while its last chunk was written.
-    if (this.#state !== State.closed) {
-      this.#detachExchange()
-      this.#poolOrClose(this.#reusable && !exchange.ended)
-    }
+    if (this.#state === exchange) this.#poolOrClose(this.#reusable && !exchange.ended)
     exchange.finish(trailers)
   }
 
   #poolOrClose(reusable: boolean): void {
-    this.#state = State.idle
+    this.#state = 'idle'
+    this.#responseState = 'head'
     this.reused = true
     const { core } = this.#pool
     if (!reusable || !this.#pool.addIdle(this)) {
@@ -351,17 +327,9 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     core.timers.set(this, core.limits.upstreamIdle)
   }
 
-  #detachExchange(): void {
-    this.#exchange = undefined
-    this.#chunked = undefined
-    this.#trailers = ''
-  }
-
   /** The stream ended in the middle of an exchange. */
-  #onStreamLost(dialFailed = false): void {
-    const exchange = this.#exchange!
+  #onStreamLost(exchange: Exchange, dialFailed: boolean): void {
     const retryable = !this.#responseStarted && (dialFailed || IDEMPOTENT_METHODS.has(exchange.head.method))
-    this.#detachExchange()
     this.close()
     // A silent end may be a failed dial or a crash half-way: only an idempotent request is resent (P31).
     if (!retryable) exchange.reject(this.#noResponseError(exchange))
@@ -371,9 +339,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     }
   }
 
-  #rejectResponse(reason: string): undefined {
-    const exchange = this.#exchange!
-    this.#detachExchange()
+  #rejectResponse(reason: string, exchange: Exchange): undefined {
     this.close()
     exchange.reject(edgeError('upstream_broken', exchange.head.host, reason).withUpstream(this.#target.name))
   }

@@ -90,9 +90,9 @@ export class UpstreamPool {
   #takeIdle(identity: string, exchange: Exchange): Http1Upstream | undefined {
     const list = this.#idle.get(identity)
     const upstream = list?.at(-1)
-    if (upstream === undefined || !upstream.canSend(exchange)) return undefined
-    list!.pop()
-    if (identity !== '' && list!.length === 0) this.#idle.delete(identity)
+    if (list === undefined || upstream === undefined || !upstream.canSend(exchange)) return undefined
+    list.pop()
+    if (identity !== '' && list.length === 0) this.#idle.delete(identity)
     this.#budget.idle--
     this.core.idleUpstreams.delete(upstream)
     return upstream
