@@ -4,6 +4,7 @@ import { isEdgeResponse, type UpstreamTarget } from './backend.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { type EdgeResponse, redirect } from './response.ts'
+import type { HttpRoute } from './table.ts'
 import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
@@ -56,8 +57,7 @@ export function dispatch(exchange: Exchange): void {
     exchange.route = route
     route.counters.requests++
     if (route.admission !== undefined) for (const step of route.admission) step(connection)
-    if (route.steps === undefined) forward(exchange)
-    else runSteps(exchange, 0)
+    runSteps(exchange, route, 0)
   } catch (error) {
     fail(exchange, error)
   }
@@ -83,8 +83,8 @@ export function isStillAdmitted({ core, connection, head, upgrading }: Exchange)
 }
 
 /** Selects a target of the route's backend and connects the exchange to it. */
-function forward(exchange: Exchange): void {
-  const target = exchange.route!.backend(exchange, 0)
+function forward(exchange: Exchange, route: HttpRoute): void {
+  const target = route.backend(exchange, 0)
   if (target === undefined) throw edgeError('no_backend', exchange.head.host)
   connect(exchange, target, false)
 }
@@ -140,7 +140,7 @@ function selectNextTarget(
 ): UpstreamTarget | EdgeResponse | undefined {
   exchange.failedTargets ??= []
   const attempts = exchange.failedTargets.push(failed)
-  return attempts < MAX_ATTEMPTS ? exchange.route!.backend(exchange, attempts) : undefined
+  return attempts < MAX_ATTEMPTS ? exchange.route?.backend(exchange, attempts) : undefined
 }
 
 /** Rejects the exchange; any error but an `EdgeError` is a bug, which is logged and shown by its id alone. */
@@ -159,23 +159,24 @@ export function fail(exchange: Exchange, error: unknown): void {
   exchange.reject(edgeError('internal', id))
 }
 
-function runSteps(exchange: Exchange, start: number): void {
-  const steps = exchange.route!.steps!
-  for (let index = start; index < steps.length; index++) {
+function runSteps(exchange: Exchange, route: HttpRoute, start: number): void {
+  const { steps } = route
+  for (let index = start; steps !== undefined && index < steps.length; index++) {
     const result = steps[index]!(exchange)
     if (result === undefined) continue
     if (!(result instanceof Promise)) {
       exchange.respondWith(result)
       return
     }
-    void continueSteps(exchange, result, index + 1)
+    void continueSteps(exchange, route, result, index + 1)
     return
   }
-  forward(exchange)
+  forward(exchange, route)
 }
 
 async function continueSteps(
   exchange: Exchange,
+  route: HttpRoute,
   pending: Promise<EdgeResponse | undefined>,
   nextIndex: number,
 ): Promise<void> {
@@ -185,7 +186,7 @@ async function continueSteps(
     if (exchange.ended) return
     if (response !== undefined) exchange.respondWith(response)
     else {
-      runSteps(exchange, nextIndex)
+      runSteps(exchange, route, nextIndex)
       exchange.resumeBody()
     }
   } catch (error) {

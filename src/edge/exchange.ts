@@ -135,7 +135,8 @@ export abstract class Exchange {
     if (this.ended || this.responded) return
     this.responded = true
     if (this.#responseSteps !== undefined) {
-      this.#respondWithSteps(status, reason, fields, length, hasBody)
+      const response = applySteps(this.#responseSteps, status, fields, length, hasBody)
+      this.#respondChanged(response, response.status === status ? reason : undefined)
       return
     }
     this.#recordStatus(status)
@@ -181,7 +182,7 @@ export abstract class Exchange {
     const lines =
       this.#responseSteps === undefined
         ? fields
-        : this.#applyResponseSteps(101, fields, -1, false).fields.text
+        : applySteps(this.#responseSteps, 101, fields, -1, false).fields.text
     this.#recordStatus(101)
     if (this.trace !== undefined) this.trace.responseFields = lines
     this.writeUpgrade(reason, lines)
@@ -287,29 +288,16 @@ export abstract class Exchange {
     )
   }
 
-  /** Runs the response steps of the modules. */
-  #applyResponseSteps(status: number, fields: string, length: number, hasBody: boolean): MutableResponse {
-    const response: MutableResponse = {
-      status,
-      fields: new HeaderFields(fields),
-      length,
-      hasBody,
-      transform: undefined,
-    }
-    for (const step of this.#responseSteps!) step(response)
-    return response
-  }
-
-  #respondWithSteps(status: number, reason: string, fields: string, length: number, hasBody: boolean): void {
-    const response = this.#applyResponseSteps(status, fields, length, hasBody)
-    this.#recordStatus(response.status)
-    const lines = response.fields.text
+  /** Starts a response that the modules may have changed; without a reason phrase it gets that of its status. */
+  #respondChanged({ status, fields, length, hasBody, transform }: MutableResponse, reason?: string): void {
+    this.#recordStatus(status)
+    const lines = fields.text
     if (this.trace !== undefined) this.trace.responseFields = lines
-    const phrase = response.status === status ? reason : (STATUS_CODES[response.status] ?? '')
-    if (response.transform !== undefined && hasBody) {
-      this.#attachTransform(response.transform)
-      this.writeHead(response.status, phrase, lines, -1, true)
-    } else this.writeHead(response.status, phrase, lines, response.length, hasBody)
+    const phrase = reason ?? STATUS_CODES[status] ?? ''
+    if (transform !== undefined && hasBody) {
+      this.#attachTransform(transform)
+      this.writeHead(status, phrase, lines, -1, true)
+    } else this.writeHead(status, phrase, lines, length, hasBody)
   }
 
   #attachTransform(transform: Transform): void {
@@ -352,4 +340,17 @@ export abstract class Exchange {
       complete,
     })
   }
+}
+
+/** Runs the response steps of the modules. */
+function applySteps(
+  steps: readonly ((response: MutableResponse) => void)[],
+  status: number,
+  fields: string,
+  length: number,
+  hasBody: boolean,
+): MutableResponse {
+  const response = { status, fields: new HeaderFields(fields), length, hasBody, transform: undefined }
+  for (const step of steps) step(response)
+  return response
 }

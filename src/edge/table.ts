@@ -16,7 +16,7 @@ export interface HttpRoute {
   readonly id: string
   /** Steps that admit or reject the connection; undefined when none is configured. */
   readonly admission: readonly ConnectionStep[] | undefined
-  /** Request steps in order; undefined when none is configured, so that `dispatch` skips the loop. */
+  /** Request steps in order; undefined when none is configured. */
   readonly steps: readonly RequestStep[] | undefined
   readonly backend: HttpBackend
   readonly counters: EntryCounters
