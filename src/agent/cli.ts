@@ -87,7 +87,7 @@ Usage:
 `
 
 /** The command tree; shell completions are generated from it too. */
-export function createProgram(state: { code: number }): Command {
+function createProgram(state: { code: number }): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
     .version(`adit version ${VERSION}`, '-v, --version', 'print the version')

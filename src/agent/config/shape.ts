@@ -190,9 +190,6 @@ export function mapOf<T>(item: Shape<T>): Shape<Map<string, T>> {
   }
 }
 
-/** Any JSON value, not validated. */
-export const anything: Shape<unknown> = { read: (value) => value ?? undefined }
-
 /** The fields of an object shape, all optional. */
 export type ObjectFields<F extends Record<string, Shape<unknown>>> = { [K in keyof F]?: ShapeOutput<F[K]> }
 

@@ -6,7 +6,7 @@ import { formatRfc3339 } from '../log/format.ts'
 import type { AgentTunnel } from '../tunnels/tunnel.ts'
 
 /** Percent-encodes everything except letters, digits and `-_.~`, for use in a path. */
-export function encodeName(name: string): string {
+function encodeName(name: string): string {
   return encodeURIComponent(name).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
