@@ -87,7 +87,7 @@ Usage:
 `
 
 /** The command tree; shell completions are generated from it too. */
-function createProgram(state: { code: number }): Command {
+export function createProgram(state: { code: number }): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
     .version(`adit version ${VERSION}`, '-v, --version', 'print the version')

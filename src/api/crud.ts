@@ -47,7 +47,7 @@ type Body = Record<string, unknown>
 type Parents = Record<string, string>
 
 /** The path of a collection with the parent ids filled in. */
-export function collectionPath(resource: Resource, parents: Parents): string {
+function collectionPath(resource: Resource, parents: Parents): string {
   return resource.path.replace(/\{([a-z_]+)\}/g, (_, name: string) => parents[name] ?? '')
 }
 

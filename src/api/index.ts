@@ -5,13 +5,11 @@
  * `crud.ts`; `all-operations.ts` lists what each resource does beyond CRUD, `problems.ts` every error. `all-routes.ts`
  * has the same routes without handlers, for clients.
  */
-export { operations } from './all-operations.ts'
 export { createRenderContext } from './call.ts'
-export type { ApiConfig, ApiParts, BrowserAuth, CommandResult, OnlineInventory } from './config.ts'
-export { createOpenApi } from './openapi.ts'
+export type { ApiConfig, BrowserAuth, CommandResult, OnlineInventory } from './config.ts'
 export type { ApiOperation } from './operations.ts'
 export { createProbeListener } from './probes.ts'
-export { fieldProblem, Problem, problem } from './problems.ts'
+export { fieldProblem, problem } from './problems.ts'
 export type { ApiRoute } from './routes.ts'
 export { type Api, createApi } from './server.ts'
 export type { CommandName } from './session-routes.ts'
