@@ -10,7 +10,7 @@ export interface ApiCommand {
 }
 
 /** `edges_https` becomes `edges-https`. */
-export function kebab(name: string): string {
+function kebab(name: string): string {
   return name.replaceAll('_', '-')
 }
 
