@@ -5,5 +5,5 @@
 export { createAccount, firstAccount, type NewAccount } from './accounts.ts'
 export { type Acl, compileAcl } from './acl.ts'
 export { type Auth, createAuth, type Principal, type TunnelPrincipal } from './auth.ts'
-export { createIpRestrictions, type IpRestrictions, type RestrictedUse } from './ip-restrictions.ts'
+export { createIpRestrictions, type IpRestrictions } from './ip-restrictions.ts'
 export { isTokenShaped, mintToken, tokenDigest } from './token.ts'
