@@ -5,7 +5,7 @@
 export const failpoint: (name: string) => void = createFailpoint(process.env) ?? (() => {})
 
 /** Creates the failpoint that the environment names; undefined outside tests. */
-export function createFailpoint(
+function createFailpoint(
   { NODE_ENV, TEST_FAILPOINT = '' }: Readonly<Record<string, string | undefined>>,
   exit: () => void = () => process.kill(process.pid, 'SIGKILL'),
 ): ((name: string) => void) | undefined {
