@@ -4,41 +4,21 @@
  * `acme/` runs certificate jobs against an ACME authority (the state machine is drawn in `acme/job.ts`), `x509/` reads and
  * signs X.509 certificates, `ssh/` reads SSH keys and signs SSH certificates. `problem.ts` holds all validation errors.
  */
-export type { AcmeSettings } from './acme/client.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
-export { type CertificateReport, describeCertificates, reportCertificates } from './acme/report.ts'
-export { createResolver, type NameResolver, ResolverError } from './acme/resolver.ts'
+export { describeCertificates, reportCertificates } from './acme/report.ts'
+export { createResolver, type NameResolver } from './acme/resolver.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'
-export {
-  CertificateProblem,
-  type CertificateProblemCode,
-  certificateProblemCodes,
-  type MaterialField,
-} from './problem.ts'
-export { createSshAuthority, type SshAuthorityKeys, type SshAuthorityRequest } from './ssh/authority.ts'
-export {
-  DEFAULT_SSH_VALIDITY_MS,
-  DEFAULT_USER_EXTENSIONS,
-  newSshSerial,
-  type SshCertificateRequest,
-  signSshCertificate,
-} from './ssh/certificate.ts'
-export { parseSshPublicKey, type SshPublicKey, sshFingerprint } from './ssh/public-key.ts'
+export { CertificateProblem } from './problem.ts'
+export { createSshAuthority } from './ssh/authority.ts'
+export { DEFAULT_SSH_VALIDITY_MS, newSshSerial, signSshCertificate } from './ssh/certificate.ts'
+export { parseSshPublicKey, sshFingerprint } from './ssh/public-key.ts'
 export {
   type Authority,
   createAuthority,
   createSelfSigned,
   type KeyedCertificate,
-  type LeafRequest,
   loadAuthority,
   renewAuthority,
   renewSelfSigned,
 } from './x509/authority.ts'
-export type { ServedCertificate } from './x509/served-certificate.ts'
-export {
-  type CertificateAuthorityDetails,
-  type PrivateKeyType,
-  readCertificateAuthority,
-  readTlsCertificate,
-  type TlsCertificateDetails,
-} from './x509/x509.ts'
+export { readCertificateAuthority, readTlsCertificate } from './x509/x509.ts'

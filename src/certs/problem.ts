@@ -65,9 +65,6 @@ type Messages = typeof MESSAGES
 /** The machine-readable codes of all problems. */
 export type CertificateProblemCode = keyof Messages
 
-/** All codes, so that tests can check that the documentation is complete. */
-export const certificateProblemCodes = Object.keys(MESSAGES) as CertificateProblemCode[]
-
 /** The request fields that carry such material. */
 export type MaterialField =
   | 'ca_pem'

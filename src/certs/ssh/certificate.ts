@@ -24,12 +24,6 @@ export interface SshCertificateRequest {
   extensions?: Record<string, string>
 }
 
-/** The extensions of a user certificate when the request names none. */
-export const DEFAULT_USER_EXTENSIONS: Readonly<Record<string, string>> = {
-  'permit-pty': '',
-  'permit-user-rc': '',
-}
-
 /** The lifetime of a certificate when the request names no end, in milliseconds. */
 export const DEFAULT_SSH_VALIDITY_MS = { user: 24 * 60 * 60 * 1000, host: 365 * 24 * 60 * 60 * 1000 } as const
 

@@ -23,7 +23,7 @@ const MAX_LINE_BYTES = 16 * 1024
 const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/
 
 /** The NIST curves by their SSH name, with their JWK name and coordinate size. */
-export const SSH_CURVES: Record<string, { jwk: string; bytes: number; bits: number }> = {
+const SSH_CURVES: Record<string, { jwk: string; bytes: number; bits: number }> = {
   nistp256: { jwk: 'P-256', bytes: 32, bits: 256 },
   nistp384: { jwk: 'P-384', bytes: 48, bits: 384 },
   nistp521: { jwk: 'P-521', bytes: 66, bits: 521 },

@@ -1,5 +1,5 @@
 /** Wire data ends early or is not in canonical form; callers convert it into their own error. */
-export class WireError extends Error {}
+class WireError extends Error {}
 
 /** A `string` of RFC 4251 section 5: its length in four bytes, then its bytes. */
 export function wireString(value: Uint8Array | string): Buffer {
