@@ -17,10 +17,10 @@ import { mountSession } from './session-routes.ts'
 import { createSignIn, createSignInLimits } from './sign-in-flow.ts'
 import { createSignInStore } from './sign-in-store.ts'
 
-export { type ChangeTracker, createChangeTracker } from './changes.ts'
+export { createChangeTracker } from './changes.ts'
 export { assignNewPassword } from './password-generator.ts'
 export { createPasswords, type Passwords } from './passwords.ts'
-export { mountViews, type ViewSources } from './views.ts'
+export { mountViews } from './views.ts'
 
 /** The dashboard: its pages on the API's listener, and the sign-in that authenticates them. */
 export interface Dashboard {
