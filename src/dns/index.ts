@@ -5,16 +5,8 @@
  * servers directly.
  */
 
-export { createZones, type ZoneInputs, type Zones } from './follow-zones.ts'
+export { createZones } from './follow-zones.ts'
 export { type DirectResponse, queryServer } from './query.ts'
-export type { ResponseRateLimitOptions } from './rate-limit.ts'
-export { createDns, type Dns, type DnsCounts, type DnsOptions } from './server.ts'
-export type { TcpLimits } from './tcp.ts'
-export {
-  compileZones,
-  type StartOfAuthority,
-  type ZoneData,
-  type ZoneRecord,
-  type ZoneTable,
-} from './zone.ts'
-export { buildZones, nameServerNames, type ZoneSnapshot } from './zones.ts'
+export { createDns } from './server.ts'
+export { compileZones, type ZoneData } from './zone.ts'
+export { nameServerNames } from './zones.ts'
