@@ -9,14 +9,6 @@
  * `compile` turns configuration into the routing table, `modules` and `backends` hold the behaviour of each kind, `login`
  * signs visitors in, and `testing` holds the test harness.
  */
-export { createEdge, type Edge, type EdgeAddresses, type EdgeConfig, type EdgeDependencies } from './edge.ts'
-export {
-  createLogins,
-  type LoginOptions,
-  type LoginService,
-  type LoginStore,
-  type OauthEndpoints,
-  type Revocation,
-} from './login/index.ts'
-export type { ConnectionEvent, Observer, RequestEvent } from './observe.ts'
-export type { TrafficTotals } from './traffic.ts'
+export { createEdge, type Edge } from './edge.ts'
+export { createLogins, type LoginStore, type OauthEndpoints, type Revocation } from './login/index.ts'
+export type { Observer } from './observe.ts'

@@ -48,7 +48,7 @@ export function createPathRouter(rules: readonly PathRule[], host: string): (tar
 const RESERVED_CHARACTERS = new Set(['%', '/', '?', '#', '\\', ';'])
 
 /** Decodes what needs no encoding, so that equivalent spellings compare equal. */
-export function normalizePath(path: string): string {
+function normalizePath(path: string): string {
   return path.replace(/%([0-9a-f]{2})/gi, (encoded, digits: string) => {
     const code = Number.parseInt(digits, 16)
     const character = String.fromCharCode(code)
