@@ -8,7 +8,7 @@ import {
   HttpResponseBackend,
   IpPolicy,
 } from '../resources/index.ts'
-import type { EventsOptions } from './index.ts'
+import type { EventsOptions } from './events.ts'
 import { TestEventFailed } from './index.ts'
 import {
   ACCOUNT,

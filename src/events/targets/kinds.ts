@@ -7,7 +7,7 @@ import type { DeliveryTarget, TargetContext, TargetFactory, TargetKind, TargetSe
 import { webhook } from './webhook.ts'
 
 /** Every kind of target; a declared kind without a factory does not compile. */
-export const targetKinds = {
+const targetKinds = {
   firehose,
   kinesis,
   cloudwatch_logs: cloudwatchLogs,
@@ -17,7 +17,7 @@ export const targetKinds = {
 } satisfies { [K in TargetKind]: TargetFactory<K> }
 
 /** The kind of target of a destination. */
-export function targetKind(settings: TargetSettings): TargetKind {
+function targetKind(settings: TargetSettings): TargetKind {
   const kinds = Object.keys(targetKinds) as TargetKind[]
   const kind = kinds.find((each) => (settings[each] ?? null) !== null)
   if (kind === undefined) throw new Error('The destination has no target.')

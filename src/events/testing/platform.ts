@@ -9,7 +9,8 @@ import { silentLog } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { EventDestination, EventSubscription, type Resource, User } from '../../resources/index.ts'
 import { type DurableStore, draftOf, openStore, type Transaction } from '../../store/index.ts'
-import { createEvents, type Events, type EventsOptions } from '../index.ts'
+import type { EventsOptions } from '../events.ts'
+import { createEvents, type Events } from '../index.ts'
 
 /** A clock that only moves when a test advances it. */
 export class ManualClock implements Clock {
