@@ -4,13 +4,11 @@
  * lookups, `reservation-watch.ts` reports new reservations.
  */
 export {
-  type ClaimHolder,
   ClaimRejected,
   claimNameOf,
   GRACE_MS,
   type NameClaimLimits,
   NameClaims,
-  type NameClaimsOptions,
   TCP_CLAIM_PREFIX,
 } from './claims.ts'
 export { isPlatformName } from './platform-names.ts'
