@@ -7,7 +7,6 @@
  */
 export {
   type AgentCommand,
-  type AgentDialOptions,
   type AgentIdentity,
   AgentSession,
   type AgentSessionOptions,
@@ -17,7 +16,7 @@ export {
 } from './agent-session.ts'
 export { decode, rawField } from './decode.ts'
 export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
-export { ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
+export { ErrorCode, MAX_WINDOW, MuxError } from './frame.ts'
 export {
   Heartbeat,
   HeartbeatEcho,
@@ -33,17 +32,15 @@ export {
   BindRequest,
   type BindResponse,
   LabelRequest,
-  type LabelResponse,
   PatchRequest,
-  type SrvInfoResponse,
   UnbindRequest,
 } from './messages.ts'
-export { createLinkPool, type MuxOptions, MuxSession } from './mux-session.ts'
+export { createLinkPool, MuxSession } from './mux-session.ts'
 export { MuxStream } from './mux-stream.ts'
-export { ProtocolError, parseProtocolError } from './protocol-error.ts'
+export { ProtocolError } from './protocol-error.ts'
 export type { ProxyHeader } from './proxy-header.ts'
 export { proxyProtocolHeader } from './proxy-protocol.ts'
-export { CallReader, call, MESSAGE_TIMEOUT_MS, type MessageLimits } from './rpc.ts'
-export { ServedSession, type ServedSessionOptions } from './served-session.ts'
+export { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
+export { ServedSession } from './served-session.ts'
 export { StreamType, TypeReader, typeBytes } from './stream-type.ts'
 export { WindowBudget } from './window-budget.ts'

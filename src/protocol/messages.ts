@@ -146,11 +146,6 @@ export const PatchRequest = Type.Object({
 })
 export type PatchRequest = Type.Static<typeof PatchRequest>
 
-/** The response to type 8, whose request is empty. */
-export interface SrvInfoResponse {
-  Region: string
-}
-
 /** Type 6, server to agent. */
 export const UpdateRequest = Type.Object({ Version: text, PermitMajorVersion: flag })
 export type UpdateRequest = Type.Static<typeof UpdateRequest>
