@@ -68,8 +68,8 @@ export const hidden = <V extends Value>(value: V): Field<V, 'hidden', false> => 
   value,
 })
 
-export const description = text(255)
-export const metadata = text(4096)
+const description = text(255)
+const metadata = text(4096)
 
 /** The fields that identify every resource. */
 export const identity = {
@@ -186,7 +186,6 @@ export interface Resource<F extends ResourceFields = ResourceFields, K extends s
   unique(record: RecordOf<F>): UniqueName[]
 }
 
-export type View<R> = R extends Resource<infer F> ? ViewOf<F> : never
 export type StoredRecord<R> = R extends Resource<infer F> ? RecordOf<F> : never
 
 /** Marks a value as an edge module, which gets its own API routes under the resource. */

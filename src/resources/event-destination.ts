@@ -53,7 +53,7 @@ const auth = required(
 )
 
 /** The target of a destination: one member is set, the others are null. */
-export const eventTarget = object(
+const eventTarget = object(
   {
     firehose: nullable(
       object({

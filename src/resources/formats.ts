@@ -4,18 +4,7 @@ import { parseCidr } from '../base/cidr.ts'
 import { formatTimestamp } from '../base/clock.ts'
 import { parseDomain, parseDomainPort } from '../base/domain.ts'
 import { parseAclRule } from './acl.ts'
-import {
-  choice,
-  emptyAsUnset,
-  InvalidValue,
-  list,
-  nullable,
-  object,
-  parsed,
-  plain,
-  text,
-  withDefault,
-} from './value.ts'
+import { choice, emptyAsUnset, InvalidValue, list, nullable, object, parsed, plain, text } from './value.ts'
 
 /** The regions of the API documents; `--region` sets the one of this server. */
 export const REGIONS = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
@@ -122,13 +111,6 @@ export const certificateStatus = object({
     }),
   ),
 })
-
-/** PEM text, normalized to end with one newline. */
-export const pem = (maxBytes: number) =>
-  withDefault(
-    parsed(maxBytes, (value) => `${value.trim()}\n`),
-    '',
-  )
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 

@@ -85,17 +85,16 @@ export function resourceOfPrefix(prefix: string): Resource | undefined {
 }
 
 export * from './acl.ts'
-export type { Access, Field, Operation, Resource, StoredRecord, UniqueName, View } from './define.ts'
+export type { Operation, Resource, StoredRecord, UniqueName } from './define.ts'
 export { eventSource } from './event-subscription.ts'
 export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
 export { REGIONS } from './formats.ts'
-export type { ModuleShape, Settings } from './module.ts'
+export type { Settings } from './module.ts'
 export { METADATA_LIMITS } from './modules/idp-metadata.ts'
 export * from './modules/index.ts'
-export { NAMEID_FORMATS } from './modules/saml.ts'
 export { GUARDS, type Guard, hasRole, type RequiredRole, ROLES, type Role } from './roles.ts'
 export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
-export { InvalidValue, orNull, type Pointer, type Ref, type RenderContext } from './value.ts'
+export { InvalidValue, type RenderContext } from './value.ts'
 export {
   AgentIngress,
   ApiKey,

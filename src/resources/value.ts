@@ -71,7 +71,7 @@ export type Written<V> = V extends Value<infer W, unknown> ? W : never
 export type Read<V> = V extends Value<never, infer R> ? R : V extends Value<infer _W, infer R> ? R : never
 
 /** The schema with null allowed: as a second type where possible, so that validation errors stay readable. */
-export function orNull(schema: TSchema): TSchema {
+function orNull(schema: TSchema): TSchema {
   const { type, enum: values } = schema as { type?: unknown; enum?: unknown[] }
   if (values !== undefined) return { ...schema, enum: [...values, null] }
   if (typeof type === 'string') return { ...schema, type: [type, 'null'] }
@@ -276,7 +276,7 @@ export function map<W>(
   }
 }
 
-export const refSchema = Type.Object({ id: Type.String(), uri: Type.String() }, { title: 'Ref' })
+const refSchema = Type.Object({ id: Type.String(), uri: Type.String() }, { title: 'Ref' })
 
 function checkId(id: string, prefixes: readonly string[], path: string): string {
   const prefix = prefixOf(id)

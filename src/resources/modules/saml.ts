@@ -5,7 +5,7 @@ import { metadataError } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
 
 /** The supported name identifier formats. */
-export const NAMEID_FORMATS = [
+const NAMEID_FORMATS = [
   'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
   'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
   'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
