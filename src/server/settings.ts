@@ -362,7 +362,7 @@ export function resolveMasterKeyFile({ masterKeyFile, dataDir }: ServerSettings)
 const settings: readonly SettingDefinition<unknown>[] = Object.values(definitions)
 
 /** The environment variable of a flag. */
-export function environmentVariable(flag: string): string {
+function environmentVariable(flag: string): string {
   return `ADIT_${flag.toUpperCase().replaceAll('-', '_')}`
 }
 
