@@ -5,33 +5,18 @@
  * `bind.ts` and `agent-connection.ts`. `ssh/` holds the SSH gateway, which ends in the same registry; `testing/` the
  * harness of this folder's tests.
  */
-export {
-  type AgentGateway,
-  type AgentGatewayOptions,
-  createAgentGateway,
-  type GatewayLimits,
-} from './agent-gateway.ts'
-export {
-  type Binder,
-  type BinderOptions,
-  createBinder,
-} from './bind.ts'
+export { createAgentGateway } from './agent-gateway.ts'
+export { createBinder } from './bind.ts'
 export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './live-session.ts'
 export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
-export type { Reservation, Reservations } from './name-rules.ts'
-export { createNameWatch, type NameWatch } from './name-watch.ts'
-export { createOnlineResources, type OnlineResources } from './online-resources.ts'
+export { createNameWatch } from './name-watch.ts'
+export { createOnlineResources } from './online-resources.ts'
 export type { PublicAddress } from './public-url.ts'
-export { type LiveEvent, Registry, type RegistryOptions } from './registry.ts'
-export { createResumeTokens, type ResumeTokens } from './resume.ts'
+export { type LiveEvent, Registry } from './registry.ts'
+export { createResumeTokens } from './resume.ts'
 export { createHostIdentity, generateHostKeys, type HostIdentity, publicHostKeys } from './ssh/host-key.ts'
-export { type LoggedRequest, RequestLog } from './ssh/request-log.ts'
-export {
-  createSshGateway,
-  type SshGateway,
-  type SshGatewayOptions,
-  type SshLimits,
-} from './ssh/ssh-gateway.ts'
+export { RequestLog } from './ssh/request-log.ts'
+export { createSshGateway } from './ssh/ssh-gateway.ts'
 export {
   type ClientInfo,
   type EndpointOptions,
@@ -39,7 +24,5 @@ export {
   type Tunnel,
   TunnelBusy,
   type TunnelLookup,
-  type TunnelProto,
 } from './tunnel.ts'
 export { TunnelDirectory } from './tunnel-directory.ts'
-export { endpointView, sessionView, tunnelView, type ViewContext } from './views.ts'

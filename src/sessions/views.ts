@@ -88,7 +88,7 @@ export function endpointView(tunnel: LiveTunnel, context: ViewContext) {
 }
 
 /** A tunnel and its endpoint share the suffix of their ids. */
-export function endpointId(tunnel: Pick<LiveTunnel, 'id'>): string {
+function endpointId(tunnel: Pick<LiveTunnel, 'id'>): string {
   return `ep_${tunnel.id.slice('tn_'.length)}`
 }
 

@@ -13,7 +13,7 @@ export const KEX = [
  * Authenticated ciphers, or encrypt-then-MAC. ChaCha20 is excluded: OpenSSH would prefer it, and in this runtime it costs
  * twice as much as AES, which every client supports too (decision 64).
  */
-export const CIPHERS = [
+const CIPHERS = [
   'aes128-gcm@openssh.com',
   'aes256-gcm@openssh.com',
   'aes128-ctr',
