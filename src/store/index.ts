@@ -21,11 +21,7 @@ import { StoreUnavailable } from './store.ts'
 
 export { backup, restore } from './backup.ts'
 export { BackupError } from './backup-digest.ts'
-export {
-  type DashboardSession,
-  type DashboardSessions,
-  openDashboardSessions,
-} from './dashboard-sessions.ts'
+export { type DashboardSession, openDashboardSessions } from './dashboard-sessions.ts'
 export type { DurableStore } from './durable-store.ts'
 export {
   type DeadLetter,
@@ -36,7 +32,7 @@ export {
   type Settlement,
   type SinkState,
 } from './event-queue.ts'
-export { type LoginRecords, type LoginRevocation, openLoginRecords } from './login-records.ts'
+export { type LoginRecords, openLoginRecords } from './login-records.ts'
 export { MasterKeyError } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
 export type {
@@ -45,18 +41,12 @@ export type {
   NameListener,
   NameSpans,
 } from './name-claim-rules.ts'
-export {
-  type NameClaimRows,
-  type NameNode,
-  type NameRelease,
-  openNameClaims,
-} from './name-claims.ts'
+export { type NameClaimRows, openNameClaims } from './name-claims.ts'
 export type { NameUseQuery } from './name-use.ts'
-export { type NodeRecord, type Nodes, openNodes } from './nodes.ts'
+export { openNodes } from './nodes.ts'
 export { UnsupportedDatabase } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
-export { addMasterKey, rotateMasterKey } from './rotate.ts'
-export { UnsealError } from './seal.ts'
+export { rotateMasterKey } from './rotate.ts'
 export * from './store.ts'
 
 export interface StoreOptions {

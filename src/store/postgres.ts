@@ -27,7 +27,7 @@ const MIN_SERVER_VERSION = 130_000
 const LOCK_HEAD = `${SELECT_HEAD.replace(' FROM', ', pg_current_xact_id()::text AS id FROM')} FOR UPDATE`
 
 /** The dialect of PostgreSQL. */
-export const postgresDialect: Dialect = {
+const postgresDialect: Dialect = {
   text: 'TEXT COLLATE "C"',
   integer: 'BIGINT',
   clustered: '',

@@ -200,7 +200,7 @@ function toUnavailable(error: unknown): StoreUnavailable {
 }
 
 /** The statements of one call: sets a savepoint before its first change, and rejects use after the call has ended. */
-export class CallSql implements Sql {
+class CallSql implements Sql {
   readonly #transaction: WriteTransaction
   #hasSavepoint = false
   #ended = false
