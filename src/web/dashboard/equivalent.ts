@@ -13,7 +13,7 @@ export interface ApiCall {
 }
 
 /** Quotes a shell argument where needed, and strips control characters. */
-export function quoteShellArgument(text: string): string {
+function quoteShellArgument(text: string): string {
   if (/^[\w@%+=:,./-]+$/.test(text)) return text
   // Terminals interpret control characters even inside quotes. Newlines and tabs stay: PEM keys need them.
   const clean = text.replace(/[\0-\x08\x0b-\x1f\x7f-\x9f]/g, '')
@@ -42,7 +42,7 @@ export function formatAditCommand(call: ApiCall, operations: Operations): string
 }
 
 /** The arguments of `adit api`: resource, verb and ids, and a flag for each field of the body. */
-export function toAditCommand(
+function toAditCommand(
   { method, path, body = {} }: ApiCall,
   { paths }: Operations,
 ): { words: string[]; flags: [name: string, value: string][] } | undefined {

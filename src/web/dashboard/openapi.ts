@@ -47,7 +47,7 @@ let pending: Promise<OpenApi> | undefined
 let cached: OpenApi | undefined
 
 /** Loads this server's OpenAPI document once. */
-export function loadOpenApi(): Promise<OpenApi> {
+function loadOpenApi(): Promise<OpenApi> {
   pending ??= api.get<OpenApi>('/openapi.json').then(
     (document) => {
       cached = document

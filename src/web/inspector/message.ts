@@ -107,7 +107,7 @@ function parseHeader(line: string): [string, string] {
 }
 
 /** Removes the chunked framing; stops at a truncated or malformed chunk. */
-export function removeChunks(body: Uint8Array): Uint8Array {
+function removeChunks(body: Uint8Array): Uint8Array {
   const result = new Uint8Array(body.length)
   let length = 0
   for (let offset = 0; offset < body.length; ) {

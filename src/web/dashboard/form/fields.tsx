@@ -31,7 +31,7 @@ interface FieldProps {
 }
 
 /** The form field of a schema. */
-export function SchemaField(props: FieldProps) {
+function SchemaField(props: FieldProps) {
   const { name, path, value, onValue, context, required } = props
   const schema = resolveSchema(props.schema, context.document)
   const kind = kindOf(name, schema, context.document)

@@ -4,7 +4,6 @@
  * a page, `field.tsx` for form controls and `use-api.ts` for loading; `kit.css` holds the styles of all components.
  */
 
-export { formatAgo } from './ago.ts'
 export { Button, ButtonLink } from './button.tsx'
 export { CopyButton, OneTimeSecret } from './copy-button.tsx'
 export { Confirm, Dialog } from './dialog.tsx'

@@ -4,7 +4,7 @@ import type { ApiCall } from '../equivalent.ts'
 import { Button, Confirm, Equivalent } from '../kit/index.ts'
 
 /** Sends a call that changes something. */
-export function sendCall({ method, path, body }: ApiCall): Promise<unknown> {
+function sendCall({ method, path, body }: ApiCall): Promise<unknown> {
   switch (method) {
     case 'POST':
       return api.post(path, body)

@@ -15,7 +15,7 @@ const COPYABLE_FIELD = /_pem$|^public_key$|^certificate$/
 const HEADING_FIELDS = new Set(['id', 'uri', 'description', 'created_at'])
 
 /** Displays any value of a resource; nothing if it is not set. */
-export function ValueView({ value, name = '' }: { value: unknown; name?: string }): ReactNode {
+function ValueView({ value, name = '' }: { value: unknown; name?: string }): ReactNode {
   if (value === null || value === undefined || value === '') return null
   if (typeof value === 'boolean') return value ? 'Yes' : 'No'
   if (typeof value === 'number') return String(value)

@@ -5,7 +5,7 @@ import type { Backend, Tunnel } from '../resources.ts'
 import { KIND_ORDER } from './kinds.ts'
 
 /** All backends of the account. */
-export async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
+async function listBackends(signal?: AbortSignal): Promise<Backend[]> {
   const lists = await Promise.all(
     KIND_ORDER.map((kind) => listAll<Backend>(`/backends/${kind}`, 'backends', signal)),
   )

@@ -110,7 +110,7 @@ function area({ bottom, top }: Layer, max: number): string {
 }
 
 /** Rounds up to 1, 2 or 5 times a power of ten, so that the scale seldom changes. */
-export function niceCeiling(value: number): number {
+function niceCeiling(value: number): number {
   const power = 10 ** Math.floor(Math.log10(value))
   const step = [1, 2, 5, 10].find((step) => step * power >= value) ?? 10
   return step * power
