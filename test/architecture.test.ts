@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { test } from 'node:test'
 import { cyclesOf, readImportGraph } from '../scripts/import-graph.ts'
 
@@ -217,6 +217,42 @@ test('no files import each other, types included, but those with a reason', () =
       .map((files) => [...files])
       .sort(),
   )
+})
+
+/** Doors of the package itself: their exports are for programs that install it. */
+const PACKAGE_DOORS = ['src/agent/index.ts', 'src/agent/library.ts']
+
+const REEXPORTS = /^export (?:type )?\{([^}]*)\} from '[^']+'/gm
+
+test('every exported value is used by another file, and everything behind a front door outside its part', async () => {
+  const wordsOf = new Map<string, Set<string>>()
+  const exported: { file: string; name: string; isUser: (other: string) => boolean }[] = []
+  for await (const file of glob('{src,test,bench,scripts,bin}/**/*.{ts,tsx}', { cwd: root })) {
+    const source = await readFile(join(root, file), 'utf8')
+    wordsOf.set(file, new Set(source.replace(REEXPORTS, '').match(/\w+/g)))
+    if (!graph.files.includes(file) || PACKAGE_DOORS.includes(file)) continue
+    for (const [, name = ''] of source.matchAll(
+      /^export (?:async )?(?:abstract )?(?:const|function|class) (\w+)/gm,
+    ))
+      exported.push({ file, name, isUser: (other) => other !== file })
+    for (const [, list = ''] of source.matchAll(REEXPORTS))
+      for (const entry of list.split(',').filter((text) => text.trim() !== ''))
+        exported.push({
+          file,
+          name: entry.trim().split(' ').at(-1)!,
+          isUser: (other) =>
+            other !== file && !(file.endsWith('/index.ts') && other.startsWith(dirname(file))),
+        })
+  }
+
+  const dead = exported.filter(
+    ({ name, isUser }) => ![...wordsOf].some(([other, words]) => words.has(name) && isUser(other)),
+  )
+  assert.deepEqual(
+    dead.map(({ file, name }) => `${file} exports ${name}`),
+    [],
+  )
+  assert.ok(exported.length > 1000, 'the scan found no exports, so it proves nothing')
 })
 
 /** The files that may ask a socket what it knows of its connection, each when the connection is made. */
