@@ -7,7 +7,7 @@ import type { MuxStream } from './mux-stream.ts'
 import { StreamType, typeBytes } from './stream-type.ts'
 
 /** Length of one beat, which the peer echoes unchanged. */
-export const BEAT_BYTES = 4
+const BEAT_BYTES = 4
 
 /** The answering end: echoes every beat at once, before and after authentication. */
 export class HeartbeatEcho implements StreamSink {
