@@ -28,7 +28,8 @@ const MEASURED: readonly string[] = [
 /** Expressions built at run time, with their inputs. */
 const DYNAMIC: Readonly<Record<string, string>> = {
   'src/server/settings.ts': 'built from constants, and matched against names in its own environment',
-  'src/api/refusals.ts': 'built from the paths of the API: [^/]+ between slashes, anchored at both ends',
+  'src/api/error-responses.ts':
+    'built from the paths of the API: [^/]+ between slashes, anchored at both ends',
 }
 
 interface Node {

@@ -24,6 +24,12 @@ import { type ApiCall, createRenderContext } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditEntry } from './crud.ts'
 import { isCommand, needsObjectForEmpty, toNativeBody, toOriginalBody } from './dialect.ts'
+import {
+  handleClientError,
+  handleFrameworkError,
+  installErrorHandlers,
+  setCommonHeaders,
+} from './error-responses.ts'
 import { createLazyValidation } from './lazy-validation.ts'
 import { createApiMetrics } from './metrics.ts'
 import type { ApiOperation } from './operations.ts'
@@ -33,12 +39,6 @@ import { createProbes, type Probes } from './probes.ts'
 import { fieldProblem, type Problem, problem } from './problems.ts'
 import { createBodyReader } from './read-body.ts'
 import { createCallRecorder } from './record-calls.ts'
-import {
-  handleClientError,
-  handleFrameworkError,
-  installErrorHandlers,
-  setCommonHeaders,
-} from './refusals.ts'
 import { roleProblem } from './roles.ts'
 import { parseStrictJson } from './strict-json.ts'
 

@@ -5,5 +5,6 @@
 export { createAccount, firstAccount, type NewAccount } from './accounts.ts'
 export { type Acl, compileAcl } from './acl.ts'
 export { type Auth, createAuth, type Principal, type TunnelPrincipal } from './auth.ts'
+export { CREDENTIAL_KINDS, createCredentialWatch } from './credential-watch.ts'
 export { createIpRestrictions, type IpRestrictions } from './ip-restrictions.ts'
 export { isTokenShaped, mintToken, tokenDigest } from './token.ts'

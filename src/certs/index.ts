@@ -7,6 +7,7 @@
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
 export { describeCertificates, reportCertificates } from './acme/report.ts'
 export { createResolver, type NameResolver } from './acme/resolver.ts'
+export { startAutoRenew } from './auto-renew.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'
 export { CertificateProblem } from './problem.ts'
 export { createSshAuthority } from './ssh/authority.ts'
@@ -21,4 +22,7 @@ export {
   renewAuthority,
   renewSelfSigned,
 } from './x509/authority.ts'
+export { createAgentContexts, createGatewayCertificate } from './x509/gateway-certificate.ts'
+export { openRootAuthority } from './x509/root-authority.ts'
+export type { ServedCertificate } from './x509/served-certificate.ts'
 export { readCertificateAuthority, readTlsCertificate } from './x509/x509.ts'

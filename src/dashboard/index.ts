@@ -18,7 +18,12 @@ import { createSignIn, createSignInLimits } from './sign-in-flow.ts'
 import { createSignInStore } from './sign-in-store.ts'
 
 export { createChangeTracker } from './changes.ts'
-export { assignNewPassword } from './password-generator.ts'
+export {
+  type CreatedAccount,
+  createAccountWithPassword,
+  findUsersByEmail,
+  resetPassword,
+} from './create-account.ts'
 export { createPasswords, type Passwords } from './passwords.ts'
 export { mountViews } from './views.ts'
 

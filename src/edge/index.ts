@@ -9,6 +9,8 @@
  * `compile` turns configuration into the routing table, `modules` and `backends` hold the behaviour of each kind, `login`
  * signs visitors in, and `testing` holds the test harness.
  */
+export { combineObservers } from './combine-observers.ts'
 export { createEdge, type Edge } from './edge.ts'
 export { createLogins, type LoginStore, type OauthEndpoints, type Revocation } from './login/index.ts'
 export type { Observer } from './observe.ts'
+export { createServedCertificates } from './served-certificates.ts'

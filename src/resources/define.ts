@@ -186,6 +186,7 @@ export interface Resource<F extends ResourceFields = ResourceFields, K extends s
   unique(record: RecordOf<F>): UniqueName[]
 }
 
+export type View<R> = R extends Resource<infer F> ? ViewOf<F> : never
 export type StoredRecord<R> = R extends Resource<infer F> ? RecordOf<F> : never
 
 /** Marks a value as an edge module, which gets its own API routes under the resource. */

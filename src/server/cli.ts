@@ -2,6 +2,7 @@ import { join } from 'node:path'
 import { CommandFailure, findCommand } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { FailpointError } from '../base/failpoint.ts'
+import type { CreatedAccount } from '../dashboard/index.ts'
 import {
   BackupError,
   MasterKeyError,
@@ -9,7 +10,6 @@ import {
   StoreUnavailable,
   UnsupportedDatabase,
 } from '../store/index.ts'
-import type { CreatedAccount } from './create-account.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 import { type RunningServer, startServer } from './index.ts'
 import { isTerminalOutput } from './secret-output.ts'

@@ -2,14 +2,14 @@
  * Wires all parts into one process and starts them. This folder may use every part; no part may use it. Start with
  * `startServer` below; `wiring/` creates the parts in four phases and says in which order they start and stop.
  * `settings.ts` declares flags and variables, `cli.ts` and `subcommands.ts` the command line, `check/` holds
- * `adit server check`. The other files adapt one part to another: certificates, host keys, credentials and logins shared
- * between nodes.
+ * `adit server check`. The other files belong to the process: its id, locks, addresses and
+ * limits, `credentials.json`, and the host keys of the SSH gateway, where `certs`, `sessions` and `store` meet.
  */
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { failpoint } from '../base/failpoint.ts'
 import { createLog } from '../base/log.ts'
-import type { CreatedAccount } from './create-account.ts'
+import type { CreatedAccount } from '../dashboard/index.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { startInOrder } from './lifecycle.ts'
 import type { ServerSettings } from './settings.ts'

@@ -3,11 +3,15 @@ import { CommandFailure } from '../base/command-line.ts'
 import { silentLog } from '../base/log.ts'
 import { createOutbound } from '../base/outbound/outbound.ts'
 import { describeCertificates, reportCertificates } from '../certs/index.ts'
-import { createPasswords } from '../dashboard/index.ts'
+import {
+  createAccountWithPassword,
+  createPasswords,
+  findUsersByEmail,
+  resetPassword,
+} from '../dashboard/index.ts'
 import { createEvents, type Events } from '../events/index.ts'
 import { backup, type DurableStore, NameTaken, openStore, restore, rotateMasterKey } from '../store/index.ts'
 import { runCheck } from './check/system-probes.ts'
-import { createAccountWithPassword, findUsersByEmail, resetPassword } from './create-account.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'

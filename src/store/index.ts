@@ -33,6 +33,7 @@ export {
   type SinkState,
 } from './event-queue.ts'
 export { type LoginRecords, openLoginRecords } from './login-records.ts'
+export { createLoginSync } from './login-sync.ts'
 export { MasterKeyError } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
 export type {
@@ -47,6 +48,7 @@ export { openNodes } from './nodes.ts'
 export { UnsupportedDatabase } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { rotateMasterKey } from './rotate.ts'
+export { createFreshness } from './staleness-monitor.ts'
 export * from './store.ts'
 
 export interface StoreOptions {

@@ -1,5 +1,5 @@
 import { newId } from '../../src/base/id.ts'
-import { assignNewPassword } from '../../src/dashboard/index.ts'
+import { assignNewPassword } from '../../src/dashboard/password-generator.ts'
 import { type CallOptions, cheapPasswords, createClient, type TestApi, type TestResponse } from './api.ts'
 
 /** A minimal browser session: its cookie and its CSRF token. */

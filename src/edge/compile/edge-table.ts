@@ -1,10 +1,10 @@
 import { fanOut } from '../../base/fan-out.ts'
+import { NameIndex } from '../../base/name-index.ts'
 import type { EdgeChange, EdgeFollower, EdgeRow, Snapshot } from '../snapshot.ts'
 import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../table.ts'
 import type { Tunnel, TunnelLookup } from '../tunnels.ts'
 import type { BrokenScope, CompilerParts } from './context.ts'
 import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './edge.ts'
-import { NameIndex } from './name-index.ts'
 
 /** Changes that arrive within this delay are applied together. */
 const COALESCE_DELAY_MS = 20

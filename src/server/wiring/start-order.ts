@@ -1,6 +1,6 @@
+import { CREDENTIAL_KINDS, createCredentialWatch } from '../../auth/index.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import { followReservations, RESERVING_KINDS } from '../../naming/index.ts'
-import { CREDENTIAL_KINDS, createCredentialWatch } from '../credential-watch.ts'
 import { follow, type Lifecycle, onStop } from '../lifecycle.ts'
 import type { Background } from './background.ts'
 import type { Control } from './control.ts'

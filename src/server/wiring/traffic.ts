@@ -6,9 +6,15 @@ import { parseHostPort } from '../../base/hostport.ts'
 import { Admission } from '../../base/io/admission.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { VERSION } from '../../base/version.ts'
-import { sshFingerprint } from '../../certs/index.ts'
+import { createAgentContexts, createGatewayCertificate, sshFingerprint } from '../../certs/index.ts'
 import { createCluster, NODE_NAME } from '../../cluster/index.ts'
-import { createEdge, createLogins, type OauthEndpoints } from '../../edge/index.ts'
+import {
+  combineObservers,
+  createEdge,
+  createLogins,
+  createServedCertificates,
+  type OauthEndpoints,
+} from '../../edge/index.ts'
 import { createReservations } from '../../naming/index.ts'
 import { WindowBudget } from '../../protocol/index.ts'
 import {
@@ -21,11 +27,7 @@ import {
   Registry,
   RequestLog,
 } from '../../sessions/index.ts'
-import { openLoginRecords, openNodes } from '../../store/index.ts'
-import { createAgentContexts, createGatewayCertificate } from '../gateway-certificate.ts'
-import { createLoginSync } from '../login-sync.ts'
-import { combineObservers } from '../observers.ts'
-import { createServedCertificates } from '../served-certificates.ts'
+import { createLoginSync, openLoginRecords, openNodes } from '../../store/index.ts'
 import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'

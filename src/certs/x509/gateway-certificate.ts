@@ -1,10 +1,12 @@
 import { constants } from 'node:crypto'
 import { isIP } from 'node:net'
 import { createSecureContext, type SecureContext } from 'node:tls'
-import type { Clock } from '../base/clock.ts'
-import type { Logger } from '../base/log.ts'
-import type { Authority, Certs } from '../certs/index.ts'
-import { startAutoRenew } from './auto-renew.ts'
+import type { Clock } from '../../base/clock.ts'
+import type { Logger } from '../../base/log.ts'
+import type { MaybePromise } from '../../base/maybe-promise.ts'
+import { startAutoRenew } from '../auto-renew.ts'
+import type { Authority } from './authority.ts'
+import type { ServedCertificate } from './served-certificate.ts'
 
 const RENEW_AFTER_MS = 20 * 24 * 60 * 60 * 1000
 const CIPHERS =
@@ -36,7 +38,9 @@ export async function createGatewayCertificate(
 const MAX_CACHED_CONTEXTS = 1000
 
 /** TLS contexts for the names of agent ingresses, cached by certificate version. */
-export function createAgentContexts(certs: Pick<Certs, 'agentCertificate'>) {
+export function createAgentContexts(certs: {
+  agentCertificate(serverName: string): MaybePromise<ServedCertificate | undefined>
+}) {
   const byVersion = new Map<string, SecureContext>()
   return async (serverName: string): Promise<SecureContext | undefined> => {
     const certificate = await certs.agentCertificate(serverName)

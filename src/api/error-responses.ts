@@ -3,7 +3,7 @@ import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from
 import { newId } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import { isOriginal, originalStatus } from './dialect.ts'
-import { toProblem } from './failures.ts'
+import { toProblem } from './error-mapping.ts'
 import { type Problem, problem } from './problems.ts'
 import type { RecordCall } from './record-calls.ts'
 import type { ApiRoute } from './routes.ts'

@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
 import { silentLog } from '../base/log.ts'
 import { startAutoRenew } from './auto-renew.ts'
-import { openRootAuthority } from './root-authority.ts'
+import { openRootAuthority } from './x509/root-authority.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const CORRECT_TIME = Date.parse('2026-11-15T12:00:00Z')

@@ -2,8 +2,9 @@ import { createAccount, type NewAccount } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Secret } from '../base/secret.ts'
-import { assignNewPassword, type Passwords } from '../dashboard/index.ts'
 import type { DurableStore, Store } from '../store/index.ts'
+import { assignNewPassword } from './password-generator.ts'
+import type { Passwords } from './passwords.ts'
 
 /** A new account whose administrator can sign in to the dashboard. */
 export interface CreatedAccount extends NewAccount {

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFreshness } from './freshness.ts'
+import { createFreshness } from './staleness-monitor.ts'
 
 test('staleness grows while the database is unavailable and drops to 0 when it responds', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })

@@ -1,9 +1,8 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
-import type { LoginStore, Revocation } from '../edge/index.ts'
-import type { LoginRecords } from '../store/index.ts'
+import type { LoginRecords, LoginRevocation } from './login-records.ts'
 
-type RevocationListener = (endings: readonly Revocation[]) => void
+type RevocationListener = (revocations: readonly LoginRevocation[]) => void
 
 const POLL_INTERVAL_MS = 400
 const PURGE_INTERVAL_MS = 60_000
@@ -25,8 +24,8 @@ export function createLoginSync(options: {
   let purgedAt = 0
   let degraded = false
 
-  const loginStore: LoginStore = {
-    consume: (id, until) => records.use(id, { now: clock.now(), until }),
+  const loginStore = {
+    consume: (id: string, until: number) => records.use(id, { now: clock.now(), until }),
     revoke: records.revoke,
   }
 

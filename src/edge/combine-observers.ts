@@ -1,6 +1,6 @@
 import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
-import type { Observer } from '../edge/index.ts'
+import type { Observer } from './observe.ts'
 
 /** Combines observers; each receives only the events it wants, even if another one fails. */
 export function combineObservers(log: Logger, ...observers: readonly Observer[]): Observer {

@@ -1,5 +1,10 @@
-import type { Registry } from '../sessions/index.ts'
 import type { Follower, RecordOfKind, Row } from '../store/index.ts'
+
+/** What a change of a credential applies to: the registry of sessions. */
+export interface CredentialHolders {
+  changeAcl(credentialId: string, rules: readonly string[]): void
+  endCredential(credentialId: string, reason: string): void
+}
 
 /** Kinds of rows that decide whether a session may continue. */
 export const CREDENTIAL_KINDS = ['credentials', 'ssh_credentials', 'users', 'bot_users'] as const
@@ -11,9 +16,7 @@ type Credential = RecordOfKind<'credentials' | 'ssh_credentials'>
  * Applies credential changes to the registry: deleting a credential ends its sessions, changed rules stop the tunnels
  * they no longer allow, and deactivating an owner ends the sessions of its credentials.
  */
-export function createCredentialWatch(
-  registry: Pick<Registry, 'changeAcl' | 'endCredential'>,
-): Follower<CredentialKind> {
+export function createCredentialWatch(registry: CredentialHolders): Follower<CredentialKind> {
   const credentials = new Map<string, { owner: string; acl: string }>()
   const inactive = new Set<string>()
 
