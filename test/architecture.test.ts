@@ -19,7 +19,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   certs: ['resources', 'store'],
   dns: ['resources', 'store'],
   events: ['resources', 'store'],
-  naming: ['resources', 'store'],
+  naming: ['protocol', 'resources', 'store'],
   sessions: ['protocol', 'resources', 'auth', 'naming'],
   cluster: ['protocol', 'auth', 'sessions'],
   edge: ['resources', 'certs', 'sessions'],

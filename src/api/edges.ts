@@ -1,11 +1,12 @@
 import { X509Certificate } from 'node:crypto'
+import { hostOf } from '../base/hostport.ts'
 import { Secret } from '../base/secret.ts'
 import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../certs/index.ts'
+import { findReservation } from '../naming/index.ts'
 import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
-import { hostOf, isReserved } from './reserved-hosts.ts'
 
 /** `host:443` means the HTTPS listener wherever it is bound, so its actual port is normalised to 443. */
 function normalizeHostports(hostports: readonly string[] | null, { config }: WriteContext): string[] | null {
@@ -30,7 +31,7 @@ async function requireReservedDomains(hostports: readonly string[] | null, conte
         'invalid_field',
         `${field}: HTTPS and TLS edges are served on port 443, so write ${host}:443.`,
       )
-    if (!(await isReserved(host, context)))
+    if ((await findReservation(host, context.tx, context.principal.accountId)) === undefined)
       throw fieldProblem(
         field,
         'invalid_field',

@@ -1,11 +1,11 @@
 import { formatTimestamp } from '../base/clock.ts'
-import { joinHostPort } from '../base/hostport.ts'
+import { hostOf, joinHostPort } from '../base/hostport.ts'
 import { prefixOf } from '../base/id.ts'
+import { findReservation } from '../naming/index.ts'
 import { Endpoint, HttpsEdge, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { Row } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
 import type { OnlineQuery } from './operations.ts'
-import { findReservation, hostOf } from './reserved-hosts.ts'
 import { opaqueLabel } from './reserved-names.ts'
 
 const EDGES = [

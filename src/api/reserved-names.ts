@@ -1,14 +1,20 @@
 import { createHash } from 'node:crypto'
 import { formatTimestamp } from '../base/clock.ts'
 import { covers, isWithin, reverseLabels } from '../base/domain.ts'
+import { hostOf } from '../base/hostport.ts'
 import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
-import { claimNameOf, isPlatformName, isPublicSuffix, TCP_CLAIM_PREFIX } from '../naming/index.ts'
+import {
+  claimNameOf,
+  findReservation,
+  isPlatformName,
+  isPublicSuffix,
+  TCP_CLAIM_PREFIX,
+} from '../naming/index.ts'
 import { ReservedAddr, ReservedDomain, type StoredRecord } from '../resources/index.ts'
 import type { NameUseQuery } from '../store/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
-import { hostOf, isReserved } from './reserved-hosts.ts'
 
 /** A stable DNS label hashed from ids, so that it reveals nothing and never changes. */
 export function opaqueLabel(length: number, ...parts: string[]): string {
@@ -185,7 +191,10 @@ export const reservedDomains = crud(ReservedDomain, {
       const hostports = ((await call.tx.get(edge.kind, edge.account, edge.id))?.data.hostports ??
         []) as string[]
       for (const hostport of hostports)
-        if (covers(domain, hostOf(hostport)) && !(await isReserved(hostOf(hostport), call, row.id)))
+        if (
+          covers(domain, hostOf(hostport)) &&
+          (await findReservation(hostOf(hostport), call.tx, call.principal.accountId, row.id)) === undefined
+        )
           throw problem('in_use', 'reserved domain', row.id, `the edge ${edge.id}`)
     }
     // Decision 125: a custom domain has no cooldown: its owner moves it between accounts with its DNS.

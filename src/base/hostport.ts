@@ -39,6 +39,11 @@ export function isHostName(host: string): boolean {
   return NAME.test(host)
 }
 
+/** The host of a hostport: `app.example.com` for `app.example.com:443`. */
+export function hostOf(hostport: string): string {
+  return hostport.slice(0, hostport.lastIndexOf(':'))
+}
+
 /** Formats `address:port`, with brackets around an IPv6 address. */
 export function joinHostPort(address: string, port: number): string {
   return address.includes(':') && !address.startsWith('[') ? `[${address}]:${port}` : `${address}:${port}`

@@ -3,6 +3,7 @@
  * own names and public suffixes. May use base, resources and store. Begin with `claims.ts`; `reservations.ts` answers
  * lookups, `reservation-watch.ts` reports new reservations.
  */
+export { requireAvailableAddress, requireAvailableName } from './availability.ts'
 export {
   ClaimRejected,
   claimNameOf,
@@ -14,4 +15,5 @@ export {
 export { isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'
 export { followReservations, RESERVING_KINDS } from './reservation-watch.ts'
-export { createReservations } from './reservations.ts'
+export { createReservations, type Reservation, type Reservations } from './reservations.ts'
+export { findReservation } from './reserved-hosts.ts'

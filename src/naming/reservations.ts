@@ -2,10 +2,25 @@ import { reverseLabels } from '../base/domain.ts'
 import type { Store } from '../store/index.ts'
 import { isPlatformName } from './platform-names.ts'
 
-/** The reservation of a name. */
-interface Holder {
+/** A reserved domain or address. */
+export interface Reservation {
+  /** `rd_…` or `ra_…` */
   readonly id: string
   readonly accountId: string
+}
+
+/** Ownership of public names. */
+export interface Reservations {
+  /** Whether the name belongs to the platform itself. */
+  isPlatformName(host: string): boolean
+  /**
+   * The reservation that governs a host name: of the name itself or a covering wildcard (`covers`), else of the nearest
+   * parent name.
+   */
+  domain(host: string): Promise<(Reservation & { readonly covers: boolean }) | undefined>
+  address(host: string, port: number): Promise<Reservation | undefined>
+  /** Whether an edge serves this name, or this TCP address when a port is given. */
+  edgeAt(host: string, port?: number): Promise<boolean>
 }
 
 /** The wildcards that cover a name, most specific first. */
@@ -15,21 +30,20 @@ function coveringWildcards(host: string): string[] {
 }
 
 /** Looks up the owners of public names in the store. */
-export function createReservations(options: { store: Store; domain: string }) {
+export function createReservations(options: { store: Store; domain: string }): Reservations {
   const { domain } = options
   // From the local copy: agents also bind names while the database is unavailable.
   const { fallbackReader } = options.store
 
-  async function holderOf(name: string): Promise<Holder | undefined> {
+  async function holderOf(name: string): Promise<Reservation | undefined> {
     const holder = await fallbackReader.holder('domain', reverseLabels(name))
     return holder && { id: holder.id, accountId: holder.account }
   }
 
   return {
-    isPlatformName: (host: string) => isPlatformName(host, domain),
+    isPlatformName: (host) => isPlatformName(host, domain),
 
-    /** The reservation that governs a host name: its own or a covering wildcard's, else of the nearest parent name. */
-    async domain(host: string): Promise<(Holder & { readonly covers: boolean }) | undefined> {
+    async domain(host) {
       for (const name of [host, ...coveringWildcards(host)]) {
         const holder = await holderOf(name)
         if (holder !== undefined) return { ...holder, covers: true }
@@ -44,13 +58,12 @@ export function createReservations(options: { store: Store; domain: string }) {
       return undefined
     },
 
-    async address(host: string, port: number): Promise<Holder | undefined> {
+    async address(host, port) {
       const holder = await fallbackReader.holder('address', `${host}:${port}`)
       return holder && { id: holder.id, accountId: holder.account }
     },
 
-    /** Whether an edge serves this name, or this TCP address when a port is given. */
-    async edgeAt(host: string, port = 443): Promise<boolean> {
+    async edgeAt(host, port = 443) {
       for (const name of [host, ...coveringWildcards(host)])
         if ((await fallbackReader.holder('hostport', `${reverseLabels(name)}:${port}`)) !== undefined)
           return true

@@ -1,7 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
-import { ClaimRejected, claimNameOf, type NameClaims } from '../naming/index.ts'
+import {
+  ClaimRejected,
+  claimNameOf,
+  type NameClaims,
+  type Reservations,
+  requireAvailableAddress,
+  requireAvailableName,
+} from '../naming/index.ts'
 import {
   type BindOpts,
   type BindRequest,
@@ -13,7 +20,6 @@ import {
 import { toEndpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
-import { type Reservations, requireAvailableAddress, requireAvailableName } from './name-rules.ts'
 import { type PublicAddress, publicPort, tunnelUrl } from './public-url.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'

@@ -1,7 +1,7 @@
 import type { Logger } from '../base/log.ts'
+import { type Reservations, requireAvailableAddress, requireAvailableName } from '../naming/index.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
-import { type Reservations, requireAvailableAddress, requireAvailableName } from './name-rules.ts'
 import type { LiveEvent, Registry } from './registry.ts'
 
 export interface NameWatchOptions {

@@ -1,11 +1,5 @@
 import { reverseLabels } from '../base/domain.ts'
-import type { Reader, Transaction } from '../store/index.ts'
-import type { ApiCall } from './call.ts'
-
-/** The host of a hostport: `app.example.com` for `app.example.com:443`. */
-export function hostOf(hostport: string): string {
-  return hostport.slice(0, hostport.lastIndexOf(':'))
-}
+import type { Reader } from '../store/index.ts'
 
 /** Names whose reservation covers this host: the host itself, and a wildcard for each domain above it. */
 function coveringNames(host: string): string[] {
@@ -26,13 +20,4 @@ export async function findReservation(
     if (holder?.account === accountId && holder.id !== exceptId) return holder.id
   }
   return undefined
-}
-
-/** Whether a reservation of the account other than `exceptId` covers the host. */
-export async function isReserved(
-  host: string,
-  { tx, principal }: ApiCall & { tx: Transaction },
-  exceptId?: string,
-): Promise<boolean> {
-  return (await findReservation(host, tx, principal.accountId, exceptId)) !== undefined
 }

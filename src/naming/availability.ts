@@ -1,25 +1,5 @@
 import { protocolError } from '../protocol/index.ts'
-
-/** A reserved domain or address. */
-export interface Reservation {
-  /** `rd_…` or `ra_…` */
-  readonly id: string
-  readonly accountId: string
-}
-
-/** Ownership of public names. */
-export interface Reservations {
-  /** Whether the name belongs to the platform itself. */
-  isPlatformName(host: string): boolean
-  /**
-   * The reservation that governs a host name: of the name itself or a covering wildcard (`covers`), else of the nearest
-   * parent name.
-   */
-  domain(host: string): Promise<(Reservation & { readonly covers: boolean }) | undefined>
-  address(host: string, port: number): Promise<Reservation | undefined>
-  /** Whether an edge serves this name, or this TCP address when a port is given. */
-  edgeAt(host: string, port?: number): Promise<boolean>
-}
+import type { Reservations } from './reservations.ts'
 
 /** Returns the reservation that governs a name, if any; throws when it belongs to an edge or another account. */
 export async function requireAvailableName(reservations: Reservations, accountId: string, host: string) {
