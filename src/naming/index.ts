@@ -12,6 +12,7 @@ export {
   NameClaims,
   TCP_CLAIM_PREFIX,
 } from './claims.ts'
+export { createNameWatch, type NameWatch } from './name-watch.ts'
 export { isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'
 export { followReservations, RESERVING_KINDS } from './reservation-watch.ts'

@@ -1,3 +1,4 @@
+import { hostOf } from '../base/hostport.ts'
 import { HttpsEdge, ReservedAddr, ReservedDomain, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { Follower, Row } from '../store/index.ts'
 
@@ -24,5 +25,5 @@ function namesIn({ kind, data }: Row<ReservingKind>): string[] {
   if (kind === ReservedDomain.kind) return [data.domain]
   if (kind === ReservedAddr.kind) return [data.addr]
   const hostports = data.hostports ?? []
-  return kind === TcpEdge.kind ? [...hostports] : hostports.map((hostport) => hostport.replace(/:\d+$/, ''))
+  return kind === TcpEdge.kind ? [...hostports] : hostports.map(hostOf)
 }

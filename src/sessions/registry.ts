@@ -1,6 +1,7 @@
 import { compileAcl } from '../auth/index.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut, throwLater } from '../base/fan-out.ts'
+import { hostOf } from '../base/hostport.ts'
 import { newId } from '../base/id.ts'
 import { GRACE_MS } from '../naming/index.ts'
 import { protocolError } from '../protocol/index.ts'
@@ -249,12 +250,17 @@ export class Registry implements TunnelLookup {
     return tunnel
   }
 
-  /** Removes a tunnel whose name another session claimed, and notifies its agent. */
+  /** Removes a tunnel whose name another session claimed. */
   revoke(accountId: string, sessionId: string, tunnelId: string): void {
     const tunnel = this.#findTunnel(accountId, sessionId, tunnelId)
-    if (tunnel === undefined) return
+    if (tunnel !== undefined) this.evict(tunnel, `${tunnel.url} was claimed by another session.`)
+  }
+
+  /** Removes a tunnel, unless it has ended already, and notifies its agent. */
+  evict(tunnel: LiveTunnel, reason: string): void {
+    if (this.#tunnels.get(tunnel.session)?.get(tunnel.bindId) !== tunnel) return
     this.#stop(tunnel, false)
-    tunnel.session.tunnelEnded(tunnel, `${tunnel.url} was claimed by another session.`)
+    tunnel.session.tunnelEnded(tunnel, reason)
   }
 
   /** Records the fence of a stored, or re-stored, claim on the tunnel's name. */
@@ -312,9 +318,7 @@ export class Registry implements TunnelLookup {
     for (const session of this.#byCredential.get(credentialId) ?? []) {
       session.acl = acl
       for (const tunnel of this.tunnelsIn(session)) {
-        if (isStillAllowed(tunnel)) continue
-        this.#stop(tunnel, false)
-        session.tunnelEnded(tunnel, "The credential's ACL no longer allows this tunnel.")
+        if (!isStillAllowed(tunnel)) this.evict(tunnel, "The credential's ACL no longer allows this tunnel.")
       }
     }
   }
@@ -498,7 +502,7 @@ function outranks(claim: { id: string; fence: number }, current: LiveTunnel, ses
 function isStillAllowed({ session: { acl }, proto, host, port, hostport, labels }: LiveTunnel): boolean {
   if (labels !== undefined) return Object.entries(labels).every(([key, value]) => acl.allowsLabel(key, value))
   if (proto === 'tcp') {
-    return acl.allowsAnyAddress() || acl.allowsAddress(hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
+    return acl.allowsAnyAddress() || acl.allowsAddress(hostOf(hostport!), port!)
   }
   return acl.allowsName(host!)
 }

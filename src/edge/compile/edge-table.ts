@@ -1,4 +1,5 @@
 import { fanOut } from '../../base/fan-out.ts'
+import { hostOf } from '../../base/hostport.ts'
 import { NameIndex } from '../../base/name-index.ts'
 import type { EdgeChange, EdgeFollower, EdgeRow, Snapshot } from '../snapshot.ts'
 import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../table.ts'
@@ -263,7 +264,7 @@ function selectHttpEntry(
  * Whether an agent serves the exact name or a more specific wildcard than the edge. At equal specificity the edge wins.
  */
 function isMoreSpecific(tunnel: Tunnel | undefined, domain: string): boolean {
-  const name = tunnel?.hostport?.replace(/:\d+$/, '')
-  if (name === undefined) return false
+  if (tunnel?.hostport === undefined) return false
+  const name = hostOf(tunnel.hostport)
   return !name.startsWith('*.') || name.length - 2 > domain.length
 }

@@ -15,14 +15,14 @@ import {
   createServedCertificates,
   type OauthEndpoints,
 } from '../../edge/index.ts'
-import { createReservations } from '../../naming/index.ts'
+import { createNameWatch, createReservations } from '../../naming/index.ts'
 import { WindowBudget } from '../../protocol/index.ts'
 import {
   createAgentGateway,
   createBinder,
-  createNameWatch,
   createResumeTokens,
   createSshGateway,
+  type LiveTunnel,
   type PublicPorts,
   Registry,
   RequestLog,
@@ -163,8 +163,15 @@ async function wireGateways(
   const { settings, store, clock, logOf, auth, restrictions, addresses, claims } = foundation
   const resume = createResumeTokens(await loadOrCreateSecret(store, 'sessions.resume_key'))
   const reservations = createReservations({ store, domain: settings.domain })
-  const nameWatch = createNameWatch({ registry, reservations, log: logOf('sessions') })
-  registry.subscribe(nameWatch.onLiveEvent)
+  const nameWatch = createNameWatch<LiveTunnel>({
+    reservations,
+    evict: (tunnel, reason) => registry.evict(tunnel, reason),
+    log: logOf('naming'),
+  })
+  registry.subscribe((event) => {
+    if (event.what === 'tunnel_started') nameWatch.add(event.tunnel)
+    else if (event.what === 'tunnel_stopped') nameWatch.remove(event.tunnel)
+  })
   const binder = createBinder({ registry, reservations, address: addresses, resume, claims, clock })
   const shared = {
     registry,

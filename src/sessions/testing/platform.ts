@@ -7,11 +7,11 @@ import { covers, isWithin } from '../../base/domain.ts'
 import { Admission } from '../../base/io/admission.ts'
 import { silentLog } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
-import type { Reservations } from '../../naming/index.ts'
+import { createNameWatch, type NameWatch, type Reservations } from '../../naming/index.ts'
 import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
 import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
 import { createBinder } from '../bind.ts'
-import { createNameWatch, type NameWatch } from '../name-watch.ts'
+import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-url.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
 import { createResumeTokens } from '../resume.ts'
@@ -31,7 +31,7 @@ export interface Platform {
   edges: Set<string>
   openPorts: Set<number>
   /** Notify it when a reservation or edge is added. */
-  nameWatch: NameWatch
+  nameWatch: NameWatch<LiveTunnel>
   /** Runs before the server stops, for clients that would keep reconnecting. */
   beforeStop(stop: () => unknown): void
   /** Connects the adit agent. */
@@ -70,8 +70,16 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   })
   registry.subscribe((event) => events.push(event))
   const names = createNames(reservations, edges)
-  const nameWatch = createNameWatch({ registry, reservations: names, log: silentLog, recheckMs: 200 })
-  registry.subscribe(nameWatch.onLiveEvent)
+  const nameWatch = createNameWatch<LiveTunnel>({
+    reservations: names,
+    evict: (tunnel, reason) => registry.evict(tunnel, reason),
+    log: silentLog,
+    recheckMs: 200,
+  })
+  registry.subscribe((event) => {
+    if (event.what === 'tunnel_started') nameWatch.add(event.tunnel)
+    else if (event.what === 'tunnel_stopped') nameWatch.remove(event.tunnel)
+  })
   const address = {
     domain: 'adit.test',
     httpPort: 80,

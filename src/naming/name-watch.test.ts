@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import type { BindMessage } from '../protocol/index.ts'
-import { startPlatform } from './testing/platform.ts'
+import { startPlatform } from '../sessions/testing/platform.ts'
 
 /** An agent with a tunnel, and the reasons it receives. */
 async function bound(t: TestContext, request: BindMessage) {
