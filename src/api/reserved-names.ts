@@ -5,13 +5,13 @@ import { hostOf } from '../base/hostport.ts'
 import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
 import {
   claimNameOf,
+  findFreeAddress,
+  findOverlap,
   findReservation,
   isPlatformName,
   isPublicSuffix,
-  TCP_CLAIM_PREFIX,
 } from '../naming/index.ts'
 import { ReservedAddr, ReservedDomain, type StoredRecord } from '../resources/index.ts'
-import type { NameUseQuery } from '../store/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { crud } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
@@ -35,50 +35,15 @@ export function pendingCertificate(context: WriteContext) {
   }
 }
 
-/** The scopes in which an account can hold a name; holding it in any of them owns everything below it. */
-const NAME_SCOPES = ['domain', 'agent_ingress']
-
-/**
- * Owning a name owns everything below it: other accounts may reserve neither names below it nor a name above names of
- * others. An agent ingress counts too: its zone is delegated to the platform, so DNS proves no other owner.
- */
-export async function rejectOverlap(domain: string, context: CommitContext): Promise<void> {
-  const { tx, principal, config } = context
-  await rejectNamesInUse(domain, context)
-  const taken = problem('taken', `The domain ${domain} is reserved already.`)
-  const plain = domain.replace(/^\*\./, '')
-  const labels = plain.split('.')
-  for (const scope of NAME_SCOPES) {
-    for (let from = 0; from < labels.length; from++) {
-      const ancestor = labels.slice(from).join('.')
-      if (ancestor === config.domain) break
-      for (const name of [ancestor, `*.${ancestor}`]) {
-        const holder = await tx.holder(scope, reverseLabels(name))
-        if (holder !== undefined && holder.account !== principal.accountId) throw taken
-      }
-    }
-    const descendants = await tx.holdersWithPrefix(scope, `${reverseLabels(plain)}.`, 1000)
-    if (descendants.some((holder) => holder.account !== principal.accountId)) throw taken
-  }
-}
-
-/**
- * The same for names that tunnels of other accounts use, on any node, or used recently: a reservation never takes a
- * name away from its user (decision 91).
- */
-async function rejectNamesInUse(domain: string, { tx, principal, config }: CommitContext): Promise<void> {
-  const plain = domain.replace(/^\*\./, '')
-  const labels = plain.split('.')
-  const ancestors = labels.map((_, from) => labels.slice(from).join('.'))
-  const end = ancestors.indexOf(config.domain)
-  const names = ancestors.slice(0, end === -1 ? ancestors.length : end).flatMap((name) => [name, `*.${name}`])
-  const query: NameUseQuery = {
-    names: names.map(reverseLabels),
-    prefix: `${reverseLabels(plain)}.`,
-    limit: 1,
-  }
-  const used = await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans)
-  if (used.length > 0)
+/** Rejects a name that overlaps with what another account owns or uses. */
+export async function rejectOverlap(domain: string, { tx, principal, config }: CommitContext): Promise<void> {
+  const overlap = await findOverlap(domain, tx, {
+    accountId: principal.accountId,
+    platformDomain: config.domain,
+    spans: config.nameSpans,
+  })
+  if (overlap === 'reserved') throw problem('taken', `The domain ${domain} is reserved already.`)
+  if (overlap === 'in_use')
     throw problem(
       'taken',
       `The domain ${domain}, or a name above or below it, is in use by another account or was until a short time ago.`,
@@ -250,20 +215,17 @@ export const reservedAddrs = crud(ReservedAddr, {
  * reused.
  */
 async function nextFreeAddress({ tx, store, config, principal }: CommitContext): Promise<string> {
+  const addr = await findFreeAddress(tx, {
+    accountId: principal.accountId,
+    host: config.tcpHost,
+    ports: config.tcpPorts,
+    start: Number((await store.setting(NEXT_PORT_SETTING)) ?? 0),
+    spans: config.nameSpans,
+  })
+  if (addr !== undefined) return addr
   const [first, last] = config.tcpPorts
-  const size = last - first + 1
-  const start = Number((await store.setting(NEXT_PORT_SETTING)) ?? 0) % size
-  const query: NameUseQuery = { prefix: TCP_CLAIM_PREFIX, includeHeld: true, limit: size }
-  const used = new Set(await tx.namesUsedByOthers(principal.accountId, query, config.nameSpans))
-  for (let step = 0; step < size; step++) {
-    const port = first + ((start + step) % size)
-    const addr = `${config.tcpHost}:${port}`
-    if (used.has(claimNameOf({ proto: 'tcp', port }).name)) continue
-    if ((await tx.holder('address', addr)) !== undefined) continue
-    return addr
-  }
   throw problem(
     'conflict',
-    `All ${size} public TCP ports of this server are taken. Delete a reserved address, or start the server with a larger --tcp-ports.`,
+    `All ${last - first + 1} public TCP ports of this server are taken. Delete a reserved address, or start the server with a larger --tcp-ports.`,
   )
 }

@@ -10,9 +10,9 @@ export {
   GRACE_MS,
   type NameClaimLimits,
   NameClaims,
-  TCP_CLAIM_PREFIX,
 } from './claims.ts'
 export { createNameWatch, type NameWatch } from './name-watch.ts'
+export { findFreeAddress, findOverlap } from './overlap.ts'
 export { isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'
 export { followReservations, RESERVING_KINDS } from './reservation-watch.ts'
