@@ -1,3 +1,14 @@
+/**
+ * The name itself, then the wildcards that cover it, most specific first. A wildcard covers names at any depth and itself.
+ */
+export function* coveringNames(name: string): Generator<string> {
+  yield name
+  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
+    const wildcard = `*${name.slice(dot)}`
+    if (wildcard !== name) yield wildcard
+  }
+}
+
 /** Values by host name: exact names, and wildcards that cover every name below a domain. */
 export class NameIndex<T> {
   readonly #exactNames = new Map<string, T>()
@@ -9,10 +20,19 @@ export class NameIndex<T> {
     else this.#exactNames.set(name, value)
   }
 
-  /** Removes a name unless it has been set to another value since. */
-  remove(name: string, value: T): void {
-    const [index, key] = name.startsWith('*.') ? [this.#wildcards, name.slice(2)] : [this.#exactNames, name]
-    if (index.get(key) === value) index.delete(key)
+  /** The value of this very name; of a wildcard when the name is one. */
+  get(name: string): T | undefined {
+    return name.startsWith('*.') ? this.#wildcards.get(name.slice(2)) : this.#exactNames.get(name)
+  }
+
+  delete(name: string): void {
+    if (name.startsWith('*.')) this.#wildcards.delete(name.slice(2))
+    else this.#exactNames.delete(name)
+  }
+
+  clear(): void {
+    this.#exactNames.clear()
+    this.#wildcards.clear()
   }
 
   /** The value of this exact name. */
@@ -29,5 +49,17 @@ export class NameIndex<T> {
       if (value !== undefined) return { value, domain }
     }
     return undefined
+  }
+
+  /** The values of all names that cover this one, most specific first. */
+  matchAll(name: string): T[] {
+    const exact = this.#exactNames.get(name)
+    const values: T[] = exact === undefined ? [] : [exact]
+    let match = this.matchWildcard(name)
+    while (match !== undefined) {
+      values.push(match.value)
+      match = this.matchWildcard(match.domain)
+    }
+    return values
   }
 }

@@ -34,7 +34,7 @@ export class CertificateSelector {
   forClient(serverName: string): MaybePromise<ServedCertificate | undefined> {
     const name = normalizeName(serverName)
     const { base } = this.#inventory
-    const domains = this.#coveringDomains(name)
+    const domains = this.#inventory.domainsCovering(name)
     for (const domain of domains) {
       const certificate = this.#certificateOf(domain, name)
       if (certificate !== undefined) return certificate
@@ -64,18 +64,6 @@ export class CertificateSelector {
     const platformLeaf = () => this.#leaves.get([base, `*.${base}`])
     if (name === base || name === `connect.${base}`) return platformLeaf()
     return parentOf(name) === base ? (this.#issuedCertificate(PLATFORM) ?? platformLeaf()) : undefined
-  }
-
-  /** The reserved domains that cover a name, most specific first. */
-  #coveringDomains(name: string): DomainRecord[] {
-    const matches: DomainRecord[] = []
-    const exact = this.#inventory.domainByName(name)
-    if (exact !== undefined) matches.push(exact)
-    for (let parent = parentOf(name); parent !== ''; parent = parentOf(parent)) {
-      const wildcard = this.#inventory.domainByName(`*.${parent}`)
-      if (wildcard !== undefined) matches.push(wildcard)
-    }
-    return matches
   }
 
   /** The certificate of a reserved domain for a name it covers. */

@@ -1,7 +1,8 @@
 /**
  * Who owns which public name: claims of online tunnels in the database (leases with fences), reservations, the platform's
- * own names and public suffixes. May use base, resources and store. Begin with `claims.ts`; `reservations.ts` answers
- * lookups, `reservation-watch.ts` reports new reservations.
+ * own names and public suffixes. May use base, protocol (its errors), resources and store; api and sessions ask it. Begin
+ * with `claims.ts`; `reservations.ts` answers look-ups, `availability.ts` decides whether a tunnel may have a name,
+ * `overlap.ts` whether an account may own one, and `name-watch.ts` evicts tunnels whose name came to belong to others.
  */
 export { requireAvailableAddress, requireAvailableName } from './availability.ts'
 export {
@@ -16,5 +17,4 @@ export { findFreeAddress, findOverlap } from './overlap.ts'
 export { isPlatformName } from './platform-names.ts'
 export { isPublicSuffix } from './public-suffix.ts'
 export { followReservations, RESERVING_KINDS } from './reservation-watch.ts'
-export { createReservations, type Reservation, type Reservations } from './reservations.ts'
-export { findReservation } from './reserved-hosts.ts'
+export { createReservations, findReservation, type Reservation, type Reservations } from './reservations.ts'

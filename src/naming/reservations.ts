@@ -1,5 +1,6 @@
 import { reverseLabels } from '../base/domain.ts'
-import type { Store } from '../store/index.ts'
+import { coveringNames } from '../base/name-index.ts'
+import type { Reader, Store } from '../store/index.ts'
 import { isPlatformName } from './platform-names.ts'
 
 /** A reserved domain or address. */
@@ -23,12 +24,6 @@ export interface Reservations {
   edgeAt(host: string, port?: number): Promise<boolean>
 }
 
-/** The wildcards that cover a name, most specific first. */
-function coveringWildcards(host: string): string[] {
-  const labels = host.split('.')
-  return labels.slice(1).map((_, from) => `*.${labels.slice(from + 1).join('.')}`)
-}
-
 /** Looks up the owners of public names in the store. */
 export function createReservations(options: { store: Store; domain: string }): Reservations {
   const { domain } = options
@@ -44,7 +39,7 @@ export function createReservations(options: { store: Store; domain: string }): R
     isPlatformName: (host) => isPlatformName(host, domain),
 
     async domain(host) {
-      for (const name of [host, ...coveringWildcards(host)]) {
+      for (const name of coveringNames(host)) {
         const holder = await holderOf(name)
         if (holder !== undefined) return { ...holder, covers: true }
       }
@@ -64,10 +59,24 @@ export function createReservations(options: { store: Store; domain: string }): R
     },
 
     async edgeAt(host, port = 443) {
-      for (const name of [host, ...coveringWildcards(host)])
+      for (const name of coveringNames(host))
         if ((await fallbackReader.holder('hostport', `${reverseLabels(name)}:${port}`)) !== undefined)
           return true
       return false
     },
   }
+}
+
+/** The account's reservation that covers the host, other than `exceptId`. */
+export async function findReservation(
+  host: string,
+  reader: Pick<Reader, 'holder'>,
+  accountId: string,
+  exceptId?: string,
+): Promise<string | undefined> {
+  for (const name of coveringNames(host)) {
+    const holder = await reader.holder('domain', reverseLabels(name))
+    if (holder?.account === accountId && holder.id !== exceptId) return holder.id
+  }
+  return undefined
 }

@@ -1,6 +1,7 @@
+import { NameIndex } from '../base/name-index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
-/** A public address: one name on one listener, or one port. */
+/** A public address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. */
 export type BindingKey = string
 
 /** The key of a spec's or tunnel's address; undefined for labelled tunnels. https and tls share a listener. */
@@ -9,7 +10,7 @@ export function bindingKey(
 ): BindingKey | undefined {
   if (address.proto === undefined) return undefined
   if (address.proto === 'tcp') return `tcp/${address.port}`
-  return `${address.proto === 'http' ? 'http' : 'https'}/${address.host}`
+  return `${address.host}/${address.proto === 'http' ? 'http' : 'https'}`
 }
 
 /** The tunnels bound at one address: one, or several pooled ones, selected round-robin. */
@@ -27,7 +28,7 @@ class BindingEntry {
 
 /** The tunnels bound at each public address. */
 export class BindingTable {
-  readonly #entries = new Map<BindingKey, BindingEntry>()
+  readonly #entries = new NameIndex<BindingEntry>()
 
   get(key: BindingKey): readonly LiveTunnel[] {
     return this.#entries.get(key)?.tunnels ?? []
@@ -45,16 +46,12 @@ export class BindingTable {
 
   /** The exact name, else the most specific wildcard. */
   findByHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {
-    const exact = this.#entries.get(`${listener}/${host}`)
-    if (exact !== undefined) return exact.nextTunnel()
-    for (let dot = host.indexOf('.'); dot >= 0; dot = host.indexOf('.', dot + 1)) {
-      const wildcard = this.#entries.get(`${listener}/*${host.slice(dot)}`)
-      if (wildcard !== undefined) return wildcard.nextTunnel()
-    }
-    return undefined
+    const key = `${host}/${listener}`
+    const entry = this.#entries.getExact(key) ?? this.#entries.matchWildcard(key)?.value
+    return entry?.nextTunnel()
   }
 
   findByPort(port: number): LiveTunnel | undefined {
-    return this.#entries.get(`tcp/${port}`)?.nextTunnel()
+    return this.#entries.getExact(`tcp/${port}`)?.nextTunnel()
   }
 }

@@ -1,6 +1,7 @@
 import { EventEmitter, once } from 'node:events'
 import { fanOut } from '../../base/fan-out.ts'
 import type { Logger } from '../../base/log.ts'
+import { NameIndex } from '../../base/name-index.ts'
 import type { Follower, Row, RowChange } from '../../store/index.ts'
 import type { ServedCertificate } from '../x509/served-certificate.ts'
 import { type Challenge, JOBS, type Job, readJob } from './job.ts'
@@ -63,8 +64,7 @@ export class Inventory implements Follower<InventoryKind> {
   readonly jobs = new Map<string, Job>()
   /** The published challenges of jobs under validation. */
   readonly #challengesBySubject = new Map<string, readonly Challenge[]>()
-  /** Domains by name; a wildcard under its name with the `*.`. */
-  readonly #domainsByName = new Map<string, DomainRecord>()
+  readonly #domainsByName = new NameIndex<DomainRecord>()
   readonly #ingressesByName = new Map<string, IngressRecord>()
   readonly #regions = new Map<string, readonly string[]>()
   #caa: readonly string[] = []
@@ -136,6 +136,11 @@ export class Inventory implements Follower<InventoryKind> {
 
   domainByName(name: string): DomainRecord | undefined {
     return this.#domainsByName.get(name)
+  }
+
+  /** The reserved domains that cover a name, most specific first. */
+  domainsCovering(name: string): DomainRecord[] {
+    return this.#domainsByName.matchAll(name)
   }
 
   ingressByName(name: string): IngressRecord | undefined {

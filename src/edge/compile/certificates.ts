@@ -1,3 +1,4 @@
+import { coveringNames } from '../../base/name-index.ts'
 import type { Snapshot } from '../snapshot.ts'
 
 /**
@@ -24,13 +25,4 @@ export function findCertificateFault(
       : `the key of the certificate ${certificate_id} cannot be read`
   }
   return undefined
-}
-
-/** The name itself, then the wildcards that cover it, most specific first. */
-function* coveringNames(name: string): Generator<string> {
-  yield name
-  for (let dot = name.indexOf('.'); dot !== -1; dot = name.indexOf('.', dot + 1)) {
-    const wildcard = `*${name.slice(dot)}`
-    if (wildcard !== name) yield wildcard
-  }
 }

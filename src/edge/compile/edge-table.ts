@@ -214,7 +214,7 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
       for (const dependency of current.dependencies) this.#addDependent(dependency, id)
     }
     if (previous === undefined) return
-    for (const name of previous.names) this.#names.remove(name, previous)
+    for (const name of previous.names) if (this.#names.get(name) === previous) this.#names.delete(name)
     for (const port of previous.ports) if (this.#ports.get(port) === previous) this.#ports.delete(port)
     for (const dependency of previous.dependencies) {
       if (!current?.dependencies.has(dependency)) this.#removeDependent(dependency, id)
