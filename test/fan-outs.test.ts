@@ -204,7 +204,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
     'nodes that watch a registry': async (t, receivers) => {
       const { publisher } = await startPublisher(t, receivers.length)
       const calls = hookMethod(t, MuxStream.prototype, 'write', receivers)
-      publisher.onLiveEvent({ what: 'session_started', session: session('ts_1') })
+      publisher.onLiveEvent({ type: 'session_started', session: session('ts_1') })
       // Later writes of the nodes are not counted.
       t.mock.reset()
       await calls
@@ -232,7 +232,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
               return {} as never
             },
           },
-          places: { countsOf: () => [], brokenIn: () => [] },
+          scopes: { countsOf: () => [], brokenIn: () => [] },
           online: { sessionsOf: () => [], tunnelsOf: () => [] },
           changes: { revisionOf: () => 0, lastDeletion: () => 0 } as never,
         } satisfies LiveSources,

@@ -2,8 +2,8 @@ import type { Follower, RecordOfKind, Row } from '../store/index.ts'
 
 /** What a change of a credential applies to: the registry of sessions. */
 export interface CredentialHolders {
-  changeAcl(credentialId: string, rules: readonly string[]): void
-  endCredential(credentialId: string, reason: string): void
+  updateAcl(credentialId: string, rules: readonly string[]): void
+  revokeCredential(credentialId: string, reason: string): void
 }
 
 /** Kinds of rows that decide whether a session may continue. */
@@ -24,11 +24,11 @@ export function createCredentialWatch(registry: CredentialHolders): Follower<Cre
     const previous = credentials.get(id)
     const text = JSON.stringify(acl)
     credentials.set(id, { owner: owner_id, acl: text })
-    if (previous !== undefined && previous.acl !== text) registry.changeAcl(id, acl)
+    if (previous !== undefined && previous.acl !== text) registry.updateAcl(id, acl)
   }
 
   function onCredentialDeleted(id: string): void {
-    if (credentials.delete(id)) registry.endCredential(id, 'The credential of this session was deleted.')
+    if (credentials.delete(id)) registry.revokeCredential(id, 'The credential of this session was deleted.')
   }
 
   function onOwner(id: string, active: boolean): void {
@@ -37,7 +37,8 @@ export function createCredentialWatch(registry: CredentialHolders): Follower<Cre
     else inactive.add(id)
     if (wasActive && !active)
       for (const [credential, { owner }] of credentials)
-        if (owner === id) registry.endCredential(credential, 'The owner of this credential was switched off.')
+        if (owner === id)
+          registry.revokeCredential(credential, 'The owner of this credential was switched off.')
   }
 
   function put({ kind, id, data }: Row<CredentialKind>): void {

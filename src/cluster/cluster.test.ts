@@ -20,7 +20,7 @@ function createNodes() {
     hidden: new Set<string>(),
     /** Addresses that override those of the nodes. */
     via: new Map<string, string>(),
-    async beat({ id, address }: { id: string; address: string | undefined }) {
+    async heartbeat({ id, address }: { id: string; address: string | undefined }) {
       if (address !== undefined) listed.set(id, this.via.get(id) ?? address)
       return [...listed]
         .filter(([other]) => other !== id && !this.hidden.has(other))
@@ -30,7 +30,7 @@ function createNodes() {
           agentAddress: `${other}.example.com:4443`,
         }))
     },
-    lastKnown: async () => [],
+    list: async () => [],
     async leave(id: string) {
       listed.delete(id)
     },
@@ -225,7 +225,7 @@ test('a restarted node is linked once, under its new id', async (t) => {
   const port = portOf(firstRun.cluster.address!)
   await firstRun.stop()
   // As after a crash: its row is still there.
-  await nodes.beat({ id: 'one', address: `127.0.0.1:${port}` })
+  await nodes.heartbeat({ id: 'one', address: `127.0.0.1:${port}` })
   const secondRun = await startNode(t, nodes, 'one again', { port })
   const agentSession = session('ts_1')
   secondRun.registry.addSession(agentSession)
@@ -301,10 +301,10 @@ function portOf(address: string): number {
 /** Waits for more heartbeats of any node. */
 function countBeats(nodes: ReturnType<typeof createNodes>) {
   let count = 0
-  const { beat } = nodes
-  nodes.beat = async function (self) {
+  const { heartbeat } = nodes
+  nodes.heartbeat = async function (self) {
     count++
-    return beat.call(this, self)
+    return heartbeat.call(this, self)
   }
   return {
     async more(expected: number) {

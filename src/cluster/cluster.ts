@@ -22,12 +22,12 @@ export interface ClusterOptions {
   /** The membership list in the database. */
   readonly nodes: {
     /** Renews this node's row and returns the peers. `expire`: expired rows are removed; otherwise they still count. */
-    beat(
+    heartbeat(
       self: { id: string; address: string | undefined; agentAddress: string | undefined },
       times: { ttlMs: number; expire: boolean },
     ): Promise<readonly ListedNode[]>
     /** The last list read, for when the database is unavailable. */
-    lastKnown(): Promise<readonly ListedNode[]>
+    list(): Promise<readonly ListedNode[]>
     leave(id: string): Promise<void>
   }
   /** New for every start: identifies the incarnation. */
@@ -136,7 +136,7 @@ export function createCluster(options: ClusterOptions) {
   async function beat(): Promise<readonly Promise<void>[]> {
     const self = { id, address, agentAddress: options.agentAddress?.() }
     const expire = stability.isStable
-    const peers = await nodes.beat(self, { ttlMs: silenceMs, expire })
+    const peers = await nodes.heartbeat(self, { ttlMs: silenceMs, expire })
     // Checked again: a heartbeat that hung proves as little about the peers as one that failed.
     const complete = expire && stability.isStable
     stability.recordHeartbeat()
@@ -219,7 +219,7 @@ export function createCluster(options: ClusterOptions) {
       // Without the database, dial the peers of the last list.
       const syncs = await beat().catch(async (error) => {
         log.warn({ err: error }, 'node list unavailable')
-        return reconcileLinks(await nodes.lastKnown(), false)
+        return reconcileLinks(await nodes.list(), false)
       })
       const timeout = new Promise((resolve) => {
         setTimeout(resolve, introductionMs).unref()

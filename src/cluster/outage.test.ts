@@ -32,8 +32,8 @@ async function openList(t: TestContext, url: string) {
   return {
     ...nodes,
     beats,
-    async beat(...args: Parameters<typeof nodes.beat>) {
-      const peers = await nodes.beat(...args)
+    async heartbeat(...args: Parameters<typeof nodes.heartbeat>) {
+      const peers = await nodes.heartbeat(...args)
       beats.done++
       return peers
     },

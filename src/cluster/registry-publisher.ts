@@ -205,7 +205,7 @@ export class RegistryPublisher {
   }
 
   #record(event: LiveEvent): RegistryEvent {
-    switch (event.what) {
+    switch (event.type) {
       case 'session_started':
         this.#sessions.set(event.session.id, event.session)
         return { session: toSessionSnapshot(event.session) }

@@ -9,7 +9,7 @@ import type { LiveTotals, ScopeCounters, TrafficTotals } from './page-data.ts'
 /** The sources of the live traffic view. */
 export interface LiveSources {
   readonly traffic: { totals(accountId: string): TrafficTotals }
-  readonly places: {
+  readonly scopes: {
     countsOf(accountId: string, edgeId: string): readonly { scopeId: string; counters: ScopeCounters }[]
     brokenIn(
       accountId: string,
@@ -112,7 +112,7 @@ export function mountLive(
 
 function renderState(
   { accountId, edgeId }: Viewer,
-  { traffic, places, online, changes }: LiveSources,
+  { traffic, scopes, online, changes }: LiveSources,
 ): LiveTotals {
   const tunnels = online.tunnelsOf(accountId)
   return {
@@ -123,10 +123,10 @@ function renderState(
     revision: changes.revisionOf(accountId),
     deletions: changes.lastDeletion(),
     ...(edgeId !== undefined && {
-      places: places
+      places: scopes
         .countsOf(accountId, edgeId)
         .map(({ scopeId, counters }) => ({ id: scopeId, ...counters })),
-      broken: places
+      broken: scopes
         .brokenIn(accountId, edgeId)
         .map(({ scopeId, module, reason }) => ({ id: scopeId, module, reason })),
     }),

@@ -359,10 +359,10 @@ test('the start and stop of a session reach its subscribers with their sequence'
     startedAt: clock.now(),
   }
 
-  events.onLive({ what: 'session_started', session })
-  events.onLive({ what: 'tunnel_started', tunnel })
-  events.onLive({ what: 'tunnel_stopped', tunnel })
-  events.onLive({ what: 'session_stopped', session, error: 'The connection was lost.' })
+  events.onLive({ type: 'session_started', session })
+  events.onLive({ type: 'tunnel_started', tunnel })
+  events.onLive({ type: 'tunnel_stopped', tunnel })
+  events.onLive({ type: 'session_stopped', session, error: 'The connection was lost.' })
 
   await until(() => sink.arrivals.length === 3)
   const received = bodies(sink).sort((a, b) => a.event_type.localeCompare(b.event_type))

@@ -278,7 +278,7 @@ export function createEvents(options: EventsOptions): Events {
     emit,
 
     onLive(event) {
-      const { type, sequence } = lifecycleEvents[event.what]
+      const { type, sequence } = lifecycleEvents[event.type]
       const accountId = accountOfLifecycleEvent(event)
       if (!subscriptions.hasRoutes(type, accountId)) return
       const object = lifecycleObject(event, clock.now(), (id) => uriOf(apiUrl(), id))

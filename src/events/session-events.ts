@@ -35,9 +35,9 @@ export interface TunnelDetails {
 
 /** The start or stop of a session or tunnel. */
 export type SessionLifecycleEvent =
-  | { readonly what: 'session_started'; readonly session: SessionDetails }
-  | { readonly what: 'session_stopped'; readonly session: SessionDetails; readonly error: string | undefined }
-  | { readonly what: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelDetails }
+  | { readonly type: 'session_started'; readonly session: SessionDetails }
+  | { readonly type: 'session_stopped'; readonly session: SessionDetails; readonly error: string | undefined }
+  | { readonly type: 'tunnel_started' | 'tunnel_stopped'; readonly tunnel: TunnelDetails }
 
 /** The event types of sessions and tunnels, with their sequence number. */
 export const lifecycleEvents = {
@@ -45,7 +45,7 @@ export const lifecycleEvents = {
   session_stopped: { type: 'agent_session_stop.v0', sequence: 2 },
   tunnel_started: { type: 'tunnel_start.v0', sequence: 1 },
   tunnel_stopped: { type: 'tunnel_stop.v0', sequence: 2 },
-} as const satisfies Record<SessionLifecycleEvent['what'], { type: string; sequence: number }>
+} as const satisfies Record<SessionLifecycleEvent['type'], { type: string; sequence: number }>
 
 /** The account of a session or tunnel. */
 export function accountOfLifecycleEvent(event: SessionLifecycleEvent): string {
@@ -59,7 +59,7 @@ export function lifecycleObject(
   uriOf: (id: string) => string,
 ): unknown {
   const ref = (id: string) => ({ id, uri: uriOf(id) })
-  const stopped_at = event.what.endsWith('_stopped') ? formatTimestamp(now) : null
+  const stopped_at = event.type.endsWith('_stopped') ? formatTimestamp(now) : null
   if ('session' in event) {
     const { id, credentialId, ip, region, agentVersion, metadata, os, transport, startedAt } = event.session
     const { arch = '', userAgent = '', ingressHostname = '', ingressIp = '' } = event.session

@@ -43,7 +43,7 @@ async function agentAt(
 
 /** The errors of all stopped sessions. */
 function stopsOf(platform: Platform): (string | undefined)[] {
-  return platform.events.flatMap((event) => (event.what === 'session_stopped' ? [event.error] : []))
+  return platform.events.flatMap((event) => (event.type === 'session_stopped' ? [event.error] : []))
 }
 
 /** A connected mux session before Auth. */
@@ -495,13 +495,13 @@ test('deleting a credential ends its sessions with the reason', async (t) => {
   })
   await agent.bind({ Proto: 'https', Opts: { Subdomain: 'a' } })
 
-  platform.registry.endCredential('cr_1', 'The credential was deleted.')
+  platform.registry.revokeCredential('cr_1', 'The credential was deleted.')
   await eventually(() => ended !== undefined, 'the end at the agent')
 
   assert.match(ended!.message, /The credential was deleted/)
   assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
   assert.deepEqual(
-    platform.events.map(({ what }) => what),
+    platform.events.map(({ type }) => type),
     ['session_started', 'tunnel_started', 'tunnel_stopped', 'session_stopped'],
   )
   assert.deepEqual(stopsOf(platform), ['The credential was deleted.'])
@@ -532,7 +532,7 @@ test('a tunnel that new rules forbid is stopped; when its agent reconnects, its 
   const bad = await agent.bind({ Proto: 'https', Opts: { Subdomain: 'bad' } })
   await agent.bind({ Proto: 'https', Opts: { Subdomain: 'good' } })
 
-  platform.registry.changeAcl('cr_1', ['bind:good.adit.test'])
+  platform.registry.updateAcl('cr_1', ['bind:good.adit.test'])
   await eventually(() => stopped.length === 1, 'the news at the agent')
   const again = await agent.bind({
     Proto: 'https',

@@ -337,7 +337,7 @@ test('rejected binds are reported with their code, and the session continues', a
     await codeOf(session.tcpEndpoint().remoteAddr('tcp.adit.test:20050').listen()),
     await codeOf(session.tlsEndpoint().domain('*.ex.com').listen()),
   ]
-  platform.registry.changeAcl('cr_1', ['bind:a=b'])
+  platform.registry.updateAcl('cr_1', ['bind:a=b'])
   codes.push(await codeOf(session.labeledListener().label('x', 'y').listen()))
   codes.push(await codeOf(session.labeledListener().label('a', 'b').listenAndForward(nowhere)))
 
@@ -505,7 +505,7 @@ test('one forbidden tunnel does not keep an agent’s other tunnels from resumin
   await session.httpEndpoint().domain('good.adit.test').listenAndForward(nowhere)
   const [live] = platform.registry.sessionsOf('ac_1')
 
-  platform.registry.changeAcl('cr_1', ['bind:good.adit.test'])
+  platform.registry.updateAcl('cr_1', ['bind:good.adit.test'])
   const principal = platform.credentials.get(TOKEN)!
   platform.credentials.set(TOKEN, { ...principal, acl: ['bind:good.adit.test'] })
   relay.cut()

@@ -99,7 +99,7 @@ function createRegistry(options: Partial<RegistryOptions> = {}): Setup {
     ...options,
   })
   registry.subscribe((event) =>
-    events.push(`${event.what} ${'session' in event ? event.session.id : event.tunnel.bindId}`),
+    events.push(`${event.type} ${'session' in event ? event.session.id : event.tunnel.bindId}`),
   )
   return { registry, events, open }
 }
@@ -385,7 +385,7 @@ test('a deleted credential loses its sessions and names at once, also a session 
   registry.bind(one, named('b', 'a.test'))
   const other = add(registry, { credentialId: 'cr_2', accountId: 'ac_2' })
 
-  registry.endCredential('cr_1', 'The credential was deleted.')
+  registry.revokeCredential('cr_1', 'The credential was deleted.')
 
   assert.deepEqual(one.endReasons, ['The credential was deleted.'])
   assert.deepEqual(other.endReasons, [])
@@ -404,7 +404,7 @@ test('new rules of a credential end exactly the tunnels they forbid, and apply t
   registry.bind(agent, labelled('labels', { app: 'web' }))
   registry.bind(agent, onPort('port', 20_000))
 
-  registry.changeAcl('cr_1', ['bind:*.ok.test'])
+  registry.updateAcl('cr_1', ['bind:*.ok.test'])
   const newSession = session()
   registry.addSession(newSession)
 

@@ -13,12 +13,12 @@ import { TunnelDirectory } from './tunnel-directory.ts'
 
 /** A session or tunnel started or stopped. */
 export type LiveEvent =
-  | { readonly what: 'session_started'; readonly session: LiveSession }
+  | { readonly type: 'session_started'; readonly session: LiveSession }
   /** `error`: why the session ended; undefined after an orderly end. */
-  | { readonly what: 'session_stopped'; readonly session: LiveSession; readonly error: string | undefined }
-  | { readonly what: 'tunnel_started'; readonly tunnel: LiveTunnel }
+  | { readonly type: 'session_stopped'; readonly session: LiveSession; readonly error: string | undefined }
+  | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
   /** `kept`: the name enters its grace period, reserved for the credential. */
-  | { readonly what: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly kept: boolean }
+  | { readonly type: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly kept: boolean }
 
 export interface RegistryOptions {
   ports: PublicPorts
@@ -197,7 +197,7 @@ export class Registry implements TunnelLookup {
     addTo(this.#byAccount, session.accountId, session)
     addTo(this.#byCredential, session.credentialId, session)
     addTo(this.#byAgent, agentKey(session), session)
-    this.#emit({ what: 'session_started', session })
+    this.#emit({ type: 'session_started', session })
   }
 
   /**
@@ -213,7 +213,7 @@ export class Registry implements TunnelLookup {
     removeFrom(this.#byAccount, session.accountId, session)
     removeFrom(this.#byCredential, session.credentialId, session)
     removeFrom(this.#byAgent, agentKey(session), session)
-    this.#emit({ what: 'session_stopped', session, error })
+    this.#emit({ type: 'session_stopped', session, error })
   }
 
   /** Publishes a tunnel; throws `name_taken` when others hold its address. */
@@ -237,7 +237,7 @@ export class Registry implements TunnelLookup {
     else this.#directory.labels.add(tunnel)
     for (const old of [...superseded, ...outranked]) this.#stop(old, false)
     tunnels.set(spec.bindId, tunnel)
-    this.#emit({ what: 'tunnel_started', tunnel })
+    this.#emit({ type: 'tunnel_started', tunnel })
     for (const old of outranked) {
       if (old.session.remote) continue
       this.#options.onOutranked?.(old, claim)
@@ -301,7 +301,7 @@ export class Registry implements TunnelLookup {
   }
 
   /** Ends every session of a deleted credential at once, without a grace period. */
-  endCredential(credentialId: string, reason: string): void {
+  revokeCredential(credentialId: string, reason: string): void {
     this.#recordCredentialChange(credentialId, undefined)
     for (const session of [...(this.#byCredential.get(credentialId) ?? [])]) {
       this.removeSession(session, 'orderly', reason)
@@ -312,7 +312,7 @@ export class Registry implements TunnelLookup {
   }
 
   /** Applies a credential's new rules and removes the tunnels they no longer allow. */
-  changeAcl(credentialId: string, rules: readonly string[]): void {
+  updateAcl(credentialId: string, rules: readonly string[]): void {
     this.#recordCredentialChange(credentialId, rules)
     const acl = compileAcl(rules)
     for (const session of this.#byCredential.get(credentialId) ?? []) {
@@ -399,7 +399,7 @@ export class Registry implements TunnelLookup {
     const key = bindingKey(tunnel)
     if (key === undefined) this.#directory.labels.remove(tunnel)
     else this.#unpublish(tunnel, key, startGrace)
-    this.#emit({ what: 'tunnel_stopped', tunnel, kept: startGrace })
+    this.#emit({ type: 'tunnel_stopped', tunnel, kept: startGrace })
   }
 
   #unpublish(tunnel: LiveTunnel, key: BindingKey, startGrace: boolean): void {

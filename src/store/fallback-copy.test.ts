@@ -150,7 +150,7 @@ for (const [engine, create] of Object.entries(databases)) {
     const [row] = await put(before, draft({ secrets: { token: 'abc' }, ...withName('one') }))
     await before.putSetting('a.secret', 'whispered', { secret: true })
     const other = { id: 'other', address: '192.0.2.1:1', agentAddress: 'other.example.com:4443' }
-    await openNodes(before).beat(other, { ttlMs: 60_000, expire: true })
+    await openNodes(before).heartbeat(other, { ttlMs: 60_000, expire: true })
     await database.waitForSync()
     await before.close()
     await database.stop()
@@ -162,7 +162,7 @@ for (const [engine, create] of Object.entries(databases)) {
     assert.equal((await store.fallbackReader.holder('domain', 'one'))?.id, row!.id)
     assert.equal((await store.fallbackReader.get(row!.kind, row!.account, row!.id))?.secrets?.token, 'abc')
     assert.equal(await store.setting('a.secret'), 'whispered')
-    assert.deepEqual(await openNodes(store).lastKnown(), [other])
+    assert.deepEqual(await openNodes(store).list(), [other])
     await assert.rejects(store.setting('not.known'), StoreUnavailable)
     await assert.rejects(store.get(row!.kind, row!.account, row!.id), StoreUnavailable)
     await assert.rejects(put(store, draft()), StoreUnavailable)

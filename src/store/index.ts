@@ -48,7 +48,7 @@ export { openNodes } from './nodes.ts'
 export { UnsupportedDatabase } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { rotateMasterKey } from './rotate.ts'
-export { createFreshness } from './staleness-monitor.ts'
+export { createStalenessMonitor } from './staleness-monitor.ts'
 export * from './store.ts'
 
 export interface StoreOptions {

@@ -65,7 +65,7 @@ export function createLoginSync(options: {
   }
 
   return {
-    ledger: loginStore,
+    loginStore,
 
     /** Delivers all existing revocations before it resolves, then new ones as they arrive. */
     async start(onRevoked: RevocationListener): Promise<void> {

@@ -30,21 +30,25 @@ const TIMES = { ttlMs: 60_000, expire: true }
 for (const [engine, create] of Object.entries(engines)) {
   test(`${engine}: nodes see each other, at the latest address, until they leave`, async (t) => {
     const nodes = await create(t)
-    await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, TIMES)
-    await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, TIMES)
+    await nodes.heartbeat({ id: 'a', address: '192.0.2.1:1' }, TIMES)
+    await nodes.heartbeat({ id: 'a', address: '192.0.2.1:2' }, TIMES)
 
-    const seen = await nodes.beat({ id: 'b', address: undefined }, TIMES)
+    const seen = await nodes.heartbeat({ id: 'b', address: undefined }, TIMES)
     await nodes.leave('a')
 
     assert.deepEqual(seen, [{ id: 'a', address: '192.0.2.1:2', agentAddress: undefined }])
-    assert.deepEqual(await nodes.beat({ id: 'b', address: undefined }, TIMES), [])
-    assert.deepEqual(await nodes.beat({ id: 'a', address: '192.0.2.1:2' }, TIMES), [], 'b has no address')
+    assert.deepEqual(await nodes.heartbeat({ id: 'b', address: undefined }, TIMES), [])
+    assert.deepEqual(
+      await nodes.heartbeat({ id: 'a', address: '192.0.2.1:2' }, TIMES),
+      [],
+      'b has no address',
+    )
   })
 
   test(`${engine}: a node that does not renew its registration expires`, async (t) => {
     const nodes = await create(t)
-    const others = () => nodes.beat({ id: 'b', address: undefined }, TIMES)
-    await nodes.beat({ id: 'a', address: '192.0.2.1:1' }, { ttlMs: 20, expire: true })
+    const others = () => nodes.heartbeat({ id: 'b', address: undefined }, TIMES)
+    await nodes.heartbeat({ id: 'a', address: '192.0.2.1:1' }, { ttlMs: 20, expire: true })
 
     const deadline = performance.now() + 5000
     while ((await others()).length > 0 && performance.now() < deadline) await delay(5)
@@ -55,10 +59,10 @@ for (const [engine, create] of Object.entries(engines)) {
   test(`${engine}: an expired node stays listed until a heartbeat may expire nodes`, async (t) => {
     const nodes = await create(t)
     const agentAddress = 'one.example.com:4443'
-    await nodes.beat({ id: 'a', address: '192.0.2.1:1', agentAddress }, { ttlMs: -1, expire: false })
+    await nodes.heartbeat({ id: 'a', address: '192.0.2.1:1', agentAddress }, { ttlMs: -1, expire: false })
 
-    const unexpired = await nodes.beat({ id: 'b', address: undefined }, { ...TIMES, expire: false })
-    const expired = await nodes.beat({ id: 'b', address: undefined }, TIMES)
+    const unexpired = await nodes.heartbeat({ id: 'b', address: undefined }, { ...TIMES, expire: false })
+    const expired = await nodes.heartbeat({ id: 'b', address: undefined }, TIMES)
 
     assert.deepEqual(unexpired, [{ id: 'a', address: '192.0.2.1:1', agentAddress }])
     assert.deepEqual(expired, [])

@@ -16,19 +16,19 @@ export interface Nodes {
    * Registers a node with an address for `ttlMs` and returns all other live nodes. Expired nodes are removed only with
    * `expire`: during a database outage no node could renew its registration.
    */
-  beat(
+  heartbeat(
     self: { id: string; address: string | undefined; agentAddress?: string | undefined },
     times: { ttlMs: number; expire: boolean },
   ): Promise<readonly NodeRecord[]>
   /** The registered nodes, from the fallback copy while the database is unavailable. */
-  lastKnown(): Promise<readonly NodeRecord[]>
+  list(): Promise<readonly NodeRecord[]>
   leave(id: string): Promise<void>
 }
 
 /** Opens the node list of a store. */
 export function openNodes({ query, inTransaction }: DurableStore): Nodes {
   return {
-    beat: ({ id, address, agentAddress = '' }, { ttlMs, expire }) =>
+    heartbeat: ({ id, address, agentAddress = '' }, { ttlMs, expire }) =>
       inTransaction(async (sql) => {
         const now = await sql.now()
         // An expiry further away than the TTL was written before a reboot, which resets the clock.
@@ -47,7 +47,7 @@ export function openNodes({ query, inTransaction }: DurableStore): Nodes {
         return (await listNodes(sql)).filter((node) => node.id !== id)
       }),
 
-    lastKnown: () => query(listNodes),
+    list: () => query(listNodes),
 
     async leave(id) {
       await inTransaction(async (sql) => sql.run('DELETE FROM nodes WHERE id = ?', id))

@@ -1,22 +1,22 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { createFreshness } from './staleness-monitor.ts'
+import { createStalenessMonitor } from './staleness-monitor.ts'
 
 test('staleness grows while the database is unavailable and drops to 0 when it responds', async (t) => {
   t.mock.timers.enable({ apis: ['setInterval'] })
   let now = 0
   let reachable = true
-  const freshness = createFreshness({
+  const stalenessMonitor = createStalenessMonitor({
     clock: { now: () => now, monotonic: () => now },
     check: () => (reachable ? Promise.resolve() : Promise.reject(new Error('away'))),
   })
-  await freshness.start()
-  t.after(freshness.stop)
+  await stalenessMonitor.start()
+  t.after(stalenessMonitor.stop)
   const advance = async () => {
     now += 2000
     t.mock.timers.tick(2000)
     await new Promise(setImmediate)
-    return freshness.staleness()
+    return stalenessMonitor.staleness()
   }
 
   const values = [await advance()]

@@ -6,7 +6,7 @@ const CHECK_INTERVAL_MS = 2000
  * Measures how stale the served configuration may be: the time since the database last responded. While it is
  * unavailable, traffic continues with the last known configuration (P8).
  */
-export function createFreshness({ check, clock }: { check: () => Promise<void>; clock: Clock }) {
+export function createStalenessMonitor({ check, clock }: { check: () => Promise<void>; clock: Clock }) {
   let reachedAt = clock.monotonic()
   let timer: NodeJS.Timeout | undefined
   let probing = false

@@ -3,7 +3,7 @@ import { publicUrl } from '../../base/hostport.ts'
 import { VERSION } from '../../base/version.ts'
 import { createChangeTracker, createDashboard, mountViews } from '../../dashboard/index.ts'
 import { createOnlineResources } from '../../sessions/index.ts'
-import { createFreshness } from '../../store/index.ts'
+import { createStalenessMonitor } from '../../store/index.ts'
 import { registerPlatformMetrics } from '../metrics.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -21,10 +21,10 @@ export function wireControl(
 ) {
   const { settings, store, clock, logOf, auth, restrictions, addresses, metrics } = foundation
   const apiUrl = () => addresses.apiUrl
-  const freshness = createFreshness({ check: store.check, clock })
+  const stalenessMonitor = createStalenessMonitor({ check: store.check, clock })
   registerPlatformMetrics(metrics, {
     edge,
-    staleness: freshness.staleness,
+    staleness: stalenessMonitor.staleness,
     agents: () => agentGateway.connections,
     heap: () => process.memoryUsage.rss(),
   })
@@ -80,7 +80,7 @@ export function wireControl(
   mountViews(api, {
     log: logOf('dashboard'),
     store,
-    live: { traffic: edge.traffic, places: edge.scopes, online: registry, changes },
+    live: { traffic: edge.traffic, scopes: edge.scopes, online: registry, changes },
     platform: () => ({
       ...publicUrls(),
       domain: settings.domain,
@@ -91,5 +91,5 @@ export function wireControl(
       ca_pem: foundation.authority.certificatePem,
     }),
   })
-  return { api, probes: createProbeListener(api.probes), freshness, changes, publicUrls }
+  return { api, probes: createProbeListener(api.probes), stalenessMonitor, changes, publicUrls }
 }

@@ -43,17 +43,17 @@ function probes({ settings }: Foundation, { probes: listener }: Control): Lifecy
 function followers(
   { store, restrictions, claims }: Foundation,
   { registry, nameWatch }: Traffic,
-  { freshness, changes }: Control,
+  { stalenessMonitor, changes }: Control,
 ): Lifecycle[] {
   const credentialWatch = createCredentialWatch({
-    changeAcl: (id, rules) => registry.changeAcl(id, rules),
-    endCredential(id, reason) {
-      registry.endCredential(id, reason)
+    updateAcl: (id, rules) => registry.updateAcl(id, rules),
+    revokeCredential(id, reason) {
+      registry.revokeCredential(id, reason)
       claims.forgetCredential(id)
     },
   })
   return [
-    freshness,
+    stalenessMonitor,
     { start: restrictions.start, stop: async () => restrictions.stop() },
     { start: changes.start, stop: async () => changes.stop() },
     follow(store, CREDENTIAL_KINDS, credentialWatch),

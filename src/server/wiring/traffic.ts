@@ -67,7 +67,7 @@ async function wireEdge(foundation: Foundation, { certs, events }: Background, r
   const logins = createLogins({
     outbound,
     clock,
-    store: loginSync.ledger,
+    store: loginSync.loginStore,
     idpUrl: () => addresses.idpUrl,
     key: await loadOrCreateSecret(store, 'login.key'),
     oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
@@ -138,7 +138,7 @@ async function wireRegistry(
       log: logOf('cluster'),
     })
   registry.subscribe((event) => {
-    if (event.what === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
+    if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
   })
   registry.subscribe(events.onLive)
   if (cluster !== undefined) registry.subscribe(cluster.onLive)
@@ -169,8 +169,8 @@ async function wireGateways(
     log: logOf('naming'),
   })
   registry.subscribe((event) => {
-    if (event.what === 'tunnel_started') nameWatch.add(event.tunnel)
-    else if (event.what === 'tunnel_stopped') nameWatch.remove(event.tunnel)
+    if (event.type === 'tunnel_started') nameWatch.add(event.tunnel)
+    else if (event.type === 'tunnel_stopped') nameWatch.remove(event.tunnel)
   })
   const binder = createBinder({ registry, reservations, address: addresses, resume, claims, clock })
   const shared = {

@@ -77,8 +77,8 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     recheckMs: 200,
   })
   registry.subscribe((event) => {
-    if (event.what === 'tunnel_started') nameWatch.add(event.tunnel)
-    else if (event.what === 'tunnel_stopped') nameWatch.remove(event.tunnel)
+    if (event.type === 'tunnel_started') nameWatch.add(event.tunnel)
+    else if (event.type === 'tunnel_stopped') nameWatch.remove(event.tunnel)
   })
   const address = {
     domain: 'adit.test',
