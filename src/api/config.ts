@@ -73,6 +73,6 @@ export interface ApiParts {
   readonly browserAuth?: BrowserAuth
   /** Deliveries to event destinations; without it destinations have no status. */
   readonly events?: EventDelivery
-  /** The accounts' IP restrictions; no address is restricted when absent. */
-  readonly restrictions?: Pick<IpRestrictions, 'admits'>
+  /** The accounts' IP restrictions. */
+  readonly restrictions: Pick<IpRestrictions, 'admits'>
 }

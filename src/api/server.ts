@@ -8,7 +8,7 @@ import fastify, {
 } from 'fastify'
 import { Registry } from 'prom-client'
 import type { TSchema } from 'typebox'
-import { createIpRestrictions, type Principal } from '../auth/index.ts'
+import type { Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { KsuidGenerator } from '../base/id.ts'
@@ -96,11 +96,10 @@ export function createApi(options: ApiOptions): Api {
   const withSecrets = createRenderContext(config.apiUrl, true)
   const withoutSecrets = createRenderContext(config.apiUrl)
   const registry = options.metrics ?? new Registry()
-  const restrictions = createIpRestrictions({ store })
   const authenticate = createAuthenticate({
     auth: parts.auth,
     browserAuth: parts.browserAuth,
-    admits: (accountId, address) => restrictions.admits(accountId, 'api', address),
+    admits: (accountId, address) => parts.restrictions.admits(accountId, 'api', address),
     perMinute: config.rateLimit,
     clock,
   })
@@ -245,7 +244,6 @@ export function createApi(options: ApiOptions): Api {
     authenticate,
     probes,
     async listen({ host, port }) {
-      await restrictions.start()
       const { maxConnections: total = Number.POSITIVE_INFINITY, isShared } = config
       const admission = new Admission({ total, isShared })
       http.server.on('connection', (socket: Socket) => admission.admit(socket))
@@ -258,7 +256,6 @@ export function createApi(options: ApiOptions): Api {
       const timer = setTimeout(() => http.server.closeAllConnections(), CLOSE_TIMEOUT_MS)
       await http.close()
       clearTimeout(timer)
-      restrictions.stop()
     },
   }
 }

@@ -128,6 +128,7 @@ async function openApi(
     store,
     parts: {
       auth,
+      restrictions,
       online: options.online ?? emptyOnline,
       ...(options.dashboard && { browserAuth: dashboard.browserAuth }),
     },
