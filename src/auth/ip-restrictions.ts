@@ -1,4 +1,5 @@
 import { type AddressFilter, compileRules } from '../base/ip-rules.ts'
+import type { Logger } from '../base/log.ts'
 import type { Follower, Row, Store } from '../store/index.ts'
 
 /** The uses of an account that an IP restriction can apply to. */
@@ -12,11 +13,13 @@ export interface IpRestrictions {
   admits(accountId: string, use: RestrictedUse, address: string): boolean
 }
 
-const KINDS = ['ip_restrictions', 'ip_policy_rules'] as const
+const KINDS = ['ip_restrictions', 'ip_policies', 'ip_policy_rules'] as const
 type Kind = (typeof KINDS)[number]
 
+const admitNone: AddressFilter = () => false
+
 /** Follows the restrictions and rules of all accounts; compiles those of an account on first use. */
-export function createIpRestrictions({ store }: { store: Store }): IpRestrictions {
+export function createIpRestrictions({ store, log }: { store: Store; log: Logger }): IpRestrictions {
   const rows = new Map<string, Row<Kind>>()
   const byAccount = new Map<string, Set<string>>()
   let compiled = new Map<string, Map<string, AddressFilter>>()
@@ -55,13 +58,26 @@ export function createIpRestrictions({ store }: { store: Store }): IpRestriction
 
   function compile(accountId: string): Map<string, AddressFilter> {
     const accountRows = [...(byAccount.get(accountId) ?? [])].map((id) => rows.get(id)!)
+    const policies = new Set(accountRows.flatMap(({ kind, id }) => (kind === 'ip_policies' ? [id] : [])))
     const rules = accountRows.filter((row) => row.kind === 'ip_policy_rules')
+
+    /** A missing policy may have held a deny rule, so it is an error (P36). */
+    function compilePolicies(ids: readonly string[]): AddressFilter {
+      const missing = ids.find((id) => !policies.has(id))
+      if (missing !== undefined) throw new Error(`the IP policy ${missing} is missing`)
+      const policyRules = rules.filter((rule) => ids.includes(rule.data.ip_policy_id))
+      return compileRules(policyRules.map((rule) => rule.data))
+    }
+
     const restrictions = new Map<string, AddressFilter>()
-    for (const { kind, data } of accountRows) {
+    for (const { kind, id, data } of accountRows) {
       if (kind !== 'ip_restrictions' || data.enforced !== true) continue
-      const policies = data.ip_policy_ids
-      const policyRules = rules.filter((rule) => policies.includes(rule.data.ip_policy_id))
-      restrictions.set(data.type, compileRules(policyRules.map((rule) => rule.data)))
+      try {
+        restrictions.set(data.type, compilePolicies(data.ip_policy_ids))
+      } catch (err) {
+        log.warn({ err, id }, 'IP restriction broken: denying all addresses')
+        restrictions.set(data.type, admitNone)
+      }
     }
     return restrictions
   }

@@ -50,6 +50,13 @@ export function mountIpCheck(
       const rulesOf = (ids: readonly string[]) =>
         rules.filter(({ data }) => ids.includes(data.ip_policy_id)).map(({ data }) => data)
       const restrictions = await scanAll(store, 'ip_restrictions', account)
+      const existing = new Set((await scanAll(store, 'ip_policies', account)).map(({ id }) => id))
+      const evaluateRestriction = (ids: readonly string[]): IpVerdict => {
+        const missing = ids.find((id) => !existing.has(id))
+        return missing === undefined
+          ? evaluateRules(rulesOf(ids), address)
+          : { allowed: false, because: `The IP policy ${missing} is missing, so no address is allowed.` }
+      }
       return {
         address,
         ...(policies.length > 0 && evaluateRules(rulesOf(policies), address)),
@@ -57,7 +64,7 @@ export function mountIpCheck(
           id,
           type: data.type,
           enforced: data.enforced === true,
-          ...evaluateRules(rulesOf(data.ip_policy_ids), address),
+          ...evaluateRestriction(data.ip_policy_ids),
         })),
       }
     },

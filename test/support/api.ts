@@ -112,7 +112,7 @@ async function openApi(
   let url = ''
   let operator = ''
   const auth = createAuth({ store, clock })
-  const restrictions = createIpRestrictions({ store })
+  const restrictions = createIpRestrictions({ store, log })
   const apiUrl = options.config?.apiUrl ?? (() => url)
   const dashboard = createDashboard({
     store,

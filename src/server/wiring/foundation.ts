@@ -97,7 +97,7 @@ export async function openFoundation(
     caFile: root.file,
     metrics: new MetricsRegistry(),
     auth: createAuth({ store, clock }),
-    restrictions: createIpRestrictions({ store }),
+    restrictions: createIpRestrictions({ store, log: logOf('auth') }),
     passwords,
     createdAccount,
     operatorAccount: createdAccount?.accountId ?? existing?.id ?? '',
