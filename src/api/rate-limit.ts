@@ -7,8 +7,13 @@ export interface RateLimiter {
 }
 
 const MAX_KEYS = 50_000
+/** Keys evicted at once, so that the search for them is rare. */
+const EVICTION_BATCH = MAX_KEYS / 10
 
-/** Token buckets of `burst` tokens, refilled at `perMinute`. Memory is bounded: full buckets are evicted first. */
+/**
+ * Token buckets of `burst` tokens, refilled at `perMinute`. Memory is bounded: the fullest buckets are evicted, which
+ * gives the fewest tokens away.
+ */
 export function createRateLimiter({
   perMinute,
   burst,
@@ -21,10 +26,13 @@ export function createRateLimiter({
   const perMs = perMinute / 60_000
   const buckets = new Map<string, { tokens: number; updatedAt: number }>()
 
-  function evictFull(now: number): void {
-    for (const [key, { tokens, updatedAt }] of buckets)
-      if (tokens + (now - updatedAt) * perMs >= burst) buckets.delete(key)
-    if (buckets.size >= MAX_KEYS) buckets.clear()
+  function evictFullest(now: number): void {
+    const levels = Array.from(buckets, ([key, { tokens, updatedAt }]) => ({
+      key,
+      tokens: tokens + (now - updatedAt) * perMs,
+    }))
+    levels.sort((one, other) => other.tokens - one.tokens)
+    for (const { key } of levels.slice(0, EVICTION_BATCH)) buckets.delete(key)
   }
 
   return {
@@ -32,7 +40,7 @@ export function createRateLimiter({
       const now = clock.monotonic()
       const bucket = buckets.get(key)
       if (bucket === undefined) {
-        if (buckets.size >= MAX_KEYS) evictFull(now)
+        if (buckets.size >= MAX_KEYS) evictFullest(now)
         buckets.set(key, { tokens: burst - 1, updatedAt: now })
         return 0
       }
