@@ -1,4 +1,4 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Edge } from '../edge/index.ts'
 
 /** The counters of an edge or route. */
@@ -10,16 +10,17 @@ export function registerPlatformMetrics(
   parts: { edge: Edge; agents: () => number; heap: () => number; staleness: () => number },
 ): void {
   const { edge } = parts
-  for (const counter of COUNTERS) {
-    const gauge: Gauge<'account' | 'edge' | 'place'> = new Gauge({
-      name: `adit_edge_${counter}_total`,
-      help: `${counter[0]!.toUpperCase()}${counter.slice(1)} of an edge, or of one of its routes, since the start.`,
+  for (const name of COUNTERS) {
+    const counter: Counter<'account' | 'edge' | 'place'> = new Counter({
+      name: `adit_edge_${name}_total`,
+      help: `${name[0]!.toUpperCase()}${name.slice(1)} of an edge, or of one of its routes, since the start.`,
       labelNames: ['account', 'edge', 'place'],
       registers: [registry],
       collect() {
-        gauge.reset()
+        // The parts count; a scrape copies the totals.
+        counter.reset()
         for (const { accountId, edgeId, scopeId, counters } of edge.scopes.counts())
-          gauge.set({ account: accountId, edge: edgeId, place: scopeId }, counters[counter])
+          counter.inc({ account: accountId, edge: edgeId, place: scopeId }, counters[name])
       },
     })
   }
