@@ -25,6 +25,9 @@ export class DialError extends Error {
   override name = 'DialFailed'
 }
 
+/** Max targets that one request or connection tries, however many its backend has. */
+export const MAX_ATTEMPTS = 8
+
 /**
  * Selects a target to connect to, or responds itself. Called again with a higher `attempt` when the previous target could
  * not be reached and a retry is safe (`exchange.failedTargets` holds those); undefined means that no target remains.

@@ -1,6 +1,6 @@
 import { publicUrl } from '../base/hostport.ts'
 import { newId } from '../base/id.ts'
-import { isEdgeResponse, type UpstreamTarget } from './backend.ts'
+import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { type EdgeResponse, redirect } from './response.ts'
@@ -101,9 +101,6 @@ function connect(exchange: Exchange, target: UpstreamTarget | EdgeResponse, fres
   }
   exchange.heldBody?.sendTo(exchange.upstream)
 }
-
-/** Max targets one request tries, however many its backend has. */
-const MAX_ATTEMPTS = 8
 
 /**
  * Retries an exchange whose upstream failed before it responded, where that is safe: on a new connection when a pooled

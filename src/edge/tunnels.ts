@@ -1,2 +1,22 @@
+import { joinHostPort } from '../base/hostport.ts'
+import type { ClientInfo } from '../sessions/index.ts'
+import type { ClientConnection } from './connection.ts'
+
 export type { ClientInfo, EndpointOptions, PublicPorts, Tunnel, TunnelLookup } from '../sessions/index.ts'
 export { TunnelBusy } from '../sessions/index.ts'
+
+/** What a tunnel learns of the client that a stream is opened for. */
+export function clientInfoOf(
+  connection: ClientConnection,
+  proto: ClientInfo['proto'],
+  via: ClientInfo['via'],
+  passthroughTls: boolean,
+): ClientInfo {
+  return {
+    clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
+    serverAddress: joinHostPort(connection.localAddress, connection.localPort),
+    proto,
+    via,
+    passthroughTls,
+  }
+}

@@ -1,3 +1,4 @@
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { DurableStore } from './durable-store.ts'
 import { isLeased } from './leases.ts'
 import {
@@ -10,7 +11,7 @@ import {
   type NameSpans,
 } from './name-claim-rules.ts'
 import { CLAIM_COLUMNS, CLAIM_LIST } from './name-use.ts'
-import type { MaybePromise, Sql, SqlRecord } from './sql.ts'
+import type { Sql, SqlRecord } from './sql.ts'
 
 /** The release of a claim. */
 export interface NameRelease {

@@ -1,13 +1,15 @@
+import type { MaybePromise } from '../base/maybe-promise.ts'
+
 /** A column value in either engine. */
 export type SqlValue = string | number | null
 
 /** One row of a result, by column name. */
 export type SqlRecord = Readonly<Record<string, SqlValue>>
 
-/** The embedded engine returns results synchronously, PostgreSQL over a socket. */
-export type MaybePromise<T> = T | Promise<T>
-
-/** Statements that both engines understand. Parameters are written `?` and bound in order. */
+/**
+ * Statements that both engines understand. Parameters are written `?` and bound in order. The embedded engine returns
+ * results synchronously, PostgreSQL over a socket.
+ */
 export interface Sql {
   get(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord | undefined>
   all(text: string, ...values: SqlValue[]): MaybePromise<SqlRecord[]>

@@ -1,17 +1,9 @@
 import { errorMessage } from '../base/error-message.ts'
 import { failpoint } from '../base/failpoint.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import { auditChanges } from './audit.ts'
 import { CHANGE_COLUMNS } from './changes.ts'
-import type {
-  Engine,
-  Head,
-  MaybePromise,
-  Sql,
-  SqlChange,
-  SqlRecord,
-  SqlValue,
-  WriteTransaction,
-} from './sql.ts'
+import type { Engine, Head, Sql, SqlChange, SqlRecord, SqlValue, WriteTransaction } from './sql.ts'
 import { StoreUnavailable } from './store.ts'
 import type { CommitGroup } from './transaction.ts'
 

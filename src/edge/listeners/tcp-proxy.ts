@@ -1,19 +1,15 @@
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
-import { joinHostPort } from '../../base/hostport.ts'
 import { Pipe, type PipeResult } from '../../base/io/pipe.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
-import type { UpstreamTarget } from '../backend.ts'
+import { MAX_ATTEMPTS, type UpstreamTarget } from '../backend.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { EdgeError } from '../errors.ts'
 import type { RawEntry } from '../table.ts'
-import type { ClientInfo } from '../tunnels.ts'
-
-/** Max targets one connection tries, however many its backend has. */
-const MAX_ATTEMPTS = 8
+import { clientInfoOf } from '../tunnels.ts'
 
 /** An admitted raw connection and the entry that serves it. */
 export interface TcpProxyOptions {
@@ -127,13 +123,7 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
 }
 
 function openStream({ entry, connection, proto, passthroughTls }: TcpProxyOptions): ByteStream | undefined {
-  const client: ClientInfo = {
-    clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
-    serverAddress: joinHostPort(connection.localAddress, connection.localPort),
-    proto,
-    via: entry.via,
-    passthroughTls,
-  }
+  const client = clientInfoOf(connection, proto, entry.via, passthroughTls)
   const failedTargets: UpstreamTarget[] = []
   for (;;) {
     const target = entry.backend(failedTargets)

@@ -1,10 +1,9 @@
-import { joinHostPort } from '../../base/hostport.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import type { UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
-import { type ClientInfo, TunnelBusy } from '../tunnels.ts'
+import { type ClientInfo, clientInfoOf, TunnelBusy } from '../tunnels.ts'
 import type { Upstream } from '../upstream.ts'
 import { Http1Upstream } from './http1.ts'
 import { Http2UpstreamConnection } from './http2.ts'
@@ -118,21 +117,11 @@ export class UpstreamPool {
 
   #openStream(exchange: Exchange, target: UpstreamTarget): ByteStream {
     try {
-      return target.open(this.#clientInfo(exchange))
+      return target.open(clientInfoOf(exchange.connection, this.#proto, this.#via, false))
     } catch (error) {
       if (error instanceof TunnelBusy) throw error
       // The session ended after the look-up.
       throw edgeError('agent_offline', exchange.head.host)
-    }
-  }
-
-  #clientInfo({ connection }: Exchange): ClientInfo {
-    return {
-      clientAddress: joinHostPort(connection.remoteAddress, connection.remotePort),
-      serverAddress: joinHostPort(connection.localAddress, connection.localPort),
-      proto: this.#proto,
-      via: this.#via,
-      passthroughTls: false,
     }
   }
 }

@@ -25,6 +25,7 @@ export interface ServerLimits {
 
 /** The parts that write log lines; each line names its part. */
 type PartName =
+  | 'auth'
   | 'api'
   | 'certs'
   | 'cluster'
