@@ -34,8 +34,7 @@ async function start(...rows: Row[]) {
   await restrictions.start()
   return {
     admits: (address = ADDRESS) => restrictions.admits(ACCOUNT, 'api', address),
-    remove: (kind: string, id: string) =>
-      follower!.change([{ kind, id, row: undefined, revision: 2 }]),
+    remove: (kind: string, id: string) => follower!.change([{ kind, id, row: undefined, revision: 2 }]),
   }
 }
 
