@@ -25,8 +25,8 @@ export interface ServerLimits {
 
 /** The parts that write log lines; each line names its part. */
 type PartName =
-  | 'auth'
   | 'api'
+  | 'auth'
   | 'certs'
   | 'cluster'
   | 'dashboard'
