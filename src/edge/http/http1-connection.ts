@@ -138,8 +138,9 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** The response of the current exchange was written completely. */
   responseDone(): void {
     const state = this.#state
-    if (state === 'closed') return
-    if (typeof state !== 'string' && state.upgraded) {
+    if (typeof state === 'string') return
+    if (state.upgraded) {
+      this.#noteRetained(state)
       this.writer.end()
       this.#limitHalfClosed()
       return
@@ -223,22 +224,17 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   #parse(bytes: Buffer): Buffer | undefined {
     const state = this.#state
-    switch (state) {
-      case 'head':
-        // A pipelined request waits until the client has taken the response before it.
-        return this.writer.congested ? this.#storeReadAhead(bytes) : this.#parseHead(bytes)
-      case 'lingering':
-      case 'closed':
-        return undefined
-      default:
-        if (state.upgraded) {
-          this.#noteRetained(state)
-          if (state.upstream?.writeBody(bytes) === false) this.#pauseReads()
-          return undefined
-        }
-        if (this.requestDone || state.upstream === undefined) return this.#storeReadAhead(bytes)
-        return this.#parseBody(bytes, state)
+    if (typeof state === 'string') {
+      if (state !== 'head') return undefined
+      // A pipelined request waits until the client has taken the response before it.
+      return this.writer.congested ? this.#storeReadAhead(bytes) : this.#parseHead(bytes)
     }
+    if (state.upgraded) {
+      if (state.upstream?.writeBody(bytes) === false) this.#pauseReads()
+      return undefined
+    }
+    if (this.requestDone || state.upstream === undefined) return this.#storeReadAhead(bytes)
+    return this.#parseBody(bytes, state)
   }
 
   #parseHead(bytes: Buffer): Buffer | undefined {

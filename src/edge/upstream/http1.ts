@@ -140,7 +140,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
 
   /** The client's socket took this many bytes. */
   consumed(bytes: number): void {
-    if (this.#state !== 'closed') this.#stream.consumed(bytes)
+    if (typeof this.#state !== 'string' || this.#state === 'idle') this.#stream.consumed(bytes)
   }
 
   /** Closes the stream: an end before the reset, since an agent may not notice a reset alone. */
@@ -202,6 +202,10 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   /** Parses the bytes of the current state; returns the rest for the next one. */
   #parse(bytes: Buffer, exchange: Exchange): Buffer | undefined {
     const state = this.#responseState
+    if (typeof state !== 'string') {
+      this.#parseChunked(bytes, state, exchange)
+      return undefined
+    }
     switch (state) {
       case 'head':
         return this.#parseHead(bytes, exchange)
@@ -220,9 +224,6 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
       case 'untilClose':
       case 'upgraded':
         exchange.respondBody(bytes)
-        return undefined
-      default:
-        this.#parseChunked(bytes, state, exchange)
         return undefined
     }
   }
