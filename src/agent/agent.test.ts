@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { Secret } from '../base/secret.ts'
 import { ProtocolError, StreamType } from '../protocol/index.ts'
 import { UntrustedServer } from './connect/dial.ts'
@@ -96,10 +97,10 @@ test('after a lost session the tunnels are back under the same names within two 
   const session = agent.connection.welcome?.Extra.AgentSessionID
 
   gateway.stop()
-  await gateway.until(() => agent.connection.status === 'reconnecting')
+  await eventually(() => agent.connection.status === 'reconnecting')
   await gateway.listen(gateway.port)
   const restartedAt = Date.now()
-  await gateway.until(() => agent.connection.status === 'online')
+  await eventually(() => agent.connection.status === 'online')
 
   assert.ok(Date.now() - restartedAt < 2000)
   assert.deepEqual([first.publicUrl, tcp.publicUrl], urls)
@@ -120,7 +121,7 @@ test('an unresponsive server is detected within the heartbeat interval and toler
 
   gateway.freeze()
   const frozenAt = Date.now()
-  await gateway.until(() => agent.connection.status === 'reconnecting')
+  await eventually(() => agent.connection.status === 'reconnecting')
 
   assert.ok(Date.now() - frozenAt < 2000)
   assert.match(lines.join(''), /msg="heartbeat timeout, terminating session"/)
@@ -134,7 +135,7 @@ test('a tunnel rejected after a reconnect does not take the session down', async
   gateway.bindError = new ProtocolError('taken', 334)
 
   gateway.goAway()
-  await gateway.until(() => agent.connection.status === 'online' && !tunnel.online)
+  await eventually(() => agent.connection.status === 'online' && !tunnel.online)
 
   assert.equal(agent.tunnels.get('web'), tunnel)
 })
@@ -191,7 +192,7 @@ test('restart opens a new session with the same names', async (t) => {
   const url = tunnel.publicUrl
 
   await gateway.session!.command(StreamType.Restart, {})
-  await gateway.until(() => gateway.auths.length === 2 && agent.connection.status === 'online')
+  await eventually(() => gateway.auths.length === 2 && agent.connection.status === 'online')
 
   assert.notEqual(agent.connection.welcome?.Extra.AgentSessionID, previousId)
   assert.equal(tunnel.publicUrl, url)
@@ -205,7 +206,7 @@ test('stop ends the program after the response was sent', async (t) => {
   await agent.connection.session(5000)
 
   await gateway.session!.command(StreamType.Stop, {})
-  await gateway.until(() => stopped === 1)
+  await eventually(() => stopped === 1)
 
   assert.match(lines.join(''), /msg="received stop request" obj=app stopReq=stop/)
 })
@@ -242,7 +243,7 @@ test('a tunnel stopped by the server is removed', async (t) => {
   const tunnel = await agent.tunnels.start(web(addr))
 
   gateway.session!.stopTunnel(tunnel.binding.id, 'the name was taken away', 'ERR_NGROK_1')
-  await gateway.until(() => agent.tunnels.list().length === 0)
+  await eventually(() => agent.tunnels.list().length === 0)
 
   assert.match(lines.join(''), /the name was taken away/)
 })
@@ -264,7 +265,7 @@ test('the agent waits for a server that is not running yet', async (t) => {
   const gateway = await TestGateway.start(t)
   gateway.stop()
   const { agent, lines } = startAgent(t, gateway)
-  await gateway.until(() => lines.join('').includes('failed to reconnect session'))
+  await eventually(() => lines.join('').includes('failed to reconnect session'))
 
   await gateway.listen(gateway.port)
   await agent.connection.session(5000)

@@ -5,6 +5,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, 
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError, protocolError, StreamType } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
@@ -308,7 +309,7 @@ test('an agent keeps serving when its output pipe is closed', async (t) => {
   gateway.stop()
   gateway.tunnels.clear()
   await gateway.listen(port)
-  await gateway.until(() => gateway.tunnels.size > 0)
+  await eventually(() => gateway.tunnels.size > 0)
   const response = await gateway.request(url, GET)
   program.child.kill('SIGTERM')
 

@@ -3,6 +3,7 @@ import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
@@ -89,7 +90,7 @@ test('the npm wrapper connects, lists, inspects, replays and disconnects', async
   assert.equal((await api.requestDetail(captured!.id)).id, captured!.id)
   assert.equal(await api.replayRequest(captured!.id), true)
   assert.equal((await api.listRequests()).requests.length, 2)
-  await gateway.until(() => received.length === 2)
+  await eventually(() => received.length === 2)
   assert.equal(await api.deleteAllRequests(), true)
   assert.deepEqual((await api.listRequests()).requests, [])
 

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { setImmediate as immediate } from 'node:timers/promises'
 import { shareApi, type TestApi, type TestResponse } from '../../test/support/api.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { nextNumber } from '../../test/support/samples.ts'
 
 const { fresh } = await shareApi()
@@ -13,12 +13,12 @@ async function follow(api: TestApi): Promise<(count: number) => Promise<Row[]>> 
   const read = async () => (await api.call('GET', '/audit_events')).body.audit_events as Row[]
   const seen = new Set((await read()).map(({ id }) => id))
   return async (count) => {
-    const deadline = performance.now() + 5000
-    for (;;) {
-      const newer = (await read()).filter(({ id }) => !seen.has(id!)).reverse()
-      if (newer.length >= count || performance.now() > deadline) return newer
-      await immediate()
-    }
+    let newer: Row[] = []
+    await eventually(async () => {
+      newer = (await read()).filter(({ id }) => !seen.has(id!)).reverse()
+      return newer.length >= count
+    }, `${count} audit records`)
+    return newer
   }
 }
 
@@ -142,8 +142,7 @@ test('a caller that keeps failing does not fill the audit log', async () => {
 
   for (let call = 0; call < 150; call++) await api.call('PATCH', '/ip_policies/x', { body: {} })
 
-  const deadline = performance.now() + 5000
-  while ((await count()) - before < 120 && performance.now() < deadline) await immediate()
+  await eventually(async () => (await count()) - before >= 120, '120 records')
   const recorded = (await count()) - before
   assert.ok(recorded >= 120 && recorded < 140, `${recorded} records of 150 refusals`)
 })

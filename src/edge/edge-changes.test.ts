@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { Agent, get } from 'node:https'
 import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import {
   CertificateAuthority,
   FailoverBackend,
@@ -17,7 +18,6 @@ import {
   WeightedBackend,
 } from '../resources/index.ts'
 import { createClientAuthority } from './testing/client-certificates.ts'
-import { eventually } from './testing/edge.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from './testing/https-edge.ts'
 
 const CHANGES = 500

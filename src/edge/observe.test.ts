@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { eventually, startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { eventually } from '../../test/support/eventually.ts'
+import { startEdge, startTcp, startUpstream } from './testing/edge.ts'
 import { TestObserver } from './testing/observer.ts'
 import { openRawClient } from './testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'

@@ -3,10 +3,11 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { createTestDatabase } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { IpPolicy } from '../resources/index.ts'
-import { ACCOUNT, createTestEvents, createWriter, openTestStore, until } from './testing/platform.ts'
+import { ACCOUNT, createTestEvents, createWriter, openTestStore } from './testing/platform.ts'
 import { startSink } from './testing/sink.ts'
 
 test('on PostgreSQL two processes deliver every event once, and one continues after the other stops', async (t) => {
@@ -26,7 +27,7 @@ test('on PostgreSQL two processes deliver every event once, and one continues af
   const destination = await writer.webhook(sink.url)
   await writer.subscribe([destination], 'ip_policy_created.v0', 'tunnel_start.v0')
   await Promise.all([one.start(), two.start()])
-  await until(() => two.hasSubscribers('tunnel_start.v0', ACCOUNT))
+  await eventually(() => two.hasSubscribers('tunnel_start.v0', ACCOUNT))
 
   for (let index = 0; index < 50; index++) await writer.create(IpPolicy, {})
   for (const [name, events] of [
@@ -34,10 +35,10 @@ test('on PostgreSQL two processes deliver every event once, and one continues af
     ['from two', two],
   ] as const)
     events.emit({ type: 'tunnel_start.v0', accountId: ACCOUNT, sequence: 1, object: { name } })
-  await until(() => ids.size === 52)
+  await eventually(() => ids.size === 52)
   await one.stop()
   for (let index = 0; index < 50; index++) await createWriter(other).create(IpPolicy, {})
 
-  await until(() => ids.size === 102)
+  await eventually(() => ids.size === 102)
   assert.equal(new Set(ids.values()).size, 102)
 })

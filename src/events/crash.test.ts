@@ -5,10 +5,11 @@ import { mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { createRandom } from '../../test/support/random.ts'
 import { systemClock } from '../base/clock.ts'
 import type { DurableStore } from '../store/index.ts'
-import { createTestEvents, createWriter, openTestStore, until } from './testing/platform.ts'
+import { createTestEvents, createWriter, openTestStore } from './testing/platform.ts'
 import { startSink } from './testing/sink.ts'
 
 const EVENTS = 10_000
@@ -50,16 +51,20 @@ test(`none of ${EVENTS} events is lost with a receiver that fails 30 % and ${KIL
       // At any moment: while changes are committed, events are sent, or results are settled.
       const share = remaining / (KILLS + 1 - life)
       const killAt = committed + 1 + random.below(share)
-      await until(() => committed >= killAt, TIMEOUT_MS)
+      await eventually(() => committed >= killAt, 'the deliverer commits', TIMEOUT_MS)
       child.kill('SIGKILL')
       await once(child, 'exit')
     } else {
-      await until(() => committed >= EVENTS, TIMEOUT_MS)
-      await until(async () => {
-        await operator.replay(destination)
-        const state = (await operator.states())[0]
-        return state?.queued === 0 && state.dead === 0 && received.size >= EVENTS
-      }, TIMEOUT_MS)
+      await eventually(() => committed >= EVENTS, 'all events are committed', TIMEOUT_MS)
+      await eventually(
+        async () => {
+          await operator.replay(destination)
+          const state = (await operator.states())[0]
+          return state?.queued === 0 && state.dead === 0 && received.size >= EVENTS
+        },
+        'all events arrive',
+        TIMEOUT_MS,
+      )
     }
   }
 

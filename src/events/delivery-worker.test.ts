@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
 import { silentLog } from '../base/log.ts'
 import { type BatchResult, type DeliveryQueue, DeliveryWorker } from './delivery-worker.ts'
 import { type DeliveryOutcome, type DeliveryTarget, delivered, type OutboundEvent } from './targets/target.ts'
-import { ManualClock, until } from './testing/platform.ts'
+import { ManualClock } from './testing/platform.ts'
 import { TrafficBuffer } from './traffic-buffer.ts'
 
 function outboundEvent(id: string, at: number) {
@@ -51,14 +52,14 @@ test('a delivered event is not sent again when settling fails at first', async (
   buffer.push(outboundEvent('ev_1', clock.now()))
   clock.advance(1000)
   worker.wake()
-  await until(() => sent.length === 1 && !worker.idle)
+  await eventually(() => sent.length === 1 && !worker.idle)
   buffer.push(outboundEvent('ev_2', clock.now()))
   clock.advance(1000)
   storeUnavailable = false
 
   worker.wake()
 
-  await until(() => {
+  await eventually(() => {
     worker.wake()
     return buffer.size === 0
   })
@@ -77,10 +78,10 @@ test('only the failed events of a batch are sent again, as one batch', async () 
   for (const id of ['ev_1', 'ev_2', 'ev_3', 'ev_4']) buffer.push(outboundEvent(id, clock.now()))
   clock.advance(1000)
   worker.wake()
-  await until(() => buffer.size === 2)
+  await eventually(() => buffer.size === 2)
   clock.advance(5000)
 
-  await until(() => {
+  await eventually(() => {
     worker.wake()
     return buffer.size === 0
   })
@@ -102,7 +103,7 @@ test('a receiver that answered 410 is not tried for a quarter of an hour', async
   const offer = async (id: string) => {
     buffer.push(outboundEvent(id, clock.now()))
     clock.advance(1000)
-    await until(() => {
+    await eventually(() => {
       worker.wake()
       return buffer.size === 0
     })
@@ -182,7 +183,7 @@ test('a sink that accepts nothing gets backoff, however many events are queued',
   const wakeAfter = async (ms: number) => {
     clock.advance(ms)
     worker.wake()
-    await until(() => worker.idle)
+    await eventually(() => worker.idle)
     return attempts
   }
   for (let index = 0; index < 50; index++) buffer.push(outboundEvent(`ev_${index}`, clock.now()))

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { Registry } from 'prom-client'
+import { eventually } from '../../test/support/eventually.ts'
 import {
   ApiKey,
   EventDestination,
@@ -10,14 +11,7 @@ import {
 } from '../resources/index.ts'
 import type { EventsOptions } from './events.ts'
 import { TestEventFailed } from './index.ts'
-import {
-  ACCOUNT,
-  createTestEvents,
-  createWriter,
-  ManualClock,
-  openTestStore,
-  until,
-} from './testing/platform.ts'
+import { ACCOUNT, createTestEvents, createWriter, ManualClock, openTestStore } from './testing/platform.ts'
 import { type Sink, type SinkResponse, startSink } from './testing/sink.ts'
 
 const CREATED = 'ip_policy_created.v0'
@@ -66,7 +60,7 @@ test('events of a created, updated and deleted resource reach the webhook with p
   await writer.update(IpPolicy, id, { description: 'home' })
   await writer.remove(IpPolicy, id)
 
-  await until(() => sink.arrivals.length === 3)
+  await eventually(() => sink.arrivals.length === 3)
   const [created, updated, deleted] = bodies(sink).sort((a, b) => a.sequence - b.sequence) as [
     EventBody,
     EventBody,
@@ -106,7 +100,7 @@ test('an event caused in the dashboard has this source and no credential', async
 
   await writer.create(IpPolicy, {})
 
-  await until(() => sink.arrivals.length === 1)
+  await eventually(() => sink.arrivals.length === 1)
   assert.deepEqual(bodies(sink)[0]?.principal, {
     id: owner,
     subject: 'ann@example.com',
@@ -129,7 +123,7 @@ test('events contain no secrets', async (t) => {
   })
   await writer.create(ApiKey, {})
 
-  await until(() => sink.arrivals.length === 2)
+  await eventually(() => sink.arrivals.length === 2)
   for (const { body } of sink.arrivals) assert.doesNotMatch(body.toString(), /canary|token_digest/)
 })
 
@@ -145,11 +139,11 @@ test('changes made while no process delivered are delivered later, to the subscr
 
   await events.start()
 
-  await until(() => sink.arrivals.length > 0)
+  await eventually(() => sink.arrivals.length > 0)
   await events.stop()
   const again = createTestEvents(t, store, clock)
   await again.start()
-  await until(async () => (await again.states()).every(({ queued }) => queued === 0))
+  await eventually(async () => (await again.states()).every(({ queued }) => queued === 0))
   assert.deepEqual(
     bodies(sink).map(({ object }) => object.description),
     ['during'],
@@ -181,15 +175,17 @@ test('a failed event is retried with the same id and growing delays, and becomes
   ]
 
   for (const [index, wait] of waits.entries()) {
-    await until(async () => sink.arrivals.length === index + 1 && (await failures(destination)) === index + 1)
+    await eventually(
+      async () => sink.arrivals.length === index + 1 && (await failures(destination)) === index + 1,
+    )
     clock.advance(wait - 1)
     await writer.create(HttpResponseBackend, {})
-    await until(() => healthy.arrivals.length === index + 1)
+    await eventually(() => healthy.arrivals.length === index + 1)
     assert.equal(sink.arrivals.length, index + 1, `not before ${wait} ms`)
     clock.advance(1)
   }
 
-  await until(async () => (await events.status(ACCOUNT, destination)).dead === 1)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).dead === 1)
   assert.ok(clock.now() - start >= 72 * HOUR)
   assert.equal(sink.arrivals.length, waits.length + 1)
   assert.equal(new Set(bodies(sink).map(({ event_id }) => event_id)).size, 1)
@@ -215,11 +211,11 @@ test('dead letters are listed, replayed and purged after 30 days', async (t) => 
   await writer.subscribe([destination], CREATED)
   await events.start()
   await writer.create(IpPolicy, { description: 'one' })
-  await until(() => sink.arrivals.length === 1)
-  await until(async () => (await events.status(ACCOUNT, destination)).disabled)
+  await eventually(() => sink.arrivals.length === 1)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).disabled)
   clock.advance(5000)
   await writer.create(IpPolicy, { description: 'two' })
-  await until(async () => (await events.status(ACCOUNT, destination)).dead === 2)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).dead === 2)
   const [second, first] = await events.deadLetters(destination, { limit: 10 })
   assert.match(first!.body, /"one"/)
   assert.equal(sink.arrivals.length, 1)
@@ -227,7 +223,7 @@ test('dead letters are listed, replayed and purged after 30 days', async (t) => 
 
   assert.equal(await events.replay(destination, [first!.id]), 1)
 
-  await until(() => sink.arrivals.length === 2)
+  await eventually(() => sink.arrivals.length === 2)
   assert.equal(bodies(sink)[1]?.event_id, first!.id)
   assert.equal((await events.status(ACCOUNT, destination)).disabled, false)
   assert.deepEqual(
@@ -235,7 +231,7 @@ test('dead letters are listed, replayed and purged after 30 days', async (t) => 
     [second!.id],
   )
   clock.advance(30 * 24 * HOUR + 1)
-  await until(async () => (await events.status(ACCOUNT, destination)).dead === 0)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).dead === 0)
 })
 
 test('a destination disabled by 410 is tried again after it is changed', async (t) => {
@@ -245,14 +241,14 @@ test('a destination disabled by 410 is tried again after it is changed', async (
   await writer.subscribe([destination], CREATED)
   await events.start()
   await writer.create(IpPolicy, {})
-  await until(async () => (await events.status(ACCOUNT, destination)).disabled)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).disabled)
 
   await writer.update(EventDestination, destination, {
     target: { webhook: { url: `${sink.url}/new`, secret: 'whsec_c2VjcmV0' } },
   })
   await writer.create(IpPolicy, {})
 
-  const arrival = await until(() => sink.arrivals[1])
+  const arrival = await eventually(() => sink.arrivals[1])
   assert.equal(arrival.path, '/new')
 })
 
@@ -263,16 +259,16 @@ test('a receiver that sends Retry-After is not called earlier', async (t) => {
   await writer.subscribe([destination], CREATED)
   await events.start()
   await writer.create(IpPolicy, {})
-  await until(async () => (await events.states())[0]?.failed === 1)
+  await eventually(async () => (await events.states())[0]?.failed === 1)
   clock.advance(599_999)
   await writer.subscribe([await writer.webhook((await startSinkWith(t, 200)).url)], 'api_key_created.v0')
   await writer.create(ApiKey, {})
-  await until(async () => (await events.states()).some(({ delivered }) => delivered === 1))
+  await eventually(async () => (await events.states()).some(({ delivered }) => delivered === 1))
   assert.equal(sink.arrivals.length, 1)
 
   clock.advance(1)
 
-  await until(() => sink.arrivals.length === 2)
+  await eventually(() => sink.arrivals.length === 2)
 })
 
 test('a stuck destination delays no other', async (t) => {
@@ -283,9 +279,9 @@ test('a stuck destination delays no other', async (t) => {
   await writer.subscribe([one, two], CREATED)
   await events.start()
   for (let index = 0; index < 100; index++) await writer.create(IpPolicy, {})
-  await until(() => stuck.arrivals.length > 0)
+  await eventually(() => stuck.arrivals.length > 0)
 
-  await until(() => healthy.arrivals.length === 100)
+  await eventually(() => healthy.arrivals.length === 100)
 
   assert.equal((await events.status(ACCOUNT, one)).last_success_at, null)
 })
@@ -299,7 +295,7 @@ test('events over the limit of a queue are counted as dropped', async (t) => {
 
   for (let index = 0; index < 5; index++) await writer.create(IpPolicy, {})
 
-  const status = await until(async () => {
+  const status = await eventually(async () => {
     const current = await events.status(ACCOUNT, destination)
     return current.dropped === 2 && current
   })
@@ -317,8 +313,8 @@ test('an event too large for its target becomes a dead letter immediately and bl
   events.emit({ ...event, object: { filler: 'x'.repeat(1_100_000) } })
   events.emit({ ...event, object: { filler: 'y' } })
 
-  await until(async () => (await events.status(ACCOUNT, destination)).dead === 1)
-  await until(() => sink.arrivals.length === 1)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).dead === 1)
+  await eventually(() => sink.arrivals.length === 1)
   const [dead] = await events.deadLetters(destination, { limit: 1 })
   assert.match(dead!.error, /larger than/)
   await store.check()
@@ -364,7 +360,7 @@ test('the start and stop of a session reach its subscribers with their sequence'
   events.onLive({ type: 'tunnel_stopped', tunnel })
   events.onLive({ type: 'session_stopped', session, error: 'The connection was lost.' })
 
-  await until(() => sink.arrivals.length === 3)
+  await eventually(() => sink.arrivals.length === 3)
   const received = bodies(sink).sort((a, b) => a.event_type.localeCompare(b.event_type))
   assert.deepEqual(
     received.map(({ event_type, sequence }) => [event_type, sequence]),
@@ -427,12 +423,12 @@ test('request events have the selected fields, match the filter, and exist only 
     filter,
     fields: ['http.response.status_code', 'conn.client_ip'],
   })
-  await until(() => events.observer.wantsRequests(ACCOUNT))
+  await eventually(() => events.observer.wantsRequests(ACCOUNT))
 
   for (const status of [200, 500, 404, 502]) events.observer.onRequest({ ...request, status })
   clock.advance(1000)
 
-  await until(() => sink.arrivals.length === 2)
+  await eventually(() => sink.arrivals.length === 2)
   assert.deepEqual(
     bodies(sink).map(({ object, principal }) => ({ object, principal })),
     [500, 502].map((status_code) => ({
@@ -462,7 +458,7 @@ test('a subscription that throws on an event does not affect the others', async 
   events.observer.onRequest({ ...request, connection })
   clock.advance(1000)
 
-  await until(() => sink.arrivals.length === 2)
+  await eventually(() => sink.arrivals.length === 2)
   assert.deepEqual(
     bodies(sink).map(({ object }) => object),
     [{ conn: { client_ip: '192.0.2.7' } }, { conn: { server_port: request.connection.localPort } }],
@@ -481,18 +477,18 @@ test('traffic for a dead sink is bounded, counted and reported', async (t) => {
   assert.equal((await events.status(ACCOUNT, destination)).backlog, 100)
   clock.advance(5000)
 
-  const status = await until(async () => {
+  const status = await eventually(async () => {
     const current = await events.status(ACCOUNT, destination)
     return current.dropped === 50 && current
   })
   assert.equal(status.backlog, 100)
-  const text = await until(async () => {
+  const text = await eventually(async () => {
     const exposition = await metrics.metrics()
     return exposition.includes(`adit_events_dropped_total{destination="${destination}"} 50`) && exposition
   })
   assert.match(text, new RegExp(`adit_event_backlog\\{destination="${destination}"\\} 100`))
   sink.respond = () => ({ status: 200 })
-  await until(async () => {
+  await eventually(async () => {
     clock.advance(1000)
     return (await events.status(ACCOUNT, destination)).backlog === 0
   })
@@ -548,16 +544,16 @@ test('events for a bucket wait until the file is old or large enough', async (t)
   await writer.subscribe([destination], CREATED)
   await events.start()
   await writer.create(IpPolicy, {})
-  await until(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
   clock.advance(59_000)
   await writer.create(IpPolicy, {})
-  await until(async () => (await events.status(ACCOUNT, destination)).backlog === 2)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).backlog === 2)
   assert.equal(sink.arrivals.length, 0)
 
   clock.advance(1000)
 
-  await until(() => sink.arrivals.length === 1)
-  await until(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
+  await eventually(() => sink.arrivals.length === 1)
+  await eventually(async () => (await events.status(ACCOUNT, destination)).backlog === 1)
   assert.equal(sink.arrivals[0]?.body.toString().trim().split('\n').length, 1)
 })
 
@@ -570,13 +566,13 @@ test('one of two processes delivers, and the other takes over when it stops', as
   await events.start()
   await other.start()
   for (let index = 0; index < 20; index++) await writer.create(IpPolicy, {})
-  await until(() => sink.arrivals.length === 20)
+  await eventually(() => sink.arrivals.length === 20)
   await events.stop()
   clock.advance(10_000)
 
   for (let index = 0; index < 20; index++) await writer.create(IpPolicy, {})
 
-  await until(() => sink.arrivals.length >= 40)
+  await eventually(() => sink.arrivals.length >= 40)
   assert.equal(new Set(bodies(sink).map(({ object }) => object.id)).size, 40)
   assert.equal(new Set(bodies(sink).map(({ event_id }) => event_id)).size, 40)
 })

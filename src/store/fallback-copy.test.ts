@@ -4,7 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
+import { isDeepStrictEqual } from 'node:util'
 import pg from 'pg'
+import { eventually } from '../../test/support/eventually.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -76,13 +78,10 @@ function comparable(rows: readonly object[]): string[] {
 }
 
 async function waitForSameTables(read: () => Promise<string[][]>, dataDir: string): Promise<void> {
-  const deadline = performance.now() + 15_000
-  for (;;) {
+  await eventually(async () => {
     const [source, copy] = [await read(), tablesOf(join(dataDir, FALLBACK_COPY_FILE))]
-    if (JSON.stringify(source) === JSON.stringify(copy)) return
-    if (performance.now() > deadline) assert.deepEqual(copy, source)
-    await new Promise((resolve) => setTimeout(resolve, 20))
-  }
+    return isDeepStrictEqual(copy, source)
+  }, 'the copy equals the database')
 }
 
 const databases: Record<string, (t: TestContext) => Promise<Database>> = {
@@ -156,7 +155,7 @@ for (const [engine, create] of Object.entries(databases)) {
     await database.stop()
 
     const store = await database.open()
-    const { follower, rows, until } = recorder()
+    const { follower, rows } = recorder()
     await store.follow([row!.kind], follower)
     assert.equal(rows.get(row!.id)?.secrets?.token, 'abc')
     assert.equal((await store.fallbackReader.holder('domain', 'one'))?.id, row!.id)
@@ -170,7 +169,7 @@ for (const [engine, create] of Object.entries(databases)) {
 
     await database.start()
     const [next] = await put(store, draft())
-    await until(() => rows.has(next!.id))
+    await eventually(() => rows.has(next!.id))
     await database.waitForSync()
   })
 

@@ -8,6 +8,7 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import pg from 'pg'
+import { eventually } from '../../test/support/eventually.ts'
 import { createTestDatabase, startPostgres } from '../../test/support/postgres.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
@@ -89,7 +90,7 @@ test('postgres: a restart of the server does not end the store or its followers'
   assert.ok(took < 3_000, `the rejection took ${took} ms`)
   // The store recovers by itself: the next write succeeds.
   await put(store, draft({ id: 'th_after' }))
-  await seen.until(() => seen.rows.has('th_after'))
+  await eventually(() => seen.rows.has('th_after'))
   assert.deepEqual([...seen.rows.keys()].sort(), ['th_after', 'th_before'])
   assert.equal(seen.resets(), 1)
 })

@@ -6,6 +6,7 @@ import { copyFileSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { fileURLToPath } from 'node:url'
+import { eventually } from '../../test/support/eventually.ts'
 import { createRandom } from '../../test/support/random.ts'
 import type { Clock } from '../base/clock.ts'
 import { systemClock } from '../base/clock.ts'
@@ -96,17 +97,12 @@ export function recorder() {
   const rows = new Map<string, Row>()
   const revisions: number[] = []
   let resets = 0
-  let waiters: (() => void)[] = []
-  const notify = () => {
-    for (const wake of waiters.splice(0)) wake()
-  }
   const follower: Follower = {
     reset(all, revision) {
       rows.clear()
       for (const row of all) rows.set(row.id, row)
       revisions.push(revision)
       resets += 1
-      notify()
     },
     change(changes) {
       for (const { id, row, revision } of changes) {
@@ -114,7 +110,6 @@ export function recorder() {
         else rows.delete(id)
         revisions.push(revision)
       }
-      notify()
     },
   }
   return {
@@ -122,22 +117,6 @@ export function recorder() {
     rows,
     revisions,
     resets: () => resets,
-    /** Waits until the condition holds; checks it after every notification. */
-    async until(condition: () => boolean, ms = 10_000) {
-      const deadline = performance.now() + ms
-      while (!condition()) {
-        const remainingMs = deadline - performance.now()
-        assert.ok(remainingMs > 0, 'the follower was not notified in time')
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, remainingMs)
-          waiters.push(() => {
-            clearTimeout(timer)
-            resolve()
-          })
-        })
-      }
-      waiters = []
-    },
   }
 }
 
@@ -543,7 +522,7 @@ export function storeContract(
       await write(store, (tx) => tx.update(draft({ id: 'th_1', data: { description: 'new' } })))
       await write(store, (tx) => tx.remove('thing', ACCOUNT, 'th_2'))
       await put(store, draft({ id: 'th_3', secrets: { token: 'secret' } }))
-      await seen.until(() => seen.rows.has('th_3'))
+      await eventually(() => seen.rows.has('th_3'))
 
       assert.deepEqual([...seen.rows.keys()].sort(), ['th_1', 'th_3'])
       assert.deepEqual(seen.rows.get('th_1')?.data, { description: 'new' })
@@ -563,7 +542,7 @@ export function storeContract(
 
     following.stop()
     await put(store, draft({ id: 'th_1' }))
-    await other.until(() => other.rows.has('th_1'))
+    await eventually(() => other.rows.has('th_1'))
 
     assert.equal(stopped.rows.size, 0)
   })
@@ -582,8 +561,8 @@ export function storeContract(
 
     for (const id of ['th_1', 'th_2']) {
       await put(store, draft({ id }))
-      await failing.until(() => failing.rows.has(id))
-      await other.until(() => other.rows.has(id))
+      await eventually(() => failing.rows.has(id))
+      await eventually(() => other.rows.has(id))
     }
 
     assert.deepEqual([...failing.rows.keys()], ['th_1', 'th_2'])
@@ -613,7 +592,7 @@ export function storeContract(
     const expected = await store.list('thing', ACCOUNT, { limit: 100 })
     const sorted = (rows: Iterable<Row>) => [...rows].sort((a, b) => (a.id < b.id ? 1 : -1))
     for (const each of seen) {
-      await each.until(() => each.rows.has('th_last'))
+      await eventually(() => each.rows.has('th_last'))
       assert.deepEqual(sorted(each.rows.values()), expected, `seed ${random.seed}`)
       assert.deepEqual(
         each.revisions,
@@ -626,13 +605,13 @@ export function storeContract(
     const seen = recorder()
     await store.follow(['thing'], seen.follower)
     await put(store, draft({ id: 'th_1' }))
-    await seen.until(() => seen.rows.has('th_1'))
+    await eventually(() => seen.rows.has('th_1'))
 
     // The state after a long disconnection: rows changed, and their changes pruned.
     await database.execute("DELETE FROM resources WHERE id = 'th_1'")
     await database.execute('UPDATE head SET revision = 100, pruned = 100')
     await put(store, draft({ id: 'th_2' }))
-    await seen.until(() => seen.rows.has('th_2'))
+    await eventually(() => seen.rows.has('th_2'))
 
     assert.deepEqual([...seen.rows.keys()], ['th_2'])
     assert.equal(seen.resets(), 2)

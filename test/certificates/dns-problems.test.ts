@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { type NamesPlatform, startNames, until, userZone } from '../support/names.ts'
+import { eventually } from '../support/eventually.ts'
+import { type NamesPlatform, startNames, userZone } from '../support/names.ts'
 
 const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
 const MINUTE = 60_000
@@ -10,10 +11,10 @@ async function readStatus({ api }: NamesPlatform, id: string) {
 }
 
 function waitForFailure(platform: NamesPlatform, id: string) {
-  return until('a job that has failed', async () => {
+  return eventually(async () => {
     const { provisioning_job: job } = await readStatus(platform, id)
     return job.error_code && job
-  })
+  }, 'a job that has failed')
 }
 
 async function reserve({ api }: NamesPlatform, domain: string) {
@@ -158,5 +159,5 @@ test('pending certificates are issued once automatic certificates are enabled', 
 
   await platform.node({ acme: { directory: platform.pebble.directory } })
 
-  await until('the certificate', async () => (await readStatus(platform, domain.id)).renews_at)
+  await eventually(async () => (await readStatus(platform, domain.id)).renews_at, 'the certificate')
 })

@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { silentLog } from '../../src/base/log.ts'
 import { openStore } from '../../src/store/index.ts'
-import { type NamesPlatform, scanRows, startNames, until, userZone } from '../support/names.ts'
+import { eventually } from '../support/eventually.ts'
+import { type NamesPlatform, scanRows, startNames, userZone } from '../support/names.ts'
 import { PATHS } from '../support/pebble.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
@@ -17,12 +18,12 @@ async function reserve({ api }: NamesPlatform, domain: string) {
 }
 
 function waitForCertificate({ api }: NamesPlatform, id: string, milliseconds?: number) {
-  return until(
-    `a certificate for ${id}`,
+  return eventually(
     async () => {
       const { body } = await api.call('GET', `/reserved_domains/${id}`)
       return body.certificate_management_status.renews_at && body
     },
+    `a certificate for ${id}`,
     milliseconds,
   )
 }
@@ -104,10 +105,10 @@ for (const engine of ['SQLite', 'PostgreSQL'] as const)
       Array.from({ length: 12 }, (_, n) => reserve(platform, `name-${n}.example.com`)),
     )
     for (const domain of domains) await waitForCertificate(platform, domain.id, 30_000)
-    await until('the other node serves them', async () => {
+    await eventually(async () => {
       const served = await Promise.all(domains.map(({ domain }) => second.lookup(domain)))
       return served.every((certificate) => certificate?.version.startsWith('cert_'))
-    })
+    }, 'the other node serves them')
 
     assert.equal(platform.pebble.count('order') - ordersBefore, 12)
     const certificates = await scanRows(platform.api.store, 'tls_certificates')

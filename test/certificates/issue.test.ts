@@ -9,7 +9,8 @@ import { type TestContext, test } from 'node:test'
 import { createSecureContext, createServer } from 'node:tls'
 import { promisify } from 'node:util'
 import { tempDir } from '../support/api.ts'
-import { type NamesPlatform, startNames, until, userZone } from '../support/names.ts'
+import { eventually } from '../support/eventually.ts'
+import { type NamesPlatform, startNames, userZone } from '../support/names.ts'
 
 const run = promisify(execFile)
 
@@ -43,20 +44,20 @@ async function readDomain({ api }: NamesPlatform, id: string) {
 
 /** Resolves with the resource once its certificate is issued. */
 function waitForCertificate(platform: NamesPlatform, id: string) {
-  return until(`a certificate for ${id}`, async () => {
+  return eventually(async () => {
     const body = await readDomain(platform, id)
     return body.certificate_management_status?.renews_at && body
-  })
+  }, `a certificate for ${id}`)
 }
 
 test('a custom domain gets a certificate once its CNAME points to the platform', async (t) => {
   const platform = await startNames(t)
   const { call } = platform.api
   const domain = await call.create('/reserved_domains', { domain: 'shop.example.com' })
-  const pendingStatus = await until('a status that names the missing record', async () => {
+  const pendingStatus = await eventually(async () => {
     const { certificate_management_status: status } = await readDomain(platform, domain.id)
     return status.provisioning_job.error_code && status
-  })
+  }, 'a status that names the missing record')
 
   platform.serve(
     userZone('example.com', [{ name: 'shop.example.com', type: 'CNAME', data: domain.cname_target }]),
@@ -114,10 +115,10 @@ test('openssl and curl accept the served certificate, and a renewal is served wi
   assert.match(secondOutput.stdout, /Verify return code: 0 \(ok\)/)
   const extractPem = (text: string) => /-----BEGIN CERTIFICATE-----.*?-----END/s.exec(text)?.[0]
   assert.notEqual(extractPem(secondOutput.stdout), extractPem(firstOutput.stdout))
-  await until('the old certificate is gone', async () => {
+  await eventually(async () => {
     const { status } = await platform.api.call('GET', `/tls_certificates/${first.certificate.id}`)
     return status === 404
-  })
+  }, 'the old certificate is gone')
 })
 
 test('a wildcard domain gets a certificate through the CNAME of its challenge', async (t) => {
@@ -173,8 +174,9 @@ test('an agent ingress without a policy gets a certificate of the private root i
   const platform = await startNames(t)
   const ingress = await platform.api.call.create('/agent_ingresses', { domain: 'agents.example.com' })
 
-  const served = await until('a certificate', () =>
-    platform.certs.agentCertificate('tunnel.us.agents.example.com'),
+  const served = await eventually(
+    () => platform.certs.agentCertificate('tunnel.us.agents.example.com'),
+    'a certificate',
   )
 
   assert.equal(ingress.certificate_management_status, null)
@@ -191,10 +193,10 @@ test('a new region gets a name and a certificate under every ingress', async (t)
 
   await platform.node({ region: 'eu', addresses: ['127.0.0.2'] })
 
-  const served = await until('a certificate that names the new region', async () => {
+  const served = await eventually(async () => {
     const candidate = await platform.certs.agentCertificate('tunnel.eu.agents.example.com')
     return candidate && /Pebble/.test(new X509Certificate(candidate.certPem).issuer) && candidate
-  })
+  }, 'a certificate that names the new region')
   const { region_domains } = await readDomain(platform, ingress.id)
   assert.deepEqual(region_domains, ['tunnel.us.agents.example.com', 'tunnel.eu.agents.example.com'])
   assert.ok(new X509Certificate(served.certPem).checkHost('tunnel.us.agents.example.com'))
@@ -211,7 +213,7 @@ test('the platform gets a wildcard certificate for its domain and for reserved s
   }
 
   for (const name of ['adit.test', 'any.adit.test', 'api.team.adit.test', 'x.team.adit.test'])
-    assert.ok(await until(`a public certificate for ${name}`, () => isPublic(name)), name)
+    assert.ok(await eventually(() => isPublic(name), `a public certificate for ${name}`), name)
   const issuer = async (name: string) =>
     new X509Certificate((await platform.certs.agentCertificate(name))!.certPem).issuer
   assert.match(await issuer('tunnel.adit.test'), /Pebble/, 'agents without the private root connect here')

@@ -2,7 +2,8 @@ import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { createAuthority, loadAuthority } from '../../src/certs/index.ts'
-import { type NamesPlatform, scanRows, startNames, until, userZone } from '../support/names.ts'
+import { eventually } from '../support/eventually.ts'
+import { type NamesPlatform, scanRows, startNames, userZone } from '../support/names.ts'
 
 const ECDSA = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
 const DAY = 24 * 60 * 60_000
@@ -19,10 +20,10 @@ async function startWithDomain(t: TestContext, validitySeconds?: number) {
     domain: 'shop.example.com',
     certificate_management_policy: ECDSA,
   })
-  const domain = await until('the certificate', async () => {
+  const domain = await eventually(async () => {
     const body = await readDomain(platform, id)
     return body.certificate_management_status.renews_at && body
-  })
+  }, 'the certificate')
   await platform.certs.runDue()
   return { platform, domain, call: platform.api.call }
 }
@@ -54,15 +55,15 @@ test('a domain whose policy is detached keeps its certificate, which its owner m
   assert.equal(after.certificate_management_status, null)
   assert.equal(after.certificate.id, domain.certificate.id)
   assert.equal(await readServedVersion(platform), domain.certificate.id)
-  await until(
-    'its job is gone',
+  await eventually(
     async () => (await scanRows(platform.api.store, 'certificate_jobs')).length === 1,
+    'its job is gone',
   )
   assert.equal((await call('DELETE', `/reserved_domains/${domain.id}/certificate`)).status, 204)
-  await until('it can be deleted', async () => {
+  await eventually(async () => {
     const { status } = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
     return status === 204
-  })
+  }, 'it can be deleted')
 })
 
 test('deleting a domain deletes its managed certificate', async (t) => {
@@ -70,11 +71,14 @@ test('deleting a domain deletes its managed certificate', async (t) => {
 
   await call('DELETE', `/reserved_domains/${domain.id}`)
 
-  await until('the certificate is gone', async () => {
+  await eventually(async () => {
     const { status } = await call('GET', `/tls_certificates/${domain.certificate.id}`)
     return status === 404
-  })
-  await until('nothing is served any more', async () => (await readServedVersion(platform)) === undefined)
+  }, 'the certificate is gone')
+  await eventually(
+    async () => (await readServedVersion(platform)) === undefined,
+    'nothing is served any more',
+  )
 })
 
 test('an uploaded certificate replaces the automatic one, and vice versa', async (t) => {
@@ -82,16 +86,19 @@ test('an uploaded certificate replaces the automatic one, and vice versa', async
   const upload = await call.create('/tls_certificates', await createUpload())
 
   await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_id: upload.id } })
-  await until('the uploaded one is served', async () => (await readServedVersion(platform)) === upload.id)
-  await until('the automatic one is gone', async () => {
+  await eventually(
+    async () => (await readServedVersion(platform)) === upload.id,
+    'the uploaded one is served',
+  )
+  await eventually(async () => {
     return (await call('GET', `/tls_certificates/${domain.certificate.id}`)).status === 404
-  })
+  }, 'the automatic one is gone')
   const manual = await readDomain(platform, domain.id)
   await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_management_policy: ECDSA } })
-  const automatic = await until('a new automatic one', async () => {
+  const automatic = await eventually(async () => {
     const body = await readDomain(platform, domain.id)
     return body.certificate_management_status.renews_at && body
-  })
+  }, 'a new automatic one')
 
   assert.equal(manual.certificate_management_policy, null)
   assert.equal(manual.certificate.id, upload.id)
@@ -109,14 +116,14 @@ test('changing the key type issues a new certificate, and the old one is served 
     body: { certificate_management_policy: { ...ECDSA, private_key_type: 'rsa' } },
   })
 
-  const after = await until('an RSA certificate', async () => {
+  const after = await eventually(async () => {
     const served = await platform.certs.lookup('shop.example.com')
     return (
       new X509Certificate(served!.certPem).publicKey.asymmetricKeyType === 'rsa' &&
       readDomain(platform, domain.id)
     )
-  })
-  await until('it was seen', () => servedVersions.has(after.certificate.id))
+  }, 'an RSA certificate')
+  await eventually(() => servedVersions.has(after.certificate.id), 'it was seen')
   assert.deepEqual([...servedVersions], [domain.certificate.id, after.certificate.id])
 })
 
@@ -173,9 +180,9 @@ test('the renewal window suggested by the authority (ARI) is used', async (t) =>
     domain: 'shop.example.com',
     certificate_management_policy: ECDSA,
   })
-  const renewsAt = await until('the certificate', async () => {
+  const renewsAt = await eventually(async () => {
     return (await readDomain(platform, id)).certificate_management_status.renews_at
-  })
+  }, 'the certificate')
 
   assert.ok(renewsAt >= start.slice(0, 19) && renewsAt <= end, `${renewsAt} lies in the window`)
   assert.match(requestedIds.at(-1)!, /^[\w-]+\.[\w-]+$/)

@@ -9,7 +9,7 @@ import { promisify } from 'node:util'
 import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { tempDir } from '../support/api.ts'
-import { until } from '../support/names.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPebble } from '../support/pebble.ts'
 
 const run = promisify(execFile)
@@ -69,13 +69,13 @@ test('curl and openssl accept the certificates of the edge with only the ACME di
 
   // The wildcard is validated over DNS, the name two labels down over HTTP through the edge itself.
   for (const name of ['adit.test', 'any.adit.test', 'api.team.adit.test'])
-    await until(`curl accepts ${name}`, async () => {
+    await eventually(async () => {
       const curlFlags = ['--cacert', rootFile, '--resolve', `${name}:${port}:127.0.0.1`]
       return run('curl', ['-sS', '-o', '/dev/null', ...curlFlags, `https://${name}:${port}/`]).then(
         () => true,
         () => false,
       )
-    })
+    }, `curl accepts ${name}`)
   const openssl = run('openssl', [
     's_client',
     ...['-connect', `127.0.0.1:${port}`, '-servername', 'api.team.adit.test', '-CAfile', rootFile],

@@ -11,6 +11,7 @@ import { PasswordQueueFull, type Passwords } from '../../src/dashboard/passwords
 import { cheapPasswords, shareApi, startApi, type TestApi, tempDir } from '../support/api.ts'
 import { createUser, openBrowser } from '../support/dashboard.ts'
 import { engines } from '../support/engines.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
 const HOUR_MS = 3_600_000
@@ -29,11 +30,6 @@ function createMovableClock(): Clock & { advance(milliseconds: number): void } {
 
 const clock = createMovableClock()
 const { fresh } = await shareApi({ dashboard: true, clock })
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 5000
-  while (!(await condition())) assert.ok(performance.now() < deadline, 'not within 5 s')
-}
 
 async function startSignedIn(api: TestApi, options: { role?: string } = {}) {
   const user = await createUser(api, options)
@@ -441,7 +437,7 @@ test('IP restrictions of the API and of the dashboard apply to both', async () =
     assert.equal(deleteResponse.status, 409, 'nor may a rule change')
     await createFromOtherAddress(api, '/ip_policy_rules', { ...allow('127.0.0.1/32').body, action: 'deny' })
 
-    await until(async () => (await browser.call('GET', '/users')).body.error_code === 'ERR_ADIT_220')
+    await eventually(async () => (await browser.call('GET', '/users')).body.error_code === 'ERR_ADIT_220')
     assert.equal((await browser.call('GET', '/dashboard/api/session')).body.error_code, 'ERR_ADIT_220')
     const signInResponse = await openBrowser(api.url).signIn({ email: user.email, password: user.password })
     assert.equal(signInResponse.body.error_code, 'ERR_ADIT_220')
@@ -459,7 +455,7 @@ test('sign-ins, sign-outs, failures and dashboard changes are audited', async ()
 
   type Entry = { action: string; principal: string; outcome: string; detail: string; credential: string }
   let entries: Entry[] = []
-  await until(async () => {
+  await eventually(async () => {
     const { body } = await api.call('GET', '/audit_events')
     entries = (body.audit_events as Entry[]).filter(({ principal }) => principal === user.id)
     return entries.length === 4

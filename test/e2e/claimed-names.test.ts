@@ -3,8 +3,8 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { eventually } from './edge-harness.ts'
 
 /** Connects the official SDK with an endpoint at the domain. */
 async function serve(t: TestContext, { credentials }: TestPlatform, domain: string) {
@@ -30,9 +30,9 @@ test('a tunnel ends when an edge claims its name, even an edge of its own accoun
     const { tunnels } = (await call('GET', '/tunnels')).body as { tunnels: { public_url: string }[] }
     return tunnels.map(({ public_url }) => new URL(public_url).hostname.split('.')[0]).join()
   }
-  await eventually(online, 'other,edged', 'both are online')
+  await eventuallyEqual(online, 'other,edged', 'both are online')
 
   await call.create('/edges/https', { hostports: ['edged.adit.localhost:443'] })
 
-  await eventually(online, 'other', 'one of them is')
+  await eventuallyEqual(online, 'other', 'one of them is')
 })

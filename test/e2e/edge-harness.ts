@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
 import { type AddressInfo, connect, createServer, type Server } from 'node:net'
@@ -163,19 +162,4 @@ export async function connectLabelled(
   const listener = session.labeledListener()
   for (const [key, value] of Object.entries(labels)) listener.label(key, value)
   await listener.listenAndForward(`http://127.0.0.1:${port}`)
-}
-
-/** Retries until the result is as expected: configuration reaches traffic within a second of the API response. */
-export async function eventually(
-  ask: () => Promise<string>,
-  expected: string,
-  description: string,
-): Promise<void> {
-  const start = performance.now()
-  let last = ''
-  do {
-    last = await ask()
-    if (last === expected) return
-  } while (performance.now() - start < 3000)
-  assert.equal(last, expected, description)
 }

@@ -4,6 +4,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 async function connectLabelled(
@@ -25,17 +26,6 @@ async function connectLabelled(
   const listener = session.labeledListener()
   for (const [key, value] of Object.entries(labels)) listener.label(key, value)
   await listener.listenAndForward(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
-}
-
-/** Retries until the result is as expected: configuration reaches traffic within a second of the API response. */
-async function eventually(ask: () => Promise<string>, expected: string): Promise<void> {
-  const deadline = performance.now() + 5000
-  let last = ''
-  while (performance.now() < deadline) {
-    last = await ask().catch((error: Error) => error.message)
-    if (last === expected) return
-  }
-  assert.equal(last, expected)
 }
 
 test('an HTTPS edge routes to labelled tunnels by path, and module changes apply immediately', async (t) => {
@@ -62,22 +52,22 @@ test('an HTTPS edge routes to labelled tunnels by path, and module changes apply
     return `${response.status} ${await response.text()}`
   }
 
-  await eventually(() => get('/a'), '200 tunnel /a')
-  await eventually(() => get('/teapot'), '418 fixed')
+  await eventuallyEqual(() => get('/a'), '200 tunnel /a')
+  await eventuallyEqual(() => get('/teapot'), '418 fixed')
 
   const policy = await call.create('/ip_policies', {})
   await call.create('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '10.0.0.0/8', action: 'allow' })
   const restriction = `/edges/https/${edge.id}/routes/${route.id}/ip_restriction`
   assert.equal((await call('PUT', restriction, { body: { ip_policy_ids: [policy.id] } })).status, 200)
-  await eventually(async () => (await get('/a')).slice(0, 3), '403')
+  await eventuallyEqual(async () => (await get('/a')).slice(0, 3), '403')
   await call.create('/ip_policy_rules', { ip_policy_id: policy.id, cidr: '127.0.0.0/8', action: 'allow' })
-  await eventually(() => get('/a'), '200 tunnel /a')
+  await eventuallyEqual(() => get('/a'), '200 tunnel /a')
   assert.equal((await call('GET', `/backends/tunnel_group/${group.id}`)).body.tunnels.length, 1)
   const metrics = (await call('GET', '/metrics')).body as string
   assert.match(metrics, new RegExp(`adit_edge_requests_total\\{[^}]*edge="${edge.id}"[^}]*\\} [1-9]`))
 
   assert.equal((await call('DELETE', `/edges/https/${edge.id}`)).status, 204)
-  await eventually(async () => (await get('/a')).slice(0, 3), '404')
+  await eventuallyEqual(async () => (await get('/a')).slice(0, 3), '404')
 })
 
 test('a TCP edge forwards a reserved address to a labelled tunnel', async (t) => {
@@ -98,5 +88,5 @@ test('a TCP edge forwards a reserved address to a labelled tunnel', async (t) =>
       socket.end('GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n')
     })
 
-  await eventually(ask, 'raw /x')
+  await eventuallyEqual(ask, 'raw /x')
 })

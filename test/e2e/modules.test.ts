@@ -5,7 +5,8 @@ import { join } from 'node:path'
 import { test } from 'node:test'
 import { createClientAuthority } from '../../src/edge/testing/client-certificates.ts'
 import { startProvider } from '../login/openid-provider.ts'
-import { connectLabelled, type EdgeHarness, eventually, startEdgeHarness } from './edge-harness.ts'
+import { eventuallyEqual } from '../support/eventually.ts'
+import { connectLabelled, type EdgeHarness, startEdgeHarness } from './edge-harness.ts'
 
 type Body = Record<string, unknown>
 
@@ -320,17 +321,17 @@ test('every module takes effect while enabled, and not while disabled or deleted
       const first = await row.on(harness)
       assert.notEqual(enabled, disabled, 'the observation must depend on the module')
 
-      await eventually(observe, disabled, 'without')
+      await eventuallyEqual(observe, disabled, 'without')
       await set(first)
-      await eventually(observe, enabled, 'on')
+      await eventuallyEqual(observe, enabled, 'on')
       await set({ ...first, enabled: false })
-      await eventually(observe, disabled, 'off')
+      await eventuallyEqual(observe, disabled, 'off')
       await set(await row.changed(harness))
-      await eventually(observe, changed, 'changed')
+      await eventuallyEqual(observe, changed, 'changed')
       await set(first)
-      await eventually(observe, enabled, 'on again')
+      await eventuallyEqual(observe, enabled, 'on again')
       assert.equal((await call('DELETE', path)).status, 204)
-      await eventually(observe, disabled, 'removed')
+      await eventuallyEqual(observe, disabled, 'removed')
     })
   }
 })
@@ -356,17 +357,17 @@ test('every kind of backend serves while enabled, and not while disabled or dele
         assert.equal((await call('PUT', `${route}/backend`, { body: { backend_id, enabled } })).status, 200)
       const noBackend = '503 ERR_ADIT_6528'
 
-      await eventually(observe, noBackend, 'without')
+      await eventuallyEqual(observe, noBackend, 'without')
       await set(true)
-      await eventually(observe, 'one', 'on')
+      await eventuallyEqual(observe, 'one', 'on')
       await set(false)
-      await eventually(observe, noBackend, 'off')
+      await eventuallyEqual(observe, noBackend, 'off')
       await set(true)
       assert.equal((await call('PATCH', `/backends/${kind}/${backend_id}`, { body: changed })).status, 200)
-      await eventually(observe, 'two', 'changed')
+      await eventuallyEqual(observe, 'two', 'changed')
       assert.equal((await call('DELETE', `/backends/${kind}/${backend_id}`)).status, 409, 'it is in use')
       assert.equal((await call('DELETE', `${route}/backend`)).status, 204)
-      await eventually(observe, noBackend, 'removed')
+      await eventuallyEqual(observe, noBackend, 'removed')
       assert.equal((await call('DELETE', `/backends/${kind}/${backend_id}`)).status, 204)
     })
   }

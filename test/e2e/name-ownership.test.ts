@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fetchHost, startAgent, startLocal, until } from '../support/agents.ts'
+import { fetchHost, startAgent, startLocal } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -157,5 +158,5 @@ test('the name of an agent that resumes within the grace period stays unavailabl
   const body = { domain: 'back.adit.localhost' }
   assert.equal((await other.call('POST', '/reserved_domains', { body })).status, 409)
 
-  await until(async () => (await fetchHost(node, 'back.adit.localhost')).body === 'agent')
+  await eventually(async () => (await fetchHost(node, 'back.adit.localhost')).body === 'agent')
 })

@@ -8,8 +8,9 @@ import {
 } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fetchHost, portOf, startAgent, startLocal, until } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent, startLocal } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
@@ -65,7 +66,7 @@ test('clients of every node reach an agent that is connected to one of them', as
   const agent = await startAgent(t, first, first.credentials.authtoken)
 
   const tunnel = await agent.forward({ addr: port, url: 'https://app.adit.localhost' })
-  const received = await until(async () => {
+  const received = await eventually(async () => {
     const upload = { method: 'POST', body: Buffer.alloc(700_000) }
     const response = await second.fetch(httpsUrl(second, 'app.adit.localhost'), upload)
     const body = await response.arrayBuffer()
@@ -79,7 +80,7 @@ test('clients of every node reach an agent that is connected to one of them', as
     ['app.adit.localhost'],
   )
   await tunnel.close()
-  await until(async () => (await second.fetch(httpsUrl(second, 'app.adit.localhost'))).status === 404)
+  await eventually(async () => (await second.fetch(httpsUrl(second, 'app.adit.localhost'))).status === 404)
 })
 
 test('an upstream that aborts a response is seen as broken through another node too', async (t) => {
@@ -92,7 +93,7 @@ test('an upstream that aborts a response is seen as broken through another node 
   await agent.forward({ addr: port, url: 'http://half.adit.localhost' })
   const url = `http://half.adit.localhost:${new URL(second.credentials.http_url).port}/`
   const read = async () => (await second.fetch(url)).text()
-  await until(async () => (await second.fetch(url).catch(() => undefined))?.status !== 404)
+  await eventually(async () => (await second.fetch(url).catch(() => undefined))?.status !== 404)
 
   await assert.rejects(read())
 })
@@ -101,12 +102,12 @@ test('a command sent to one node reaches an agent connected to another', async (
   const { first, call } = await startNodes(t)
   await startAgent(t, first, first.credentials.authtoken)
   const sessionId = async () => (await call('GET', '/tunnel_sessions')).body.tunnel_sessions[0]?.id
-  const before = await until(sessionId)
+  const before = await eventually(sessionId)
 
   const restarted = await call('POST', `/tunnel_sessions/${before}/restart`)
 
   assert.equal(restarted.status, 204, JSON.stringify(restarted.body))
-  await until(async () => ![undefined, before].includes(await sessionId()))
+  await eventually(async () => ![undefined, before].includes(await sessionId()))
 })
 
 test('an agent that reconnects to another node takes its name over from its stale session', async (t) => {
@@ -116,11 +117,11 @@ test('an agent that reconnects to another node takes its name over from its stal
   const credentials = { ...first.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { ...first, credentials }, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://moves.adit.localhost' })
-  await until(async () => (await fetchHost(second, 'moves.adit.localhost')).body === 'here')
+  await eventually(async () => (await fetchHost(second, 'moves.adit.localhost')).body === 'here')
 
   relay.redirect(portOf(second.credentials.agent_addr))
 
-  await until(async () => {
+  await eventually(async () => {
     const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body
     return tunnel_sessions.length === 1 && (await fetchHost(first, 'moves.adit.localhost')).body === 'here'
   })
@@ -131,7 +132,7 @@ test('a name that is online at one node cannot be bound at another', async (t) =
   const { first, second, call } = await startNodes(t)
   const holder = await startAgent(t, first, first.credentials.authtoken)
   await holder.forward({ addr: 80, url: 'http://mine.adit.localhost' })
-  await until(async () => (await call('GET', '/tunnels')).body.tunnels.length === 1)
+  await eventually(async () => (await call('GET', '/tunnels')).body.tunnels.length === 1)
   const other = await startAgent(t, second, first.credentials.authtoken)
 
   await assert.rejects(other.forward({ addr: 80, url: 'http://mine.adit.localhost' }), /already online/)
@@ -142,11 +143,11 @@ test('when a node stops, its tunnels are offline everywhere', async (t) => {
   const port = await startLocal(t, (_request, response) => response.end('here'))
   const agent = await startAgent(t, second, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://gone.adit.localhost' })
-  await until(async () => (await fetchHost(first, 'gone.adit.localhost')).body === 'here')
+  await eventually(async () => (await fetchHost(first, 'gone.adit.localhost')).body === 'here')
 
   await second.stop()
 
-  await until(async () => (await fetchHost(first, 'gone.adit.localhost')).status === 404)
+  await eventually(async () => (await fetchHost(first, 'gone.adit.localhost')).status === 404)
 })
 
 test('a stopping node lets requests through other nodes finish', async (t) => {
@@ -159,14 +160,14 @@ test('a stopping node lets requests through other nodes finish', async (t) => {
   const agent = await startAgent(t, second, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://slow.adit.localhost' })
   const url = `http://slow.adit.localhost:${new URL(first.credentials.http_url).port}/`
-  const slowResponse = await until(async () => {
+  const slowResponse = await eventually(async () => {
     const response = await first.fetch(url)
     return response.status === 200 && response
   })
 
   const stopping = second.stop()
   // The API stops first.
-  await until(() =>
+  await eventually(() =>
     fetch(`${second.credentials.api_url}/healthz`).then(
       () => false,
       () => true,
@@ -199,6 +200,6 @@ test('the edge can run in its own process beside the gateway, even on the embedd
 
   await agent.forward({ addr: port, url: 'http://split.adit.localhost' })
 
-  await until(async () => (await fetchHost(edge, 'split.adit.localhost')).body === 'here')
+  await eventually(async () => (await fetchHost(edge, 'split.adit.localhost')).body === 'here')
   assert.equal(edge.credentials.api_url, gateway.credentials.api_url)
 })

@@ -4,6 +4,7 @@ import { createServer, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 async function startLocal(t: TestContext, handler: RequestListener): Promise<string> {
@@ -77,10 +78,6 @@ test('deleting a credential ends its sessions', async (t) => {
 
   await platform.call('DELETE', `/credentials/${session.credential.id}`)
 
-  const deadline = performance.now() + 5000
-  let status = 200
-  while (status === 200 && performance.now() < deadline)
-    status = (await platform.fetch(listener.url()!)).status
-  assert.equal(status, 404)
+  await eventuallyEqual(async () => (await platform.fetch(listener.url()!)).status, 404)
   assert.deepEqual((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions, [])
 })

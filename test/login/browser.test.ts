@@ -7,7 +7,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import samlp from 'samlp'
 import { createSelfSigned } from '../../src/certs/index.ts'
-import { startPlatform } from '../support/platform.ts'
+import { eventuallyStatus, startPlatform } from '../support/platform.ts'
 import { startProvider } from './openid-provider.ts'
 
 const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
@@ -67,12 +67,7 @@ async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record
     ...(await login(`https://idp.adit.localhost:${port}`)),
   })
   const url = `https://app.adit.localhost:${port}`
-  const deadline = performance.now() + 5000
-  while (performance.now() < deadline) {
-    const response = await platform.fetch(url, { redirect: 'manual' })
-    await response.text()
-    if (response.status === 302) break
-  }
+  await eventuallyStatus(platform, url, 302)
   const context = await browser!.newContext({ ignoreHTTPSErrors: true })
   t.after(() => context.close())
   const page = await context.newPage()

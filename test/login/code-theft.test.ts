@@ -7,7 +7,7 @@ import { connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import type { ApiClient } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { startPlatform } from '../support/platform.ts'
+import { eventuallyStatus, startPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
 
@@ -56,19 +56,8 @@ async function startTenants(t: TestContext) {
       oidc,
     })
     const url = `https://${host}:${port}`
-    await waitForStatus(url, 302)
+    await eventuallyStatus(platform, url, 302)
     return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }
-  }
-
-  /** Retries until the URL answers with the status: configuration reaches traffic shortly after the API response. */
-  async function waitForStatus(url: string, status: number): Promise<void> {
-    const deadline = performance.now() + 20_000
-    for (;;) {
-      const response = await platform.fetch(url, { redirect: 'manual' })
-      await response.text()
-      if (response.status === status) return
-      if (performance.now() > deadline) assert.fail(`${url} never answered ${status}`)
-    }
   }
 
   async function startAgent(options: Record<string, unknown>) {
@@ -101,7 +90,6 @@ async function startTenants(t: TestContext) {
     client,
     shop,
     protect,
-    waitForStatus,
     startAgent,
     begin,
     browser,
@@ -134,12 +122,12 @@ function assertNothingStolen({ evilPaths }: Tenants, visitedUrls: readonly strin
 for (const removed of [true, false])
   test(`a code for one tenant's application does not reach another tenant whose state is sent with it${removed ? ', with the module deleted' : ''}`, async (t) => {
     const tenants = await startTenants(t)
-    const { other, client, protect, waitForStatus, browser, shop } = tenants
+    const { platform, other, client, protect, browser, shop } = tenants
     const evil = await protect(other.call, 'evil', client('other'))
     const { attacker, link } = await startSwappedSignIn(tenants, evil.url)
     if (removed) {
       assert.equal((await other.call('DELETE', evil.module)).status, 204)
-      await waitForStatus(evil.url, 200)
+      await eventuallyStatus(platform, evil.url, 200)
     }
 
     const victim = await signIn(browser(), link, 'victim')
@@ -151,16 +139,16 @@ for (const removed of [true, false])
 
 test('a code for one tenant’s application does not reach the endpoint of another tenant’s agent', async (t) => {
   const tenants = await startTenants(t)
-  const { client, startAgent, waitForStatus, browser, port, shop } = tenants
+  const { platform, client, startAgent, browser, port, shop } = tenants
   const url = `https://evil-agent.adit.localhost:${port}`
   const { issuer, client_id, client_secret } = client('other')
   const agent = await startAgent({ oidc: { issuer_url: issuer, client_id, client_secret } })
-  await waitForStatus(url, 302)
+  await eventuallyStatus(platform, url, 302)
   const { attacker, link } = await startSwappedSignIn(tenants, url)
   await agent.close()
-  await waitForStatus(url, 404)
+  await eventuallyStatus(platform, url, 404)
   await startAgent({})
-  await waitForStatus(url, 200)
+  await eventuallyStatus(platform, url, 200)
 
   const victim = await signIn(browser(), link, 'victim')
 
@@ -219,7 +207,7 @@ async function startPlainProvider(t: TestContext, announcesIssuer: boolean) {
 for (const announces of [true, false])
   test(`a code of one provider is not redeemed at another, which ${announces ? 'announces' : 'does not announce'} an iss parameter in responses`, async (t) => {
     const tenants = await startTenants(t)
-    const { platform, other, client, protect, browser, begin, waitForStatus, shop } = tenants
+    const { platform, other, client, protect, browser, begin, shop } = tenants
     const attackerProvider = await startPlainProvider(t, announces)
     const evil = await protect(other.call, 'evil', client('x', attackerProvider.issuer))
     let link = await begin(browser(), shop.url)
@@ -240,7 +228,7 @@ for (const announces of [true, false])
       body: client('app', silentProvider.issuer),
     })
     assert.equal(updateResponse.status, 200)
-    await waitForStatus(shop.url, 302)
+    await eventuallyStatus(platform, shop.url, 302)
     do link = await begin(browser(), shop.url)
     while (link.origin !== silentProvider.issuer)
     const redirectUri = link.searchParams.get('redirect_uri') ?? ''

@@ -9,6 +9,7 @@ import { connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { sendHttps } from '../../src/edge/testing/client.ts'
 import { CookieClient } from '../support/browser-client.ts'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
@@ -68,15 +69,12 @@ async function startNodes(t: TestContext) {
 
   /** Retries until both nodes answer with the status: changes reach the other node shortly after. */
   async function waitForStatus(url: string, status: number): Promise<void> {
-    for (const node of [first, second]) {
-      const deadline = performance.now() + 20_000
-      for (;;) {
+    for (const node of [first, second])
+      await eventuallyEqual(async () => {
         const response = await browser(() => node).once(url)
         await response.text()
-        if (response.status === status) break
-        if (performance.now() > deadline) assert.fail(`${url} never answered ${status}`)
-      }
-    }
+        return response.status
+      }, status)
   }
 
   async function protectRoute() {

@@ -11,7 +11,7 @@ import { Agent, fetch } from 'undici'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { eventuallyStatus, startPlatform, type TestPlatform } from '../support/platform.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
@@ -181,8 +181,7 @@ async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credenti
   })
   const url = `https://app.adit.localhost:${new URL(platform.credentials.https_url).port}`
   const browser = new CookieClient(platform)
-  const deadline = performance.now() + 5000
-  while ((await browser.once(url)).status !== 302 && performance.now() < deadline);
+  await eventuallyStatus(platform, url, 302)
 
   /** Begins a sign-in at the page and posts the provider's response, with the given overrides. */
   async function attempt(

@@ -7,8 +7,9 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import type { Credentials } from '../reliability/harness.ts'
-import { readText, startLocal, until } from '../reliability/harness.ts'
+import { readText, startLocal } from '../reliability/harness.ts'
 import { createClient, tempDir } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
@@ -64,7 +65,11 @@ for (const seconds of OUTAGES_S)
     const postgres = await startPostgres()
     t.after(() => postgres.dispose())
     const nodes = await startNodes(t, postgres.url)
-    await until(async () => (await findFailures(nodes)).length === 0, 'all nodes serve all names', 60_000)
+    await eventually(
+      async () => (await findFailures(nodes)).length === 0,
+      'all nodes serve all names',
+      60_000,
+    )
     const call = createClient(nodes[0]!.api_url, nodes[0]!.api_key)
     const sessions = async () => {
       const { tunnel_sessions } = (await call('GET', '/tunnel_sessions')).body

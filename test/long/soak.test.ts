@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readText, startHarness, startLocal, until } from '../reliability/harness.ts'
+import { readText, startHarness, startLocal } from '../reliability/harness.ts'
 import { createClient } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { type LightAgents, startLightAgents } from '../support/light-agents.ts'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
@@ -53,7 +54,7 @@ test(`${MINUTES} minutes of requests, writes and agent churn leak no memory and 
     startLightAgents(t, harness.credentials, AGENTS_IN_GROUP),
   )
   const online = () => groups.reduce((sum, { online: count }) => sum + count, 0)
-  await until(async () => online() === GROUPS * AGENTS_IN_GROUP, 'all agents are online', 120_000)
+  await eventually(async () => online() === GROUPS * AGENTS_IN_GROUP, 'all agents are online', 120_000)
 
   const startedAt = performance.now()
   const minute = () => (performance.now() - startedAt) / 60_000

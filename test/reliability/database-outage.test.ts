@@ -7,8 +7,9 @@ import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createClient } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPostgres } from '../support/postgres.ts'
-import { type Harness, readText, startHarness, startLocal, until } from './harness.ts'
+import { type Harness, readText, startHarness, startLocal } from './harness.ts'
 import { startRelay } from './relay.ts'
 
 const NAME = 'steady.adit.localhost'
@@ -83,8 +84,8 @@ for (const [outage, create] of Object.entries(outages)) {
     })
     await agent.until(({ stdout }) => stdout.includes('Forwarding'))
     const { routeId, read, update } = await createShopEdge(harness, 'open')
-    await until(async () => (await getShop(harness)) === 'open', 'the edge answers')
-    await until(async () => isInFallbackCopy(dataDir, routeId), 'the local copy has the edge')
+    await eventually(async () => (await getShop(harness)) === 'open', 'the edge answers')
+    await eventually(async () => isInFallbackCopy(dataDir, routeId), 'the local copy has the edge')
 
     await database.takeDown(dataDir)
     assert.equal(await getShop(harness), 'open')
@@ -93,14 +94,14 @@ for (const [outage, create] of Object.entries(outages)) {
     await harness.restart()
     assert.match(harness.server.stdout, /^Its database is unavailable, though\. The /m)
     assert.equal(await getShop(harness), 'open')
-    await until(async () => (await readText(await harness.get(NAME))) === 'served', 'the agent is back')
+    await eventually(async () => (await readText(await harness.get(NAME))) === 'served', 'the agent is back')
     assert.equal(await read(), 503)
     assert.equal(await update('changed while away'), 503)
     assert.equal(await getShop(harness), 'open')
 
     await database.restore(dataDir)
-    await until(async () => (await update('changed')) === 200, 'the database takes changes')
-    await until(async () => (await getShop(harness)) === 'changed', 'the edge follows them', 5_000)
+    await eventually(async () => (await update('changed')) === 200, 'the database takes changes')
+    await eventually(async () => (await getShop(harness)) === 'changed', 'the edge follows them', 5_000)
     assert.equal(await readText(await harness.get(NAME)), 'served')
   })
 }
@@ -114,7 +115,7 @@ for (const outage of ['is stopped', 'does not respond']) {
     // An unused key, so that it is in no cache of this process.
     const { create } = createClient(harness.credentials.api_url, harness.credentials.api_key)
     const key = await create('/api_keys', {})
-    await until(async () => isInFallbackCopy(dataDir, key.id), 'the local copy has the key')
+    await eventually(async () => isInFallbackCopy(dataDir, key.id), 'the local copy has the key')
 
     const port = await startLocal(t, (_request, response) => response.end('served'))
     const startAgent = () => harness.startAgent(['http', String(port), `--url=http://${NAME}`])
@@ -141,7 +142,10 @@ for (const outage of ['is stopped', 'does not respond']) {
     assert.notEqual((await forgedCall('GET', '/tunnels')).status, 200)
 
     await database.restore(dataDir)
-    await until(async () => (await call('POST', '/ip_policies', { body: {} })).status === 201, 'writes work')
+    await eventually(
+      async () => (await call('POST', '/ip_policies', { body: {} })).status === 201,
+      'writes work',
+    )
     assert.equal(await readText(await harness.get(NAME)), 'served')
   })
 }
@@ -152,13 +156,16 @@ test('a key revoked right after the database is restored is rejected at once by 
   const dataDir = dirname(harness.credentials.ca_file)
   const call = createClient(harness.credentials.api_url, harness.credentials.api_key)
   const key = await call.create('/api_keys', { description: 'leaked' })
-  await until(async () => isInFallbackCopy(dataDir, key.id), 'the local copy has the key')
+  await eventually(async () => isInFallbackCopy(dataDir, key.id), 'the local copy has the key')
   const leakedCall = createClient(harness.credentials.api_url, key.token)
 
   await database.takeDown(dataDir)
   assert.equal((await leakedCall('GET', '/tunnels')).status, 200)
   await database.restore(dataDir)
-  await until(async () => (await call('DELETE', `/api_keys/${key.id}`)).status === 204, 'the key is deleted')
+  await eventually(
+    async () => (await call('DELETE', `/api_keys/${key.id}`)).status === 204,
+    'the key is deleted',
+  )
 
   assert.equal((await leakedCall('GET', '/tunnels')).status, 401)
 })

@@ -8,10 +8,11 @@ import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/prog
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import type { Credentials } from './harness.ts'
-import { readText, startLocal, until } from './harness.ts'
+import { readText, startLocal } from './harness.ts'
 
 const NAME = 'moves.adit.localhost'
 const TIMEOUT_MS = 60_000
@@ -71,7 +72,7 @@ test('an agent fails over to the other node when its node freezes, and both node
   const { first, second } = await startNodes(t)
   const port = await startLocal(t, (_request, response) => response.end('served'))
   const { agent_addr, ca_file, authtoken } = first.credentials
-  await until(
+  await eventually(
     async () => (await listConnectAddresses(first)).includes(second.credentials.agent_addr),
     'the first node names the second',
     TIMEOUT_MS,
@@ -88,17 +89,21 @@ test('an agent fails over to the other node when its node freezes, and both node
     },
   })
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  await until(async () => (await getBody(second)) === 'served', 'the second node serves it', TIMEOUT_MS)
+  await eventually(async () => (await getBody(second)) === 'served', 'the second node serves it', TIMEOUT_MS)
 
   process.kill(first.pid, 'SIGSTOP')
   t.after(() => process.kill(first.pid, 'SIGCONT'))
   const call = createClient(second.credentials.api_url, first.credentials.api_key)
-  await until(async () => (await getBody(second)) === 'served', 'the agent is at the second node', TIMEOUT_MS)
+  await eventually(
+    async () => (await getBody(second)) === 'served',
+    'the agent is at the second node',
+    TIMEOUT_MS,
+  )
   process.kill(first.pid, 'SIGCONT')
 
   for (const node of [first, second])
-    await until(async () => (await getBody(node)) === 'served', 'both nodes serve it', TIMEOUT_MS)
-  await until(
+    await eventually(async () => (await getBody(node)) === 'served', 'both nodes serve it', TIMEOUT_MS)
+  await eventually(
     async () => (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.length === 1,
     'the session at the node that froze is over',
     TIMEOUT_MS,

@@ -101,20 +101,6 @@ export async function readText(response: IncomingMessage): Promise<string> {
   return body
 }
 
-/** Polls until the condition holds and returns the elapsed milliseconds. A rejected condition counts as false. */
-export async function until(
-  condition: () => Promise<boolean>,
-  description: string,
-  timeoutMs = 15_000,
-): Promise<number> {
-  const start = performance.now()
-  while (!(await condition().catch(() => false))) {
-    if (performance.now() - start > timeoutMs) throw new Error(`Not within ${timeoutMs} ms: ${description}`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-  return performance.now() - start
-}
-
 /** Scales a promised time by the load of the machine. */
 export function scaleForLoad(milliseconds: number): number {
   return milliseconds * Math.max(1, loadavg()[0]! / availableParallelism())

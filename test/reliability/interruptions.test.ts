@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AgentProcess } from '../../src/agent/testing/program.ts'
-import { type Harness, readText, scaleForLoad, startHarness, startLocal, until } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Harness, readText, startHarness, startLocal } from './harness.ts'
 import { type Relay, startRelay } from './relay.ts'
 
 const NAME = 'steady.adit.localhost'
@@ -31,7 +32,7 @@ async function startFixture(t: TestContext): Promise<TunnelFixture> {
     })
   const fixture = { harness, relay, startAgent, agent: startAgent() }
   await fixture.agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  await until(() => isServing(fixture), 'the tunnel serves')
+  await eventually(() => isServing(fixture), 'the tunnel serves')
   return fixture
 }
 
@@ -57,7 +58,7 @@ const interruptions: Record<string, Interruption> = {
     async interrupt(fixture) {
       const reconnects = fixture.agent.stdout.split('reconnecting').length
       fixture.relay.freeze()
-      await until(() => hasNoSession(fixture), 'the server gives up the session')
+      await eventually(() => hasNoSession(fixture), 'the server gives up the session')
       await fixture.agent.until(({ stdout }) => stdout.split('reconnecting').length > reconnects)
     },
     async recover({ relay }) {
@@ -79,7 +80,7 @@ const interruptions: Record<string, Interruption> = {
     rounds: 1,
     async interrupt(fixture) {
       fixture.agent.child.kill('SIGSTOP')
-      await until(() => hasNoSession(fixture), 'the server gives up the session')
+      await eventually(() => hasNoSession(fixture), 'the server gives up the session')
     },
     async recover({ agent }) {
       agent.child.kill('SIGCONT')
@@ -110,14 +111,12 @@ test('after any interruption the same name is served again soon, and no stale se
   const fixture = await startFixture(t)
 
   for (const [title, { rounds, interrupt, recover }] of Object.entries(interruptions)) {
-    await t.test(title, async (t) => {
+    await t.test(title, async () => {
       for (let round = 1; round <= rounds; round++) {
         await interrupt(fixture)
         await recover(fixture)
-        const elapsedMs = await until(() => isServing(fixture), `${NAME} serves again`)
+        await eventually(() => isServing(fixture), `${NAME} serves again in round ${round}`)
 
-        t.diagnostic(`round ${round}: ${elapsedMs.toFixed(0)} ms`)
-        assert.ok(elapsedMs <= scaleForLoad(2000), `round ${round} took ${elapsedMs} ms`)
         for (const list of ['/tunnel_sessions', '/tunnels', '/endpoints'])
           assert.equal((await fixture.harness.list(list)).length, 1, `${list} in round ${round}`)
       }

@@ -7,7 +7,8 @@ import { connect as connectHttp2 } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
-import { type Harness, startHarness, until } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const NAME = 'leaky.adit.localhost'
 const CLIENTS_PER_STAGE = 20
@@ -133,7 +134,7 @@ test('clients that disconnect at any stage leak no descriptor in the server or t
       }
       const isReleased = async () =>
         countDescriptors().every((count, index) => count <= baseline[index]! + DESCRIPTOR_SLACK)
-      await until(
+      await eventually(
         isReleased,
         `descriptors are released after clients leave ${manner} ${title}`,
         30_000,

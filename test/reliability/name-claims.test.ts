@@ -6,8 +6,9 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { AgentHandle } from '../../src/agent/index.ts'
 import type { ServerLimits } from '../../src/server/index.ts'
-import { fetchHost, portOf, startAgent, startLocal, until } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent, startLocal } from '../support/agents.ts'
 import { tempDir } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase, startPostgres } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
@@ -106,7 +107,7 @@ for (const [description, start] of Object.entries(platforms)) {
     )
     for (const node of new Set(nodes))
       for (const [index, host] of CONTENDED.entries())
-        await until(async () => (await fetchHost(node, host)).body === holders[index]![0])
+        await eventually(async () => (await fetchHost(node, host)).body === holders[index]![0])
     await poller.stop()
 
     for (const { id, distinct } of outcomes) assert.ok(!distinct.includes('refused'), id)
@@ -162,13 +163,14 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   for (const host of hosts('killed')) assert.equal(await previous.killed.bind(host), 'bound')
   for (const host of hosts('stopped')) assert.equal(await previous.stopped.bind(host), 'bound')
   for (const host of [...hosts('killed'), ...hosts('stopped')]) {
-    await until(async () => (await fetchHost(thirdNode, host)).status === 200)
+    await eventually(async () => (await fetchHost(thirdNode, host)).status === 200)
     assert.equal(await successor.bind(host), 'refused', 'they are online elsewhere')
   }
 
   killedNode.child.kill('SIGKILL')
   stoppedNode.child.kill('SIGSTOP')
-  const takeOver = (host: string) => until(async () => (await successor.bind(host)) === 'bound', 30_000)
+  const takeOver = (host: string) =>
+    eventually(async () => (await successor.bind(host)) === 'bound', `the next holder binds ${host}`, 30_000)
   await Promise.all([...hosts('killed'), ...hosts('stopped')].map(takeOver))
   // Sent while the node is stopped, and answered as soon as it resumes.
   const pendingVisits = hosts('stopped').map((host) => fetchHost(stoppedNode, host))
@@ -177,11 +179,11 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   for (const response of await Promise.all(pendingVisits))
     assert.notEqual(response.body, 'on the stopped node')
   for (const host of hosts('stopped')) {
-    await until(async () => {
+    await eventually(async () => {
       const { body } = await fetchHost(stoppedNode, host)
       assert.notEqual(body, 'on the stopped node')
       return body === 'the next holder'
-    }, 20_000)
+    }, `the stopped node forwards ${host}`)
     assert.equal((await fetchHost(thirdNode, host)).body, 'the next holder')
   }
   for (const host of hosts('killed')) assert.equal((await fetchHost(thirdNode, host)).body, 'the next holder')
@@ -208,19 +210,19 @@ test('while PostgreSQL is down agents keep and resume their names, and cannot bi
   )
   assert.equal((await fetchHost(node, 'held.adit.localhost')).body, 'served')
   relay.cut()
-  await until(
+  await eventually(
     async () => agent.status === 'online' && (await fetchHost(node, 'held.adit.localhost')).body === 'served',
-    20_000,
+    'the agent resumes its name',
   )
 
   await postgres.start()
-  await until(
+  await eventually(
     async () =>
       lateAgent.forward({ addr: port, url: 'http://new.adit.localhost' }).then(
         () => true,
         () => false,
       ),
-    20_000,
+    'new names are bound again',
   )
   assert.equal((await fetchHost(node, 'held.adit.localhost')).body, 'served')
 })

@@ -8,7 +8,8 @@ import { test } from 'node:test'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { createClient } from '../support/api.ts'
-import { readText, startHarness, startLocal, until } from './harness.ts'
+import { eventually } from '../support/eventually.ts'
+import { readText, startHarness, startLocal } from './harness.ts'
 
 test('a stopping server finishes requests in flight, accepts no new ones and exits with 0', async (t) => {
   const harness = await startHarness(t)
@@ -23,10 +24,10 @@ test('a stopping server finishes requests in flight, accepts no new ones and exi
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
   const startedResponse = await harness.get('slow.adit.localhost', '/begun')
   const pendingResponse = harness.get('slow.adit.localhost', '/unanswered')
-  await until(async () => pendingResponses.size === 2, 'both requests reach the service')
+  await eventually(async () => pendingResponses.size === 2, 'both requests reach the service')
 
   harness.server.child.kill('SIGTERM')
-  await until(async () => (await isRefused(harness.httpPort)) === true, 'new connections are refused')
+  await eventually(async () => (await isRefused(harness.httpPort)) === true, 'new connections are refused')
   pendingResponses.get('/begun')!.end('second half')
   pendingResponses.get('/unanswered')!.end('complete')
 

@@ -5,8 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
+import { eventually } from '../support/eventually.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness, startLocal, until } from './harness.ts'
+import { type Harness, startHarness, startLocal } from './harness.ts'
 
 /** The memory growth allowed for a server; a list of chunks took several times as much. */
 const MAX_GROWTH_MIB = 100
@@ -187,5 +188,5 @@ async function waitUntilIdle(pid: number): Promise<void> {
     }
     return performance.now() - idleSince > 500
   }
-  await until(isIdle, 'the server has read everything', 60_000)
+  await eventually(isIdle, 'the server has read everything', 60_000)
 }

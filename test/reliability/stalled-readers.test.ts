@@ -4,8 +4,9 @@ import { readFile } from 'node:fs/promises'
 import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { eventually } from '../support/eventually.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness, startLocal, until } from './harness.ts'
+import { type Harness, startHarness, startLocal } from './harness.ts'
 
 const READERS = 200
 const HOST = 'bulk.adit.localhost'
@@ -196,5 +197,5 @@ async function waitUntilIdle(pid: number): Promise<void> {
     }
     return performance.now() - idleSince > 500
   }
-  await until(isIdle, 'the readers are stalled', 60_000)
+  await eventually(isIdle, 'the readers are stalled', 60_000)
 }

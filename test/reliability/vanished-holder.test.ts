@@ -4,7 +4,8 @@ import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { createIdentity, openSshSkipReason, readUrl, startSsh } from '../ssh/openssh.ts'
-import { fetchHost, portOf, startAgent, startLocal, until } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent, startLocal } from '../support/agents.ts'
+import { eventually } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startRelay } from './relay.ts'
@@ -47,7 +48,7 @@ test('the name of an agent whose machine has vanished can be bound with the same
 test('the name can also be bound by an agent on another node', async (t) => {
   const { first, second } = await startNodes(t)
   const relay = await startHolder(t, first)
-  await until(async () => (await fetchHost(second, HOST)).body === 'former')
+  await eventually(async () => (await fetchHost(second, HOST)).body === 'former')
   const port = await startLocal(t, (_request, response) => response.end('new'))
   const credentials = { ...second.credentials, authtoken: first.credentials.authtoken }
   const successor = await startAgent(t, { credentials })
@@ -56,13 +57,13 @@ test('the name can also be bound by an agent on another node', async (t) => {
   await successor.forward({ addr: port, url: ENDPOINT_URL })
 
   assert.equal((await fetchHost(second, HOST)).body, 'new')
-  await until(async () => (await fetchHost(first, HOST)).body === 'new')
+  await eventually(async () => (await fetchHost(first, HOST)).body === 'new')
 })
 
 test('a responsive holder keeps its name against binds on the same node and on another', async (t) => {
   const { first, second } = await startNodes(t)
   await startHolder(t, first)
-  await until(async () => (await fetchHost(second, HOST)).body === 'former')
+  await eventually(async () => (await fetchHost(second, HOST)).body === 'former')
 
   for (const node of [first, second]) {
     const credentials = { ...node.credentials, authtoken: first.credentials.authtoken }

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer, get, type RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from './platform.ts'
@@ -32,17 +31,6 @@ export async function startLocal(t: TestContext, handler: RequestListener): Prom
     server.close()
   })
   return (server.address() as AddressInfo).port
-}
-
-/** Polls until `check` returns a truthy value: changes reach the other nodes with a short delay. */
-export async function until<T>(check: () => Promise<T>, withinMs = 10_000): Promise<T> {
-  const deadline = performance.now() + withinMs
-  for (;;) {
-    const result = await check()
-    if (result) return result
-    if (performance.now() > deadline) throw new Error(`Not in time: ${check}`)
-    await delay(10)
-  }
 }
 
 /** Requests `/` of a host name on a node's plain HTTP listener. */

@@ -2,7 +2,6 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { createLog, silentLog } from '../../src/base/log.ts'
 import { createOutbound } from '../../src/base/outbound/outbound.ts'
@@ -178,21 +177,6 @@ export function userZone(origin: string, records: ZoneData['records']): ZoneData
     ns: [`ns.${origin}`],
     ttl: 1,
     records,
-  }
-}
-
-/** Polls until `check` returns a result; throws after the timeout. */
-export async function until<T>(
-  what: string,
-  check: () => Promise<T | undefined | null | false> | T | undefined | null | false,
-  timeoutMs = 20_000,
-): Promise<T> {
-  const deadline = performance.now() + timeoutMs
-  for (;;) {
-    const result = await check()
-    if (result !== undefined && result !== null && result !== false) return result
-    if (performance.now() > deadline) throw new Error(`Timed out: ${what}.`)
-    await delay(25)
   }
 }
 

@@ -4,6 +4,7 @@ import { Agent, fetch as undiciFetch } from 'undici'
 import { type ServerLimits, startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { type ApiClient, createClient, tempDir } from './api.ts'
+import { eventuallyEqual } from './eventually.ts'
 
 /** The complete platform in this process, on free ports, with one account. */
 export interface TestPlatform {
@@ -79,4 +80,17 @@ export async function startPlatform(
     fetch: (url, init = {}) => undiciFetch(url, { ...init, dispatcher }),
     stop,
   }
+}
+
+/** Waits until the URL answers with the status: configuration reaches traffic shortly after the API's response. */
+export function eventuallyStatus(
+  { fetch }: Pick<TestPlatform, 'fetch'>,
+  url: string,
+  status: number,
+): Promise<void> {
+  return eventuallyEqual(async () => {
+    const response = await fetch(url, { redirect: 'manual' })
+    await response.text()
+    return response.status
+  }, status)
 }

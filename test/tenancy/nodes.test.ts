@@ -5,7 +5,6 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { json } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { routes } from '../../src/api/all-routes.ts'
@@ -50,17 +49,6 @@ async function startAgent(t: TestContext, { credentials }: TestPlatform, authtok
   return agent
 }
 
-/** Polls until the condition is truthy and returns it; changes reach other nodes within seconds. */
-async function until<T>(condition: () => Promise<T>): Promise<NonNullable<T>> {
-  const deadline = performance.now() + 30_000
-  for (;;) {
-    const result = await condition()
-    if (result) return result
-    assert.ok(performance.now() < deadline, `not in time: ${condition}`)
-    await delay(10)
-  }
-}
-
 /** Starts a webhook receiver that records the accounts of the received events. */
 async function startSink(t: TestContext): Promise<{ url: string; accounts: () => string[] }> {
   const events: { account_id: string }[] = []
@@ -92,7 +80,7 @@ test('an account cannot access objects of another through any API route on any n
   t.after(() => service.close())
   await startAgent(t, first, first.credentials.authtoken, (service.address() as AddressInfo).port)
   const readOnlineId = (kind: string) =>
-    until(async () => (await ownCallAtSecond('GET', `/${kind}`)).body[kind][0]?.id as string | undefined)
+    eventually(async () => (await ownCallAtSecond('GET', `/${kind}`)).body[kind][0]?.id as string | undefined)
   const pathParameters = new PathParameters(ownCall, {
     session: await readOnlineId('tunnel_sessions'),
     tunnel: await readOnlineId('tunnels'),
@@ -159,7 +147,7 @@ test('a permission removed at one node is removed at the other within seconds', 
 
   await ownCall('PATCH', `/users/${user.id}`, { body: { role: 'read_only' } })
 
-  await until(async () => (await call('GET', '/users')).status === 403)
+  await eventually(async () => (await call('GET', '/users')).status === 403)
   assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 403)
   assert.equal((await call('GET', '/ip_policies')).status, 200)
 })

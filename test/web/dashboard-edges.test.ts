@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { connect } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
+import { eventually } from '../support/eventually.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessible, assertFitsViewport, readText } from './inspected.ts'
 import { startAgent, startService } from './served.ts'
@@ -60,14 +61,10 @@ async function waitForResponse(
   url: string,
   expected: (response: Response, text: string) => boolean,
 ): Promise<void> {
-  const deadline = performance.now() + 5000
-  let last = ''
-  while (performance.now() < deadline) {
+  await eventually(async () => {
     const response = (await dashboard.platform.fetch(url)) as unknown as Response
-    last = await response.text()
-    if (expected(response, last)) return
-  }
-  assert.fail(`unexpected response: ${last}`)
+    return expected(response, await response.text())
+  }, `${url} returns the expected response`)
 }
 
 test('modules are added, edited, switched off and on, and removed, with effect on traffic', async (t) => {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
 import { ProtocolError, protocolError } from '../../protocol/index.ts'
@@ -85,7 +86,7 @@ test('an agent whose server freezes while it is online fails over to the next on
 
   first.freeze()
 
-  await second.until(() => second.auths.length === 1 && connection.status === 'online')
+  await eventually(() => second.auths.length === 1 && connection.status === 'online')
   assert.equal(first.auths.length, 1)
 })
 
@@ -106,7 +107,7 @@ test('an agent over the session limit of its account retries all addresses until
   const [first, second] = [await TestGateway.start(t), await TestGateway.start(t)]
   first.authError = second.authError = protocolError('too_many_sessions')
   const { connection, lines } = startConnection(t, [locationOf(first), locationOf(second)])
-  await first.until(() => first.auths.length >= 2 && second.auths.length >= 1)
+  await eventually(() => first.auths.length >= 2 && second.auths.length >= 1)
 
   second.authError = undefined
   await connection.session(20_000)
@@ -134,5 +135,5 @@ test('an agent with one configured server learns the addresses of the others fro
 
   first.stop()
 
-  await second.until(() => second.auths.length === 1 && connection.status === 'online')
+  await eventually(() => second.auths.length === 1 && connection.status === 'online')
 })

@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import { createServer, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { systemClock } from '../../base/clock.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
 import { TimerWheel } from '../../base/io/timer-wheel.ts'
@@ -24,7 +25,6 @@ export class TestClient {
   window = Number.POSITIVE_INFINITY
   #agentEnded = false
   #clientEnded = false
-  #waiters: (() => void)[] = []
 
   constructor() {
     const client = this
@@ -33,21 +33,18 @@ export class TestClient {
       write(chunk) {
         client.received = Buffer.concat([client.received, chunk])
         client.window -= chunk.length
-        client.#notify()
         return client.window > 0
       },
       end() {
         client.#agentEnded = true
         client.ended = true
         client.#finishIfDone()
-        client.#notify()
       },
       reset(error) {
         client.#close(error ?? new Error('reset'))
       },
       consumed(bytes) {
         client.unconsumed -= bytes
-        client.#notify()
       },
     }
   }
@@ -81,20 +78,7 @@ export class TestClient {
   }
 
   async until(condition: () => boolean): Promise<void> {
-    const deadline = Date.now() + 30_000
-    while (!condition()) {
-      if (Date.now() > deadline)
-        throw new Error(
-          `The condition was not met in time; received ${JSON.stringify(this.text.slice(0, 500))}`,
-        )
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 100)
-        this.#waiters.push(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
-    }
+    await eventually(condition, () => `the condition; received ${JSON.stringify(this.text.slice(0, 500))}`)
   }
 
   #finishIfDone(): void {
@@ -107,13 +91,7 @@ export class TestClient {
     this.error = error
     setImmediate(() => {
       this.stream.sink.onClose(error)
-      this.#notify()
     })
-    this.#notify()
-  }
-
-  #notify(): void {
-    for (const wake of this.#waiters.splice(0)) wake()
   }
 }
 

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { type TestContext, test } from 'node:test'
 import { constants, deflateRawSync } from 'node:zlib'
 import { type PerMessageDeflateOptions, WebSocket, WebSocketServer } from 'ws'
+import { eventually } from '../../../test/support/eventually.ts'
 import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 import { Meter } from '../metrics.ts'
 import { startAgentWithApi, startHttpService } from '../testing/local-api.ts'
@@ -57,7 +58,7 @@ async function startEcho(t: TestContext, perMessageDeflate: boolean | PerMessage
 }
 
 test('WebSocket messages are captured as they flow, with their sender', async (t) => {
-  const { socket, capture, frames, echo, gateway } = await startEcho(t)
+  const { socket, capture, frames, echo } = await startEcho(t)
 
   await echo('hello')
   await echo(Buffer.from([1, 2, 3]))
@@ -66,7 +67,7 @@ test('WebSocket messages are captured as they flow, with their sender', async (t
   await once(socket, 'message')
   const open = await frames()
   socket.close(4000, 'enough')
-  await gateway.until(() => capture.frames?.open === false)
+  await eventually(() => capture.frames?.open === false)
   const { frames: list, total } = await frames()
 
   assert.equal(open.open, true)
@@ -101,10 +102,10 @@ for (const [name, options] of [
   ['with context takeover', {}],
 ] as const) {
   test(`compressed messages are decoded ${name}`, async (t) => {
-    const { frames, echo, capture, gateway } = await startEcho(t, { threshold: 0, ...options })
+    const { frames, echo, capture } = await startEcho(t, { threshold: 0, ...options })
 
     for (let count = 0; count < 4; count++) await echo(`{"the same words again and again":${count}}`)
-    await gateway.until(() => capture.frames?.total === 8)
+    await eventually(() => capture.frames?.total === 8)
     const { frames: list } = await frames()
 
     assert.deepEqual(
@@ -133,16 +134,16 @@ test('server-sent events are captured as they flow, and sent on the live stream'
   stream.sink = { onData: (chunk) => stream.consumed(chunk.length), onEnd() {}, onDrain() {}, onClose() {} }
 
   stream.write(Buffer.from('GET /events HTTP/1.1\r\nHost: x\r\n\r\n'))
-  await api.gateway.until(() => api.agent.captures.list(1)[0]?.frames?.total === 1)
+  await eventually(() => api.agent.captures.list(1)[0]?.frames?.total === 1)
   send('data: two\n\n')
-  await api.gateway.until(() => received.join('').includes('"text":"two"'))
+  await eventually(() => received.join('').includes('"text":"two"'))
   const { id } = api.agent.captures.list(1)[0]!
   const exchange = (await api.get(`/api/requests/http/${id}`)).json as {
     frames: { open: boolean; uri: string }
   }
   const list = (await api.get(exchange.frames.uri)).json as { frames: FrameView[] }
   stream.reset()
-  await api.gateway.until(() => api.agent.captures.get(id)?.frames?.open === false)
+  await eventually(() => api.agent.captures.get(id)?.frames?.open === false)
   api.api.close()
   await reading
 

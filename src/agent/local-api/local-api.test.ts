@@ -4,6 +4,7 @@ import { get as httpGet, type IncomingMessage } from 'node:http'
 import { connect, createServer } from 'node:net'
 import { test } from 'node:test'
 import { zstdCompressSync } from 'node:zlib'
+import { eventually } from '../../../test/support/eventually.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import { startAgent, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
@@ -223,7 +224,7 @@ test('a start without a session is 104 with the text clients expect, and frees t
 test('status contains the session, the version and the latency', async (t) => {
   const api = await startAgentWithApi(t)
   await api.agent.connection.session(5000)
-  await api.gateway.until(() => api.agent.connection.latencyMs !== undefined)
+  await eventually(() => api.agent.connection.latencyMs !== undefined)
 
   const { json } = await api.get('/api/status')
 
@@ -292,13 +293,13 @@ test('a request in flight is listed without a response', async (t) => {
   })
   const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
   const response = api.gateway.request(String(public_url), 'GET / HTTP/1.1\r\nHost: x\r\n\r\n')
-  await api.gateway.until(() => api.agent.captures.size === 1)
+  await eventually(() => api.agent.captures.size === 1)
 
   const [inFlight] = list(await api.get('/api/requests/http'), 'requests') as Json[]
 
   assert.equal(inFlight?.response, null)
   assert.equal(inFlight?.in_flight, true)
-  await api.gateway.until(() => finish.toString().includes('late'))
+  await eventually(() => finish.toString().includes('late'))
   finish()
   await response
 })
@@ -331,7 +332,7 @@ test('a replay goes to the same upstream or another, and is captured when the ca
   const [replayed] = list(await api.get('/api/requests/http'), 'requests') as (Json & { request: Json })[]
   assert.equal((await api.post('/api/requests/http', { id, tunnel_name: 'other' })).status, 204)
   assert.equal((await api.post('/api/requests/http', { id, tunnelName: null })).status, 204)
-  await api.gateway.until(() => requests.length === 4)
+  await eventually(() => requests.length === 4)
 
   assert.notEqual(replayed?.id, id)
   assert.equal(replayed?.tunnel_name, 'web')
@@ -343,8 +344,8 @@ test('a replay goes to the same upstream or another, and is captured when the ca
     'web POST /x 1 hi',
     'web POST /x 1 hi',
   ])
-  await api.gateway.until(() => api.agent.captures.list().every((capture) => capture.response))
-  await api.gateway.until(() => api.agent.tunnels.get('web')!.connections.gauge === 0)
+  await eventually(() => api.agent.captures.list().every((capture) => capture.response))
+  await eventually(() => api.agent.tunnels.get('web')!.connections.gauge === 0)
 })
 
 test('a replay needs a complete captured request and an HTTP tunnel', async (t) => {
@@ -397,7 +398,7 @@ test('a replay can be sent with changes', async (t) => {
   const replay = async (changes: unknown) => {
     const { status, text } = await api.post('/api/requests/http', { id, changes })
     assert.equal(status, 204, text)
-    await api.gateway.until(() => api.agent.captures.list(1)[0]?.open === false)
+    await eventually(() => api.agent.captures.list(1)[0]?.open === false)
     return api.agent.captures.list(1)[0]!.response!.raw().toString().split('\r\n\r\n')[1]!
   }
 
@@ -470,11 +471,11 @@ test('captures are streamed as they happen', async (t) => {
   })
   t.after(() => response.destroy())
 
-  await api.gateway.until(() => text.includes('event: ready'))
+  await eventually(() => text.includes('event: ready'))
   await api.gateway.request(String(public_url), 'GET /live HTTP/1.1\r\nHost: x\r\n\r\n')
-  await api.gateway.until(() => text.includes('"status_code":200'))
+  await eventually(() => text.includes('"status_code":200'))
   await api.delete('/api/requests/http')
-  await api.gateway.until(() => text.includes('event: clear'))
+  await eventually(() => text.includes('event: clear'))
 
   assert.equal(response.headers['content-type'], 'text/event-stream')
   assert.match(text, /event: request\nid: airt_\w+\ndata: \{.*"uri":"\/live"/)
@@ -546,7 +547,7 @@ test('an endpoint keeps its id and its address, whether replacing it succeeds or
   )
 
   api.gateway.stop()
-  await api.gateway.until(() => api.agent.connection.status !== 'online')
+  await eventually(() => api.agent.connection.status !== 'online')
   assert.equal((await api.put('/api/endpoints/web', { upstream: { url: '5000' } })).status, 503)
   assert.equal((await api.get('/api/endpoints/web')).status, 200)
 })
@@ -628,7 +629,7 @@ test('every call is logged at its start and its end', async (t) => {
   const api = await startAgentWithApi(t)
 
   await api.get('/api/tunnels')
-  await api.gateway.until(() => api.lines.join('').includes('msg=end'))
+  await eventually(() => api.lines.join('').includes('msg=end'))
 
   assert.match(api.lines.join(''), /lvl=info msg=start pg=\/api\/tunnels id=\w+\n/)
   assert.match(api.lines.join(''), /lvl=info msg=end pg=\/api\/tunnels id=\w+ status=200 dur=[\d.]+ms/)

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { PassThrough, Writable } from 'node:stream'
 import { test } from 'node:test'
 import { stripVTControlCharacters } from 'node:util'
+import { eventually } from '../../../test/support/eventually.ts'
 import { startAgentWithApi, startHttpService } from '../testing/local-api.ts'
 import { buildScreenRows } from './model.ts'
 import { createJsonReporter, createPlainReporter, reportStatus } from './plain.ts'
@@ -20,7 +21,7 @@ test('the screen shows session, forwarding, connections and requests', async (t)
     String(url),
     'GET /a/rather/long/path/that/does/not/fit HTTP/1.1\r\nHost: x\r\n\r\n',
   )
-  await api.gateway.until(() => api.agent.connection.latencyMs !== undefined)
+  await eventually(() => api.agent.connection.latencyMs !== undefined)
 
   const lines = linesOf(buildScreenRows(api.agent, api.api.url, 120))
   const find = (label: string) => lines.find((line) => line.startsWith(label)) ?? ''
@@ -82,12 +83,12 @@ test('the live screen is rendered, follows changes and handles its keys', async 
     stdin,
   })
   t.after(stop)
-  await api.gateway.until(() => screenText.includes('Session Status'))
+  await eventually(() => screenText.includes('Session Status'))
   await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 3000 })
-  await api.gateway.until(() => screenText.includes('-> http://localhost:3000'))
+  await eventually(() => screenText.includes('-> http://localhost:3000'))
   stdin.write('\u0015')
   stdin.write('\u0003')
-  await api.gateway.until(() => pressed.length === 2)
+  await eventually(() => pressed.length === 2)
 
   assert.deepEqual(pressed, ['update', 'quit'])
 })

@@ -40,7 +40,6 @@ export class TestGateway {
   readonly #tlsSockets = new Set<TLSSocket>()
   #server = this.#createServer()
   #count = 0
-  #waiters: (() => void)[] = []
 
   static async start(t: TestContext): Promise<TestGateway> {
     const gateway = new TestGateway()
@@ -115,21 +114,6 @@ export class TestGateway {
     })
   }
 
-  /** Waits until the condition holds; checks it after every agent call. */
-  async until(condition: () => boolean): Promise<void> {
-    const deadline = Date.now() + 8000
-    while (!condition()) {
-      if (Date.now() > deadline) throw new Error('The condition was not met in time.')
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 50)
-        this.#waiters.push(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
-    }
-  }
-
   #createServer() {
     const server = createServer(identity, (socket) => this.#serve(socket))
     server.on('connection', (socket) => {
@@ -147,11 +131,7 @@ export class TestGateway {
     const session: ServedSession = new ServedSession(socket, {
       onCall: async (type, message) => {
         this.calls.push({ type, message })
-        try {
-          return await this.#handleCall(session, type, message)
-        } finally {
-          for (const wake of this.#waiters.splice(0)) wake()
-        }
+        return this.#handleCall(session, type, message)
       },
       onClose: () => {
         for (const [id, bound] of this.tunnels) if (bound.session === session) this.tunnels.delete(id)

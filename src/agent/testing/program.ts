@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { BASE_ROOT } from '../../base/version.ts'
 import type { TestGateway } from './gateway.ts'
 
@@ -46,26 +47,15 @@ export function startProgram(
 ): AgentProcess {
   const child = spawn(options.launcher ?? join(BASE_ROOT, 'bin', 'adit'), args, { env: options.env })
   t.after(() => child.kill('SIGKILL'))
-  const waiters: (() => void)[] = []
   let code: number | string | undefined
-  const wake = () => {
-    for (const resume of waiters.splice(0)) resume()
-  }
   const program: AgentProcess = {
     child,
     stdout: '',
     stderr: '',
     async until(condition) {
-      const deadline = Date.now() + 20_000
-      while (!condition(program)) {
-        if (code !== undefined || Date.now() > deadline) {
-          throw new Error(`condition not met (exit ${code}):\n${program.stdout}\n--\n${program.stderr}`)
-        }
-        await new Promise<void>((resolve) => {
-          waiters.push(resolve)
-          setTimeout(resolve, 100)
-        })
-      }
+      const describe = () => `condition not met (exit ${code}):\n${program.stdout}\n--\n${program.stderr}`
+      await eventually(() => condition(program) || code !== undefined, describe)
+      if (!condition(program)) throw new Error(describe())
     },
     async waitForExit() {
       if (code === undefined) await once(child, 'close')
@@ -74,15 +64,12 @@ export function startProgram(
   }
   child.stdout.on('data', (chunk) => {
     program.stdout += chunk
-    wake()
   })
   child.stderr.on('data', (chunk) => {
     program.stderr += chunk
-    wake()
   })
   child.on('close', (exit, signal) => {
     code = exit ?? signal ?? 'unknown'
-    wake()
   })
   child.stdin.end(options.input ?? '')
   return program

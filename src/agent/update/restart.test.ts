@@ -4,6 +4,7 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { StreamType } from '../../protocol/index.ts'
 import { TestGateway } from '../testing/gateway.ts'
@@ -75,7 +76,7 @@ test('after an update and a restart by the server the new version runs under the
   await program.until(({ stdout }) => /update installed/.test(stdout))
   await assert.rejects(gateway.session!.command(StreamType.Update, request), /not restarted yet/)
   await gateway.session!.command(StreamType.Restart, {})
-  await gateway.until(() => gateway.auths.length === 2 && gateway.tunnels.size === 1)
+  await eventually(() => gateway.auths.length === 2 && gateway.tunnels.size === 1)
 
   const [before, after] = gateway.auths as { ClientId: string; Extra: { Version: string } }[]
   assert.deepEqual([before?.Extra.Version, after?.Extra.Version], [VERSION, NEXT])

@@ -5,6 +5,7 @@ import { createServer as createHttpsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { eventually } from '../../../test/support/eventually.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import {
   BACKEND_PREFIXES,
@@ -18,7 +19,7 @@ import {
 } from '../../resources/index.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttps } from '../testing/client.ts'
-import { eventually, startTcp, startUpstream } from '../testing/edge.ts'
+import { startTcp, startUpstream } from '../testing/edge.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
@@ -380,9 +381,11 @@ test('raw connections are balanced one by one and move to the next target when a
   })
   await config.waitUntilApplied()
   const connect = () => openRawClient(t, port).write('hello').untilClosed()
-  await eventually(() => true, 'the port is open')
 
-  const dialled = await retry(connect, ({ text }) => text !== '')
+  const dialled = await eventually(async () => {
+    const response = await connect()
+    return response.text !== '' && response
+  }, 'the port is open')
   for (const name of ['a', 'b']) {
     const named = await startTcp(t, (socket) => socket.end(name))
     tunnels.tunnels.push(createLocalTunnel(named, { labels: { raw: 'yes' } }))
@@ -432,13 +435,4 @@ async function closedPort(): Promise<number> {
   server.close()
   await once(server, 'close')
   return port
-}
-
-/** Retries until the result is good: a port opens shortly after it is configured. */
-async function retry<T>(attempt: () => Promise<T>, good: (result: T) => boolean): Promise<T> {
-  const deadline = Date.now() + 5000
-  for (;;) {
-    const result = await attempt()
-    if (good(result) || Date.now() > deadline) return result
-  }
 }

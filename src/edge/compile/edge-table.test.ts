@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { eventually } from '../../../test/support/eventually.ts'
 import {
   CertificateAuthority,
   HttpResponseBackend,
@@ -18,7 +19,7 @@ import {
 import { sendHttp, sendHttps } from '../testing/client.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
-import { eventually, startTcp, startUpstream } from '../testing/edge.ts'
+import { startTcp, startUpstream } from '../testing/edge.ts'
 import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'

@@ -13,9 +13,10 @@ import {
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { eventually } from '../../../test/support/eventually.ts'
 import type { CertificateLookup } from '../listeners/tls-terminator.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { eventually, shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 

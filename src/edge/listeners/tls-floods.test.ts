@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
-import { eventually } from '../testing/edge.ts'
+import { eventually } from '../../../test/support/eventually.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 

@@ -2,9 +2,9 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { test } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
 import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../../resources/index.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
-import { eventually } from '../testing/edge.ts'
 import { type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import type { ModuleName } from './index.ts'
 

@@ -1,8 +1,8 @@
+import { eventually } from '../../../test/support/eventually.ts'
 import { newId } from '../../base/id.ts'
 import type { Resource } from '../../resources/index.ts'
 import type { Edge } from '../edge.ts'
 import type { EdgeRow } from '../snapshot.ts'
-import { eventually } from './edge.ts'
 
 /** The configuration of a test account, fed to an edge as the store would. */
 export class TestConfiguration {
@@ -58,7 +58,7 @@ export class TestConfiguration {
   }
 
   /** Waits until the edge has applied every change. */
-  waitUntilApplied(): Promise<void> {
-    return eventually(() => this.#edge.scopes.settled, 'the configuration is applied')
+  async waitUntilApplied(): Promise<void> {
+    await eventually(() => this.#edge.scopes.settled, 'the configuration is applied')
   }
 }

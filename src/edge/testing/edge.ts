@@ -78,16 +78,3 @@ function listen(server: Server): Promise<number> {
     server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
   })
 }
-
-/** Polls until the condition holds; throws on timeout. */
-export async function eventually(
-  condition: () => boolean,
-  description: string,
-  timeoutMs = 10_000,
-): Promise<void> {
-  const deadline = Date.now() + timeoutMs
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`Timed out waiting until ${description}.`)
-    await new Promise((resolve) => setTimeout(resolve, 10))
-  }
-}

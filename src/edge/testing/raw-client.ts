@@ -1,7 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
-
-const TIMEOUT_MS = 10_000
+import { eventually } from '../../../test/support/eventually.ts'
 
 /** A client that sends exact bytes and records what comes back. */
 export class RawClient {
@@ -10,24 +9,20 @@ export class RawClient {
   ended = false
   error: NodeJS.ErrnoException | undefined
   closed = false
-  #waiters: (() => void)[] = []
 
   constructor(socket: Socket) {
     this.socket = socket
     socket.on('data', (chunk: Buffer) => {
       this.received = Buffer.concat([this.received, chunk])
-      this.#wake()
     })
     socket.on('end', () => {
       this.ended = true
-      this.#wake()
     })
     socket.on('error', (error) => {
       this.error = error
     })
     socket.on('close', () => {
       this.closed = true
-      this.#wake()
     })
   }
 
@@ -42,18 +37,10 @@ export class RawClient {
 
   /** Waits until the condition holds; throws on timeout. */
   async until(condition: (client: this) => boolean, description = 'the expected bytes'): Promise<this> {
-    const deadline = Date.now() + TIMEOUT_MS
-    while (!condition(this)) {
-      if (Date.now() > deadline)
-        throw new Error(`Timed out waiting for ${description}; got ${JSON.stringify(this.text)}`)
-      await new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, 200)
-        this.#waiters.push(() => {
-          clearTimeout(timer)
-          resolve()
-        })
-      })
-    }
+    await eventually(
+      () => condition(this),
+      () => `${description}; got ${JSON.stringify(this.text)}`,
+    )
     return this
   }
 
@@ -64,12 +51,6 @@ export class RawClient {
 
   untilText(part: string): Promise<this> {
     return this.until(({ text }) => text.includes(part), JSON.stringify(part))
-  }
-
-  #wake(): void {
-    const waiting = this.#waiters
-    this.#waiters = []
-    for (const wake of waiting) wake()
   }
 }
 

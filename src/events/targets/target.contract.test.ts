@@ -13,6 +13,7 @@ import {
   KinesisClient,
 } from '@aws-sdk/client-kinesis'
 import kinesalite from 'kinesalite'
+import { eventually } from '../../../test/support/eventually.ts'
 import { systemClock } from '../../base/clock.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createAwsHandler } from '../aws/handler.ts'
@@ -346,7 +347,7 @@ test('kinesis: events can be read back from a Kinesis emulator', async (t) => {
     requestHandler: createAwsHandler(outbound),
   })
   await reader.send(new CreateStreamCommand({ StreamName: 'ours', ShardCount: 1 }))
-  await until(async () => {
+  await eventually(async () => {
     const { StreamDescription } = await reader.send(new DescribeStreamCommand({ StreamName: 'ours' }))
     return StreamDescription?.StreamStatus === 'ACTIVE'
   })
@@ -444,13 +445,5 @@ async function firstOutcome(target: DeliveryTarget): Promise<DeliveryOutcome> {
     return (await target.deliver(outboundEvents(1), never))[0]!
   } catch (error) {
     return toFailure(error)
-  }
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  const deadline = performance.now() + 10_000
-  while (!(await condition())) {
-    if (performance.now() > deadline) throw new Error('The condition was not met within 10 s.')
-    await new Promise(setImmediate)
   }
 }

@@ -2,7 +2,6 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import { newId } from '../../base/id.ts'
 import { silentLog } from '../../base/log.ts'
@@ -122,18 +121,4 @@ export function createTestEvents(
     await outbound.close()
   })
   return events
-}
-
-/** Waits until the check returns a value, up to a deadline. */
-export async function until<T>(
-  check: () => T | undefined | false | Promise<T | undefined | false>,
-  milliseconds = 10_000,
-): Promise<T> {
-  const deadline = performance.now() + milliseconds
-  for (;;) {
-    const result = await check()
-    if (result !== undefined && result !== false) return result
-    if (performance.now() > deadline) throw new Error(`The condition was not met in time: ${check}`)
-    await delay(2)
-  }
 }

@@ -1,3 +1,4 @@
+import { eventually } from '../../../test/support/eventually.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 
 /** A sink that records its calls and lets a test wait for them. */
@@ -9,7 +10,6 @@ export class Probe implements StreamSink {
   drains = 0
   closed = false
   closeError: Error | undefined
-  readonly #waiting = new Set<() => void>()
   readonly #consume: boolean
 
   constructor(stream: ByteStream, consume = true) {
@@ -27,44 +27,23 @@ export class Probe implements StreamSink {
     this.chunks.push(Buffer.from(chunk))
     this.received += chunk.length
     if (this.#consume) this.stream.consumed(chunk.length)
-    this.#changed()
   }
 
   onEnd(): void {
     this.ended = true
-    this.#changed()
   }
 
   onDrain(): void {
     this.drains++
-    this.#changed()
   }
 
   onClose(error?: Error): void {
     this.closed = true
     this.closeError = error
-    this.#changed()
   }
 
   /** Resolves once the condition holds; rejects at the deadline. */
-  until(condition: (probe: this) => boolean, description: string, deadlineMs = 5000): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const timer = setTimeout(
-        () => reject(new Error(`Not within ${deadlineMs} ms: ${description}`)),
-        deadlineMs,
-      )
-      const check = () => {
-        if (!condition(this)) return
-        clearTimeout(timer)
-        this.#waiting.delete(check)
-        resolve()
-      }
-      this.#waiting.add(check)
-      check()
-    })
-  }
-
-  #changed(): void {
-    for (const check of this.#waiting) check()
+  async until(condition: (probe: this) => boolean, description: string): Promise<void> {
+    await eventually(() => condition(this), description)
   }
 }

@@ -87,7 +87,11 @@ export function createWire(
     frames,
     raw,
     send: (...bytes) => void raw.write(Buffer.concat(bytes)),
-    waitForFrames: (count) =>
-      eventually(() => frames.length >= count, `${count} frames, saw ${frames.length}`),
+    waitForFrames: async (count) => {
+      await eventually(
+        () => frames.length >= count,
+        () => `${count} frames, saw ${frames.length}`,
+      )
+    },
   }
 }
