@@ -1,8 +1,13 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect, Socket } from 'node:net'
 import { test } from 'node:test'
+import { eventually } from '../../../test/support/eventually.ts'
+import { startTcp } from '../../../test/support/local-server.ts'
 import { clientKey } from '../client-key.ts'
 import { compileRules } from '../ip-rules.ts'
 import { Admission } from './admission.ts'
+import type { SocketEnds } from './socket-ends.ts'
 
 /** Acquires slots for a client until none is left. Returns their number. */
 function acquireAll(admission: Admission, ip: string): number {
@@ -69,6 +74,56 @@ test('a shared address gets nearly all slots, and other clients are still admitt
 
   assert.equal(shared, 150)
   assert.notEqual(admission.acquireForClient('192.0.2.1'), undefined)
+})
+
+test('released slots count as free for all, and a holder without slots is forgotten', () => {
+  const admission = new Admission({ total: 4 })
+  const slots = ['ac_1', 'ac_1', 'ac_2'].map((id) => admission.acquire(id)!)
+  assert.equal(admission.acquire('ac_3')?.(), undefined)
+
+  for (const release of slots) release()
+
+  assert.deepEqual([admission.has('ac_1'), admission.has('ac_2')], [false, false])
+  assert.equal(acquireAll(admission, '192.0.2.1'), 2)
+})
+
+test('a connection holds its slot until it closes, and one without a slot is closed', async (t) => {
+  const admission = new Admission({ total: 10, perHolder: 1 })
+  const admitted: (SocketEnds | undefined)[] = []
+  const sockets: Socket[] = []
+  const port = await startTcp(t, (socket) => {
+    sockets.push(socket.resume())
+    admitted.push(admission.admit(socket))
+  })
+  const dial = () => {
+    const client = connect(port, '127.0.0.1').resume()
+    t.after(() => client.destroy())
+    return client
+  }
+
+  const first = dial()
+  await eventually(() => admitted.length === 1)
+  const rejected = dial()
+  await once(rejected, 'close')
+  first.resetAndDestroy()
+  await eventually(() => sockets[0]!.closed)
+  dial()
+  await eventually(() => admitted.length === 3)
+
+  assert.deepEqual(
+    admitted.map((ends) => ends?.remoteAddress),
+    ['127.0.0.1', undefined, '127.0.0.1'],
+  )
+  assert.equal(admitted[0]!.localPort, port)
+})
+
+test('a connection whose peer has gone already is closed without a slot', () => {
+  const admission = new Admission({ total: 2 })
+  const socket = new Socket()
+
+  assert.equal(admission.admit(socket), undefined)
+  assert.equal(socket.destroyed, true)
+  assert.equal(acquireAll(admission, '192.0.2.1'), 1)
 })
 
 test('accounts share slots as clients do, each under its own id', () => {
