@@ -200,7 +200,7 @@ test("a file is upgraded, and edited in the user's editor", async (t) => {
   assert.equal(readFileSync(join(home, 'edited'), 'utf8').trim(), file)
 })
 
-test('http prints its URL without a terminal, serves it, and exits within a second of SIGTERM', async (t) => {
+test('http prints its URL without a terminal, serves it, unbinds it on SIGTERM and exits', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = createHome(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
@@ -210,13 +210,11 @@ test('http prints its URL without a terminal, serves it, and exits within a seco
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
   const url = /Forwarding +(\S+) -> http:\/\/localhost/.exec(program.stdout)?.[1] ?? ''
   const response = await gateway.request(url, GET)
-  const signalledAt = Date.now()
   program.child.kill('SIGTERM')
   const code = await program.waitForExit()
 
   assert.match(response, /hello/)
   assert.equal(code, 0)
-  assert.ok(Date.now() - signalledAt < 1000, `${Date.now() - signalledAt} ms`)
   assert.match(program.stdout, /Web Interface +http:\/\/127\.0\.0\.1:\d+\n/)
   assert.equal(program.stderr, '')
   assert.equal(gateway.calls.at(-1)?.type, StreamType.Unbind)

@@ -57,15 +57,13 @@ test('a ] right after [ belongs to the set, and (?i) ignores case until its grou
   assert.ok(!part('gobota'))
 })
 
+// A search beyond its budget of steps throws, so one that returns took linear time.
 test('patterns that are exponential in other engines take linear time', () => {
   const text = 'a'.repeat(16_000)
-  const started = performance.now()
 
   for (const source of ['(a+)+$x', '(a|a)*b', '(a|aa)+$b', '(.*)*x', '([a-z]+)*\\d']) {
     assert.equal(compileLinearPattern(source)(text), false)
   }
-
-  assert.ok(performance.now() - started < 2000)
 })
 
 test('a search beyond its budget throws', () => {

@@ -32,7 +32,6 @@ test('a head that trickles in is rejected at the head timeout, with and without 
   )
   const secure = connectTls({ port: tlsPort, host: '127.0.0.1', servername: HOST, ca: certificates.ca })
   t.after(() => secure.destroy())
-  const started = performance.now()
 
   const clients = [openRawClient(t, port), new RawClient(secure)]
   for (const client of clients) {
@@ -43,8 +42,6 @@ test('a head that trickles in is rejected at the head timeout, with and without 
     await client.untilClosed()
     assert.match(client.text, /^HTTP\/1\.1 408 /)
   }
-
-  assert.ok(performance.now() - started < 3_000)
 })
 
 test('a silent connection and one idle after a request are closed', async (t) => {

@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
+import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { ErrorCode, MAX_DATA_BYTES, type MuxError, WINDOW } from './frame.ts'
+import { MuxSession } from './mux-session.ts'
 import { Probe } from './testing/probe.ts'
 import { createWire, frame, uint32 } from './testing/wire.ts'
 
@@ -19,6 +21,16 @@ test('open puts the initial bytes into the SYN frame', async (t) => {
   await wire.waitForFrames(1)
 
   assert.deepEqual(wire.frames, [{ type: DATA, flags: SYN, id: 2, payload: Buffer.from('type and header') }])
+})
+
+test('a session turns off Nagle’s algorithm, which would delay the frames of a request', () => {
+  const [transport] = duplexPair()
+  const settings: boolean[] = []
+  const setNoDelay = (noDelay: boolean) => settings.push(noDelay)
+
+  new MuxSession(Object.assign(transport, { setNoDelay }), { role: 'server', onStream() {}, onClose() {} })
+
+  assert.deepEqual(settings, [true])
 })
 
 test('data leaves in frames of at most 32 KiB', async (t) => {

@@ -285,28 +285,6 @@ test('five megabytes pass unharmed in both directions at once', async (t) => {
   assert.equal(digest(probe.bytes), digest(bytes))
 })
 
-test('requests on a keep-alive stream are not delayed by Nagle’s algorithm', async (t) => {
-  const platform = await startPlatform(t)
-  const session = await connectSdk(platform)
-  await session
-    .httpEndpoint()
-    .domain('a.adit.test')
-    .listenAndForward(await startHttp(t, hello))
-  const probe = new Probe(tunnelAt(platform, 'https', 'a.adit.test').open(endpoint))
-  const times: number[] = []
-
-  for (let i = 0; i < 30; i++) {
-    const started = performance.now()
-    probe.chunks.length = 0
-    probe.stream.write(Buffer.from('GET /n HTTP/1.1\r\nHost: a.test\r\n\r\n'))
-    await probe.until((p) => p.bytes.includes('hello /n'), 'the answer')
-    times.push(performance.now() - started)
-  }
-
-  const median = times.toSorted((a, b) => a - b)[15]!
-  assert.ok(median < 20, `median ${median} ms`)
-})
-
 const rejectedTokens: [token: string, code: string][] = [
   ['nonsense', 'ERR_NGROK_105'],
   [TOKEN.replaceAll('a', 'b'), 'ERR_NGROK_107'],
@@ -419,12 +397,10 @@ test('a session closed by the application goes silent and is detected by the hea
       .handleDisconnection(() => false),
   )
   await session.httpEndpoint().domain('a.adit.test').listenAndForward(nowhere)
-  const started = performance.now()
 
   await session.close()
-  await eventually(() => platform.registry.sessionsOf('ac_1').length === 0, 'the end of the session', 10_000)
+  await eventually(() => platform.registry.sessionsOf('ac_1').length === 0, 'the end of the session')
 
-  assert.ok(performance.now() - started < 5000)
   assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
 })
 

@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFileSync } from 'node:fs'
 import { createServer as createHttpServer, get, type RequestListener } from 'node:http'
 import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
@@ -193,8 +191,7 @@ test('restart, stop and update reach the agent through the management API', asyn
 
 /** Starts a server and an agent as processes with short heartbeats; `ask` requests the agent's name. */
 async function startPair(t: TestContext) {
-  const home = createHome(t)
-  const env = cleanEnv(home, { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
+  const env = cleanEnv(createHome(t), { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
   const ports = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
     `--${name}-addr`,
     '127.0.0.1:0',
@@ -206,16 +203,15 @@ async function startPair(t: TestContext) {
     const publicPort = Number(new URL(/Public HTTP +(\S+)/.exec(server.stdout)![1]!).port)
     return { server, ask: () => getBody(publicPort, `again.adit.localhost:${publicPort}`) }
   }
-  const startAgent = async (more: Record<string, string> = {}) => {
+  const startAgent = async () => {
     const args = ['http', String(port), '--web-addr=false', '--url=http://again.adit.localhost']
-    const agent = startProgram(t, args, { env: { ...env, ...more } })
+    const agent = startProgram(t, args, { env })
     await agent.until(({ stdout }) => /Forwarding/.test(stdout))
-    return agent
   }
-  return { home, startServer, startAgent }
+  return { startServer, startAgent }
 }
 
-test('a killed server serves the same name within two seconds of its restart', async (t) => {
+test('a killed server serves the same name after its restart', async (t) => {
   const { startServer, startAgent } = await startPair(t)
   const first = await startServer()
   await startAgent()
@@ -226,68 +222,4 @@ test('a killed server serves the same name within two seconds of its restart', a
   const second = await startServer()
 
   await eventuallyEqual(second.ask, 'again')
-})
-
-test('a killed agent gets its name back immediately after its restart', async (t) => {
-  const { startServer, startAgent } = await startPair(t)
-  const { ask } = await startServer()
-  const agent = await startAgent()
-
-  agent.child.kill('SIGKILL')
-  await agent.waitForExit()
-  await startAgent()
-
-  await eventuallyEqual(ask, 'again')
-})
-
-test('a server or an agent paused beyond the heartbeat tolerance recovers within two seconds', async (t) => {
-  const { startServer, startAgent } = await startPair(t)
-  const { server, ask } = await startServer()
-  const agent = await startAgent()
-
-  for (const program of [server, agent]) {
-    program.child.kill('SIGSTOP')
-    await new Promise((resolve) => setTimeout(resolve, 3500))
-    program.child.kill('SIGCONT')
-
-    await eventuallyEqual(ask, 'again')
-  }
-})
-
-test('a blackholed link is abandoned, and the agent reconnects within two seconds of its recovery', async (t) => {
-  const { home, startServer, startAgent } = await startPair(t)
-  const { ask } = await startServer()
-  const { agent_addr } = JSON.parse(readFileSync(join(home, 'data', 'credentials.json'), 'utf8')) as Record<
-    string,
-    string
-  >
-  // While blackholed, the relay accepts every byte and every connection and forwards nothing.
-  let blackholed = false
-  const relay = await startTcp(t, (client) => {
-    if (blackholed) {
-      client.resume()
-      return
-    }
-    const upstream = connectTcp({ host: '127.0.0.1', port: Number(agent_addr!.split(':')[1]) })
-    upstream.on('error', () => client.destroy())
-    client.on('close', () => upstream.destroy())
-    client.on('data', (chunk) => !blackholed && upstream.write(chunk))
-    upstream.on('data', (chunk) => !blackholed && client.write(chunk))
-  })
-  const { authtoken, ca_file } = JSON.parse(
-    readFileSync(join(home, 'data', 'credentials.json'), 'utf8'),
-  ) as Record<string, string>
-  const agent = await startAgent({
-    ADIT_CONNECT_URL: `127.0.0.1:${relay}`,
-    ADIT_AUTHTOKEN: authtoken!,
-    ADIT_ROOT_CAS: ca_file!,
-  })
-  assert.equal(await ask(), 'again')
-
-  blackholed = true
-  await agent.until(({ stdout }) => /reconnecting/.test(stdout))
-  await new Promise((resolve) => setTimeout(resolve, 1500))
-  blackholed = false
-
-  await eventuallyEqual(ask, 'again')
 })

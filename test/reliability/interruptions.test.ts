@@ -97,6 +97,17 @@ const interruptions: Record<string, Interruption> = {
       await fixture.agent.until(({ stdout }) => stdout.includes('Forwarding'))
     },
   },
+  'a server that is stopped and continued': {
+    rounds: 1,
+    async interrupt({ harness, agent }) {
+      const reconnects = agent.stdout.split('reconnecting').length
+      harness.server.child.kill('SIGSTOP')
+      await agent.until(({ stdout }) => stdout.split('reconnecting').length > reconnects)
+    },
+    async recover({ harness }) {
+      harness.server.child.kill('SIGCONT')
+    },
+  },
   'a server that is killed and started again': {
     rounds: 3,
     async interrupt({ harness }) {

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import type { Browser } from 'playwright-core'
 import { diffFields, diffLines } from '../../src/web/inspector/line-diff.ts'
+import { countSteps } from '../support/count-steps.ts'
 import { createRandom } from '../support/random.ts'
 import { openPage, startBrowser } from './browser.ts'
 import {
@@ -79,14 +80,18 @@ test('headers are compared by name, regardless of order', () => {
   )
 })
 
-test('diffing two unrelated texts takes little time', () => {
-  const text = (word: string) => Array.from({ length: 5000 }, (_, index) => `${word} ${index}`)
-  const began = process.cpuUsage()
+test('the steps of diffing two unrelated texts grow only with their length', async () => {
+  const url = import.meta.resolve('../../src/web/inspector/line-diff.ts')
+  const text = (word: string, lines: number) =>
+    Array.from({ length: lines }, (_, index) => `${word} ${index}`)
+  const count = (lines: number) =>
+    countSteps(url, (module: typeof import('../../src/web/inspector/line-diff.ts')) => () => {
+      assert.equal(module.diffLines(text('one', lines), text('two', lines)).length, lines)
+    })
 
-  const found = diffLines(text('one'), text('two'))
+  const growth = (await count(20_000)) - (await count(5_000))
 
-  assert.equal(found.length, 5000)
-  assert.ok(process.cpuUsage(began).user < 2e6)
+  assert.ok(growth >= 15_000 && growth <= 10 * 15_000, `${growth} steps for 15,000 lines more`)
 })
 
 test('two exchanges are compared with the keyboard alone', async (t) => {

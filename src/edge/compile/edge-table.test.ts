@@ -248,13 +248,11 @@ test('a new deny rule closes open connections and leaves those of other routes a
   const denied = await start('/').untilText('begin ')
   const other = await start('/other').untilText('begin ')
 
-  const deniedAt = performance.now()
   const policy = config.create(IpPolicy, {})
   config.create(IpPolicyRule, { ip_policy_id: policy, cidr: '0.0.0.0/0', action: 'deny' })
   config.update(routeId, { ip_restriction: { ip_policy_ids: [policy] } })
   await denied.until(({ closed }) => closed, 'the end of the denied connection')
 
-  assert.ok(performance.now() - deniedAt < 5000)
   await config.waitUntilApplied()
   assert.equal(other.closed, false)
 })

@@ -242,10 +242,8 @@ for (const [name, { on, settings, changed, observe, expected }] of Object.entrie
     const first = await settings(harness)
     const second = await changed(harness)
     const set = async (module: Record<string, unknown> | null) => {
-      const changedAt = performance.now()
       harness.config.update(scopeId, { [name]: module })
       await eventually(() => harness.edge.scopes.settled, 'the change is applied')
-      assert.ok(performance.now() - changedAt < 1000, 'a change reaches traffic within a second')
       return observe(harness)
     }
 
