@@ -22,7 +22,7 @@ import { type LiveSources, mountLive } from '../src/dashboard/live.ts'
 import { combineObservers } from '../src/edge/combine-observers.ts'
 import { Http1ServerConnection } from '../src/edge/http/http1-connection.ts'
 import type { Observer } from '../src/edge/index.ts'
-import { startEdge, startUpstream } from '../src/edge/testing/edge.ts'
+import { startEdge } from '../src/edge/testing/edge.ts'
 import { openRawClient } from '../src/edge/testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { Http1Upstream } from '../src/edge/upstream/http1.ts'
@@ -33,6 +33,7 @@ import { Channels } from '../src/sessions/ssh/channels.ts'
 import { SshConnection } from '../src/sessions/ssh/ssh-connection.ts'
 import { connectSsh2Client } from './ssh/openssh.ts'
 import { portOf, startAgent as startPlatformAgent } from './support/agents.ts'
+import { startHttp } from './support/local-server.ts'
 import { startPlatform } from './support/platform.ts'
 
 const HOST = 'app.adit.localhost'
@@ -117,7 +118,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
         first!()
         failing!()
       })
-      const upstream = await startUpstream(t, (_request, response) => response.end('hello'))
+      const upstream = await startHttp(t, (_request, response) => response.end('hello'))
       const tunnels = new TestTunnels().add('app.adit.localhost', createLocalTunnel(upstream))
       const { port } = await startEdge(t, tunnels, {}, { observe })
       const request = 'GET / HTTP/1.1\r\nHost: app.adit.localhost\r\n\r\n'
@@ -314,7 +315,7 @@ function hookMethod<T extends object>(
 /** Starts an edge with this many client connections, idle after a response or with half a request sent. */
 async function startBusyEdge(t: TestContext, clientCount: number, state: 'answered' | 'half' = 'answered') {
   const pendingResponses: (() => void)[] = []
-  const upstream = await startUpstream(t, (_request, response) => {
+  const upstream = await startHttp(t, (_request, response) => {
     pendingResponses.push(() => response.end('hello'))
     // Answered together, so that each request needs its own upstream connection.
     if (pendingResponses.length === clientCount) for (const respond of pendingResponses) respond()

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
+import { startHttp } from '../../test/support/local-server.ts'
 import { Secret } from '../base/secret.ts'
 import { ProtocolError, StreamType } from '../protocol/index.ts'
 import { UntrustedServer } from './connect/dial.ts'
@@ -14,16 +13,7 @@ import { StartError } from './tunnels/tunnels.ts'
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\n\r\n'
 
 async function startLocal(t: TestContext, greeting = 'hello'): Promise<string> {
-  const server = createServer((request, response) => response.end(`${greeting} ${request.url}`)).listen(
-    0,
-    '127.0.0.1',
-  )
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return String((server.address() as { port: number }).port)
+  return String(await startHttp(t, (request, response) => response.end(`${greeting} ${request.url}`)))
 }
 
 const web = (addr: string, options = {}) => toTunnelSpec('web', { proto: 'http', addr, ...options })

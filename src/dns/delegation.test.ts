@@ -3,11 +3,11 @@ import { execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { tempDir } from '../../test/support/api.ts'
+import { findFreePorts } from '../../test/support/free-ports.ts'
 import { silentLog } from '../base/log.ts'
 import { createDns } from './server.ts'
 import { compileZones } from './zone.ts'
@@ -30,19 +30,10 @@ agents IN NS ns1.adit.example.
 agents IN NS ns2.adit.example.
 `
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
 /** NSD as the parent zone's servers: they know the delegation and nothing else. */
 async function startParent(t: TestContext): Promise<number> {
   const dir = await tempDir(t)
-  const port = await freePort()
+  const port = await findFreePorts(1)
   await writeFile(join(dir, 'example.zone'), PARENT)
   await writeFile(
     join(dir, 'nsd.conf'),

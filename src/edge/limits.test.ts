@@ -4,8 +4,9 @@ import { connect } from 'node:net'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
+import { startHttp, startTcp } from '../../test/support/local-server.ts'
 import { createTestCertificates } from './testing/certificates.ts'
-import { shortLimits, startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { shortLimits, startEdge } from './testing/edge.ts'
 import { openRawClient, RawClient } from './testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
 
@@ -45,7 +46,7 @@ test('a head that trickles in is rejected at the head timeout, with and without 
 })
 
 test('a silent connection and one idle after a request are closed', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) => response.end('ok'))
+  const upstream = await startHttp(t, (_request, response) => response.end('ok'))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     limits: shortLimits,
   })
@@ -76,7 +77,7 @@ test('a body that stops arriving and an upstream that does not respond time out 
 test('a client that stops reading is disconnected, a slow reader is not', async (t) => {
   const size = 2 * 1024 * 1024
   let disconnected = false
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     const huge = request.url === '/huge'
     response.on('close', () => {
       if (huge && !response.writableFinished) disconnected = true
@@ -124,7 +125,7 @@ test('the head limit holds to the byte on the wire', async (t) => {
 })
 
 test('one client address cannot hold all connections of a listener', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) => response.end('served'))
+  const upstream = await startHttp(t, (_request, response) => response.end('served'))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     maxConnections: 4,
   })
@@ -147,7 +148,7 @@ test('one client address cannot hold all connections of a listener', async (t) =
 })
 
 test('a request in flight when the edge stops is answered, as the last of its connection', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => response.end(`response to ${request.url}`))
+  const upstream = await startHttp(t, (request, response) => response.end(`response to ${request.url}`))
   const { port, edge } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)), {
     limits: { ...shortLimits, drainIdle: 5_000 },
   })
@@ -163,7 +164,7 @@ test('a request in flight when the edge stops is answered, as the last of its co
 
 test('on a stop, requests in flight finish, idle connections close and new ones are refused', async (t) => {
   let respond = () => {}
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     if (request.url === '/slow') respond = () => response.end('finished')
     else response.end('quick')
   })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
-import { startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { startHttp, startTcp } from '../../test/support/local-server.ts'
+import { startEdge } from './testing/edge.ts'
 import { TestObserver } from './testing/observer.ts'
 import { openRawClient } from './testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
@@ -9,7 +10,7 @@ import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
 const HOST = 'app.adit.localhost'
 
 test('a finished request is reported with its details to an observer of its account', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     request.resume()
     request.on('end', () => response.writeHead(201, { 'X-Made': 'yes' }).end('created'))
   })
@@ -91,7 +92,7 @@ test('the event of a raw connection names the decision of its IP restriction, if
 })
 
 test('the event of a request names the decision of its endpoint’s IP restriction', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) => response.end('hello'))
+  const upstream = await startHttp(t, (_request, response) => response.end('hello'))
   const observe = new TestObserver('ac_test')
   const ipRestriction = { allow: ['127.0.0.0/8'], deny: [] }
   const tunnels = new TestTunnels()

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
+import { startHttp, startTcp } from '../../test/support/local-server.ts'
 import { HttpsRoute } from '../resources/index.ts'
-import { startEdge, startTcp, startUpstream } from './testing/edge.ts'
+import { startEdge } from './testing/edge.ts'
 import { startHttpsEdge } from './testing/https-edge.ts'
 import { openRawClient } from './testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
@@ -10,7 +11,7 @@ import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
 const HOST = 'app.adit.localhost'
 
 test('requests, their statuses and the bytes of their bodies add up per account', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     request.resume()
     request.on('end', () => response.writeHead(Number(request.url?.slice(1))).end('twelve bytes'))
   })
@@ -40,7 +41,7 @@ test('requests, their statuses and the bytes of their bodies add up per account'
 
 test('a request is open until it is answered or the client disconnects', async (t) => {
   const waiting: (() => void)[] = []
-  const upstream = await startUpstream(t, (_request, response) => {
+  const upstream = await startHttp(t, (_request, response) => {
     waiting.push(() => response.end('done'))
   })
   const { edge, port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))

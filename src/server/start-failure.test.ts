@@ -6,6 +6,7 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
+import { findFreePorts } from '../../test/support/free-ports.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns', 'peer']
@@ -48,15 +49,6 @@ function assertOneSentence({ code, errors }: ExitResult, sentence: RegExp): void
   assert.equal(sentences.length, 1, errors)
 }
 
-/** Distinct ports without a listener. */
-async function freePorts(count: number): Promise<number[]> {
-  const servers = Array.from({ length: count }, () => createServer().listen(0, '127.0.0.1'))
-  await Promise.all(servers.map((server) => once(server, 'listening')))
-  const ports = servers.map((server) => (server.address() as { port: number }).port)
-  await Promise.all(servers.map((server) => once(server.close(), 'close')))
-  return ports
-}
-
 async function assertFree(ports: readonly number[]): Promise<void> {
   for (const port of ports) {
     const server = createServer().listen(port, '127.0.0.1')
@@ -67,7 +59,8 @@ async function assertFree(ports: readonly number[]): Promise<void> {
 
 test('a start that fails after any component exits with 1 and one sentence, and leaves no listener', async (t) => {
   const dataDir = await tempDir(t)
-  const ports = await freePorts(LISTENERS.length)
+  const first = await findFreePorts(LISTENERS.length)
+  const ports = LISTENERS.map((_, index) => first + index)
   const flags = [
     '--data-dir',
     dataDir,
@@ -100,7 +93,8 @@ test('a start with one address in use exits with 1 and releases the others', asy
   await once(busy, 'listening')
   t.after(() => busy.close())
   const { port: busyPort } = busy.address() as { port: number }
-  const ports = await freePorts(LISTENERS.length)
+  const first = await findFreePorts(LISTENERS.length)
+  const ports = LISTENERS.map((_, index) => first + index)
 
   for (const taken of LISTENERS) {
     const flags = LISTENERS.flatMap((name, index) => [

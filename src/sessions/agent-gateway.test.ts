@@ -4,6 +4,7 @@ import { connect } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../test/support/eventually.ts'
+import { startRelay } from '../../test/support/relay.ts'
 import { Admission } from '../base/io/admission.ts'
 import { Secret } from '../base/secret.ts'
 import {
@@ -16,7 +17,6 @@ import {
 } from '../protocol/index.ts'
 import { call } from '../protocol/rpc.ts'
 import { agentIdentity, type Platform, startPlatform, TOKEN } from './testing/platform.ts'
-import { startRelay } from './testing/relay.ts'
 
 const quick = { minHeartbeatMs: 1 }
 

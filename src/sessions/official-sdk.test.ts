@@ -1,15 +1,15 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
-import { once } from 'node:events'
-import { createServer as createHttpServer, type RequestListener } from 'node:http'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { RequestListener } from 'node:http'
+import type { Socket } from 'node:net'
 import { after, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import ngrok, { type Session, type SessionBuilder } from '@ngrok/ngrok'
 import { eventually } from '../../test/support/eventually.ts'
+import { startHttp, startTcp } from '../../test/support/local-server.ts'
+import { type Relay, startRelay } from '../../test/support/relay.ts'
 import { Probe } from '../protocol/testing/probe.ts'
 import { type Platform, startPlatform, TOKEN } from './testing/platform.ts'
-import { type Relay, startRelay } from './testing/relay.ts'
 import type { ClientInfo, Tunnel } from './tunnel.ts'
 
 // The unmodified SDK from npm: it behaves here as in users' programs.
@@ -50,29 +50,12 @@ async function connectSdk(
   return session
 }
 
-async function startHttp(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createHttpServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+async function serveHttp(t: TestContext, listener: RequestListener): Promise<string> {
+  return `http://127.0.0.1:${await startHttp(t, listener)}`
 }
 
-async function startTcp(t: TestContext, listener: (socket: Socket) => void): Promise<string> {
-  const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    listener(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+async function serveTcp(t: TestContext, listener: (socket: Socket) => void): Promise<string> {
+  return `127.0.0.1:${await startTcp(t, listener)}`
 }
 
 const hello: RequestListener = (request, response) => response.end(`hello ${request.url}`)
@@ -97,7 +80,7 @@ test('an https listener gets a random name and serves requests', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
 
-  const listener = await session.httpEndpoint().listenAndForward(await startHttp(t, hello))
+  const listener = await session.httpEndpoint().listenAndForward(await serveHttp(t, hello))
   const url = listener.url()!
 
   assert.match(url, /^https:\/\/[a-z]+-[a-z]+-[a-z0-9]{5}\.adit\.test$/)
@@ -111,7 +94,7 @@ test('the one-call form works too, as an http listener on a requested name', asy
   const platform = await startPlatform(t)
 
   const listener = await ngrok.forward({
-    addr: await startHttp(t, hello),
+    addr: await serveHttp(t, hello),
     authtoken: TOKEN,
     server_addr: platform.addr,
     session_ca_cert: platform.caPem,
@@ -136,7 +119,7 @@ test('the one-call form works too, as an http listener on a requested name', asy
 test('a tcp listener carries bytes and half-closes both ways', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
-  const listener = await session.tcpEndpoint().listenAndForward(`tcp://${await startTcp(t, echo)}`)
+  const listener = await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
 
   const probe = new Probe(platform.registry.findTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
   probe.stream.write(Buffer.from('ping'))
@@ -155,7 +138,7 @@ test('a tls listener gets the client’s bytes unchanged', async (t) => {
   const listener = await session
     .tlsEndpoint()
     .domain('secure.adit.test')
-    .listenAndForward(`tls://${await startTcp(t, echo)}`)
+    .listenAndForward(`tls://${await serveTcp(t, echo)}`)
 
   const tunnel = tunnelAt(platform, 'tls', 'secure.adit.test')
 
@@ -188,7 +171,7 @@ test('a labelled listener is found by its labels and serves an edge', async (t) 
     .label('edge', 'edghts_1')
     .label('zone', 'a')
     .metadata('m')
-    .listenAndForward(await startHttp(t, hello))
+    .listenAndForward(await serveHttp(t, hello))
 
   const [tunnel] = platform.registry.findLabelled('ac_1', { edge: 'edghts_1' })
 
@@ -250,7 +233,7 @@ for (const version of [1, 2] as const) {
     const platform = await startPlatform(t)
     const session = await connectSdk(platform)
     const seen: Buffer[] = []
-    const address = await startTcp(t, (socket) => socket.on('data', (chunk: Buffer) => seen.push(chunk)))
+    const address = await serveTcp(t, (socket) => socket.on('data', (chunk: Buffer) => seen.push(chunk)))
     await session.tcpEndpoint().proxyProto(String(version)).listenAndForward(`tcp://${address}`)
 
     const probe = new Probe(platform.registry.findTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
@@ -268,7 +251,7 @@ for (const version of [1, 2] as const) {
 test('five megabytes pass unharmed in both directions at once', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
-  await session.tcpEndpoint().listenAndForward(`tcp://${await startTcp(t, echo)}`)
+  await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
   const bytes = randomBytes(5_000_000)
 
   const probe = new Probe(platform.registry.findTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
@@ -347,7 +330,7 @@ test('a client that disconnects frees the upstream connection', async (t) => {
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   const ends: string[] = []
-  const address = await startTcp(t, (socket) => {
+  const address = await serveTcp(t, (socket) => {
     socket.on('end', () => {
       ends.push('end')
       socket.end()
@@ -368,7 +351,7 @@ test('600 concurrent clients do not end the session: those beyond the limit are 
   const platform = await startPlatform(t)
   const session = await connectSdk(platform)
   const responders: (() => void)[] = []
-  const upstream = await startHttp(t, (_request, response) => {
+  const upstream = await serveHttp(t, (_request, response) => {
     responders.push(() => response.end('done'))
   })
   await session.httpEndpoint().domain('a.adit.test').listenAndForward(upstream)
@@ -434,10 +417,10 @@ test('a cut connection reconnects with the same names', async (t) => {
   const platform = await startPlatform(t)
   const relay = await startRelay(t, platform.port)
   const session = await connectSdk(platform, undefined, relay)
-  const upstream = await startHttp(t, hello)
+  const upstream = await serveHttp(t, hello)
   const listener = await session.httpEndpoint().listenAndForward(upstream)
   await session.labeledListener().label('app', 'web').listenAndForward(upstream)
-  const tcp = await session.tcpEndpoint().listenAndForward(`tcp://${await startTcp(t, echo)}`)
+  const tcp = await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
   const host = listener.url()!.slice(8)
   const firstTunnel = tunnelAt(platform, 'https', host)
 
@@ -461,8 +444,8 @@ test('after a server restart agents reconnect with their names', async (t) => {
   const resumeKey = randomBytes(32)
   const first = await startPlatform(t, { resumeKey })
   const session = await connectSdk(first)
-  const listener = await session.httpEndpoint().listenAndForward(await startHttp(t, hello))
-  await session.tcpEndpoint().listenAndForward(`tcp://${await startTcp(t, echo)}`)
+  const listener = await session.httpEndpoint().listenAndForward(await serveHttp(t, hello))
+  await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
   const host = listener.url()!.slice(8)
 
   await first.gateway.close()

@@ -1,8 +1,6 @@
 import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
-import { once } from 'node:events'
 import { writeFile } from 'node:fs/promises'
-import { type AddressInfo, createServer } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
@@ -10,22 +8,14 @@ import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { findFreePorts } from '../support/free-ports.ts'
 import { startPebble } from '../support/pebble.ts'
 
 const run = promisify(execFile)
 
-async function freePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
-}
-
 /** Starts the server with its own DNS and HTTP listeners as the ones a real authority validates against. */
 async function startServerWithPebble(t: TestContext) {
-  const [dnsPort, httpPort] = [await freePort(), await freePort()]
+  const [dnsPort, httpPort] = [await findFreePorts(1), await findFreePorts(1)]
   const pebble = await startPebble(t, { dnsPort, httpPort })
   const dir = await tempDir(t)
   await writeFile(join(dir, 'acme-ca.pem'), pebble.ca)

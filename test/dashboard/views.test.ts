@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
@@ -10,6 +8,7 @@ import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
 import { openStore } from '../../src/store/index.ts'
 import { openBrowser } from '../support/dashboard.ts'
+import { listen } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 interface State {
@@ -59,10 +58,8 @@ async function until(states: AsyncGenerator<State>, condition: (state: State) =>
 }
 
 async function startService(t: TestContext): Promise<number> {
-  const server = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
+  const server = createServer((_request, response) => response.end('hello'))
+  return listen(t, server)
 }
 
 async function startAgent(t: TestContext, { credentials }: TestPlatform) {

@@ -1,40 +1,15 @@
 import assert from 'node:assert/strict'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { createServer as createHttpServer, get, type RequestListener } from 'node:http'
-import { type AddressInfo, connect as connectTcp, createServer, type Socket } from 'node:net'
+import { get } from 'node:http'
+import { connect as connectTcp } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { eventually, eventuallyEqual } from '../support/eventually.ts'
+import { startHttp, startTcp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createRandom } from '../support/random.ts'
-
-async function startLocal(t: TestContext, handler: RequestListener): Promise<number> {
-  const server = createHttpServer(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
-
-async function startTcp(t: TestContext, handle: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('close', () => sockets.delete(socket))
-    handle(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 /** Sends one request to a local port with the given Host and returns the body. */
 async function getBody(port: number, host: string): Promise<string> {
@@ -56,7 +31,7 @@ async function startAgent(t: TestContext, platform: TestPlatform, more = {}): Pr
 
 test('an agent without configuration discovers the local server and prints a working URL', async (t) => {
   const platform = await startPlatform(t)
-  const port = await startLocal(t, (request, response) => response.end(`hello ${request.url}`))
+  const port = await startHttp(t, (request, response) => response.end(`hello ${request.url}`))
   const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
 
   const program = startProgram(t, ['http', String(port), '--web-addr=127.0.0.1:0'], { env })
@@ -71,7 +46,7 @@ test('an agent without configuration discovers the local server and prints a wor
 
 test('HTTP, HTTPS, TCP and concurrent requests share one session', async (t) => {
   const platform = await startPlatform(t)
-  const port = await startLocal(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     response.setHeader('X-Proto', request.headers['x-forwarded-proto'] ?? '')
     request.pipe(response)
   })
@@ -163,7 +138,7 @@ test('300 transfers of random size arrive byte for byte, or fail visibly at both
 
 test('restart, stop and update reach the agent through the management API', async (t) => {
   const platform = await startPlatform(t)
-  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const port = await startHttp(t, (_request, response) => response.end('here'))
   const env = cleanEnv(createHome(t), { ADIT_DATA_DIR: platform.dataDir })
   const program = startProgram(t, ['http', String(port), '--web-addr=false', '--scheme=http'], { env })
   await program.until(({ stdout }) => /Forwarding/.test(stdout))
@@ -196,7 +171,7 @@ async function startPair(t: TestContext) {
     `--${name}-addr`,
     '127.0.0.1:0',
   ])
-  const port = await startLocal(t, (_request, response) => response.end('again'))
+  const port = await startHttp(t, (_request, response) => response.end('again'))
   const startServer = async () => {
     const server = startProgram(t, ['server', ...ports], { env })
     await server.until(({ stdout }) => /Adit is ready/.test(stdout))

@@ -1,11 +1,11 @@
-import { once } from 'node:events'
 import { createServer as createHttpServer } from 'node:http'
-import { type AddressInfo, connect, createServer, type Server } from 'node:net'
+import { connect, createServer } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type ConnectionOptions, createServer as createTlsServer, connect as tlsConnect } from 'node:tls'
 import ngrok from '@ngrok/ngrok'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { sendHttps, type TestRequest, type TestResponse } from '../../src/edge/testing/client.ts'
+import { listen } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 /** A platform with upstream services, and functions that create edges and send requests to them. */
@@ -94,11 +94,7 @@ async function startService(t: TestContext, name: string): Promise<number> {
       response.end(JSON.stringify({ name, headers: request.headers, filler: 'x'.repeat(1000) }))
     })
   })
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return listenOnFreePort(server)
+  return listen(t, server)
 }
 
 /** Starts a TCP service that sends its name, and terminates TLS if the client speaks it. */
@@ -121,14 +117,7 @@ async function startRawService(t: TestContext, name: string): Promise<number> {
       secure.emit('connection', socket)
     })
   })
-  t.after(() => server.close())
-  return listenOnFreePort(server)
-}
-
-async function listenOnFreePort(server: Server): Promise<number> {
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  return (server.address() as AddressInfo).port
+  return listen(t, server)
 }
 
 function probeSocket(socket: ReturnType<typeof connect>, ready: string): Promise<string> {

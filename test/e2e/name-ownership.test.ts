@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fetchHost, startAgent, startLocal } from '../support/agents.ts'
+import { fetchHost, startAgent } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
@@ -38,7 +39,7 @@ const platforms = {
 for (const [description, start] of Object.entries(platforms)) {
   test(`a name bound by a tunnel of another account cannot be reserved, nor its wildcard or subdomains: ${description}`, async (t) => {
     const { node, ownCall, other } = await start(t)
-    const port = await startLocal(t, (_request, response) => response.end('agent'))
+    const port = await startHttp(t, (_request, response) => response.end('agent'))
     const agent = await startAgent(t, node)
     await agent.forward({ addr: port, url: 'http://taken.adit.localhost' })
 
@@ -149,7 +150,7 @@ test('a port reserved by another account is not assigned to a tunnel that reques
 
 test('the name of an agent that resumes within the grace period stays unavailable to other accounts', async (t) => {
   const { node, other } = await platforms['one node on SQLite'](t, ['--name-cooldown', '0'])
-  const port = await startLocal(t, (_request, response) => response.end('agent'))
+  const port = await startHttp(t, (_request, response) => response.end('agent'))
   const agent = await startAgent(t, node)
   await agent.forward({ addr: port, url: 'http://back.adit.localhost' })
   const { tunnel_sessions } = (await node.call('GET', '/tunnel_sessions')).body

@@ -8,9 +8,10 @@ import {
 } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { fetchHost, portOf, startAgent, startLocal } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent } from '../support/agents.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 
@@ -56,7 +57,7 @@ function httpsUrl(node: TestPlatform, host: string): string {
 
 test('clients of every node reach an agent that is connected to one of them', async (t) => {
   const { first, second, call } = await startNodes(t)
-  const port = await startLocal(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     let size = 0
     request.on('data', (chunk: Buffer) => {
       size += chunk.length
@@ -85,7 +86,7 @@ test('clients of every node reach an agent that is connected to one of them', as
 
 test('an upstream that aborts a response is seen as broken through another node too', async (t) => {
   const { first, second } = await startNodes(t)
-  const port = await startLocal(t, (_request, response) => {
+  const port = await startHttp(t, (_request, response) => {
     response.writeHead(200, { 'content-length': 1000 })
     response.write('half', () => response.socket?.destroy())
   })
@@ -112,7 +113,7 @@ test('a command sent to one node reaches an agent connected to another', async (
 
 test('an agent that reconnects to another node takes its name over from its stale session', async (t) => {
   const { first, second, call } = await startNodes(t)
-  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const port = await startHttp(t, (_request, response) => response.end('here'))
   const relay = await startSwitch(t, portOf(first.credentials.agent_addr))
   const credentials = { ...first.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { ...first, credentials }, first.credentials.authtoken)
@@ -140,7 +141,7 @@ test('a name that is online at one node cannot be bound at another', async (t) =
 
 test('when a node stops, its tunnels are offline everywhere', async (t) => {
   const { first, second } = await startNodes(t)
-  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const port = await startHttp(t, (_request, response) => response.end('here'))
   const agent = await startAgent(t, second, first.credentials.authtoken)
   await agent.forward({ addr: port, url: 'http://gone.adit.localhost' })
   await eventually(async () => (await fetchHost(first, 'gone.adit.localhost')).body === 'here')
@@ -153,7 +154,7 @@ test('when a node stops, its tunnels are offline everywhere', async (t) => {
 test('a stopping node lets requests through other nodes finish', async (t) => {
   const { first, second } = await startNodes(t)
   const handled = Promise.withResolvers<() => void>()
-  const port = await startLocal(t, (_request, response) => {
+  const port = await startHttp(t, (_request, response) => {
     response.write('begun, ')
     handled.resolve(() => response.end('and done'))
   })
@@ -195,7 +196,7 @@ test('a node without a peer address does not join the cluster', async (t) => {
 test('the edge can run in its own process beside the gateway, even on the embedded database', async (t) => {
   const gateway = await startPlatform(t, ['--roles', 'api,gateway,jobs'])
   const edge = await startPlatform(t, ['--roles', 'edge'], gateway.dataDir)
-  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const port = await startHttp(t, (_request, response) => response.end('here'))
   const agent = await startAgent(t, edge, gateway.credentials.authtoken)
 
   await agent.forward({ addr: port, url: 'http://split.adit.localhost' })

@@ -1,17 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { eventuallyEqual } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 
 async function startLocal(t: TestContext, handler: RequestListener): Promise<string> {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return `127.0.0.1:${(server.address() as AddressInfo).port}`
+  return `127.0.0.1:${await startHttp(t, handler)}`
 }
 
 /** Connects the unmodified official SDK to our gateway. */

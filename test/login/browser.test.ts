@@ -1,13 +1,11 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { existsSync, mkdirSync } from 'node:fs'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import samlp from 'samlp'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { eventuallyStatus, startPlatform } from '../support/platform.ts'
 import { startProvider } from './openid-provider.ts'
 
@@ -39,22 +37,12 @@ before(async () => {
 
 after(() => browser?.close())
 
-async function listen(t: TestContext, listener: RequestListener): Promise<number> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
-
 /** Creates a protected route; its login module is built once the URL of the login host is known. */
 async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record<string, unknown>>) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
   const { call, credentials } = platform
   const { port } = new URL(credentials.https_url)
-  const upstream = await listen(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     response.setHeader('content-type', 'text/html')
     response.end(`<h1>Hello ${request.headers['adit-auth-user-id']}</h1><p>${request.url}</p>`)
   })
@@ -141,7 +129,7 @@ test('OpenID in a browser: sign in, expire, be rejected, sign out', { skip }, as
 async function startSamlProvider(t: TestContext) {
   const { certificatePem: cert, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
   const key = privateKeyPem.reveal()
-  const port = await listen(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     const url = new URL(request.url ?? '', `http://127.0.0.1`)
     const query = Object.fromEntries(url.searchParams)
     response.setHeader('content-type', 'text/html')

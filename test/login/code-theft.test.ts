@@ -1,27 +1,15 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import type { ApiClient } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
+import { startHttp } from '../support/local-server.ts'
 import { eventuallyStatus, startPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
 
 // RFC 9700 sections 4.4, 4.5 and 4.7, with two tenants: the victim uses the pages of `shop`, the tenant of `evil` attacks.
-
-async function listen(t: TestContext, listener: RequestListener): Promise<number> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 async function startTenants(t: TestContext) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1'])
@@ -31,8 +19,8 @@ async function startTenants(t: TestContext) {
   /** The request paths received by the attacker's upstream. */
   const evilPaths: string[] = []
   const upstreams = {
-    shop: await listen(t, (request, response) => response.end(JSON.stringify(request.headers))),
-    evil: await listen(t, (request, response) => {
+    shop: await startHttp(t, (request, response) => response.end(JSON.stringify(request.headers))),
+    evil: await startHttp(t, (request, response) => {
       evilPaths.push(request.url ?? '')
       response.end('evil')
     }),
@@ -172,7 +160,7 @@ async function startPlainProvider(t: TestContext, announcesIssuer: boolean) {
       return url.href
     },
   }
-  const port = await listen(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     const url = new URL(request.url ?? '', provider.issuer)
     if (url.pathname === '/auth') {
       response.writeHead(302, { location: provider.next(url.searchParams) }).end()

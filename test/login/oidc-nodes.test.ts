@@ -10,17 +10,10 @@ import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { sendHttps } from '../../src/edge/testing/client.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
+import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  await new Promise((closed) => server.close(closed))
-  return port
-}
 
 type PickNode = (url: URL) => TestPlatform
 
@@ -30,7 +23,7 @@ async function startNodes(t: TestContext) {
   const first = await startPlatform(t, flags)
   // The public port is that of the first node.
   const publicPort = new URL(first.credentials.https_url).port
-  const secondPort = await freePort()
+  const secondPort = await findFreePorts(1)
   const second = await startPlatform(t, [
     ...flags,
     ...['--master-key-file', join(first.dataDir, 'master.key')],

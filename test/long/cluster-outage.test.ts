@@ -7,9 +7,10 @@ import { type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import type { Credentials } from '../reliability/harness.ts'
-import { readText, startLocal } from '../reliability/harness.ts'
+import { readText } from '../reliability/harness.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
@@ -25,7 +26,7 @@ async function startNodes(t: TestContext, databaseUrl: string) {
   const dirs = [await tempDir(t), await tempDir(t), await tempDir(t)]
   const masterKey = join(dirs[0]!, 'master.key')
   const nodes: Credentials[] = []
-  const port = await startLocal(t, (request, response) => response.end(request.headers.host?.split('.')[0]))
+  const port = await startHttp(t, (request, response) => response.end(request.headers.host?.split('.')[0]))
   for (const [index, dir] of dirs.entries()) {
     const flags = ['--database-url', databaseUrl, '--master-key-file', masterKey, '--log-level', 'error']
     await startServerProcess(t, dir, flags)

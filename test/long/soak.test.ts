@@ -2,10 +2,11 @@ import assert from 'node:assert/strict'
 import { readdir, readFile } from 'node:fs/promises'
 import { test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { readText, startHarness, startLocal } from '../reliability/harness.ts'
+import { readText, startHarness } from '../reliability/harness.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { type LightAgents, startLightAgents } from '../support/light-agents.ts'
+import { startHttp } from '../support/local-server.ts'
 
 const MINUTES = Number(process.env.SOAK_MINUTES ?? 30)
 const SAMPLE_MS = 5000
@@ -44,7 +45,7 @@ function slope(samples: readonly Sample[]): number {
 
 test(`${MINUTES} minutes of requests, writes and agent churn leak no memory and no descriptors (P59)`, async (t) => {
   const harness = await startHarness(t, ['--api-rate-limit', '0'])
-  const port = await startLocal(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     request.resume()
     response.end('x'.repeat(Number(request.url!.slice(1))))
   })

@@ -5,9 +5,10 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { startSink } from '../../src/events/testing/sink.ts'
-import { portOf, startAgent, startLocal } from '../support/agents.ts'
+import { portOf, startAgent } from '../support/agents.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { type ServerProcess, startServerProcess } from '../support/server-process.ts'
 
 const HOST = 'slow.adit.localhost'
@@ -36,7 +37,7 @@ async function startSlowPlatform(t: TestContext, type: string, fields: readonly 
     })
   }
   const agent = await startAgent(t, server)
-  const port = await startLocal(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     if (request.url === '/') response.end('whole')
     else response.writeHead(200, { 'content-length': '100' }).write('x')
   })

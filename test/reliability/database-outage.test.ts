@@ -8,9 +8,10 @@ import { DatabaseSync } from 'node:sqlite'
 import { type TestContext, test } from 'node:test'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPostgres } from '../support/postgres.ts'
-import { type Harness, readText, startHarness, startLocal } from './harness.ts'
-import { startRelay } from './relay.ts'
+import { startRelay } from '../support/relay.ts'
+import { type Harness, readText, startHarness } from './harness.ts'
 
 const NAME = 'steady.adit.localhost'
 const SHOP = 'shop.adit.localhost'
@@ -76,7 +77,7 @@ for (const [outage, create] of Object.entries(outages)) {
     const database = await create(t)
     const harness = await startHarness(t, database.flags)
     const dataDir = dirname(harness.credentials.ca_file)
-    const port = await startLocal(t, (_request, response) => response.end('served'))
+    const port = await startHttp(t, (_request, response) => response.end('served'))
     const agent = harness.startAgent(['http', String(port), `--url=http://${NAME}`], {
       ADIT_CONNECT_URL: `127.0.0.1:${harness.agentPort}`,
       ADIT_CONNECT_CAS: harness.credentials.ca_file,
@@ -117,7 +118,7 @@ for (const outage of ['is stopped', 'does not respond']) {
     const key = await create('/api_keys', {})
     await eventually(async () => isInFallbackCopy(dataDir, key.id), 'the local copy has the key')
 
-    const port = await startLocal(t, (_request, response) => response.end('served'))
+    const port = await startHttp(t, (_request, response) => response.end('served'))
     const startAgent = () => harness.startAgent(['http', String(port), `--url=http://${NAME}`])
     const previousAgent = startAgent()
     await previousAgent.until(({ stdout }) => stdout.includes('Forwarding'))

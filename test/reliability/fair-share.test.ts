@@ -8,6 +8,7 @@ import { after, before, suite, type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { BASE_ROOT } from '../../src/base/version.ts'
+import { findFreePorts } from '../support/free-ports.ts'
 
 /** Few enough to fill a listener: 128 clients each for HTTP, HTTPS and TCP ports, 81 clients of the API. */
 const OPEN_FILES = 1024
@@ -121,9 +122,9 @@ async function startPrograms(cleanups: (() => unknown)[]): Promise<void> {
   // The programs end with the suite instead of a test.
   const t = { after: (step: () => unknown) => void cleanups.unshift(step) } as unknown as TestContext
   const env = cleanEnv(createHome(t))
-  ports.dns = await freePort()
-  ports.peer = await freePort()
-  ports.probe = await freePort()
+  ports.dns = await findFreePorts(1)
+  ports.peer = await findFreePorts(1)
+  ports.probe = await findFreePorts(1)
   const fixedPorts = ['dns', 'peer', 'probe'] as const
   const addresses = [
     ...['api', 'http', 'https', 'agent', 'ssh'].flatMap((name) => [`--${name}-addr`, '127.0.0.1:0']),
@@ -210,13 +211,4 @@ function dnsQuery(): Buffer {
     Buffer.from([0, 6, 0, 1]),
   ])
   return Buffer.concat([Buffer.from([0, message.length]), message])
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
 }

@@ -9,10 +9,11 @@ import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import type { Credentials } from './harness.ts'
-import { readText, startLocal } from './harness.ts'
+import { readText } from './harness.ts'
 
 const NAME = 'moves.adit.localhost'
 const TIMEOUT_MS = 60_000
@@ -70,7 +71,7 @@ async function getBody({ credentials }: { credentials: Credentials }): Promise<s
 
 test('an agent fails over to the other node when its node freezes, and both nodes serve it after the thaw', async (t) => {
   const { first, second } = await startNodes(t)
-  const port = await startLocal(t, (_request, response) => response.end('served'))
+  const port = await startHttp(t, (_request, response) => response.end('served'))
   const { agent_addr, ca_file, authtoken } = first.credentials
   await eventually(
     async () => (await listConnectAddresses(first)).includes(second.credentials.agent_addr),

@@ -1,7 +1,6 @@
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer, get, type IncomingMessage, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get, type IncomingMessage } from 'node:http'
 import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -81,17 +80,6 @@ export async function startHarness(t: TestContext, flags: readonly string[] = []
     },
   }
   return harness
-}
-
-/** Starts a local HTTP service and returns its port. */
-export async function startLocal(t: TestContext, listener: RequestListener): Promise<number> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
 }
 
 /** Reads the body as text; rejects if it is truncated. */

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { startService } from '../../src/agent/forward/testing.ts'
 import { type HostileResponse, hostileResponses } from '../../src/edge/testing/hostile-responses.ts'
 import { openRawClient } from '../../src/edge/testing/raw-client.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp, startTcp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, readText, startHarness, startLocal } from './harness.ts'
+import { type Harness, readText, startHarness } from './harness.ts'
 
 /** The memory growth allowed for an agent, whatever its upstream sends; each flood sends more within a second. */
 const MAX_GROWTH_MIB = 64
@@ -35,14 +35,14 @@ interface Captured {
 async function startHostile(t: TestContext) {
   const harness = await startHarness(t)
   const upstream = { answer: (() => {}) as HostileResponse['respond'], connections: 0 }
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     upstream.connections++
     socket.once('close', () => upstream.connections--)
     socket.once('data', () => upstream.answer(socket))
     socket.on('data', () => {})
     socket.on('end', () => socket.end())
   })
-  const healthyPort = await startLocal(t, (_request, response) => response.end('well'))
+  const healthyPort = await startHttp(t, (_request, response) => response.end('well'))
   const file = join(await tempDir(t), 'adit.yml')
   const lines = [
     ...Object.entries(tunnels).map(

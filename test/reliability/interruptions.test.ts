@@ -2,8 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AgentProcess } from '../../src/agent/testing/program.ts'
 import { eventually } from '../support/eventually.ts'
-import { type Harness, readText, startHarness, startLocal } from './harness.ts'
-import { type Relay, startRelay } from './relay.ts'
+import { startHttp } from '../support/local-server.ts'
+import { type Relay, startRelay } from '../support/relay.ts'
+import { type Harness, readText, startHarness } from './harness.ts'
 
 const NAME = 'steady.adit.localhost'
 
@@ -18,7 +19,7 @@ interface TunnelFixture {
 async function startFixture(t: TestContext): Promise<TunnelFixture> {
   const [harness, port] = await Promise.all([
     startHarness(t),
-    startLocal(t, (_request, response) => response.end('served')),
+    startHttp(t, (_request, response) => response.end('served')),
   ])
   const relay = await startRelay(t, harness.agentPort)
   const startAgent = () =>

@@ -4,10 +4,11 @@ import { once } from 'node:events'
 import { readdirSync, readFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { connect as connectHttp2 } from 'node:http2'
-import { type AddressInfo, connect, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import { eventually } from '../support/eventually.ts'
+import { listen } from '../support/local-server.ts'
 import { type Harness, startHarness } from './harness.ts'
 
 const NAME = 'leaky.adit.localhost'
@@ -107,13 +108,7 @@ async function startService(t: TestContext): Promise<number> {
     const switchingResponse = `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`
     setTimeout(() => socket.write(switchingResponse), request.url === '/later' ? 200 : 0)
   })
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
+  return listen(t, server)
 }
 
 test('clients that disconnect at any stage leak no descriptor in the server or the agent', async (t) => {

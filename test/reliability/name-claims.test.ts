@@ -6,13 +6,14 @@ import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import type { AgentHandle } from '../../src/agent/index.ts'
 import type { ServerLimits } from '../../src/server/index.ts'
-import { fetchHost, portOf, startAgent, startLocal } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent } from '../support/agents.ts'
 import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase, startPostgres } from '../support/postgres.ts'
+import { startRelay } from '../support/relay.ts'
 import { createSecondAccount } from '../support/second-account.ts'
-import { startRelay } from './relay.ts'
 
 /** An agent whose service answers with the agent's id. */
 interface Contender {
@@ -24,7 +25,7 @@ interface Contender {
 type Node = Pick<TestPlatform, 'credentials'>
 
 async function startContender(t: TestContext, id: string, node: Node, authtoken: string): Promise<Contender> {
-  const port = await startLocal(t, (_request, response) => response.end(id))
+  const port = await startHttp(t, (_request, response) => response.end(id))
   const agent: AgentHandle = await startAgent(t, node, authtoken)
   return {
     id,
@@ -196,7 +197,7 @@ test('while PostgreSQL is down agents keep and resume their names, and cannot bi
   const initial = await startPlatform(t, flags)
   await initial.stop()
   const node = await startPlatform(t, flags, initial.dataDir)
-  const port = await startLocal(t, (_request, response) => response.end('served'))
+  const port = await startHttp(t, (_request, response) => response.end('served'))
   const relay = await startRelay(t, portOf(node.credentials.agent_addr))
   const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { credentials })

@@ -9,12 +9,13 @@ import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/prog
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
-import { readText, startHarness, startLocal } from './harness.ts'
+import { startHttp } from '../support/local-server.ts'
+import { readText, startHarness } from './harness.ts'
 
 test('a stopping server finishes requests in flight, accepts no new ones and exits with 0', async (t) => {
   const harness = await startHarness(t)
   const pendingResponses = new Map<string, ServerResponse>()
-  const port = await startLocal(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     pendingResponses.set(request.url!, response)
     // One response has begun when the signal arrives, the other has not.
     if (request.url === '/begun') response.write('first half, ')
@@ -40,7 +41,7 @@ test('a stopping server finishes requests in flight, accepts no new ones and exi
 
 test('an idle server stops immediately despite agents and keep-alive connections', async (t) => {
   const harness = await startHarness(t)
-  const port = await startLocal(t, (_request, response) => response.end('here'))
+  const port = await startHttp(t, (_request, response) => response.end('here'))
   const agent = harness.startAgent(['http', String(port), '--url=http://idle.adit.localhost'])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
   const idleConnection = connect(harness.httpPort, '127.0.0.1')

@@ -6,8 +6,9 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness, startLocal } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 /** The memory growth allowed for a server; a list of chunks took several times as much. */
 const MAX_GROWTH_MIB = 100
@@ -37,7 +38,7 @@ test('single-byte frames of an unauthenticated client on the agent port do not e
 
 test('single-byte DATA frames of a buffered body do not exhaust server memory', async (t) => {
   const harness = await startHarness(t)
-  const port = await startLocal(t, (_request, response) => response.end())
+  const port = await startHttp(t, (_request, response) => response.end())
   const verification = ['--verify-webhook=github', '--verify-webhook-secret=secret']
   const agent = harness.startAgent(['http', String(port), `--url=https://${HOST}`, ...verification])
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))

@@ -5,8 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness, startLocal } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const READERS = 200
 const HOST = 'bulk.adit.localhost'
@@ -56,7 +57,7 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
   test(`200 clients that never read use bounded memory, and a neighbour can still download: bodies ${name}`, async (t) => {
     const harness = await startHarness(t)
     const block = Buffer.alloc(256 * 1024, 'x')
-    const port = await startLocal(t, (request, response) => {
+    const port = await startHttp(t, (request, response) => {
       if (!chunked) response.setHeader('Content-Length', 2 ** 40)
       let remaining = request.url === '/neighbour' ? Number.POSITIVE_INFINITY : OFFERED_BYTES
       const offer = () => {
@@ -94,7 +95,7 @@ for (const { name, scheme, chunked, flags, max, inspected } of [
 test('200 uploads that the local service never reads use bounded memory, and a neighbour can still download', async (t) => {
   const harness = await startHarness(t)
   const block = Buffer.alloc(256 * 1024, 'x')
-  const port = await startLocal(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     request.pause()
     if (request.url !== '/neighbour') return
     response.setHeader('Content-Length', 2 ** 40)

@@ -3,8 +3,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { startHttp } from '../support/local-server.ts'
 import { createRandom, type SeededRandom } from '../support/random.ts'
-import { type Harness, startHarness, startLocal } from './harness.ts'
+import { type Harness, startHarness } from './harness.ts'
 
 const TRANSFERS = 300
 const CONCURRENCY = 10
@@ -72,7 +73,7 @@ function createTransfer(random: SeededRandom, index: number): Transfer {
 
 /** Starts a service that returns the digest of the upload and responds as the path describes. */
 function startService(t: TestContext): Promise<number> {
-  return startLocal(t, async (incoming, response) => {
+  return startHttp(t, async (incoming, response) => {
     const { downloadBytes, chunked, aborts } = JSON.parse(
       decodeURIComponent(incoming.url!.slice(1)),
     ) as Transfer

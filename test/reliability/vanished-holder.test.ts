@@ -4,11 +4,12 @@ import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { createIdentity, openSshSkipReason, readUrl, startSsh } from '../ssh/openssh.ts'
-import { fetchHost, portOf, startAgent, startLocal } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
-import { startRelay } from './relay.ts'
+import { startRelay } from '../support/relay.ts'
 
 const HOST = 'mine.adit.localhost'
 const ENDPOINT_URL = `http://${HOST}`
@@ -16,7 +17,7 @@ const ENDPOINT_URL = `http://${HOST}`
 /** Starts an agent that holds the name, connected through a relay. */
 async function startHolder(t: TestContext, node: TestPlatform) {
   const relay = await startRelay(t, portOf(node.credentials.agent_addr))
-  const port = await startLocal(t, (_request, response) => response.end('former'))
+  const port = await startHttp(t, (_request, response) => response.end('former'))
   const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
   const agent = await startAgent(t, { credentials })
   await agent.forward({ addr: port, url: ENDPOINT_URL })
@@ -34,7 +35,7 @@ async function startNodes(t: TestContext) {
 test('the name of an agent whose machine has vanished can be bound with the same credential', async (t) => {
   const node = await startPlatform(t)
   const relay = await startHolder(t, node)
-  const port = await startLocal(t, (_request, response) => response.end('new'))
+  const port = await startHttp(t, (_request, response) => response.end('new'))
   const successor = await startAgent(t, node)
   relay.freeze()
 
@@ -49,7 +50,7 @@ test('the name can also be bound by an agent on another node', async (t) => {
   const { first, second } = await startNodes(t)
   const relay = await startHolder(t, first)
   await eventually(async () => (await fetchHost(second, HOST)).body === 'former')
-  const port = await startLocal(t, (_request, response) => response.end('new'))
+  const port = await startHttp(t, (_request, response) => response.end('new'))
   const credentials = { ...second.credentials, authtoken: first.credentials.authtoken }
   const successor = await startAgent(t, { credentials })
   relay.freeze()
@@ -76,7 +77,7 @@ test('a responsive holder keeps its name against binds on the same node and on a
 
 test('the official SDK answers the liveness probe and keeps its name', async (t) => {
   const node = await startPlatform(t)
-  const port = await startLocal(t, (_request, response) => response.end('sdk'))
+  const port = await startHttp(t, (_request, response) => response.end('sdk'))
   const builder = new ngrok.SessionBuilder()
   const { authtoken, agent_addr, ca_file } = node.credentials
   builder.authtoken(authtoken).serverAddr(agent_addr).rootCas(ca_file)
@@ -103,7 +104,7 @@ test('another credential cannot bind the name of a silent session', async (t) =>
 test('the command line takes over the name of an agent whose machine has vanished', async (t) => {
   const node = await startPlatform(t)
   const relay = await startHolder(t, node)
-  const port = await startLocal(t, (_request, response) => response.end('new'))
+  const port = await startHttp(t, (_request, response) => response.end('new'))
   relay.freeze()
 
   const program = startProgram(t, ['http', String(port), `--url=${ENDPOINT_URL}`, '--web-addr=false'], {

@@ -6,17 +6,10 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, createSecureContext, TLSSocket } from 'node:tls'
 import { WebSocket, WebSocketServer } from 'ws'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestCa } from '../support/test-ca.ts'
-import {
-  createIdentity,
-  openSshSkipReason,
-  readUrl,
-  type SshClient,
-  startHttp,
-  startSsh,
-  startTcp,
-} from './openssh.ts'
+import { createIdentity, openSshSkipReason, readUrl, type SshClient, startSsh, startTcp } from './openssh.ts'
 
 const skip = openSshSkipReason
 

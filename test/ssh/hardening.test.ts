@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import ssh2, { type ClientChannel } from 'ssh2'
 import { tempDir } from '../support/api.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createRandom } from '../support/random.ts'
 import {
@@ -17,7 +18,6 @@ import {
   readUrl,
   scanHostKeys,
   sshArgs,
-  startHttp,
   startSsh,
 } from './openssh.ts'
 

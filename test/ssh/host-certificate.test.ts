@@ -3,8 +3,9 @@ import { test } from 'node:test'
 import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { tempDir } from '../support/api.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
-import { createIdentity, openSshSkipReason, readUrl, startHttp, startSsh, tempFile } from './openssh.ts'
+import { createIdentity, openSshSkipReason, readUrl, startSsh, tempFile } from './openssh.ts'
 
 const skip = openSshSkipReason
 

@@ -4,7 +4,6 @@ import { generateKeyPairSync } from 'node:crypto'
 import { once } from 'node:events'
 import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
-import { createServer, type RequestListener } from 'node:http'
 import { type AddressInfo, createServer as createTcpServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
@@ -129,17 +128,6 @@ export async function readUrl(client: SshClient, scheme = '[a-z]+'): Promise<str
   const [, url] = await client.waitForOutput(new RegExp(`(${scheme}://\\S+) ->`))
   assert.ok(url)
   return url
-}
-
-/** Starts an HTTP service of the user and returns its port. */
-export async function startHttp(t: TestContext, handler: RequestListener): Promise<number> {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
 }
 
 /** Starts a TCP service of the user and returns its port; its sockets close with the test. */

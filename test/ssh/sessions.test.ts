@@ -2,15 +2,9 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { promisify } from 'node:util'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
-import {
-  connectSsh2Client,
-  createIdentity,
-  openSshSkipReason,
-  readUrl,
-  startHttp,
-  startSsh,
-} from './openssh.ts'
+import { connectSsh2Client, createIdentity, openSshSkipReason, readUrl, startSsh } from './openssh.ts'
 
 const skip = openSshSkipReason
 

@@ -1,6 +1,5 @@
 import { once } from 'node:events'
-import { createServer, get, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { get } from 'node:http'
 import type { TestContext } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
@@ -20,17 +19,6 @@ export async function startAgent(
   })
   t.after(() => agent.close())
   return agent
-}
-
-/** Starts a local HTTP service and returns its port. */
-export async function startLocal(t: TestContext, handler: RequestListener): Promise<number> {
-  const server = createServer(handler).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
 }
 
 /** Requests `/` of a host name on a node's plain HTTP listener. */

@@ -3,11 +3,12 @@ import { once } from 'node:events'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { type IncomingMessage, request, type ServerResponse } from 'node:http'
 import { createServer as createHttpsServer, get as httpsGet, request as httpsRequest } from 'node:https'
-import { type AddressInfo, createServer } from 'node:net'
+import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { findFreePorts } from './free-ports.ts'
 import { createTestCa } from './test-ca.ts'
 
 /** Intercepts a request before it reaches the authority. */
@@ -49,7 +50,7 @@ export async function startPebble(
   const dir = mkdtempSync(join(tmpdir(), 'adit-pebble-'))
   const ca = await createTestCa()
   const { cert, key } = await ca.issue('localhost', '127.0.0.1')
-  const [port, managementPort] = [await findFreePort(), await findFreePort()]
+  const [port, managementPort] = [await findFreePorts(1), await findFreePorts(1)]
   writeFileSync(join(dir, 'cert.pem'), cert)
   writeFileSync(join(dir, 'key.pem'), key, { mode: 0o600 })
   const config = {
@@ -184,15 +185,6 @@ async function waitUntilListening(child: ChildProcess, port: number, ca: string)
       await delay(20)
     }
   }
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as AddressInfo
-  probe.close()
-  await once(probe, 'close')
-  return port
 }
 
 /** A plain request with a custom Host header, as a validation sends it. */

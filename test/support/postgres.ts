@@ -2,12 +2,12 @@ import { execFileSync, spawn } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { chownSync, existsSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { findFreePorts } from './free-ports.ts'
 
 /** A temporary PostgreSQL server in its own directory. */
 export interface PostgresServer {
@@ -69,7 +69,7 @@ export async function startPostgres(
 ): Promise<PostgresServer> {
   const root = mkdtempSync(join(tmpdir(), 'adit-postgres-'))
   const dataDir = join(root, 'data')
-  const port = await findFreePort()
+  const port = await findFreePorts(1)
   const user = postgresUser()
   if (user) chownSync(root, user.uid, user.gid)
   execFileSync(
@@ -144,13 +144,4 @@ function findBinaries(): string {
     if (existsSync(join(bin, 'initdb'))) return bin
   }
   throw new Error('These tests need the PostgreSQL server programs: install the Debian package postgresql.')
-}
-
-async function findFreePort(): Promise<number> {
-  const probe = createServer().listen(0, '127.0.0.1')
-  await once(probe, 'listening')
-  const { port } = probe.address() as { port: number }
-  probe.close()
-  await once(probe, 'close')
-  return port
 }

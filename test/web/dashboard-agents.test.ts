@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessible, readText } from './inspected.ts'
-import { startAgent, startAgentProgram, startService } from './served.ts'
+import { startAgent, startAgentProgram } from './served.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -17,7 +18,7 @@ test('the list of agents updates live, with their tunnels', async (t) => {
   await page.getByText('No agent is online').waitFor()
 
   const agent = await startAgent(t, dashboard.platform, 'till 3')
-  const { url } = await agent.forward(await startService(t, hello))
+  const { url } = await agent.forward(await startHttp(t, hello))
   const row = page.getByRole('row', { name: /till 3/ })
   await row.getByText(url).waitFor()
   await page.getByText('1 online').waitFor()
@@ -37,7 +38,7 @@ test('the list of agents updates live, with their tunnels', async (t) => {
 })
 
 test('an agent restarts as a new session and is then stopped', async (t) => {
-  const program = await startAgentProgram(t, dashboard.platform, await startService(t, hello))
+  const program = await startAgentProgram(t, dashboard.platform, await startHttp(t, hello))
   const { page } = await dashboard.open(t, '/agents')
   const first = (await page.locator('tbody th a').first().getAttribute('href')) ?? ''
 
@@ -60,7 +61,7 @@ test('an agent restarts as a new session and is then stopped', async (t) => {
 
 test('a command the agent does not support shows the reason and has no effect', async (t) => {
   const agent = await startAgent(t, dashboard.platform, 'embedded')
-  await agent.forward(await startService(t, hello))
+  await agent.forward(await startHttp(t, hello))
   const { page } = await dashboard.open(t, '/agents')
 
   await page.getByRole('button', { name: 'Update embedded' }).click()
@@ -76,7 +77,7 @@ test('a command the agent does not support shows the reason and has no effect', 
 test('endpoints of agents and edges are listed together and can be filtered', async (t) => {
   const { platform } = dashboard
   const agent = await startAgent(t, platform)
-  const { url } = await agent.forward(await startService(t, hello))
+  const { url } = await agent.forward(await startHttp(t, hello))
   await platform.call.create('/reserved_domains', { domain: 'both.adit.localhost' })
   await platform.call.create('/edges/https', { hostports: ['both.adit.localhost:443'], description: 'Both' })
   const { page, pageErrors } = await dashboard.open(t, '/endpoints')
@@ -104,7 +105,7 @@ test('endpoints of agents and edges are listed together and can be filtered', as
 
 test('a read-only user sees no commands', async (t) => {
   const agent = await startAgent(t, dashboard.platform, 'viewed')
-  await agent.forward(await startService(t, hello))
+  await agent.forward(await startHttp(t, hello))
   const { email, password } = await dashboard.createUser('read_only')
   const context = await dashboard.browser.newContext()
   t.after(() => context.close())
@@ -126,7 +127,7 @@ for (const [name, options] of Object.entries({
 } as const))
   test(`agents and endpoints are accessible and fit the viewport: ${name}`, async (t) => {
     const agent = await startAgent(t, dashboard.platform, 'seen')
-    await agent.forward(await startService(t, hello))
+    await agent.forward(await startHttp(t, hello))
     for (const path of ['agents', 'endpoints']) {
       const { page } = await dashboard.open(t, `/${path}`, { ...options, bypassCSP: true })
       await page.getByRole('table').waitFor()

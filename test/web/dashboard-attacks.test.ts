@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
+import { listen } from '../support/local-server.ts'
 import { openPage } from './browser.ts'
 import { startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
 
@@ -17,10 +16,8 @@ async function serve(t: TestContext, html: string): Promise<number> {
   const server = createServer((_request, response) => {
     response.setHeader('content-type', 'text/html')
     response.end(html)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
+  })
+  return listen(t, server)
 }
 
 /** A page that tries every cross-origin request a browser allows, and reports the outcomes. */

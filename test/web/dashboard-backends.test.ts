@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessible, readText } from './inspected.ts'
-import { startAgent, startService } from './served.ts'
+import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -68,7 +69,7 @@ test('the tunnels of a group update live, and the join command is shown', async 
   const line = await readText(page.locator('.command-line code'))
 
   const agent = await startAgent(t, platform)
-  const port = await startService(t, (_request, response) => response.end('till'))
+  const port = await startHttp(t, (_request, response) => response.end('till'))
   await agent.forward({ addr: port, labels: ['app=till', 'floor=2', 'extra=1'] })
   const table = page.getByRole('table', { name: 'Tunnels online' })
   await table.getByText(`:${port}`).waitFor()

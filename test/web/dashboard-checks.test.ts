@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessible, readText } from './inspected.ts'
-import { startService } from './served.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -54,7 +54,7 @@ test('a destination accepts a test event, and its delivery status updates live',
   const { call } = dashboard.platform
   const received: string[] = []
   let broken = false
-  const port = await startService(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     let body = ''
     request.on('data', (chunk) => {
       body += chunk

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessible, readText } from './inspected.ts'
-import { startAgent, startService } from './served.ts'
+import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -29,7 +30,7 @@ test('a subdomain of the platform is reserved and needs no further action', asyn
   const agent = await startAgent(t, platform)
   const url = /--url (\S+)/.exec(line)?.[1] ?? ''
   const visited = await page.getByText('Visitors open').getByRole('link').getAttribute('href')
-  const port = await startService(t, (_request, response) => response.end('till'))
+  const port = await startHttp(t, (_request, response) => response.end('till'))
   await agent.forward({ addr: port, url })
   assert.equal(await (await platform.fetch(visited ?? '')).text(), 'till')
   assert.deepEqual(pageErrors, [])

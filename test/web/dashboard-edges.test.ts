@@ -3,9 +3,10 @@ import { connect } from 'node:net'
 import { after, before, type TestContext, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessible, assertFitsViewport, readText } from './inspected.ts'
-import { startAgent, startService } from './served.ts'
+import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
 let edgeCount = 0
@@ -245,7 +246,7 @@ test('a TCP edge is created with a new reserved address, and forwards bytes to a
   const { platform } = dashboard
   const { page, pageErrors } = await dashboard.open(t, '/edges/new')
   const dialog = page.getByRole('dialog')
-  const port = await startService(t, (_request, response) => response.end('over tcp'))
+  const port = await startHttp(t, (_request, response) => response.end('over tcp'))
 
   await page.getByRole('radio', { name: /^TCP/ }).check()
   await page.getByRole('button', { name: 'Reserve a new address' }).click()

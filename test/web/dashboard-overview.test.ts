@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { startHttp } from '../support/local-server.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessible, readText } from './inspected.ts'
-import { startAgent, startService } from './served.ts'
+import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -34,7 +35,7 @@ test('traffic, agents, endpoints and changes appear live', async (t) => {
   const { page, pageErrors } = await dashboard.open(t, '/overview')
   await page.getByText('Live', { exact: true }).waitFor()
   const tile = (name: string) => page.locator('.tile', { hasText: name }).locator('.tile-value')
-  const port = await startService(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     response.statusCode = Number(request.url?.slice(1))
     response.end('hello')
   })

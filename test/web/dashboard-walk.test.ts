@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startProvider } from '../login/openid-provider.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertFitsViewport, readText } from './inspected.ts'
-import { startAgent, startService } from './served.ts'
+import { startAgent } from './served.ts'
 
 let dashboard: TestDashboard
 before(async () => {
@@ -82,7 +83,7 @@ test('a new user creates a domain, an edge with sign-in and a weighted backend, 
   await button(/^Sign-in with OpenID/, false).waitFor()
 
   // An agent joins, and the diagram shows it.
-  const port = await startService(t, (request, response) => {
+  const port = await startHttp(t, (request, response) => {
     response.setHeader('content-type', 'text/html')
     response.end(`<h1>Hello ${request.headers['adit-auth-user-id']}</h1>`)
   })

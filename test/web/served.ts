@@ -1,21 +1,7 @@
-import { once } from 'node:events'
-import { createServer, type RequestListener } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type AgentHandle, connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from '../support/platform.ts'
-
-/** Starts a local web service and returns its port. */
-export async function startService(t: TestContext, listener: RequestListener): Promise<number> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 /** Starts the agent as a library, connected to the platform. */
 export async function startAgent(

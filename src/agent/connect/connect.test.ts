@@ -5,6 +5,7 @@ import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { listen } from '../../../test/support/local-server.ts'
 import { testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { dialServer } from './dial.ts'
@@ -119,10 +120,8 @@ async function startProxy(
       target.on('error', () => client.destroy())
       client.pipe(target).pipe(client)
     })
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as { port: number }).port
+  })
+  return listen(t, server)
 }
 
 async function dialThrough(

@@ -6,13 +6,14 @@ import { createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startTcp } from '../../../test/support/local-server.ts'
 import { createAgentLog } from '../log/log.ts'
-import { createTestRoute, openTestClient, startService } from './testing.ts'
+import { createTestRoute, openTestClient } from './testing.ts'
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: public.example.com\r\n\r\n'
 
 test('data flows both ways, and each half-close is propagated', async (t) => {
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     let received = ''
     socket.on('data', (chunk) => {
       received += chunk
@@ -34,7 +35,7 @@ test('data flows both ways, and each half-close is propagated', async (t) => {
 })
 
 test('a megabyte each way arrives byte for byte', async (t) => {
-  const port = await startService(t, (socket) => socket.pipe(socket))
+  const port = await startTcp(t, (socket) => socket.pipe(socket))
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
   const payload = randomBytes(1_000_000)
 
@@ -50,7 +51,7 @@ test('a megabyte each way arrives byte for byte', async (t) => {
 })
 
 test('an upstream reset reaches the client as an error, never as a clean end', async (t) => {
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     socket.write('half a response', () => socket.resetAndDestroy())
   })
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
@@ -64,7 +65,7 @@ test('an upstream reset reaches the client as an error, never as a clean end', a
 
 test('a client that disconnects resets the upstream', async (t) => {
   const sockets: Socket[] = []
-  const port = await startService(t, (socket) => sockets.push(socket.resume()))
+  const port = await startTcp(t, (socket) => sockets.push(socket.resume()))
   const { route, connections } = createTestRoute({ proto: 'tcp', addr: String(port) })
   const client = openTestClient(route, 'tcp')
   client.send('x')
@@ -79,7 +80,7 @@ test('a client that disconnects resets the upstream', async (t) => {
 })
 
 test('an upstream that does not read is sent no more than a window', async (t) => {
-  const port = await startService(t, (socket) => socket.pause())
+  const port = await startTcp(t, (socket) => socket.pause())
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) })
   const client = openTestClient(route, 'tcp')
 
@@ -98,7 +99,7 @@ test('an upstream that does not read is sent no more than a window', async (t) =
 
 test('a client that does not read stops the upstream, which resumes when the client reads again', async (t) => {
   let written = 0
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     const chunk = Buffer.alloc(65_536, 'x')
     const fill = () => {
       while (written < 20e6 && socket.write(chunk)) written += chunk.length
@@ -188,7 +189,7 @@ test('a unix socket can be an upstream', async (t) => {
 
 test('requests are captured as the upstream received them, with the client address', async (t) => {
   const response = 'HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok'
-  const port = await startService(t, (socket) => socket.on('data', () => socket.write(response)))
+  const port = await startTcp(t, (socket) => socket.on('data', () => socket.write(response)))
   const { route, captures, requests } = createTestRoute({ proto: 'http', addr: String(port) })
 
   const client = openTestClient(route)
@@ -207,7 +208,7 @@ test('requests are captured as the upstream received them, with the client addre
 })
 
 test('without inspection, requests are counted but not captured', async (t) => {
-  const port = await startService(t, (socket) =>
+  const port = await startTcp(t, (socket) =>
     socket.on('data', () => socket.write('HTTP/1.1 204 No Content\r\n\r\n')),
   )
   const { route, captures, requests } = createTestRoute({ proto: 'http', addr: String(port), inspect: false })
@@ -223,7 +224,7 @@ test('without inspection, requests are counted but not captured', async (t) => {
 
 test('the Host is rewritten for the upstream, and its redirects for the client', async (t) => {
   let received = ''
-  const port = await startService(t, (socket) =>
+  const port = await startTcp(t, (socket) =>
     socket.on('data', (chunk) => {
       received += chunk
       socket.write(
@@ -248,7 +249,7 @@ test('the Host is rewritten for the upstream, and its redirects for the client',
 test('redirects to other hosts and bodies are unchanged when the Host is rewritten', async (t) => {
   const response =
     'HTTP/1.1 302 Found\r\nLocation: https://other.test/\r\nContent-Length: 15\r\n\r\nHost: localhost'
-  const port = await startService(t, (socket) => socket.on('data', () => socket.write(response)))
+  const port = await startTcp(t, (socket) => socket.on('data', () => socket.write(response)))
   const { route } = createTestRoute({ proto: 'http', addr: String(port), host_header: 'app.test' })
 
   const client = openTestClient(route)
@@ -261,7 +262,7 @@ test('redirects to other hosts and bodies are unchanged when the Host is rewritt
 
 test('a PROXY header is forwarded and not parsed as a request', async (t) => {
   let received = ''
-  const port = await startService(t, (socket) =>
+  const port = await startTcp(t, (socket) =>
     socket.on('data', (chunk) => {
       received += chunk.toString('latin1')
       if (received.includes('\r\n\r\n')) socket.write('HTTP/1.1 204 No Content\r\n\r\n')
@@ -280,7 +281,7 @@ test('a PROXY header is forwarded and not parsed as a request', async (t) => {
 })
 
 test('a missing PROXY header is an error', async (t) => {
-  const port = await startService(t, () => {})
+  const port = await startTcp(t, () => {})
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port), proxy_proto: '2' })
 
   const client = openTestClient(route, 'tcp')
@@ -291,7 +292,7 @@ test('a missing PROXY header is an error', async (t) => {
 })
 
 test('a development server that rejects the host name causes one hint', async (t) => {
-  const port = await startService(t, (socket) =>
+  const port = await startTcp(t, (socket) =>
     socket.on('data', () =>
       socket.write('HTTP/1.1 403 Forbidden\r\nContent-Length: 19\r\n\r\nInvalid Host header'),
     ),

@@ -3,9 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { startTcp } from '../../../test/support/local-server.ts'
 import { TimerWheel } from '../../base/io/timer-wheel.ts'
 import { silentAgentLog } from '../log/log.ts'
-import { createTestRoute, openTestClient, startService } from './testing.ts'
+import { createTestRoute, openTestClient } from './testing.ts'
 
 /** A timer wheel that a test advances, one tick of half a second at a time. */
 function createManualTimers() {
@@ -25,7 +26,7 @@ function createManualTimers() {
 test('a client that reads nothing for five minutes is aborted, and so is its upstream', async (t) => {
   const { timers, advance } = createManualTimers()
   const upstreamClosed = Promise.withResolvers<void>()
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     socket.on('close', () => upstreamClosed.resolve())
     socket.write('HTTP/1.1 200 OK\r\nContent-Length: 99999999\r\n\r\n')
     socket.write(Buffer.alloc(1_000_000))
@@ -47,7 +48,7 @@ test('a client that reads nothing for five minutes is aborted, and so is its ups
 
 test('a client that reads slowly is not aborted', async (t) => {
   const { timers, advance } = createManualTimers()
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     socket.on('data', () => socket.write(Buffer.alloc(4_000_000)))
   })
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) }, silentAgentLog, timers)
@@ -69,7 +70,7 @@ test('a client that reads slowly is not aborted', async (t) => {
 
 test('an upstream that reads nothing for five minutes is aborted', async (t) => {
   const { timers, advance } = createManualTimers()
-  const port = await startService(t, (socket) => socket.pause())
+  const port = await startTcp(t, (socket) => socket.pause())
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) }, silentAgentLog, timers)
   const client = openTestClient(route, 'tcp')
   let last = -1
@@ -88,7 +89,7 @@ test('an upstream that reads nothing for five minutes is aborted', async (t) => 
 
 test('an idle stream is never aborted', async (t) => {
   const { timers, advance } = createManualTimers()
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     socket.on('data', () => socket.write('hello'))
   })
   const { route } = createTestRoute({ proto: 'tcp', addr: String(port) }, silentAgentLog, timers)

@@ -1,6 +1,3 @@
-import { once } from 'node:events'
-import { createServer, type Socket } from 'node:net'
-import type { TestContext } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { systemClock } from '../../base/clock.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
@@ -93,23 +90,6 @@ export class TestClient {
       this.stream.sink.onClose(error)
     })
   }
-}
-
-/** Starts a local service that handles each connection with `handle`; returns its port. */
-export async function startService(t: TestContext, handle: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket)
-    socket.on('close', () => sockets.delete(socket))
-    socket.on('error', () => {})
-    handle(socket)
-  }).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return (server.address() as { port: number }).port
 }
 
 /** Creates a route and returns it with its captures and meters. */

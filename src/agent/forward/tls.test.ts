@@ -3,8 +3,9 @@ import { once } from 'node:events'
 import { Duplex } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect, createServer, TLSSocket } from 'node:tls'
+import { listen, startTcp } from '../../../test/support/local-server.ts'
 import { createTestCa } from '../../../test/support/test-ca.ts'
-import { createTestRoute, openTestClient, startService, type TestClient } from './testing.ts'
+import { createTestRoute, openTestClient, type TestClient } from './testing.ts'
 
 const ca = await createTestCa()
 const local = await ca.issue('localhost', '127.0.0.1')
@@ -17,10 +18,8 @@ async function startTlsService(t: TestContext, handle: (socket: TLSSocket) => vo
       t.after(() => socket.destroy())
       handle(socket)
     },
-  ).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as { port: number }).port
+  )
+  return listen(t, server)
 }
 
 /** The client's side of TLS over a stream in memory. */
@@ -92,7 +91,7 @@ test('a verified upstream needs a certificate of the configured authority', asyn
 
 test('a PROXY header precedes the TLS handshake with the upstream', async (t) => {
   const received: string[] = []
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     socket.once('readable', () => {
       const first: Buffer = socket.read()
       const end = first.indexOf('\r\n') + 2
@@ -118,7 +117,7 @@ test('a PROXY header precedes the TLS handshake with the upstream', async (t) =>
 })
 
 test('TLS terminated in the agent reaches the upstream in clear text', async (t) => {
-  const port = await startService(t, (socket) => socket.pipe(socket))
+  const port = await startTcp(t, (socket) => socket.pipe(socket))
   const { route } = createTestRoute({ proto: 'tls', addr: String(port), crt: local.cert, key: local.key })
   const client = openTestClient(route, 'tls', true)
   const tlsClient = connectTls(client, {})
@@ -137,7 +136,7 @@ test('TLS terminated in the agent reaches the upstream in clear text', async (t)
 
 test('with client authorities configured, only clients with their certificates pass', async (t) => {
   const connections: string[] = []
-  const port = await startService(t, (socket) => {
+  const port = await startTcp(t, (socket) => {
     socket.on('data', (chunk) => {
       connections.push(chunk.toString())
       socket.write('welcome')

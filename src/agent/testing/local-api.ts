@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { createServer, type IncomingMessage, type RequestListener, request } from 'node:http'
+import { type IncomingMessage, type RequestListener, request } from 'node:http'
 import type { TestContext } from 'node:test'
+import { startHttp } from '../../../test/support/local-server.ts'
 import type { AgentOptions } from '../agent.ts'
 import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
 import type { AgentSettings } from '../settings.ts'
@@ -78,11 +78,5 @@ export async function startAgentWithApi(
 
 /** Starts a local HTTP service; returns its port as a string. */
 export async function startHttpService(t: TestContext, listener: RequestListener): Promise<string> {
-  const server = createServer(listener).listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return String((server.address() as { port: number }).port)
+  return String(await startHttp(t, listener))
 }

@@ -1,29 +1,15 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type OnReadOpts, type Socket } from 'node:net'
+import { connect, type OnReadOpts, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { startTcp } from '../../../test/support/local-server.ts'
 import { FlushScheduler } from './flush-scheduler.ts'
 import { Pipe, type PipeResult } from './pipe.ts'
 import { resetSocket } from './reset.ts'
 import { SocketStream } from './socket-stream.ts'
 import { type ByteStream, type StreamSink, silentSink } from './stream.ts'
 import { StreamRelay } from './stream-relay.ts'
-
-async function listen(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
-  const sockets: Socket[] = []
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.push(socket)
-    socket.on('error', () => {})
-    onConnection(socket)
-  })
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => {
-    server.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  return (server.address() as AddressInfo).port
-}
 
 const dial = (port: number, onread?: OnReadOpts) =>
   connect({ port, host: '127.0.0.1', allowHalfOpen: true, ...(onread && { onread }) })
@@ -58,10 +44,10 @@ const joiners: Record<string, Join> = {
 
 /** A proxy with one way to join. `result` resolves when the first connection ends. */
 async function startProxy(t: TestContext, join: Join, service: (socket: Socket) => void) {
-  const port = await listen(t, service)
+  const port = await startTcp(t, service)
   const pipes: (Pipe | undefined)[] = []
   const { promise: result, resolve } = Promise.withResolvers<PipeResult | undefined>()
-  const entry = await listen(t, (socket) => pipes.push(join(socket, port, resolve)))
+  const entry = await startTcp(t, (socket) => pipes.push(join(socket, port, resolve)))
   const client = dial(entry)
   client.on('error', () => {})
   t.after(() => client.destroy())
@@ -166,7 +152,7 @@ for (const [name, join] of Object.entries(joiners)) {
 
 test('bytes and the end of a stream wait for the socket', async (t) => {
   const accepted = Promise.withResolvers<Socket>()
-  const service = await listen(t, (socket) => accepted.resolve(socket))
+  const service = await startTcp(t, (socket) => accepted.resolve(socket))
   const stream = new RecordingStream()
   const pipe = new Pipe(stream, scheduler, () => {})
   stream.sink.onData(Buffer.from('before '))

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { execFile, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir, userInfo } from 'node:os'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { findFreePorts } from '../../../test/support/free-ports.ts'
 import { createSshAuthority, type SshAuthorityKeys } from './authority.ts'
 import { type SshCertificateRequest, signSshCertificate } from './certificate.ts'
 import { parseSshPublicKey } from './public-key.ts'
@@ -35,7 +35,7 @@ async function startSshd(t: TestContext, authorityKey: string): Promise<Server> 
   writeFileSync(path('ca.pub'), `${authorityKey}\n`)
   writeFileSync(path('id'), clientKey.privateKey, { mode: 0o600 })
   writeFileSync(path('id.pub'), clientKey.publicKey)
-  const port = await freePort()
+  const port = await findFreePorts(1)
   writeFileSync(
     path('sshd_config'),
     [
@@ -101,15 +101,6 @@ async function listening(output: Readable): Promise<void> {
     if (text.includes('Server listening')) return
   }
   throw new Error(`sshd did not start: ${text}`)
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const address = server.address()
-  server.close()
-  await once(server, 'close')
-  return typeof address === 'object' && address ? address.port : 0
 }
 
 const clientKey = reason ? { privateKey: '', publicKey: '' } : makeClientKey()

@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
 import { X509Certificate } from 'node:crypto'
 import { once } from 'node:events'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect, createServer } from 'node:tls'
+import { listen } from '../../../test/support/local-server.ts'
 import { Secret } from '../../base/secret.ts'
 import { CertificateProblem } from '../problem.ts'
 import {
@@ -19,10 +19,7 @@ const DAY = 24 * 60 * 60 * 1000
 
 async function serve(t: TestContext, leaf: KeyedCertificate): Promise<number> {
   const server = createServer({ cert: leaf.certificatePem, key: leaf.privateKeyPem.reveal() }, (s) => s.end())
-  server.listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  t.after(() => server.close())
-  return (server.address() as AddressInfo).port
+  return listen(t, server)
 }
 
 /** Connects as a strict client. Returns undefined when it accepts the certificate, else the error. */

@@ -6,6 +6,8 @@ import type { AddressInfo, Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
+import { findFreePorts } from '../../../test/support/free-ports.ts'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import {
   BACKEND_PREFIXES,
@@ -19,7 +21,6 @@ import {
 } from '../../resources/index.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttps } from '../testing/client.ts'
-import { startTcp, startUpstream } from '../testing/edge.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
@@ -37,7 +38,7 @@ interface Case {
 }
 
 const startResponder = (text: string) => (t: TestContext) =>
-  startUpstream(t, (_request, response) => response.end(text))
+  startHttp(t, (_request, response) => response.end(text))
 const fixedResponse = ({ config }: HttpsEdgeHarness, body: string) =>
   config.create(HttpResponseBackend, { body })
 
@@ -160,7 +161,7 @@ test('weights hold within two percent over 10,000 requests, and weight 0 gets no
   }
   const backends: Record<string, number> = {}
   for (const [name, weight] of Object.entries({ a: 10_000, b: 2_500, c: 100, none: 0 })) {
-    tunnels.tunnels.push(createLocalTunnel(await startUpstream(t, counting(name)), { labels: { name } }))
+    tunnels.tunnels.push(createLocalTunnel(await startHttp(t, counting(name)), { labels: { name } }))
     backends[config.create(TunnelGroupBackend, { labels: { name } })] = weight
   }
   config.update(routeId, { backend: { backend_id: config.create(WeightedBackend, { backends }) } })
@@ -216,7 +217,7 @@ test('an offline child is skipped and gets its share again once it is back', asy
 
 test('failover uses the next child while the first is offline or unreachable, and returns to it afterwards', async (t) => {
   const { config, routeId, tunnels, sendRequest } = await startHarness(t)
-  const closed = await closedPort()
+  const closed = await findFreePorts(1)
   const emptyGroup = config.create(TunnelGroupBackend, { labels: { name: 'first' } })
   const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
   const last = config.create(HttpResponseBackend, { body: 'last' })
@@ -242,7 +243,7 @@ test('failover uses the next child while the first is offline or unreachable, an
 
 test('a body that has started is sent in full to the next target when a dial fails', async (t) => {
   const { config, routeId, sendRequest } = await startHttpsEdge(t, undefined, { dependencies })
-  const refusing = [await closedPort(), await closedPort()].map((port) =>
+  const refusing = [await findFreePorts(1), await findFreePorts(1)].map((port) =>
     config.create(StaticBackend, { address: `127.0.0.1:${port}` }),
   )
   const shop = config.record(routeId).backend as { backend_id: string }
@@ -260,7 +261,7 @@ test('a body that has started is sent in full to the next target when a dial fai
 
 test('an error response is a response and does not fail over', async (t) => {
   const { config, routeId, tunnels, sendRequest } = await startHarness(t)
-  const upstream = await startUpstream(t, (_request, response) => response.writeHead(500).end('broken'))
+  const upstream = await startHttp(t, (_request, response) => response.writeHead(500).end('broken'))
   tunnels.tunnels.push(createLocalTunnel(upstream, { labels: { name: 'broken' } }))
   const broken = config.create(TunnelGroupBackend, { labels: { name: 'broken' } })
   const spare = config.create(HttpResponseBackend, { body: 'spare' })
@@ -369,7 +370,7 @@ test('raw connections are balanced one by one and move to the next target when a
     socket.on('error', () => {})
     socket.once('data', (chunk: Buffer) => socket.end(`got ${chunk}`))
   })
-  const closed = await closedPort()
+  const closed = await findFreePorts(1)
   const refusing = config.create(StaticBackend, { address: `127.0.0.1:${closed}` })
   const fixed = config.create(HttpResponseBackend, { body: 'not for raw connections' })
   const good = config.create(StaticBackend, { address: `127.0.0.1:${upstream}` })
@@ -425,12 +426,3 @@ test('circular and oversized backend trees are skipped, and nothing hangs', asyn
   assert.equal(circular.status, 503)
   assert.ok([200, 503].includes(deep.status))
 })
-
-async function closedPort(): Promise<number> {
-  const server = createHttpServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as AddressInfo
-  server.close()
-  await once(server, 'close')
-  return port
-}

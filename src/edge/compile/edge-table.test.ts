@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import {
   CertificateAuthority,
   HttpResponseBackend,
@@ -19,7 +20,6 @@ import {
 import { sendHttp, sendHttps } from '../testing/client.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
-import { startTcp, startUpstream } from '../testing/edge.ts'
 import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
@@ -52,7 +52,7 @@ test('the most specific name wins, and at the same name an edge takes precedence
   const agent = async (name: string) =>
     tunnels.add(
       name,
-      createLocalTunnel(await startUpstream(t, respondWith(`agent ${name}`)), {
+      createLocalTunnel(await startHttp(t, respondWith(`agent ${name}`)), {
         proto: 'https',
         hostport: `${name}:443`,
       }),
@@ -89,7 +89,7 @@ test('the most specific name wins, and at the same name an edge takes precedence
 
 test('a TLS edge blocks HTTP and agents under its name', async (t) => {
   const { config, tunnels, tlsPort, port, ca } = await startHttpsEdge(t)
-  const upstream = await startUpstream(t, echo)
+  const upstream = await startHttp(t, echo)
   for (const proto of ['http', 'https'] as const) {
     tunnels.add(
       'tls.adit.localhost',
@@ -187,7 +187,7 @@ test('TCP edges open their port, reject denied addresses before a byte is sent, 
 test('the IP restriction of an account covers all its edges and endpoints, and no other account', async (t) => {
   const harness = await startHttpsEdge(t)
   const { edge, config, tunnels, tlsPort, ca, port, sendRequest } = harness
-  const upstream = await startUpstream(t, respondWith('agent'))
+  const upstream = await startHttp(t, respondWith('agent'))
   tunnels.add('agent.adit.localhost', createLocalTunnel(upstream))
   const others = new TestConfiguration(edge, 'ac_other')
   fixedEdge({ config: others }, 'other.adit.localhost')

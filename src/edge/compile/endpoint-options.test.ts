@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttp, sendHttps, type TestRequest, type TestResponse } from '../testing/client.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
-import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { startEdge } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -14,7 +15,7 @@ const HOST = 'app.adit.localhost'
 
 /** Starts an agent's endpoint with these options over http and https, and returns functions to send requests. */
 async function startEndpoint(t: TestContext, options: Partial<EndpointOptions>) {
-  const upstream = await startUpstream(t, echo)
+  const upstream = await startHttp(t, echo)
   const tunnels = new TestTunnels()
   for (const proto of ['http', 'https'] as const)
     tunnels.add(HOST, createLocalTunnel(upstream, { proto, options }))

@@ -6,9 +6,10 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { Worker } from 'node:worker_threads'
 import { eventually } from '../../../test/support/eventually.ts'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import type { ClientConnection } from '../connection.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { startEdge } from '../testing/edge.ts'
 import { TestObserver } from '../testing/observer.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
@@ -43,7 +44,7 @@ function describeConnection({
 /** An edge whose upstreams start a response and never finish it, and an observer of its events. */
 async function startSlowEdge(t: TestContext) {
   const observer = new TestObserver('ac_test')
-  const slow = await startUpstream(t, (_request, response) => {
+  const slow = await startHttp(t, (_request, response) => {
     response.writeHead(200, { 'content-length': '100' })
     response.write('x')
   })

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { startEdge, startTcp } from '../testing/edge.ts'
+import { startTcp } from '../../../test/support/local-server.ts'
+import { startEdge } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 

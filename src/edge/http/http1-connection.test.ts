@@ -3,14 +3,15 @@ import { createHash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
-import { shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { shortLimits, startEdge } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
 const HOST = 'app.adit.localhost'
 
 test('a request reaches the upstream of the tunnel of its host', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => response.end(`hello ${request.url}`))
+  const upstream = await startHttp(t, (request, response) => response.end(`hello ${request.url}`))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
   const client = openRawClient(t, port).write(`GET /a?b=c HTTP/1.1\r\nHost: ${HOST}:8080\r\n\r\n`)
@@ -40,7 +41,7 @@ test('an unknown host gets an error in the form the client accepts', async (t) =
 })
 
 test('requests of one connection and of several share pooled upstream connections', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) => response.end('x'))
+  const upstream = await startHttp(t, (_request, response) => response.end('x'))
   const tunnel = createLocalTunnel(upstream)
   const { port } = await startEdge(t, new TestTunnels().add(HOST, tunnel))
   const request = `GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`
@@ -57,7 +58,7 @@ test('requests of one connection and of several share pooled upstream connection
 })
 
 test('pipelined requests are answered in order', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     setTimeout(() => response.end(`<${request.url}>`), request.url === '/1' ? 50 : 0)
   })
   const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
@@ -70,7 +71,7 @@ test('pipelined requests are answered in order', async (t) => {
 })
 
 test('bodies are forwarded in both directions, by length and in chunks, with trailers', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     const hash = createHash('sha256')
     request.on('data', (chunk) => hash.update(chunk))
     request.on('end', () => {
@@ -100,7 +101,7 @@ test('bodies are forwarded in both directions, by length and in chunks, with tra
 })
 
 test('a HEAD response has its length and no body, and the connection stays open', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     response.setHeader('Content-Length', 5)
     response.end(request.method === 'HEAD' ? undefined : 'abcde')
   })
@@ -117,7 +118,7 @@ test('a HEAD response has its length and no body, and the connection stays open'
 })
 
 test('HTTP/1.0 clients get framing they support', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     if (request.url === '/chunked') response.write('in ')
     response.end('pieces')
   })
@@ -139,7 +140,7 @@ test('HTTP/1.0 clients get framing they support', async (t) => {
 })
 
 test('100-continue is forwarded both ways', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     request.resume()
     request.on('end', () => response.end('done'))
   })
@@ -191,7 +192,7 @@ test('a client that disconnects ends the request at the upstream', async (t) => 
 })
 
 test('a client that half-closes still gets its response', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('late'), 50))
+  const upstream = await startHttp(t, (_request, response) => setTimeout(() => response.end('late'), 50))
   const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
 
   const client = openRawClient(t, port).write(`GET / HTTP/1.1\r\nHost: ${HOST}\r\n\r\n`)
@@ -203,7 +204,7 @@ test('a client that half-closes still gets its response', async (t) => {
 
 test('a half-closed client whose response stops half-way is given up soon, and visibly', async (t) => {
   let answer: ServerResponse | undefined
-  const upstream = await startUpstream(t, (_request, response) => {
+  const upstream = await startHttp(t, (_request, response) => {
     answer = response
   })
   const limits = { ...shortLimits, progress: 60_000 }
@@ -223,7 +224,7 @@ test('a half-closed client whose response stops half-way is given up soon, and v
 
 test('a half-closed client that reads slowly gets its whole response', async (t) => {
   const size = 6 * 1024 * 1024
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     if (request.url === '/large') response.end(Buffer.alloc(size, 'x'))
   })
   const limits = { ...shortLimits, progress: 60_000 }

@@ -14,9 +14,10 @@ import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import type { CertificateLookup } from '../listeners/tls-terminator.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { shortLimits, startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { shortLimits, startEdge } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
@@ -69,7 +70,7 @@ async function ask(
 }
 
 test('requests of one HTTP/2 connection are answered concurrently', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     setTimeout(() => response.end(request.url), request.url === '/0' ? 100 : 0)
   })
   const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
@@ -86,7 +87,7 @@ test('requests of one HTTP/2 connection are answered concurrently', async (t) =>
 })
 
 test('bodies of HTTP/2 requests arrive unchanged, with or without a length, and trailers come back', async (t) => {
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     const hash = createHash('sha256')
     request.on('data', (chunk) => hash.update(chunk))
     request.on('end', () => {
@@ -409,7 +410,7 @@ test('HTTP/2 trailers are forwarded with the body, and malformed ones are reject
 
 test('a body longer or shorter than declared reaches the upstream as aborted, never as complete', async (t) => {
   let ended = 0
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     request.resume()
     request.on('end', () => {
       ended++
@@ -432,7 +433,7 @@ test('a body longer or shorter than declared reaches the upstream as aborted, ne
 
 test('a client that resets its stream aborts the request at the upstream at once', async (t) => {
   let aborted = false
-  const upstream = await startUpstream(t, (request) => {
+  const upstream = await startHttp(t, (request) => {
     request.on('close', () => {
       aborted = true
     })
@@ -450,7 +451,7 @@ test('a client that resets its stream aborts the request at the upstream at once
 
 test('an HTTP/2 client that closes its socket aborts its requests at the upstream', async (t) => {
   let aborted = false
-  const upstream = await startUpstream(t, (request) => {
+  const upstream = await startHttp(t, (request) => {
     request.on('close', () => {
       aborted = true
     })
@@ -482,7 +483,7 @@ test('a truncated response resets the HTTP/2 stream', async (t) => {
 
 test('split cookie fields arrive as one field', async (t) => {
   let cookie = ''
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     cookie = request.rawHeaders
       .filter((_, index, all) => all[index - 1]?.toLowerCase() === 'cookie')
       .join('|')
@@ -496,7 +497,7 @@ test('split cookie fields arrive as one field', async (t) => {
 })
 
 test('a flood of resets closes that connection only', async (t) => {
-  const upstream = await startUpstream(t, (_request, response) => setTimeout(() => response.end('ok'), 20))
+  const upstream = await startHttp(t, (_request, response) => setTimeout(() => response.end('ok'), 20))
   const { connect } = await startSecure(t, createLocalTunnel(upstream, { proto: 'https' }))
   const bystander = connect()
   const flooder = connect()
@@ -519,7 +520,7 @@ test('a flood of resets closes that connection only', async (t) => {
 
 test('when the edge stops, requests in flight finish and the client gets GOAWAY', async (t) => {
   let respond = () => {}
-  const upstream = await startUpstream(t, (_request, response) => {
+  const upstream = await startHttp(t, (_request, response) => {
     respond = () => response.end('finished')
   })
   const tunnel = createLocalTunnel(upstream, { proto: 'https' })
@@ -549,7 +550,7 @@ test('an HTTP/2 client that never completes its head is disconnected', async (t)
 
 test('a draining HTTP/2 connection closes soon after its last response', async (t) => {
   let respond = () => {}
-  const upstream = await startUpstream(t, (_request, response) => {
+  const upstream = await startHttp(t, (_request, response) => {
     respond = () => response.end('finished')
   })
   const tunnel = createLocalTunnel(upstream, { proto: 'https' })

@@ -6,7 +6,8 @@ import { createServer as createHttp2Server } from 'node:http2'
 import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
-import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { startEdge } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
@@ -23,7 +24,7 @@ test('300 random transfers complete in both directions, and a dying upstream is 
   }
   const pool = randomBytes(4 * 1024 * 1024 + 300)
   // The response is a slice of the pool in either framing, after the complete request body was hashed.
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     const url = new URL(request.url ?? '/', 'http://upstream')
     const number = (name: string) => Number(url.searchParams.get(name))
     const [offset, size, dies] = [number('offset'), number('size'), number('dies')]
@@ -112,7 +113,7 @@ test('an upload arrives complete at an HTTP/2 upstream, which reads it long afte
 
 test('an upload that is pipelined behind a slow response is read ahead, and arrives complete', async (t) => {
   const body = randomBytes(1024 * 1024)
-  const upstream = await startUpstream(t, (request, response) => {
+  const upstream = await startHttp(t, (request, response) => {
     const hash = createHash('sha256')
     request.on('data', (chunk) => hash.update(chunk))
     request.on('end', () => {

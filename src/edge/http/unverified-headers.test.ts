@@ -9,10 +9,10 @@ import {
 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
+import { startHttp } from '../../../test/support/local-server.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { StaticBackend } from '../../resources/index.ts'
 import { sendHttp } from '../testing/client.ts'
-import { startUpstream } from '../testing/edge.ts'
 import { echo, HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
@@ -44,7 +44,7 @@ const paths: Record<string, SendRequest> = {
   'an edge, over HTTP/2': (t, harness, headers) => askHttp2(t, harness, headers),
 
   'a static backend': async (t, { config, routeId, sendRequest }, headers) => {
-    const port = await startUpstream(t, echo)
+    const port = await startHttp(t, echo)
     const backend_id = config.create(StaticBackend, { address: `127.0.0.1:${port}` })
     config.update(routeId, { backend: { backend_id } })
     await config.waitUntilApplied()
@@ -65,12 +65,12 @@ const paths: Record<string, SendRequest> = {
   },
 
   'an endpoint of an agent or SSH client': async (t, { tunnels, port }, headers) => {
-    tunnels.add(ENDPOINT, createLocalTunnel(await startUpstream(t, echo)))
+    tunnels.add(ENDPOINT, createLocalTunnel(await startHttp(t, echo)))
     return (await sendHttp(port, { host: ENDPOINT, headers })).text
   },
 
   'an endpoint, to upgrade to WebSocket': async (t, { tunnels, port }, headers) => {
-    tunnels.add(ENDPOINT, createLocalTunnel(await startUpstream(t, echo)))
+    tunnels.add(ENDPOINT, createLocalTunnel(await startHttp(t, echo)))
     const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
     const client = openRawClient(t, port).write(
       `GET / HTTP/1.1\r\nHost: ${ENDPOINT}\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n` +
@@ -98,7 +98,7 @@ test('request_headers can set such a field, on a route and on an endpoint', asyn
   config.update(routeId, { request_headers: { add } })
   await config.waitUntilApplied()
   const options = { requestHeaders: { add: Object.entries(add), remove: [] } }
-  tunnels.add(ENDPOINT, createLocalTunnel(await startUpstream(t, echo), { options }))
+  tunnels.add(ENDPOINT, createLocalTunnel(await startHttp(t, echo), { options }))
 
   const answers = [
     await sendRequest({ headers: forged }),

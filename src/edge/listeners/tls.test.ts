@@ -4,8 +4,9 @@ import { connect as connectHttp2 } from 'node:http2'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, createServer as createTlsServer, type TLSSocket } from 'node:tls'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
-import { startEdge, startTcp, startUpstream } from '../testing/edge.ts'
+import { startEdge } from '../testing/edge.ts'
 import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
@@ -25,7 +26,7 @@ function tlsClient(t: TestContext, port: number, servername: string, ca: string,
 }
 
 test('https reaches the upstream over HTTP/1 and HTTP/2', async (t) => {
-  const upstream = await startUpstream(t, (request, response) =>
+  const upstream = await startHttp(t, (request, response) =>
     response.end(`${request.url} ${request.headers['x-forwarded-proto']} ${request.headers.host}`),
   )
   const certificates = await createTestCertificates('adit.localhost')

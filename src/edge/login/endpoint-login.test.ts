@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { startHttp } from '../../../test/support/local-server.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttp, sendHttps } from '../testing/client.ts'
-import { startEdge, startUpstream } from '../testing/edge.ts'
+import { startEdge } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { createLogins } from './index.ts'
@@ -30,7 +31,7 @@ interface ConnectOptions {
 
 /** An agent's endpoint behind a Google sign-in, with a signed-in visitor. */
 async function start(t: TestContext) {
-  const upstream = await startUpstream(t, echo)
+  const upstream = await startHttp(t, echo)
   const tunnels = new TestTunnels()
   const logins = createLogins({
     outbound: {

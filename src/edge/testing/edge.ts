@@ -1,5 +1,3 @@
-import { createServer as createHttpServer, type RequestListener } from 'node:http'
-import { type AddressInfo, createServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { silentLog } from '../../base/log.ts'
 import { createEdge, type Edge, type EdgeConfig, type EdgeDependencies } from '../edge.ts'
@@ -45,36 +43,4 @@ export async function startEdge(
   await edge.start()
   t.after(() => edge.stop())
   return { edge, tunnels, port: edge.addresses.http?.port ?? 0, tlsPort: edge.addresses.https?.port ?? 0 }
-}
-
-/** A local HTTP service; returns its port. */
-export async function startUpstream(t: TestContext, listener: RequestListener): Promise<number> {
-  const server = createHttpServer({ keepAliveTimeout: 60_000, requireHostHeader: false }, listener)
-  t.after(() => {
-    server.closeAllConnections()
-    server.close()
-  })
-  return listen(server)
-}
-
-/** A local TCP service; returns its port. */
-export async function startTcp(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
-  const sockets = new Set<Socket>()
-  const server = createServer({ allowHalfOpen: true }, (socket) => {
-    sockets.add(socket)
-    socket.on('error', () => {})
-    socket.on('close', () => sockets.delete(socket))
-    onConnection(socket)
-  })
-  t.after(() => {
-    for (const socket of sockets) socket.destroy()
-    server.close()
-  })
-  return listen(server)
-}
-
-function listen(server: Server): Promise<number> {
-  return new Promise((resolve) => {
-    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port))
-  })
 }

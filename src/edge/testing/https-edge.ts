@@ -1,11 +1,12 @@
 import type { RequestListener } from 'node:http'
 import type { TestContext } from 'node:test'
+import { startHttp } from '../../../test/support/local-server.ts'
 import { HttpsEdge, HttpsRoute, TunnelGroupBackend } from '../../resources/index.ts'
 import type { Edge, EdgeConfig, EdgeDependencies } from '../edge.ts'
 import { createTestCertificates } from './certificates.ts'
 import { sendHttps, type TestRequest, type TestResponse } from './client.ts'
 import { TestConfiguration } from './configuration.ts'
-import { startEdge, startUpstream } from './edge.ts'
+import { startEdge } from './edge.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from './tunnels.ts'
 
 export const HOST = 'shop.adit.localhost'
@@ -43,7 +44,7 @@ export async function startHttpsEdge(
   options: { config?: Partial<EdgeConfig>; dependencies?: Partial<EdgeDependencies> } = {},
 ): Promise<HttpsEdgeHarness> {
   const tunnels = new TestTunnels()
-  const tunnel = createLocalTunnel(await startUpstream(t, listener), { labels: { app: 'shop' } })
+  const tunnel = createLocalTunnel(await startHttp(t, listener), { labels: { app: 'shop' } })
   tunnels.tunnels.push(tunnel)
   const { ca, lookup } = await createTestCertificates('adit.localhost')
   const { edge, port, tlsPort } = await startEdge(t, tunnels, options.config, {
