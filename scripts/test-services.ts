@@ -2,6 +2,7 @@
 //   node scripts/test-services.ts node --test
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
+import { join } from 'node:path'
 import { startPostgres } from '../test/support/postgres.ts'
 
 const [program, ...args] = process.argv.slice(2)
@@ -12,6 +13,8 @@ const env = {
   ...process.env,
   ADIT_TEST_POSTGRES_URL: postgres.url,
   ADIT_TEST_POSTGRES_DATA: postgres.dataDir,
+  // Each test file is a process of its own; without the cache each one strips and compiles the same modules.
+  NODE_COMPILE_CACHE: join(import.meta.dirname, '..', 'node_modules', '.cache', 'adit-tests'),
 }
 const command = spawn(program, args, { env, stdio: 'inherit' })
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => command.kill(signal))
