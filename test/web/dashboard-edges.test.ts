@@ -287,6 +287,7 @@ test('a TLS edge is created for a new name, and its module sets where TLS termin
 
   await page.getByRole('radio', { name: /^TLS/ }).check()
   await page.getByLabel('New name').fill('raw')
+  await page.locator('.reserve button:enabled').waitFor()
   await page.keyboard.press('Enter')
   await page.getByRole('checkbox', { name: /raw\.adit\.localhost/, checked: true }).waitFor()
   await page.getByRole('button', { name: 'Create edge' }).click()
@@ -297,6 +298,27 @@ test('a TLS edge is created for a new name, and its module sets where TLS termin
 
   await node(page, 'TLS settings').getByText('terminates at the edge').waitFor()
   assert.deepEqual(pageErrors, [])
+})
+
+test('a short name can be reserved only once the domain of the platform has loaded', async (t) => {
+  const { page } = await dashboard.open(t, '/edges')
+  const loading = Promise.withResolvers<void>()
+  await page.route('**/dashboard/api/platform', async (route) => {
+    await loading.promise
+    await route.continue()
+  })
+  await page.goto(`${dashboard.url}#/edges/new`)
+  await page.reload()
+  const reserve = page.getByRole('button', { name: 'Reserve', exact: true })
+
+  await page.getByLabel('New name').fill('late')
+  await page.keyboard.press('Enter')
+  const isDisabled = await reserve.isDisabled()
+  loading.resolve()
+  await reserve.click()
+
+  assert.equal(isDisabled, true)
+  await page.getByRole('checkbox', { name: /late\.adit\.localhost/, checked: true }).waitFor()
 })
 
 test('host names of another edge cannot be selected, and an edge is renamed and deleted', async (t) => {

@@ -109,7 +109,10 @@ function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (ho
   const [errorText, setErrorText] = useState<string>()
   const [busy, setBusy] = useState(false)
   const input = name.trim().toLowerCase()
-  const domain = input === '' || input.includes('.') ? input : `${input}.${platform?.domain}`
+  const isComplete = input.includes('.')
+  const domain = input === '' || isComplete ? input : `${input}.${platform?.domain}`
+  // The domain of the platform loads after the form, and completes a short name.
+  const canReserve = input !== '' && (isComplete || platform !== undefined)
   const reserve = async () => {
     setBusy(true)
     setErrorText(undefined)
@@ -150,17 +153,17 @@ function ReserveHostport({ kind, onReserved }: { kind: EdgeKind; onReserved: (ho
           value={name}
           onChange={(event) => setName(event.target.value)}
           onKeyDown={(event) => {
-            if (event.key !== 'Enter' || name.trim() === '') return
+            if (event.key !== 'Enter' || input === '') return
             event.preventDefault()
-            void reserve()
+            if (canReserve) void reserve()
           }}
         />
-        <Button busy={busy} disabled={name.trim() === ''} onClick={() => void reserve()}>
+        <Button busy={busy} disabled={!canReserve} onClick={() => void reserve()}>
           Reserve
         </Button>
       </div>
       {errorText && <p className="field-error">{errorText}</p>}
-      {domain !== '' && <Equivalent method="POST" path="/reserved_domains" body={{ domain }} />}
+      {canReserve && <Equivalent method="POST" path="/reserved_domains" body={{ domain }} />}
     </>
   )
 }
