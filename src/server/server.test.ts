@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ANY_PORTS } from '../../test/support/free-ports.ts'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, open, readdir, readFile, stat } from 'node:fs/promises'
@@ -11,10 +12,6 @@ import type { CredentialsFile } from './credentials-file.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
-const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
-  `--${name}-addr`,
-  '127.0.0.1:0',
-])
 
 interface AditProcess {
   readonly child: ChildProcess

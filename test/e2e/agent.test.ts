@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ANY_PORTS } from '../support/free-ports.ts'
 import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { get } from 'node:http'
@@ -167,13 +168,9 @@ test('restart, stop and update reach the agent through the management API', asyn
 /** Starts a server and an agent as processes with short heartbeats; `ask` requests the agent's name. */
 async function startPair(t: TestContext) {
   const env = cleanEnv(createHome(t), { ADIT_HEARTBEAT_INTERVAL: '1s', ADIT_HEARTBEAT_TOLERANCE: '1s' })
-  const ports = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
-    `--${name}-addr`,
-    '127.0.0.1:0',
-  ])
   const port = await startHttp(t, (_request, response) => response.end('again'))
   const startServer = async () => {
-    const server = startProgram(t, ['server', ...ports], { env })
+    const server = startProgram(t, ['server', ...ANY_PORTS], { env })
     await server.until(({ stdout }) => /Adit is ready/.test(stdout))
     const publicPort = Number(new URL(/Public HTTP +(\S+)/.exec(server.stdout)![1]!).port)
     return { server, ask: () => getBody(publicPort, `again.adit.localhost:${publicPort}`) }

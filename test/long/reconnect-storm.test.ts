@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { scaleForLoad, startHarness } from '../reliability/harness.ts'
+import { scaleForLoad, startHarness } from '../support/harness.ts'
 import { eventually } from '../support/eventually.ts'
 import { startLightAgents } from '../support/light-agents.ts'
 

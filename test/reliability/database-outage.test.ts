@@ -11,7 +11,7 @@ import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPostgres } from '../support/postgres.ts'
 import { startRelay } from '../support/relay.ts'
-import { type Harness, readText, startHarness } from './harness.ts'
+import { type Harness, readText, startHarness } from '../support/harness.ts'
 
 const NAME = 'steady.adit.localhost'
 const SHOP = 'shop.adit.localhost'

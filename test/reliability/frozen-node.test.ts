@@ -12,8 +12,8 @@ import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
-import type { Credentials } from './harness.ts'
-import { readText } from './harness.ts'
+import type { Credentials } from '../support/harness.ts'
+import { readText } from '../support/harness.ts'
 
 const NAME = 'moves.adit.localhost'
 const TIMEOUT_MS = 60_000

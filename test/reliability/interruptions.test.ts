@@ -4,7 +4,7 @@ import type { AgentProcess } from '../../src/agent/testing/program.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { type Relay, startRelay } from '../support/relay.ts'
-import { type Harness, readText, startHarness } from './harness.ts'
+import { type Harness, readText, startHarness } from '../support/harness.ts'
 
 const NAME = 'steady.adit.localhost'
 

@@ -9,7 +9,7 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import { eventually } from '../support/eventually.ts'
 import { listen } from '../support/local-server.ts'
-import { type Harness, startHarness } from './harness.ts'
+import { type Harness, startHarness } from '../support/harness.ts'
 
 const NAME = 'leaky.adit.localhost'
 const CLIENTS_PER_STAGE = 20

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ANY_PORTS } from '../support/free-ports.ts'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -127,13 +128,9 @@ const LIMITS: ServerLimits = {
 /** Starts a node as a process that can be stopped and killed. */
 async function startNode(t: TestContext, flags: readonly string[], existingDataDir?: string) {
   const dataDir = existingDataDir ?? (await tempDir(t))
-  const listeners = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
-    `--${name}-addr`,
-    '127.0.0.1:0',
-  ])
   const child: ChildProcess = spawn(
     process.execPath,
-    [join(import.meta.dirname, 'node.fixture.ts'), '--data-dir', dataDir, ...listeners, ...flags],
+    [join(import.meta.dirname, 'node.fixture.ts'), '--data-dir', dataDir, ...ANY_PORTS, ...flags],
     {
       env: { ...process.env, ADIT_TEST_LIMITS: JSON.stringify(LIMITS) },
       stdio: ['ignore', 'pipe', 'inherit'],

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ANY_PORTS } from '../support/free-ports.ts'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
@@ -10,7 +11,7 @@ import { BASE_ROOT } from '../../src/base/version.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
-import { readText, startHarness } from './harness.ts'
+import { readText, startHarness } from '../support/harness.ts'
 
 test('a stopping server finishes requests in flight, accepts no new ones and exits with 0', async (t) => {
   const harness = await startHarness(t)
@@ -72,8 +73,7 @@ test('half a request to the API does not delay a stopping server', async (t) => 
 test('a server whose log cannot be written keeps serving', async (t) => {
   const env = cleanEnv(createHome(t))
   const program = join(BASE_ROOT, 'bin', 'adit')
-  const flags = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].map((name) => `--${name}-addr=127.0.0.1:0`)
-  const args = ['-c', 'exec "$0" "$@" 2>/dev/full', program, 'server', '--log-level=debug', ...flags]
+  const args = ['-c', 'exec "$0" "$@" 2>/dev/full', program, 'server', '--log-level=debug', ...ANY_PORTS]
   const server = startProgram(t, args, { env, launcher: '/bin/sh' })
   await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
   const credentials = JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))

@@ -8,7 +8,7 @@ import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness } from './harness.ts'
+import { type Harness, startHarness } from '../support/harness.ts'
 
 /** The memory growth allowed for a server; a list of chunks took several times as much. */
 const MAX_GROWTH_MIB = 100

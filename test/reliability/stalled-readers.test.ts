@@ -7,7 +7,7 @@ import { connect as connectTls } from 'node:tls'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness } from './harness.ts'
+import { type Harness, startHarness } from '../support/harness.ts'
 
 const READERS = 200
 const HOST = 'bulk.adit.localhost'

@@ -5,7 +5,7 @@ import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { startHttp } from '../support/local-server.ts'
 import { createRandom, type SeededRandom } from '../support/random.ts'
-import { type Harness, startHarness } from './harness.ts'
+import { type Harness, startHarness } from '../support/harness.ts'
 
 const TRANSFERS = 300
 const CONCURRENCY = 10

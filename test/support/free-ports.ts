@@ -25,3 +25,9 @@ export async function findFreePorts(count: number): Promise<number> {
     if ((await Promise.all(ports.map(isFree))).every(Boolean)) return first
   }
 }
+
+/** The flags of a server whose listeners take any free port. */
+export const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
+  `--${name}-addr`,
+  '127.0.0.1:0',
+])

@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { ANY_PORTS } from './free-ports.ts'
 import type { TestContext } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { type ServerLimits, startServer } from '../../src/server/index.ts'
@@ -28,10 +29,6 @@ export interface TestPlatform {
   stop(): Promise<void>
 }
 
-const FREE_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
-  `--${name}-addr`,
-  '127.0.0.1:0',
-])
 
 /** Starts the platform; it stops with the test. `existingDataDir` restarts a platform that was stopped. */
 export async function startPlatform(
@@ -50,7 +47,7 @@ export async function startPlatform(
     '0',
     '--login-rate-limit',
     '0',
-    ...FREE_PORTS,
+    ...ANY_PORTS,
     ...flags,
   ]
   const server = await startServer(readSettings(args, {}), limits)

@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { ANY_PORTS } from './free-ports.ts'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
@@ -7,10 +8,6 @@ import type { TestContext } from 'node:test'
 import type { TestPlatform } from './platform.ts'
 
 const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
-const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
-  `--${name}-addr`,
-  '127.0.0.1:0',
-])
 
 /** `adit server` in a child process, as a user runs it. */
 export interface ServerProcess {
