@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { ANY_PORTS } from '../../test/support/free-ports.ts'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
 import { copyFile, open, readdir, readFile, stat } from 'node:fs/promises'
@@ -8,10 +7,10 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
+import { ANY_PORTS } from '../../test/support/free-ports.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
-
 
 interface AditProcess {
   readonly child: ChildProcess

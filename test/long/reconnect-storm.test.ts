@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { test } from 'node:test'
-import { scaleForLoad, startHarness } from '../support/harness.ts'
 import { eventually } from '../support/eventually.ts'
+import { scaleForLoad, startHarness } from '../support/harness.ts'
 import { startLightAgents } from '../support/light-agents.ts'
 
 const AGENTS = Number(process.env.LONG_AGENTS ?? 1000)

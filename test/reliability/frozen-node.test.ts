@@ -9,11 +9,11 @@ import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import type { Credentials } from '../support/harness.ts'
+import { readText } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
-import type { Credentials } from '../support/harness.ts'
-import { readText } from '../support/harness.ts'
 
 const NAME = 'moves.adit.localhost'
 const TIMEOUT_MS = 60_000

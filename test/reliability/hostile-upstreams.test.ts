@@ -6,9 +6,9 @@ import { type HostileResponse, hostileResponses } from '../../src/edge/testing/h
 import { openRawClient } from '../../src/edge/testing/raw-client.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { type Harness, readText, startHarness } from '../support/harness.ts'
 import { startHttp, startTcp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, readText, startHarness } from '../support/harness.ts'
 
 /** The memory growth allowed for an agent, whatever its upstream sends; each flood sends more within a second. */
 const MAX_GROWTH_MIB = 64

@@ -2,9 +2,9 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import type { AgentProcess } from '../../src/agent/testing/program.ts'
 import { eventually } from '../support/eventually.ts'
+import { type Harness, readText, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { type Relay, startRelay } from '../support/relay.ts'
-import { type Harness, readText, startHarness } from '../support/harness.ts'
 
 const NAME = 'steady.adit.localhost'
 

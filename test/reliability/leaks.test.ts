@@ -8,8 +8,8 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls, TLSSocket } from 'node:tls'
 import { eventually } from '../support/eventually.ts'
-import { listen } from '../support/local-server.ts'
 import { type Harness, startHarness } from '../support/harness.ts'
+import { listen } from '../support/local-server.ts'
 
 const NAME = 'leaky.adit.localhost'
 const CLIENTS_PER_STAGE = 20

@@ -1,5 +1,4 @@
 import assert from 'node:assert/strict'
-import { ANY_PORTS } from '../support/free-ports.ts'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
@@ -10,8 +9,9 @@ import { cleanEnv, createHome, startProgram } from '../../src/agent/testing/prog
 import { BASE_ROOT } from '../../src/base/version.ts'
 import { createClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
-import { startHttp } from '../support/local-server.ts'
+import { ANY_PORTS } from '../support/free-ports.ts'
 import { readText, startHarness } from '../support/harness.ts'
+import { startHttp } from '../support/local-server.ts'
 
 test('a stopping server finishes requests in flight, accepts no new ones and exits with 0', async (t) => {
   const harness = await startHarness(t)

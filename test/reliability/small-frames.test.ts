@@ -6,9 +6,9 @@ import { type TestContext, test } from 'node:test'
 import { connect as connectTls, type TLSSocket } from 'node:tls'
 import { MuxSession, StreamType, typeBytes } from '../../src/protocol/index.ts'
 import { eventually } from '../support/eventually.ts'
+import { type Harness, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness } from '../support/harness.ts'
 
 /** The memory growth allowed for a server; a list of chunks took several times as much. */
 const MAX_GROWTH_MIB = 100

@@ -5,9 +5,9 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
 import { eventually } from '../support/eventually.ts'
+import { type Harness, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
-import { type Harness, startHarness } from '../support/harness.ts'
 
 const READERS = 200
 const HOST = 'bulk.adit.localhost'

@@ -3,9 +3,9 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { request } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { type Harness, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { createRandom, type SeededRandom } from '../support/random.ts'
-import { type Harness, startHarness } from '../support/harness.ts'
 
 const TRANSFERS = 300
 const CONCURRENCY = 10

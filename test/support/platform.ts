@@ -1,11 +1,11 @@
 import { readFile } from 'node:fs/promises'
-import { ANY_PORTS } from './free-ports.ts'
 import type { TestContext } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { type ServerLimits, startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { type ApiClient, createClient, tempDir } from './api.ts'
 import { eventuallyEqual } from './eventually.ts'
+import { ANY_PORTS } from './free-ports.ts'
 
 /** The complete platform in this process, on free ports, with one account. */
 export interface TestPlatform {
@@ -28,7 +28,6 @@ export interface TestPlatform {
   fetch(url: string, init?: Parameters<typeof undiciFetch>[1]): ReturnType<typeof undiciFetch>
   stop(): Promise<void>
 }
-
 
 /** Starts the platform; it stops with the test. `existingDataDir` restarts a platform that was stopped. */
 export async function startPlatform(

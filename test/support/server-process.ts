@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
-import { ANY_PORTS } from './free-ports.ts'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { ANY_PORTS } from './free-ports.ts'
 import type { TestPlatform } from './platform.ts'
 
 const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')

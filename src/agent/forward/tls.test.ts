@@ -37,8 +37,10 @@ function connectTls(client: TestClient, options: ConnectionOptions): TLSSocket {
     },
   })
   const pump = () => {
-    if (client.received.length > forwardedBytes) wire.push(client.received.subarray(forwardedBytes))
-    forwardedBytes = client.received.length
+    const bytes = client.received.subarray(forwardedBytes)
+    // Counted first: a push can make the agent send more before it returns.
+    forwardedBytes += bytes.length
+    if (bytes.length > 0) wire.push(bytes)
     if (client.ended || client.closed) wire.push(null)
     else
       void client
