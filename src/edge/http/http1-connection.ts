@@ -140,7 +140,6 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     const state = this.#state
     if (typeof state === 'string') return
     if (state.upgraded) {
-      this.#noteRetained(state)
       this.writer.end()
       this.#limitHalfClosed()
       return
@@ -230,6 +229,7 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       return this.writer.congested ? this.#storeReadAhead(bytes) : this.#parseHead(bytes)
     }
     if (state.upgraded) {
+      this.#noteRetained(state)
       if (state.upstream?.writeBody(bytes) === false) this.#pauseReads()
       return undefined
     }
