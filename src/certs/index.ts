@@ -19,7 +19,6 @@ export {
   createSelfSigned,
   type KeyedCertificate,
   loadAuthority,
-  renewAuthority,
   renewSelfSigned,
 } from './x509/authority.ts'
 export { createAgentContexts, createGatewayCertificate } from './x509/gateway-certificate.ts'

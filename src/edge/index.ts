@@ -11,6 +11,6 @@
  */
 export { combineObservers } from './combine-observers.ts'
 export { createEdge, type Edge } from './edge.ts'
-export { createLogins, type LoginStore, type OauthEndpoints, type Revocation } from './login/index.ts'
+export { createLogins, type OauthEndpoints } from './login/index.ts'
 export type { Observer } from './observe.ts'
 export { createServedCertificates } from './served-certificates.ts'

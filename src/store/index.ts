@@ -32,7 +32,7 @@ export {
   type Settlement,
   type SinkState,
 } from './event-queue.ts'
-export { type LoginRecords, openLoginRecords } from './login-records.ts'
+export { openLoginRecords } from './login-records.ts'
 export { createLoginSync } from './login-sync.ts'
 export { MasterKeyError } from './master-key.ts'
 export { NewerSchema } from './migrations.ts'
@@ -43,7 +43,6 @@ export type {
   NameSpans,
 } from './name-claim-rules.ts'
 export { type NameClaimRows, openNameClaims } from './name-claims.ts'
-export type { NameUseQuery } from './name-use.ts'
 export { openNodes } from './nodes.ts'
 export { UnsupportedDatabase } from './postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
