@@ -18,7 +18,15 @@ function createInstallation(t: TestContext) {
   const home = createHome(t)
   const root = join(home, 'adit')
   mkdirSync(root)
-  for (const each of ['bin', 'src/agent', 'src/base', 'src/protocol', 'src/cli.ts', 'package.json']) {
+  for (const each of [
+    'bin',
+    'src/agent',
+    'src/base',
+    'src/protocol',
+    'src/resources',
+    'src/cli.ts',
+    'package.json',
+  ]) {
     cpSync(join(BASE_ROOT, each), join(root, each), { recursive: true })
   }
   symlinkSync(join(BASE_ROOT, 'node_modules'), join(root, 'node_modules'))
