@@ -192,7 +192,8 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
 
   onClose(error?: Error): void {
     const exchange = this.#state
-    if (typeof exchange === 'string') this.close()
+    if (exchange === 'closed') return
+    if (exchange === 'idle') this.close()
     else if (this.#responseState === 'upgraded' && error === undefined) {
       this.#state = 'closed'
       exchange.finish('')
