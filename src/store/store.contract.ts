@@ -969,7 +969,12 @@ function* filesIn(directories: readonly string[]): Generator<Buffer> {
   for (const directory of directories) {
     for (const name of readdirSync(directory, { recursive: true, encoding: 'utf8' })) {
       const path = join(directory, name)
-      if (statSync(path).isFile()) yield readFileSync(path)
+      try {
+        if (statSync(path).isFile()) yield readFileSync(path)
+      } catch (error) {
+        // The server removes files meanwhile, such as logs that it recycles.
+        if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      }
     }
   }
 }
