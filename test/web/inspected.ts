@@ -63,10 +63,14 @@ export async function assertFitsViewport(page: Page, name: string): Promise<void
 }
 
 /** Also asserts that axe finds no serious violation. The page must be opened with `bypassCSP`. */
-export async function assertAccessible(page: Page, name: string): Promise<void> {
+export async function assertAccessible(page: Page, name: string, rules?: readonly string[]): Promise<void> {
   await assertFitsViewport(page, name)
-  const axe = await readFile(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
-  const result = await page.evaluate(`${axe}; axe.run()`)
+  if (!(await page.evaluate<boolean>("'axe' in window"))) {
+    const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
+    await page.evaluate(await readFile(axe, 'utf8'))
+  }
+  const options = rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }
+  const result = await page.evaluate(`axe.run(${JSON.stringify(options)})`)
   const { violations } = result as {
     violations: { id: string; impact: string; nodes: { html: string }[] }[]
   }
@@ -75,4 +79,17 @@ export async function assertAccessible(page: Page, name: string): Promise<void> 
     serious.map(({ id, nodes }) => `${name}: ${id}: ${nodes[0]?.html}`),
     [],
   )
+}
+
+/** The same in both themes and on a phone. Only colours depend on the theme. */
+export async function assertAccessibleEverywhere(page: Page, name: string): Promise<void> {
+  const desktop = page.viewportSize()!
+  await page.emulateMedia({ colorScheme: 'light' })
+  await assertAccessible(page, `${name}-light`)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await assertAccessible(page, `${name}-dark`, ['color-contrast'])
+  await page.emulateMedia({ colorScheme: 'light' })
+  await page.setViewportSize({ width: 360, height: 740 })
+  await assertAccessible(page, `${name}-narrow`)
+  await page.setViewportSize(desktop)
 }
