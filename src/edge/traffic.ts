@@ -21,7 +21,7 @@ export interface AccountTraffic {
 }
 
 /** A snapshot of an account's traffic. */
-export interface TrafficTotals {
+interface TrafficTotals {
   readonly requests: number
   readonly connections: number
   readonly bytes_in: number

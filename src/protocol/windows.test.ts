@@ -140,7 +140,7 @@ test('a peer that says nothing, or less than the initial window, agrees to nothi
   assert.equal(session.windowGrowth, undefined)
 })
 
-test('shares that nobody returns leave room for the next ones', () => {
+test('shares that are never released leave room for further ones', () => {
   const budget = new WindowBudget(1000)
   const shares = Array.from({ length: 50 }, () => budget.grow(0, 1000))
 
