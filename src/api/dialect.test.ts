@@ -97,6 +97,49 @@ test('empty values clear fields in updates, except where clients always send the
   assert.deepEqual([unchanged.body.backends, unchanged.body.description], [[child.id], ''])
 })
 
+test('an empty id in an update means that the reference was not given', async () => {
+  const api = await fresh()
+  const call = original(api)
+  const domain = await call('POST', '/reserved_domains', {
+    body: { domain: `empty${nextNumber()}.example.com` },
+  })
+  const credential = await api.call.create('/credentials', {})
+
+  const updated = await call('PATCH', `/reserved_domains/${domain.body.id}`, {
+    body: {
+      description: 'x',
+      certificate_id: '',
+      http_endpoint_configuration_id: '',
+      https_endpoint_configuration_id: '',
+    },
+  })
+  const owned = await call('PATCH', `/credentials/${credential.id}`, {
+    body: { metadata: 'y', owner_id: '' },
+  })
+
+  assert.equal(updated.status, 200, JSON.stringify(updated.body))
+  assert.equal(updated.body.description, 'x')
+  assert.deepEqual(updated.body.certificate_management_policy, domain.body.certificate_management_policy)
+  assert.equal(owned.status, 200, JSON.stringify(owned.body))
+  assert.equal(owned.body.metadata, 'y')
+})
+
+test('a reserved domain keeps what it resolves to', async () => {
+  const api = await fresh()
+  const call = original(api)
+  const body = { domain: `resolves${nextNumber()}.example.com`, resolves_to: [{ value: 'global' }] }
+
+  const created = await call('POST', '/reserved_domains', { body })
+  const path = `/reserved_domains/${created.body.id}`
+  const cleared = await call('PATCH', path, { body: { resolves_to: [] } })
+  const doubled = await call('PATCH', path, { body: { resolves_to: [{ value: 'eu' }, { value: 'eu' }] } })
+
+  assert.deepEqual(created.body.resolves_to, [{ value: 'global' }])
+  assert.deepEqual(cleared.body.resolves_to, [])
+  assert.equal(doubled.status, 400)
+  assert.deepEqual((await call('GET', path)).body.resolves_to, [])
+})
+
 test('user data is never renamed', async () => {
   const api = await fresh()
   const labels = {

@@ -42,6 +42,11 @@ function rename(value: unknown, names: ReadonlyMap<string, string>): unknown {
   )
 }
 
+/** Terraform sends an empty id for a reference that its configuration leaves out. */
+function isReference(key: string): boolean {
+  return key.endsWith('_id')
+}
+
 function isEmpty(value: unknown): boolean {
   if (value === '' || value === 0) return true
   return typeof value === 'object' && value !== null && Object.keys(value).length === 0
@@ -66,7 +71,7 @@ export function toNativeBody(method: string, path: string, body: unknown): unkno
     if (pathFields.includes(key)) return false
     if (!isEmpty(value)) return true
     // Creation: empty means unset. Update: empty clears the field, except where clients always send it.
-    return method === 'PATCH' && !EMPTY_MEANS_UNCHANGED.has(key)
+    return method === 'PATCH' && !EMPTY_MEANS_UNCHANGED.has(key) && !isReference(key)
   })
   return Object.fromEntries(
     entries.map(([key, value]) => [key, key === 'target' ? rename(value, NATIVE_NAMES) : value]),

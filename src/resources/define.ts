@@ -297,8 +297,10 @@ export function defineResource<const F extends ResourceFields, const P extends s
       const view: Record<string, unknown> = {}
       for (const { name, key, live, absentValue, value } of viewFields) {
         const liveValue = liveValues[name]
-        view[name] =
-          liveValue !== undefined ? liveValue : live ? absentValue : value.render(stored[key], context)
+        if (liveValue !== undefined) view[name] = liveValue
+        else if (live) view[name] = absentValue
+        // A record that an earlier release stored lacks the fields added since.
+        else view[name] = value.render(key in stored ? stored[key] : value.fallback, context)
       }
       return view as ViewOf<F>
     },
@@ -307,6 +309,7 @@ export function defineResource<const F extends ResourceFields, const P extends s
       const stored = record as Record<string, unknown>
       return Object.entries(storedFields).flatMap(([name, value]) => {
         const key = value.key ?? name
+        if (!(key in stored)) return []
         return value.pointers(stored[key]).map((pointer) => ({
           ...pointer,
           at: pointer.at === '' ? key : `${key}${pointer.at.startsWith('[') ? '' : '.'}${pointer.at}`,

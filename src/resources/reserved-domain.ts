@@ -1,7 +1,16 @@
 import { reverseLabels } from '../base/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './formats.ts'
-import { nullable, reference, required, text } from './value.ts'
+import { list, name, nullable, object, reference, required, text } from './value.ts'
+
+/** `global`, a region or an address. Every name resolves to all addresses of the platform, so this is a note. */
+const resolvesTo = list(object({ value: required(name(64)) }, { name: 'reserved domain resolves to' }), {
+  maxItems: 100,
+  rule: (items) =>
+    new Set(items.map(({ value }) => value)).size === items.length
+      ? undefined
+      : 'names the same value twice.',
+})
 
 /** A host name reserved for the account, with its certificate. */
 export const ReservedDomain = defineResource({
@@ -21,6 +30,7 @@ export const ReservedDomain = defineResource({
     certificate_management_policy: editable(nullable(certificatePolicy)),
     certificate_management_status: assigned(nullable(certificateStatus)),
     acme_challenge_cname_target: assigned(nullable(text(300))),
+    resolves_to: editable(resolvesTo),
   },
   unique: ({ domain }) => [
     {

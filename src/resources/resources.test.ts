@@ -33,6 +33,16 @@ test('a created record is complete: fields missing from the request have their d
   assert.deepEqual(record, { description: '', metadata: '', acl: [], owner_id: '', token_digest: '' })
 })
 
+test('a record stored before a field existed shows its default', () => {
+  const { parseCreate, render, pointers } = resources.reserved_domains
+  const { resolves_to, certificate_id, ...stored } = parseCreate({ domain: 'a.example.com' })
+
+  const view = render(stored as never, {}, { secrets: true, uriOf: (target) => target })
+
+  assert.deepEqual([view.resolves_to, view.certificate], [resolves_to, certificate_id])
+  assert.deepEqual(pointers(stored as never), [])
+})
+
 test('an update contains only the fields of the request', () => {
   assert.deepEqual(resources.credentials.parseUpdate({ metadata: 'x', description: null }), { metadata: 'x' })
 })

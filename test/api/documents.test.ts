@@ -28,6 +28,7 @@ type Kind =
   | 'policy?'
   | 'status?'
   | 'delivery?'
+  | 'added'
   | 'module?'
   | 'target'
   | 'null'
@@ -115,6 +116,7 @@ const DOCUMENTED: readonly DocumentedResource[] = [
       certificate_management_policy: 'policy?',
       certificate_management_status: 'status?',
       acme_challenge_cname_target: 'string?',
+      resolves_to: 'added',
     },
     create: ['domain', 'region', ...textFields, 'certificate_id', 'certificate_management_policy'],
     update: [
@@ -310,6 +312,8 @@ const VALIDATORS: Record<Kind, (value: unknown) => boolean> = {
     (isObject(value) &&
       (value.renews_at === null || isTime(value.renews_at)) &&
       (value.provisioning_job === null || isJob(value.provisioning_job))),
+  // Not in the documents; clients of the original expect it.
+  added: (value) => value !== undefined,
   'module?': (value) => value === null || (isObject(value) && typeof value.enabled === 'boolean'),
   target: (value) => isObject(value) && Object.values(value).filter((member) => member !== null).length === 1,
   null: (value) => value === null,

@@ -482,6 +482,17 @@ test('captures are streamed as they happen', async (t) => {
   assert.doesNotMatch(text, /"raw"/)
 })
 
+test('the policy of an endpoint is an object, however it was given', async (t) => {
+  const api = await startAgentWithApi(t)
+  const policy = { on_http_request: [{ actions: [{ type: 'deny' }] }] }
+  const yaml = 'on_http_request:\n  - actions:\n      - type: deny\n'
+
+  for (const traffic_policy of [policy, JSON.stringify(policy), yaml]) {
+    const { json } = await api.put('/api/endpoints/web', { upstream: { url: '3000' }, traffic_policy })
+    assert.deepEqual((json as Json).traffic_policy, policy)
+  }
+})
+
 test('endpoints are another view of the tunnels', async (t) => {
   const api = await startAgentWithApi(t)
   const body = { name: 'web', url: 'https://app.test', upstream: { url: '3000' }, metadata: 'm' }
@@ -495,6 +506,9 @@ test('endpoints are another view of the tunnels', async (t) => {
   assert.equal(view.inspect, true)
   assert.equal(view.pooling_enabled, false)
   assert.ok(view.metrics)
+  assert.equal(view.traffic_policy, null)
+  assert.equal(view.public_url, view.url)
+  assert.deepEqual(view.config, { addr: 'http://localhost:3000', inspect: true })
 
   assert.equal(list(await api.get('/api/tunnels'), 'tunnels').length, 1)
   assert.equal(list(await api.get('/api/endpoints'), 'endpoints').length, 1)

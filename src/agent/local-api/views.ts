@@ -1,3 +1,4 @@
+import { parse as parseYaml } from 'yaml'
 import { parseHead, parseHeaderFields } from '../http1.ts'
 import type { Capture } from '../inspector/capture-store.ts'
 import type { CapturedFrame, FrameLog } from '../inspector/frame-log.ts'
@@ -31,7 +32,7 @@ export function tunnelView(tunnel: AgentTunnel): object {
   }
 }
 
-/** The JSON of the same tunnel as an endpoint. */
+/** The JSON of the same tunnel as an endpoint; wrappers look for `public_url` and `config` here too. */
 export function endpointView(tunnel: AgentTunnel, withMetrics: boolean): object {
   const { spec } = tunnel
   return {
@@ -39,15 +40,28 @@ export function endpointView(tunnel: AgentTunnel, withMetrics: boolean): object 
     name: tunnel.name,
     uri: `/api/endpoints/${encodeName(tunnel.name)}`,
     url: tunnel.publicUrl,
+    public_url: tunnel.publicUrl,
     proto: tunnel.proto,
+    config: { addr: spec.upstream.shown, inspect: tunnel.inspected },
     bindings: spec.bindings.length > 0 ? spec.bindings : ['public'],
     description: spec.description,
     metadata: spec.metadata,
     inspect: tunnel.inspected,
     pooling_enabled: spec.poolingEnabled,
-    traffic_policy: spec.endpoint.trafficPolicy,
+    traffic_policy: policyView(spec.endpoint.trafficPolicy),
     upstream: { url: spec.endpoint.upstreamUrl, protocol: spec.endpoint.protocol },
     ...(withMetrics ? { metrics: metricsView(tunnel) } : {}),
+  }
+}
+
+/** The policy as an object, whether it was given as YAML, JSON or a map; typed clients cannot read text here. */
+function policyView(text: string): object | null {
+  if (text === '') return null
+  try {
+    const policy: unknown = parseYaml(text)
+    return typeof policy === 'object' ? policy : null
+  } catch {
+    return null
   }
 }
 
