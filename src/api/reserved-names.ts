@@ -42,7 +42,7 @@ export async function rejectOverlap(domain: string, { tx, principal, config }: C
     platformDomain: config.domain,
     spans: config.nameSpans,
   })
-  if (overlap === 'reserved') throw problem('taken', `The domain ${domain} is reserved already.`)
+  if (overlap === 'reserved') throw problem('taken', `This domain is already reserved: ${domain}.`)
   if (overlap === 'in_use')
     throw problem(
       'taken',

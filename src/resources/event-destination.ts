@@ -4,6 +4,15 @@ import { flag, integer, nullable, object, required, secret, text } from './value
 
 const nonEmpty = (value: string) => (value === '' ? 'must not be empty.' : undefined)
 
+/** Standard Webhooks writes a key as `whsec_` and base64. */
+const ENCODED_KEY = /^whsec_([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{4}|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{2}==)$/
+
+function webhookSecret(value: string): string | undefined {
+  if (value.startsWith('whsec_') && !ENCODED_KEY.test(value))
+    return 'begins with whsec_, so the rest must be a key in base64, such as openssl rand -base64 32 prints.'
+  return nonEmpty(value)
+}
+
 /** Partition and region become part of the host name of the request. */
 const PARTITION = /^aws(-[a-z]{1,16})*$/
 const REGION = /^[a-z0-9-]{0,32}$/
@@ -102,7 +111,7 @@ const eventTarget = object(
     webhook: nullable(
       object({
         url: required(httpUrl(2048)),
-        secret: required(secret(text(255, nonEmpty), 'redacted')),
+        secret: required(secret(text(255, webhookSecret), 'redacted')),
       }),
     ),
   },

@@ -79,9 +79,12 @@ export const rfc3339 = plain<string>(Type.String({ maxLength: 64 }), '', (value,
 
 function httpUrlError(value: string): string | undefined {
   const url = URL.parse(value)
-  return url !== null && (url.protocol === 'https:' || url.protocol === 'http:')
-    ? undefined
-    : `"${value}" is not an http or https address.`
+  if (url === null || (url.protocol !== 'https:' && url.protocol !== 'http:'))
+    return `"${value}" is not an http or https address.`
+  // Responses, logs and events show addresses. The message must not repeat the password either.
+  if (url.username !== '' || url.password !== '')
+    return 'must not contain a user name or password: addresses are shown to everyone who may read them.'
+  return undefined
 }
 
 /** An http or https URL. */

@@ -16,6 +16,6 @@ export const ReservedAddr = defineResource({
     endpoint_configuration: editable(nullable(reference(['ec'], 'endpoint_configuration_id'))),
   },
   unique: ({ addr }) => [
-    { within: 'platform', scope: 'address', name: addr, taken: `The address ${addr} is reserved already.` },
+    { within: 'platform', scope: 'address', name: addr, taken: `This address is already reserved: ${addr}.` },
   ],
 })

@@ -37,7 +37,7 @@ export const ReservedDomain = defineResource({
       within: 'platform',
       scope: 'domain',
       name: reverseLabels(domain),
-      taken: `The domain ${domain} is reserved already.`,
+      taken: `This domain is already reserved: ${domain}.`,
     },
   ],
 })

@@ -750,6 +750,10 @@ test('event destinations: exactly one target and one kind of authentication, and
     ['two ways in', { kinesis: { ...kinesis, auth: { role, creds } } }],
     ['another service', { kinesis: { auth: { role }, stream_arn: 'arn:aws:sqs:us-east-1:1:x' } }],
     ['an unknown target', { carrier_pigeon: {} }],
+    ['a password in the address', { webhook: { url: 'https://a:b@example.com/', secret: 'x' } }],
+    ['a key that is not base64', { webhook: { url: 'https://example.com/', secret: 'whsec_no-key' } }],
+    ['a key that is cut off', { webhook: { url: 'https://example.com/', secret: 'whsec_abcde' } }],
+    ['an empty key', { webhook: { url: 'https://example.com/', secret: 'whsec_' } }],
   ] as const)
     await assertRejected(
       api,

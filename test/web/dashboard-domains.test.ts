@@ -45,7 +45,7 @@ test('a taken name shows an error at the field', async (t) => {
   await page.keyboard.press('Enter')
 
   const field = page.locator('.field.wrong', { hasText: 'Name' })
-  assert.match(await readText(field.locator('.field-error')), /reserved already/)
+  assert.match(await readText(field.locator('.field-error')), /already reserved/)
 })
 
 test('a custom domain lists the DNS records to create, each with a copy button', async (t) => {
