@@ -659,7 +659,7 @@ test('a proxied stream carries its bind id and the client’s address', async (t
     passthroughTls: false,
   } as const
 
-  platform.registry.findTcp(20_000)!.open({ ...client, proto: 'tcp', via: 'endpoint' })
+  platform.registry.takeTcp(20_000)!.open({ ...client, proto: 'tcp', via: 'endpoint' })
   const [tunnel] = platform.registry.findLabelled('ac_1', { app: 'web' })
   tunnel!.open({ ...client, proto: 'https', via: 'https-edge' })
   tunnel!.open({ ...client, proto: 'tls', via: 'tls-edge', passthroughTls: true })

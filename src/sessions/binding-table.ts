@@ -18,11 +18,16 @@ class BindingEntry {
   tunnels: readonly LiveTunnel[] = []
   #cursor = 0
 
-  nextTunnel(): LiveTunnel | undefined {
-    const { tunnels } = this
-    if (tunnels.length < 2) return tunnels[0]
-    this.#cursor = (this.#cursor + 1) % tunnels.length
-    return tunnels[this.#cursor]
+  /** The tunnel whose turn it is. */
+  get current(): LiveTunnel | undefined {
+    return this.tunnels[this.#cursor % this.tunnels.length]
+  }
+
+  /** The same, and the next one has its turn afterwards. */
+  take(): LiveTunnel | undefined {
+    const tunnel = this.current
+    this.#cursor = (this.#cursor + 1) % this.tunnels.length
+    return tunnel
   }
 }
 
@@ -44,14 +49,21 @@ export class BindingTable {
     this.#entries.set(key, entry)
   }
 
-  /** The exact name, else the most specific wildcard. */
   findByHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {
-    const key = `${host}/${listener}`
-    const entry = this.#entries.getExact(key) ?? this.#entries.matchWildcard(key)?.value
-    return entry?.nextTunnel()
+    return this.#entryOf(listener, host)?.current
   }
 
-  findByPort(port: number): LiveTunnel | undefined {
-    return this.#entries.getExact(`tcp/${port}`)?.nextTunnel()
+  takeByHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {
+    return this.#entryOf(listener, host)?.take()
+  }
+
+  takeByPort(port: number): LiveTunnel | undefined {
+    return this.#entries.getExact(`tcp/${port}`)?.take()
+  }
+
+  /** The exact name, else the most specific wildcard. */
+  #entryOf(listener: 'http' | 'https', host: string): BindingEntry | undefined {
+    const key = `${host}/${listener}`
+    return this.#entries.getExact(key) ?? this.#entries.matchWildcard(key)?.value
   }
 }

@@ -121,7 +121,7 @@ test('a tcp listener carries bytes and half-closes both ways', async (t) => {
   const session = await connectSdk(platform)
   const listener = await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
 
-  const probe = new Probe(platform.registry.findTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+  const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
   probe.stream.write(Buffer.from('ping'))
   await probe.until((p) => p.received === 4, 'the echo')
   probe.stream.end()
@@ -236,7 +236,7 @@ for (const version of [1, 2] as const) {
     const address = await serveTcp(t, (socket) => socket.on('data', (chunk: Buffer) => seen.push(chunk)))
     await session.tcpEndpoint().proxyProto(String(version)).listenAndForward(`tcp://${address}`)
 
-    const probe = new Probe(platform.registry.findTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+    const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
     probe.stream.write(Buffer.from('payload'))
     await eventually(() => Buffer.concat(seen).includes('payload'), 'the payload upstream')
 
@@ -254,7 +254,7 @@ test('five megabytes pass unharmed in both directions at once', async (t) => {
   await session.tcpEndpoint().listenAndForward(`tcp://${await serveTcp(t, echo)}`)
   const bytes = randomBytes(5_000_000)
 
-  const probe = new Probe(platform.registry.findTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+  const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
   for (let at = 0; at < bytes.length; at += 60_000) {
     const { drains } = probe
     if (!probe.stream.write(bytes.subarray(at, at + 60_000)))
@@ -320,7 +320,7 @@ test('an upstream that refuses connections is a 502 for HTTP clients and a close
   await session.tcpEndpoint().listenAndForward('tcp://127.0.0.1:1')
 
   const answer = await request(tunnelAt(platform, 'https', 'a.adit.test'))
-  const raw = await request(platform.registry.findTcp(20_000)!, '/', { proto: 'tcp' })
+  const raw = await request(platform.registry.takeTcp(20_000)!, '/', { proto: 'tcp' })
 
   assert.match(answer, /^HTTP\/1\.1 502 /)
   assert.equal(raw, '')
@@ -338,7 +338,7 @@ test('a client that disconnects frees the upstream connection', async (t) => {
     socket.resume()
   })
   await session.tcpEndpoint().listenAndForward(`tcp://${address}`)
-  const probe = new Probe(platform.registry.findTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
+  const probe = new Probe(platform.registry.takeTcp(20_000)!.open({ ...endpoint, proto: 'tcp' }))
   probe.stream.write(Buffer.from('half a request'))
 
   probe.stream.reset()
@@ -429,7 +429,7 @@ test('a cut connection reconnects with the same names', async (t) => {
     const now = platform.registry.find('https', host)
     return now !== undefined && now !== firstTunnel && platform.registry.findLabelled('ac_1', {}).length === 1
   }, 'the return')
-  await eventually(() => platform.registry.findTcp(20_000) !== undefined, 'the return of the port')
+  await eventually(() => platform.registry.takeTcp(20_000) !== undefined, 'the return of the port')
 
   assert.match(await request(tunnelAt(platform, 'https', host), '/again'), /hello \/again$/)
   assert.equal(tcp.url(), 'tcp://tcp.adit.test:20000')
@@ -453,7 +453,7 @@ test('after a server restart agents reconnect with their names', async (t) => {
   await eventually(() => second.registry.tunnelsOf('ac_1').length === 2, 'the return', 10_000)
 
   assert.match(await request(tunnelAt(second, 'https', host), '/new'), /hello \/new$/)
-  assert.notEqual(second.registry.findTcp(20_000), undefined)
+  assert.notEqual(second.registry.takeTcp(20_000), undefined)
 })
 
 test('one forbidden tunnel does not keep an agent’s other tunnels from resuming', async (t) => {

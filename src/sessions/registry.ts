@@ -119,8 +119,12 @@ export class Registry implements TunnelLookup {
     return this.#directory.find(proto, host)
   }
 
-  findTcp(port: number): Tunnel | undefined {
-    return this.#directory.findTcp(port)
+  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
+    return this.#directory.take(proto, host)
+  }
+
+  takeTcp(port: number): Tunnel | undefined {
+    return this.#directory.takeTcp(port)
   }
 
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {

@@ -3,6 +3,8 @@ import { LabelIndex } from './label-index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 import type { Tunnel, TunnelLookup } from './tunnel.ts'
 
+const listenerOf = (proto: 'http' | 'https' | 'tls') => (proto === 'http' ? 'http' : 'https')
+
 /** The online tunnels by name, port and labels: written by the registry, read by the edge on every connection. */
 export class TunnelDirectory implements TunnelLookup {
   readonly bindings = new BindingTable()
@@ -15,12 +17,19 @@ export class TunnelDirectory implements TunnelLookup {
   }
 
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    const tunnel = this.bindings.findByHost(proto === 'http' ? 'http' : 'https', host)
+    const tunnel = this.bindings.findByHost(listenerOf(proto), host)
     return tunnel?.proto === proto ? this.#ifServing(tunnel) : undefined
   }
 
-  findTcp(port: number): Tunnel | undefined {
-    return this.#ifServing(this.bindings.findByPort(port))
+  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
+    // A listener's tunnels at one name have one protocol, so this takes no turn of another one.
+    return this.find(proto, host) === undefined
+      ? undefined
+      : this.bindings.takeByHost(listenerOf(proto), host)
+  }
+
+  takeTcp(port: number): Tunnel | undefined {
+    return this.#ifServing(this.bindings.takeByPort(port))
   }
 
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {

@@ -62,10 +62,12 @@ export class TunnelBusy extends Error {
 
 /** Tunnel lookup for the edge; every call is a map lookup. */
 export interface TunnelLookup {
-  /** The tunnel for this host name: the exact name, else the most specific wildcard. Pooled tunnels rotate. */
+  /** The tunnel for this host name: the exact name, else the most specific wildcard; of a pool, the one whose turn it is. */
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
-  /** The tunnel for this public TCP port. */
-  findTcp(port: number): Tunnel | undefined
+  /** The same for one request or raw connection: the next one gets another tunnel of the pool. */
+  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
+  /** The tunnel for one connection to this public TCP port; pooled tunnels rotate. */
+  takeTcp(port: number): Tunnel | undefined
   /** The account's tunnels whose labels include the selector; the same array until a labelled tunnel changes. */
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[]
 }

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import ngrok from '@ngrok/ngrok'
+import { startAgent } from '../support/agents.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
@@ -48,6 +49,33 @@ test('a reserved name is served for its own account', async (t) => {
   assert.equal(await response.text(), 'mine')
   const endpoints = await platform.call('GET', '/endpoints')
   assert.equal(endpoints.body.endpoints[0].hostport.startsWith('shop.adit.localhost:'), true)
+})
+
+test('pooled HTTPS endpoints take turns by request, on one connection or on many', async (t) => {
+  const platform = await startPlatform(t)
+  await platform.call.create('/reserved_domains', { domain: 'pool.adit.localhost' })
+  const counts = [0, 0]
+  for (const index of counts.keys()) {
+    const addr = await startHttp(t, (_request, response) => {
+      counts[index]!++
+      response.end()
+    })
+    const agent = await startAgent(t, platform)
+    await agent.forward({ addr, url: 'https://pool.adit.localhost', pooling_enabled: true })
+  }
+
+  for (const connection of ['keep-alive', 'close']) {
+    counts.fill(0)
+    for (let request = 0; request < 20; request++) {
+      const { port } = new URL(platform.credentials.https_url)
+      const response = await platform.fetch(`https://pool.adit.localhost:${port}`, {
+        headers: { connection },
+      })
+      assert.equal(response.status, 200)
+      await response.text()
+    }
+    assert.deepEqual(counts, [10, 10], connection)
+  }
 })
 
 test('a TCP endpoint forwards bytes, and the API shows session and tunnel', async (t) => {

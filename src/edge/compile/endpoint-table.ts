@@ -6,7 +6,7 @@ import type { CompiledEndpoints } from './endpoints.ts'
 export function createEndpointTable(tunnels: TunnelLookup, endpoints: CompiledEndpoints): RoutingTable {
   return {
     http(scheme, host) {
-      const tunnel = tunnels.find(scheme, host)
+      const tunnel = tunnels.take(scheme, host)
       if (tunnel !== undefined) return endpoints.http(tunnel)
       const secure = scheme === 'http' ? tunnels.find('https', host) : undefined
       return secure === undefined ? undefined : endpoints.redirect(secure)
@@ -14,11 +14,11 @@ export function createEndpointTable(tunnels: TunnelLookup, endpoints: CompiledEn
     tls(serverName) {
       const https = tunnels.find('https', serverName)
       if (https !== undefined) return endpoints.http(https)
-      const tls = tunnels.find('tls', serverName)
+      const tls = tunnels.take('tls', serverName)
       return tls === undefined ? undefined : endpoints.raw(tls)
     },
     tcp(port) {
-      const tunnel = tunnels.findTcp(port)
+      const tunnel = tunnels.takeTcp(port)
       return tunnel === undefined ? undefined : endpoints.raw(tunnel)
     },
     // Endpoints have no routes.

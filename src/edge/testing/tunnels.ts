@@ -61,7 +61,11 @@ export class TestTunnels implements TunnelLookup {
     return undefined
   }
 
-  findTcp(port: number): Tunnel | undefined {
+  take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
+    return this.find(proto, host)
+  }
+
+  takeTcp(port: number): Tunnel | undefined {
     return this.ports.get(port)
   }
 
