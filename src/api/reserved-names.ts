@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { formatTimestamp } from '../base/clock.ts'
 import { covers, isWithin, reverseLabels } from '../base/domain.ts'
 import { hostOf } from '../base/hostport.ts'
-import { AUTOMATIC_OFF, IN_PROGRESS } from '../certs/index.ts'
+import { AUTOMATIC_OFF, endManagement, IN_PROGRESS } from '../certs/index.ts'
 import {
   claimNameOf,
   findFreeAddress,
@@ -131,7 +131,18 @@ export const reservedDomains = crud(ReservedDomain, {
   },
 
   async commit(record, context) {
-    if (context.existing === undefined) await rejectOverlap(record.domain, context)
+    const { existing, tx } = context
+    if (existing === undefined) await rejectOverlap(record.domain, context)
+    // In this transaction: the next call may detach the certificate, and then nobody would know whose it is.
+    else if (
+      existing.data.certificate_management_policy !== null &&
+      record.certificate_management_policy === null
+    )
+      await endManagement(
+        tx,
+        { kind: 'domain', id: existing.id, account: existing.account },
+        record.certificate_id,
+      )
     await requireConfigurationType(
       context,
       'http_endpoint_configuration_id',

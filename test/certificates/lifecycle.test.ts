@@ -55,15 +55,28 @@ test('a domain whose policy is detached keeps its certificate, which its owner m
   assert.equal(after.certificate_management_status, null)
   assert.equal(after.certificate.id, domain.certificate.id)
   assert.equal(await readServedVersion(platform), domain.certificate.id)
-  await eventually(
-    async () => (await scanRows(platform.api.store, 'certificate_jobs')).length === 1,
-    'its job is gone',
-  )
+  assert.equal((await scanRows(platform.api.store, 'certificate_jobs')).length, 1, 'its job is gone')
   assert.equal((await call('DELETE', `/reserved_domains/${domain.id}/certificate`)).status, 204)
-  await eventually(async () => {
-    const { status } = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
-    return status === 204
-  }, 'it can be deleted')
+  assert.equal((await call('DELETE', `/tls_certificates/${domain.certificate.id}`)).status, 204)
+})
+
+test("a certificate whose policy was detached stays its owner's when it is detached at once", async (t) => {
+  const { platform, domain, call } = await startWithDomain(t)
+  const path = `/reserved_domains/${domain.id}`
+
+  await call('DELETE', `${path}/certificate_management_policy`)
+  await call('DELETE', `${path}/certificate`)
+  await eventually(
+    async () => (await readServedVersion(platform)) !== domain.certificate.id,
+    'it is not served',
+  )
+
+  const attached = await call('PATCH', path, { body: { certificate_id: domain.certificate.id } })
+  assert.equal(attached.status, 200, JSON.stringify(attached.body))
+  await eventually(
+    async () => (await readServedVersion(platform)) === domain.certificate.id,
+    'it is served again',
+  )
 })
 
 test('deleting a domain deletes its managed certificate', async (t) => {

@@ -61,6 +61,11 @@ test('a directory without a trailing slash is redirected', async (t) => {
   assert.match(head, /Location: \/withindex\/\r\n/)
 })
 
+test('a file with a trailing slash does not exist', async (t) => {
+  assert.equal((await get(t, '/a.txt/')).status, 404)
+  assert.equal((await get(t, '/withindex/index.html/?x')).status, 404)
+})
+
 test('ranges and HEAD are supported, other methods are rejected', async (t) => {
   const range = await get(t, '/a.txt', 'Range: bytes=2-4\r\n')
   assert.equal(range.status, 206)

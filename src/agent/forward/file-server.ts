@@ -67,7 +67,11 @@ async function handleRequest(
   const entry = segments && (await locate(root, segments))
   if (!entry) return sendError(response, 404, 'Not found')
   const [path] = (request.url ?? '/').split('?', 1) as [string]
-  if (!entry.directory) return sendFile(entry.path, request, response)
+  if (!entry.directory) {
+    // Relative links of a page would resolve below its own name.
+    if (path.endsWith('/')) return sendError(response, 404, 'Not found')
+    return sendFile(entry.path, request, response)
+  }
   if (!path.endsWith('/')) {
     response.writeHead(301, { Location: `${path.replace(/^\/+/, '/')}/` }).end()
     return

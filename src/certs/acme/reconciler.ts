@@ -2,8 +2,9 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { AgentIngress, TlsCertificate } from '../../resources/index.ts'
 import { draftOf, recordOf, type Store, type Transaction } from '../../store/index.ts'
+import { endManagement, unmanageCertificate } from './end-management.ts'
 import type { CertificateRecord, IngressRecord, Inventory } from './inventory.ts'
-import { AUTOMATIC_OFF, JOBS, type Job, jobKey, newJob, offStatus, statusOf } from './job.ts'
+import { AUTOMATIC_OFF, JOBS, type Job, newJob, offStatus, statusOf } from './job.ts'
 import { FAILURES_KIND, resourceOf, systemAuditEntry } from './job-store.ts'
 import { recentFailures } from './schedule.ts'
 import { PLATFORM, type Subject, subjectOf } from './subject.ts'
@@ -109,11 +110,8 @@ export class Reconciler {
       const row = await tx.get(resource.kind, account, id)
       const current = row && subjectOf(row, this.#inventory.base)
       if (current?.kind === kind) return false
-      const key = jobKey({ kind, id, account })
-      const removed = await tx.remove(key.kind, key.account, key.id)
       const certificateId = row?.kind === 'reserved_domains' ? row.data.certificate_id : null
-      if (removed && certificateId !== null) await unmanageCertificate(tx, account, certificateId)
-      return removed
+      return endManagement(tx, { kind, id, account }, certificateId)
     })
   }
 
@@ -170,14 +168,4 @@ export class Reconciler {
           tx.remove(FAILURES_KIND, PLATFORM, row.id),
         )
   }
-}
-
-/** Makes a managed certificate an ordinary one: a domain keeps its last certificate after its policy is detached. */
-async function unmanageCertificate(tx: Transaction, account: string, id: string): Promise<boolean> {
-  const row = await tx.get(TlsCertificate.kind, account, id)
-  const users = await tx.referrers(id, 100)
-  if (row?.data.managed !== true || users.some(({ kind }) => kind === JOBS)) return false
-  const record = { ...recordOf(row), managed: false }
-  await tx.update(draftOf(TlsCertificate, id, account, record))
-  return true
 }
