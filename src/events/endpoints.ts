@@ -1,6 +1,6 @@
 import type { TargetEndpoints } from './targets/target.ts'
 
-/** Reads the endpoints from the environment: the variables that AWS tools use, and one for monitoring. */
+/** Reads the endpoints from the environment: the variables that AWS tools use, one for monitoring and one for Azure. */
 export function readEndpoints(environment: Readonly<Record<string, string | undefined>>): TargetEndpoints {
   const cloud = (service: string) =>
     environment[`AWS_ENDPOINT_URL_${service}`] || environment.AWS_ENDPOINT_URL || undefined
@@ -11,5 +11,6 @@ export function readEndpoints(environment: Readonly<Record<string, string | unde
     s3: cloud('S3'),
     sts: cloud('STS'),
     monitoring: environment.ADIT_MONITORING_URL || undefined,
+    azure_login: environment.AZURE_AUTHORITY_HOST?.replace(/\/$/, '') || undefined,
   }
 }

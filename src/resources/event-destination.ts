@@ -98,6 +98,16 @@ const eventTarget = object(
         ),
       }),
     ),
+    azure_logs_ingestion: nullable(
+      object({
+        tenant_id: required(text(255, nonEmpty)),
+        client_id: required(text(255, nonEmpty)),
+        client_secret: required(secret(text(1024, nonEmpty), 'redacted')),
+        logs_ingestion_uri: required(httpUrl(2048)),
+        data_collection_rule_id: required(text(255, nonEmpty)),
+        data_collection_stream_name: required(text(255, nonEmpty)),
+      }),
+    ),
     s3: nullable(
       object({
         auth,

@@ -727,6 +727,14 @@ test('event destinations: exactly one target and one kind of authentication, and
     cloudwatch_logs: { auth: { role }, log_group_arn: 'arn:aws:logs:us-east-1:123456789012:log-group:x' },
     monitoring: { api_key: 'hush', ddtags: 'a:b', service: 'web', ddsite: 'datadoghq.eu' },
     s3: { auth: { role }, bucket_arn: 'arn:aws:s3:::my-bucket' },
+    azure_logs_ingestion: {
+      tenant_id: 't',
+      client_id: 'c',
+      client_secret: 'hush',
+      logs_ingestion_uri: 'https://ours.ingest.monitor.azure.com',
+      data_collection_rule_id: 'dcr-1',
+      data_collection_stream_name: 'Custom-Events_CL',
+    },
   }
   for (const [member, settings] of Object.entries(targets)) {
     const created = await api.call.create('/event_destinations', {

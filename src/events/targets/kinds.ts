@@ -1,3 +1,4 @@
+import { azureLogsIngestion } from './azure-logs-ingestion.ts'
 import { cloudwatchLogs } from './cloudwatch-logs.ts'
 import { firehose } from './firehose.ts'
 import { kinesis } from './kinesis.ts'
@@ -12,6 +13,7 @@ const targetKinds = {
   kinesis,
   cloudwatch_logs: cloudwatchLogs,
   monitoring,
+  azure_logs_ingestion: azureLogsIngestion,
   s3,
   webhook,
 } satisfies { [K in TargetKind]: TargetFactory<K> }

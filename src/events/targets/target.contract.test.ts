@@ -35,6 +35,7 @@ const NO_TARGET: TargetSettings = {
   kinesis: null,
   cloudwatch_logs: null,
   monitoring: null,
+  azure_logs_ingestion: null,
   s3: null,
   webhook: null,
 }
@@ -163,6 +164,32 @@ const cases: Record<TargetKind, Case> = {
       }),
     throttle: { status: 429, headers: { 'retry-after': '30' } },
   },
+  azure_logs_ingestion: {
+    settings: ({ url }) => ({ azure_logs_ingestion: azureSettings(url) }),
+    start: (t) =>
+      startSink(t, ({ path, query, headers, body }) => {
+        if (path === '/our%20tenant/oauth2/v2.0/token') {
+          assert.deepEqual(Object.fromEntries(new URLSearchParams(body.toString())), {
+            grant_type: 'client_credentials',
+            client_id: 'our-application',
+            client_secret: 'hush',
+            scope: 'https://monitor.azure.com/.default',
+          })
+          return json({ token_type: 'Bearer', access_token: 'a-token', expires_in: 3599 })
+        }
+        assert.equal(path, '/dataCollectionRules/dcr-1/streams/Custom-Events_CL')
+        assert.equal(query.get('api-version'), '2023-01-01')
+        return { status: headers.authorization === 'Bearer a-token' ? 204 : 401 }
+      }),
+    read: ({ path, body }) =>
+      path.endsWith('/token')
+        ? []
+        : JSON.parse(body.toString()).map(({ TimeGenerated, ...event }: Record<string, unknown>) => {
+            assert.match(String(TimeGenerated), /^2026-01-02T03:04:05\.\d{3}Z$/)
+            return event
+          }),
+    throttle: { status: 429, headers: { 'retry-after': '30' } },
+  },
   s3: {
     settings: (_sink, auth = KEYS) => ({ s3: { ...S3, auth } }),
     start: (t) => startCloud(t, () => ({ status: 200 })),
@@ -192,8 +219,27 @@ const cases: Record<TargetKind, Case> = {
   },
 }
 
+function azureSettings(url: string) {
+  return {
+    tenant_id: 'our tenant',
+    client_id: 'our-application',
+    client_secret: 'hush',
+    logs_ingestion_uri: `${url}/`,
+    data_collection_rule_id: 'dcr-1',
+    data_collection_stream_name: 'Custom-Events_CL',
+  }
+}
+
 function allEndpoints(url: string): TargetEndpoints {
-  return { firehose: url, kinesis: url, cloudwatch_logs: url, s3: url, sts: url, monitoring: url }
+  return {
+    firehose: url,
+    kinesis: url,
+    cloudwatch_logs: url,
+    s3: url,
+    sts: url,
+    monitoring: url,
+    azure_login: url,
+  }
 }
 
 function createTestTarget(
@@ -365,6 +411,33 @@ test('kinesis: events can be read back from a Kinesis emulator', async (t) => {
   )
   const { Records = [] } = await reader.send(new GetRecordsCommand({ ShardIterator: ShardIterator! }))
   assert.deepEqual(numbers(Records.map(({ Data }) => JSON.parse(Buffer.from(Data!).toString()))), [0, 1, 2])
+})
+
+test('azure_logs_ingestion: one token serves several batches, and a rejected one is replaced', async (t) => {
+  const sink = await cases.azure_logs_ingestion.start(t)
+  const target = createTestTarget(t, cases.azure_logs_ingestion.settings(sink), sink)
+  const accept = sink.respond
+  const paths = () => sink.arrivals.map(({ path }) => path.split('/').at(-1))
+
+  await target.deliver(outboundEvents(1), never)
+  await target.deliver(outboundEvents(1), never)
+  assert.deepEqual(paths(), ['token', 'Custom-Events_CL', 'Custom-Events_CL'])
+
+  sink.respond = () => ({ status: 401 })
+  const outcome = await firstOutcome(target)
+  assert.match(!outcome.delivered ? outcome.error : '', /answered 401: the token is not accepted/)
+  sink.respond = accept
+  assert.deepEqual(failures(await target.deliver(outboundEvents(1), never)), [false])
+  assert.deepEqual(paths().slice(3), ['Custom-Events_CL', 'token', 'Custom-Events_CL'])
+})
+
+test('azure_logs_ingestion: a wrong client secret fails with the answer of the sign-in', async (t) => {
+  const sink = await startSink(t, () => ({ status: 401, body: '{"error":"invalid_client"}' }))
+  const target = createTestTarget(t, cases.azure_logs_ingestion.settings(sink), sink)
+
+  const outcome = await firstOutcome(target)
+
+  assert.match(!outcome.delivered ? outcome.error : '', /The sign-in of the application answered 401/)
 })
 
 test('s3: a compressed file has Content-Encoding gzip and the same lines', async (t) => {

@@ -76,6 +76,7 @@ export interface TargetEndpoints {
   readonly s3?: string | undefined
   readonly sts?: string | undefined
   readonly monitoring?: string | undefined
+  readonly azure_login?: string | undefined
 }
 
 /** The AWS identity that assumes the roles of destinations. */

@@ -43,6 +43,7 @@ const LABELS: Readonly<Record<string, string>> = {
   s3: 'Amazon S3',
   webhook: 'Webhook',
   monitoring: 'Datadog',
+  azure_logs_ingestion: 'Azure Monitor',
   ns_targets: 'Name servers to delegate to',
   owner_id: 'Owner',
   role_arn: 'Role (ARN)',
