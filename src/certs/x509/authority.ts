@@ -72,13 +72,14 @@ export async function createAuthority(options: RootOptions = {}): Promise<KeyedC
  * it has signed.
  */
 export async function renewAuthority(
-  { privateKeyPem }: KeyedCertificate,
+  { certificatePem, privateKeyPem }: KeyedCertificate,
   options: RootOptions = {},
 ): Promise<KeyedCertificate> {
   const pem = privateKeyPem.reveal()
+  const [commonName] = new X509Certificate(certificatePem).subjectName.getField('CN')
   const publicKey = createPublicKey(pem).toCryptoKey(EC, true, ['verify']) as CryptoKey
   const privateKey = createPrivateKey(pem).toCryptoKey(EC, true, ['sign']) as CryptoKey
-  return certifyRoot({ publicKey, privateKey }, options)
+  return certifyRoot({ publicKey, privateKey }, { ...(commonName && { commonName }), ...options })
 }
 
 /** The name and lifetime of a root. */
@@ -92,7 +93,10 @@ async function certifyRoot(
   keys: { publicKey: CryptoKey; privateKey: CryptoKey },
   options: RootOptions,
 ): Promise<KeyedCertificate> {
-  const { commonName = 'Adit private root', years = 10, now = Date.now() } = options
+  const { years = 10, now = Date.now() } = options
+  const keyIdentifier = await SubjectKeyIdentifierExtension.create(keys.publicKey)
+  // Stores of browsers find a root by its name, so two platforms on one machine need two.
+  const commonName = options.commonName ?? `Adit private root ${keyIdentifier.keyId.slice(0, 8)}`
   const certificate = await X509CertificateGenerator.createSelfSigned({
     serialNumber: newSerial(),
     name: [{ CN: [commonName] }],
@@ -103,7 +107,7 @@ async function certifyRoot(
     extensions: [
       new BasicConstraintsExtension(true, 0, true),
       new KeyUsagesExtension(KeyUsageFlags.keyCertSign | KeyUsageFlags.cRLSign, true),
-      await SubjectKeyIdentifierExtension.create(keys.publicKey),
+      keyIdentifier,
     ],
   })
   return toKeyedCertificate(certificate, keys.privateKey)
