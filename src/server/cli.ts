@@ -1,7 +1,9 @@
 import { join } from 'node:path'
-import { CommandFailure, findCommand } from '../base/command-line.ts'
+import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { FailpointError } from '../base/failpoint.ts'
+import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
+import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
 import {
   BackupError,
@@ -12,6 +14,7 @@ import {
 } from '../store/index.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 import { type RunningServer, startServer } from './index.ts'
+import { offerCommandOnPath } from './path-offer.ts'
 import { isTerminalOutput } from './secret-output.ts'
 import { formatSettingsHelp, readSettings, type ServerSettings } from './settings.ts'
 import { subcommands } from './subcommands.ts'
@@ -45,12 +48,16 @@ function formatWelcome(
       'Until it is back, edges and agents use the last known configuration; the API responds with 503.',
     )
   lines.push(`  API and dashboard   ${credentials.api_url}`)
-  if (credentials.https_url !== null) lines.push(`  Public HTTPS        ${credentials.https_url}`)
   if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
+  if (credentials.https_url !== null) lines.push(`  Public HTTPS        ${credentials.https_url}`)
   if (credentials.agent_addr !== null) lines.push(`  Agents              ${credentials.agent_addr}`)
   if (credentials.ssh_addr !== null) lines.push(`  SSH gateway         ${credentials.ssh_addr}`)
   if (createdAccount !== undefined) lines.push('', ...formatFirstStart(createdAccount, credentials, settings))
-  lines.push('', 'Next, in another terminal, give a local service a public URL:', '  bin/adit http 3000', '')
+  if (credentials.https_url !== null && isLocalDomain(settings.domain) && !isRootTrusted(credentials.ca_file))
+    lines.push('', TRUST_HINT)
+  const link = offerCommandOnPath(process.env)
+  if (link !== undefined) lines.push('', 'To put adit on your PATH:', `  ${link}`)
+  lines.push('', 'Next, in another terminal, give a local service a public URL:', '  adit http 3000', '', '')
   return lines.join('\n')
 }
 
@@ -66,7 +73,7 @@ function formatFirstStart(
       `${file}, which its owner alone can read; they are printed to terminals only.`,
       '',
       `Sign in to the dashboard at ${api_url}/dashboard/ as ${account.email}; this sets the password:`,
-      `  bin/adit server user password ${account.email} --data-dir ${dataDir}`,
+      `  adit server user password ${account.email} --data-dir ${dataDir}`,
     ]
   return [
     'This is the first start, so an account was created. Its secrets are shown this once',
@@ -117,10 +124,16 @@ export async function runServer(args: readonly string[]): Promise<number> {
     const { command, matched } = findCommand(subcommands, args)
     if (command === undefined) await serve(readSettings(args, process.env))
     else {
-      const rest = args.slice(matched.length)
+      const { values, rest } = takeFlags(
+        args.slice(matched.length),
+        (command.switches ?? []).map((name) => ({ name, kind: 'switch' })),
+      )
+      const switches = new Set(
+        [...values].filter(([, [value]]) => value === 'true').map(([{ name }]) => name),
+      )
       const firstFlag = rest.findIndex((word) => word.startsWith('--'))
       const split = firstFlag === -1 ? rest.length : firstFlag
-      await command.run(rest.slice(0, split), readSettings(rest.slice(split), process.env))
+      await command.run(rest.slice(0, split), readSettings(rest.slice(split), process.env), switches)
     }
     return 0
   } catch (error) {
@@ -147,8 +160,19 @@ async function serve(settings: ServerSettings): Promise<void> {
   void signal.then(enforceStopTimeout)
   const server = await startServer(settings)
   process.stdout.write(formatWelcome(server, settings))
+  void printUnresolved(server.credentials)
   await signal
   await server.stop()
+}
+
+/** Not part of the welcome: a name server that is down would delay it. */
+async function printUnresolved({ http_url, https_url }: CredentialsFile): Promise<void> {
+  const url = URL.parse(http_url ?? https_url ?? '')
+  if (url === null || !isLocalDomain(url.hostname)) return
+  url.hostname = `app.${url.hostname}`
+  if (await resolvesLocally(url.hostname)) return
+  const [finding, ...remedies] = describeUnresolved(url.origin)
+  process.stdout.write(`${finding}\n${remedies.map((remedy) => `  ${remedy}\n`).join('')}\n`)
 }
 
 function enforceStopTimeout(): void {

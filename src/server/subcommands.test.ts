@@ -14,7 +14,10 @@ test('a subcommand without its argument says what to write', async () => {
     ['backup', 'Say where to: adit server backup FILE.'],
     ['restore', 'Say from where: adit server restore FILE.'],
   ] as const)
-    await assert.rejects(async () => findCommand(subcommands, line.split(' ')).command?.run([], settings), {
-      message: sentence,
-    })
+    await assert.rejects(
+      async () => findCommand(subcommands, line.split(' ')).command?.run([], settings, new Set()),
+      {
+        message: sentence,
+      },
+    )
 })

@@ -15,13 +15,16 @@ import { runCheck } from './check/system-probes.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
+import { runTrust } from './trust/trust.ts'
 
 /** An operator command beside starting the server. `operand` names its argument in the help. */
 interface Subcommand {
   readonly words: readonly string[]
   readonly operand?: string
   readonly help: string
-  run(args: readonly string[], settings: ServerSettings): Promise<void>
+  /** Flags of this command beside the settings, without hyphens; each is a switch. */
+  readonly switches?: readonly string[]
+  run(args: readonly string[], settings: ServerSettings, switches: ReadonlySet<string>): Promise<void>
 }
 
 function print(text: string): void {
@@ -139,6 +142,23 @@ export const subcommands: readonly Subcommand[] = [
       print(text)
       if (!passed) throw new CommandFailure('The set-up is not complete; see above for what to do.')
     },
+  },
+  {
+    words: ['trust'],
+    operand: '[FILE]',
+    help: 'make this machine and its browsers trust the private root; --uninstall, --print, --java',
+    switches: ['uninstall', 'print', 'java'],
+    run: ([file], { dataDir }, switches) =>
+      runTrust(
+        {
+          file,
+          dataDir,
+          uninstall: switches.has('uninstall'),
+          print: switches.has('print'),
+          java: switches.has('java'),
+        },
+        print,
+      ),
   },
   {
     words: ['certs'],

@@ -1,12 +1,13 @@
 import { CommandFailure } from '../../base/command-line.ts'
 import { errorMessage } from '../../base/error-message.ts'
+import { isLocalDomain } from '../../base/local-domain.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
 import { type LocalApi, startLocalApi } from '../local-api/local-api.ts'
 import { createJsonReporter, createPlainReporter, reportStatus } from '../screen/plain.ts'
-import { resolveSettings } from '../settings.ts'
-import type { AgentTunnelSpec } from '../tunnels/spec.ts'
+import { type AgentSettings, resolveSettings } from '../settings.ts'
+import { type AgentTunnelSpec, addPlainHttp } from '../tunnels/spec.ts'
 import { StartError } from '../tunnels/tunnels.ts'
 import type { CommandContext } from './context.ts'
 import { appendCode } from './documentation.ts'
@@ -34,12 +35,20 @@ export async function runAgent(options: RunOptions): Promise<number> {
   const { log } = context
   const settings = resolveSettings(context.keys, env)
   const stopRequest = Promise.withResolvers<string>()
+  let hideStatus = () => {}
   const agent: Agent = new Agent({
     settings,
     log,
     configVersion: context.config.version === undefined ? '' : String(context.config.version),
     serviceRun: options.serviceRun ?? false,
-    program: { stop: () => stopRequest.resolve('stop'), reexec: () => reexec(writeResumeState(agent)) },
+    program: {
+      stop: () => stopRequest.resolve('stop'),
+      reexec: () => {
+        // The new process finds the terminal as this one did.
+        hideStatus()
+        reexec(writeResumeState(agent))
+      },
+    },
   })
   if (options.resumeState) {
     agent.connection.resume = options.resumeState.session
@@ -48,13 +57,12 @@ export async function runAgent(options: RunOptions): Promise<number> {
   for (const warning of options.warnings) warn(options, warning)
 
   let api: LocalApi | undefined
-  let hideStatus = () => {}
   const unfollowSignals = followSignals((signal) => stopRequest.resolve(signal))
   try {
     api = settings.web && (await startLocalApi(agent, settings.web))
     hideStatus = await showStatus(options, agent, api?.url, () => stopRequest.resolve('SIGINT'))
     const running = agent.run()
-    const started = startAll(agent, options.resumeState?.specs ?? options.specs)
+    const started = startAll(agent, options.resumeState?.specs ?? withLocalSchemes(options.specs, settings))
     const reason = await Promise.race([
       stopRequest.promise,
       running.then(() => 'closed'),
@@ -75,6 +83,15 @@ export async function runAgent(options: RunOptions): Promise<number> {
     api?.close()
     log.close()
   }
+}
+
+/** On a local domain, plain http comes beside https. */
+function withLocalSchemes(
+  specs: readonly AgentTunnelSpec[],
+  { location: { announced } }: AgentSettings,
+): readonly AgentTunnelSpec[] {
+  const { hostname = '' } = URL.parse(announced?.httpUrl ?? '') ?? {}
+  return isLocalDomain(hostname) ? specs.map(addPlainHttp) : specs
 }
 
 async function startAll(agent: Agent, specs: readonly AgentTunnelSpec[]): Promise<void> {

@@ -3,6 +3,7 @@ import { isIP } from 'node:net'
 import { join } from 'node:path'
 import { getCACertificates } from 'node:tls'
 import { joinHostPort, parseHostPort } from '../../base/hostport.ts'
+import { isLocalDomain } from '../../base/local-domain.ts'
 import { Secret } from '../../base/secret.ts'
 import { ConfigError } from '../config/error.ts'
 import { describeFileError } from '../config/file.ts'
@@ -21,6 +22,16 @@ export interface ServerLocation {
   cas: string[] | undefined
   /** True for this machine: no proxy, and short backoff. */
   loopback: boolean
+  /** What a server on this machine has announced in its data directory; undefined for other servers. */
+  announced?: AnnouncedServer | undefined
+}
+
+/** Facts about a server on this machine. */
+export interface AnnouncedServer {
+  /** The file with its private root. */
+  caFile: string | undefined
+  /** The base URL of its plain HTTP listener; undefined when that is off. */
+  httpUrl: string | undefined
 }
 
 /**
@@ -31,6 +42,7 @@ interface Credentials {
   authtoken?: string
   agent_addr?: string
   ca_file?: string
+  http_url?: string
 }
 
 interface Address {
@@ -74,12 +86,13 @@ function locateServer(
     authtoken: new Secret(authtoken),
     cas: resolveAuthorities(keys.connect_cas, isLocal ? local?.ca_file : undefined),
     loopback: isLoopback(host),
+    announced: isLocal ? { caFile: local?.ca_file, httpUrl: local?.http_url } : undefined,
   }
 }
 
 /** Whether a host is this machine. */
 export function isLoopback(host: string): boolean {
-  return host === 'localhost' || host.endsWith('.localhost') || /^127\.|^::1$/.test(host)
+  return isLocalDomain(host) || /^127\.|^::1$/.test(host)
 }
 
 const NO_SERVER_FOUND = [
@@ -147,7 +160,12 @@ function readCredentials(dataDir: string): Credentials | undefined {
     if (!isRecord(content)) return undefined
     const stringField = (key: keyof Credentials) =>
       typeof content[key] === 'string' ? { [key]: content[key] } : {}
-    return { ...stringField('authtoken'), ...stringField('agent_addr'), ...stringField('ca_file') }
+    return {
+      ...stringField('authtoken'),
+      ...stringField('agent_addr'),
+      ...stringField('ca_file'),
+      ...stringField('http_url'),
+    }
   } catch {
     // Absent, unreadable or half-written: there is no usable server here.
     return undefined

@@ -1,5 +1,6 @@
 import type { Agent } from '../agent.ts'
 import type { AgentTunnel } from '../tunnels/tunnel.ts'
+import { followHints, type Hint } from './hints.ts'
 
 /** Receives status changes where there is no screen. */
 export interface StatusReporter {
@@ -8,6 +9,8 @@ export interface StatusReporter {
   tunnel(tunnel: AgentTunnel): void
   /** A tunnel waits to be started. */
   waiting(reason: string): void
+  /** Advice about a printed URL. */
+  hint(hint: Hint): void
 }
 
 /** Reports each status change of an agent once; the returned function stops it. */
@@ -33,7 +36,11 @@ export function reportStatus(agent: Agent, reporter: StatusReporter): () => void
     }
   }
   report()
-  return agent.follow(report)
+  // After the line of the tunnel that a hint is about.
+  const unfollows = [agent.follow(report), followHints(agent, (hint) => reporter.hint(hint))]
+  return () => {
+    for (const unfollow of unfollows) unfollow()
+  }
 }
 
 /** Prints lines for people and simple scripts. */
@@ -44,6 +51,10 @@ export function createPlainReporter(write: (line: string) => void): StatusReport
     tunnel: (tunnel) =>
       write(`Forwarding     ${tunnel.publicUrl || formatLabels(tunnel)} -> ${tunnel.spec.upstream.shown}\n`),
     waiting: (reason) => write(`Waiting        ${reason}\n`),
+    hint: ([finding, ...remedies]) => {
+      write(`Hint           ${finding}\n`)
+      for (const remedy of remedies) write(`               ${remedy}\n`)
+    },
   }
 }
 
@@ -54,6 +65,8 @@ export function createJsonReporter(write: (line: string) => void): StatusReporte
     web: (url) => emit({ event: 'web', url }),
     session: (status, detail) => emit({ event: 'session', status, ...(detail ? { error: detail } : {}) }),
     waiting: (reason) => emit({ event: 'waiting', reason }),
+    // For people: a program that reads JSON picks the URL it can open.
+    hint: () => {},
     tunnel: ({ name, publicUrl, proto, spec }) =>
       emit({
         event: 'tunnel',

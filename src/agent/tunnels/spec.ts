@@ -31,8 +31,10 @@ export interface AgentTunnelSpec {
   name: string
   kind: 'http' | 'tcp' | 'tls' | 'labelled'
   upstream: UpstreamAddress
-  /** One bind, or two when an http tunnel serves both schemes (https first); none for a labelled tunnel. */
+  /** One bind, or two when an http tunnel serves both schemes; none for a labelled tunnel. */
   binds: readonly BindSpec[]
+  /** True when the definition names the schemes to serve, or an option that only https has. */
+  schemesAsked: boolean
   labels: Readonly<Record<string, string>> | undefined
   metadata: string
   description: string
@@ -107,6 +109,7 @@ export function toTunnelSpec(name: string, definition: TunnelDefinition): AgentT
     kind,
     upstream,
     binds: toBindSpecs(kind, definition, shared),
+    schemesAsked: asksForSchemes(definition),
     labels: kind === 'labelled' ? parseLabels(definition.labels ?? []) : undefined,
     metadata: definition.metadata ?? '',
     description: definition.description ?? '',
@@ -275,6 +278,22 @@ function toBindSpecs(
   return (['https', 'http'] as const)
     .filter((scheme) => schemes.includes(scheme))
     .map((proto) => ({ proto, opts }))
+}
+
+/** Mutual TLS asks for https: a plain http endpoint beside it would admit visitors without a certificate. */
+function asksForSchemes({ schemes, url = '', mutual_tls_cas }: TunnelDefinition): boolean {
+  return schemes !== undefined || mutual_tls_cas !== undefined || parsePublicUrl(url).hasScheme
+}
+
+/**
+ * On a local domain the private root signs all certificates, which no browser trusts yet. A definition that leaves the
+ * schemes open is served over plain http too, and that address comes first (decision 167).
+ */
+export function addPlainHttp(spec: AgentTunnelSpec): AgentTunnelSpec {
+  const [bind] = spec.binds
+  return spec.kind === 'http' && bind?.proto === 'https' && spec.schemesAsked === false
+    ? { ...spec, binds: [{ ...bind, proto: 'http' }, bind] }
+    : spec
 }
 
 function resolveTermination(definition: TunnelDefinition) {

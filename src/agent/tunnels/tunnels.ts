@@ -227,7 +227,7 @@ export class Tunnels {
     let host: string | undefined
     for (const [index, bind] of spec.binds.entries()) {
       const name = names[index]!
-      // The http bind requests the random name that the https bind was assigned.
+      // The second bind requests the random name that the first was assigned.
       const request = host === undefined ? bind : withHost(bind, host)
       const previousBinding =
         previous?.proto === request.proto ? previous.binding : this.resumeBindings.get(name)
@@ -323,7 +323,9 @@ export class Tunnels {
 
 /** The names of a spec's tunnels: its own, and that of the http bind beside https. */
 function tunnelNames(spec: AgentTunnelSpec): string[] {
-  return spec.binds.length === 2 ? [spec.name, `${spec.name} (http)`] : [spec.name]
+  return spec.binds.length === 2
+    ? spec.binds.map(({ proto }) => (proto === 'http' ? `${spec.name} (http)` : spec.name))
+    : [spec.name]
 }
 
 function withHost(bind: BindSpec, host: string): BindSpec {

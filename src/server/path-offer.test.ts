@@ -1,0 +1,28 @@
+import assert from 'node:assert/strict'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, join } from 'node:path'
+import { test } from 'node:test'
+import { offerCommandOnPath } from './path-offer.ts'
+
+test('a link in a directory of the user is offered until adit is on the PATH', (t) => {
+  const home = mkdtempSync(join(tmpdir(), 'adit-path-'))
+  t.after(() => rmSync(home, { recursive: true, force: true }))
+  const program = join(home, 'checkout', 'adit')
+  const bin = join(home, '.local', 'bin')
+  for (const directory of [join(home, 'checkout'), bin]) mkdirSync(directory, { recursive: true })
+  writeFileSync(program, '')
+  const environment = { HOME: home, PATH: ['/usr/bin', bin].join(delimiter) }
+
+  assert.equal(offerCommandOnPath(environment, program), `ln -s ${program} ${join(bin, 'adit')}`)
+  assert.equal(
+    offerCommandOnPath({ HOME: home, PATH: '/usr/bin' }, program),
+    `sudo ln -s ${program} /usr/local/bin/adit`,
+  )
+  symlinkSync(program, join(bin, 'adit'))
+  assert.equal(offerCommandOnPath(environment, program), undefined)
+})
+
+test('without a launcher that a link could lead to, nothing is offered', () => {
+  assert.equal(offerCommandOnPath({ PATH: '/usr/bin' }, '/nonexistent/adit'), undefined)
+})
