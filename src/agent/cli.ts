@@ -19,6 +19,7 @@ import {
   type FlagValues,
   isJsonOutput,
   LABELLED_FLAGS,
+  QR_FLAG,
   SESSION_FLAGS,
 } from './commands/flags.ts'
 import { ignoreBrokenPipe } from './commands/outputs.ts'
@@ -117,6 +118,7 @@ export function createProgram(state: { code: number }): Command {
   addFlags(start, [
     { name: 'all', kind: 'bool', help: 'start all of them' },
     { name: 'none', kind: 'bool', help: 'start none: only the session and the local API' },
+    QR_FLAG,
     ...SESSION_FLAGS,
     { name: 'metadata', kind: 'text', help: 'free text shown with the session' },
   ])

@@ -140,6 +140,13 @@ const NAME_FLAGS: readonly CommandFlag[] = [
   },
 ]
 
+/** The flag of the commands that print URLs for browsers. */
+export const QR_FLAG: CommandFlag = {
+  name: 'qr',
+  kind: 'bool',
+  help: 'show a QR code of the first URL',
+}
+
 /** Flags that describe an endpoint, by the command that creates it. */
 export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly CommandFlag[]>> = {
   http: [
@@ -174,6 +181,7 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       help: 'http1 or http2 (cleartext) to the upstream',
     },
     { name: 'app-protocol', kind: 'text', key: 'app_protocol', help: '', replacement: '--upstream-protocol' },
+    QR_FLAG,
   ],
   tcp: [
     ...SHARED_ENDPOINT_FLAGS,

@@ -20,6 +20,8 @@ export interface RunOptions {
   /** `json`, or undefined for the screen or plain lines. */
   output: string | undefined
   warnings: readonly string[]
+  /** Show the QR code of the first URL. */
+  qr?: boolean
   serviceRun?: boolean
   /** State of the previous process of this agent. */
   resumeState?: ResumeState | undefined
@@ -106,11 +108,12 @@ async function showStatus(
   quit: () => void,
 ): Promise<() => void> {
   const { keys, logTarget } = options.context
+  const { qr = false } = options
   const write = (line: string) => process.stdout.write(line)
   if (options.output === 'json') return followEvents(agent, webUrl, createJsonReporter(write))
   if (logTarget === 'stdout' || logTarget === 'stderr') return () => {}
   if (!process.stdout.isTTY || !process.stdin.isTTY || keys.console_ui === 'false')
-    return followEvents(agent, webUrl, createPlainReporter(write))
+    return followEvents(agent, webUrl, createPlainReporter(write, { qr }))
   const { startScreen } = await import('../screen/screen.ts')
   const update = () => {
     agent.updater.begin().catch(() => {})
@@ -120,6 +123,7 @@ async function showStatus(
     webUrl,
     actions: { quit, update },
     background: keys.console_ui_color ?? 'black',
+    qr,
   })
 }
 

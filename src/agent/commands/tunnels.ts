@@ -91,7 +91,8 @@ function runSpecs(
 ): Promise<number> {
   const output = isJsonOutput(values) ? 'json' : undefined
   const warnings = deprecationWarnings([...flags, ...SESSION_FLAGS, ...COMMON_FLAGS], values)
-  return runAgent({ context, specs, output, warnings, resumeState: consumeResumeState(env), env })
+  const qr = values.qr === 'true'
+  return runAgent({ context, specs, output, warnings, qr, resumeState: consumeResumeState(env), env })
 }
 
 function parseSpec(definition: Record<string, unknown>, values: FlagValues): AgentTunnelSpec {

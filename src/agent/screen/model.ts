@@ -1,72 +1,142 @@
 import { VERSION } from '../../base/version.ts'
 import type { Agent } from '../agent.ts'
-import { parseHead } from '../http1.ts'
-import type { Capture } from '../inspector/capture-store.ts'
 import type { MeterSnapshot } from '../metrics.ts'
+import type { AgentTunnel } from '../tunnels/tunnel.ts'
+import type { Hint } from './hints.ts'
+import {
+  breakWord,
+  fitRows,
+  type RankedRow,
+  type ScreenRow,
+  type Span,
+  sanitize,
+  truncate,
+  wrapText,
+} from './layout.ts'
+import { qrRows } from './qr-rows.ts'
+import { requestRows } from './request-rows.ts'
 
-/** A styled part of a row. */
-export interface Span {
-  text: string
-  color?: 'green' | 'yellow' | 'red' | 'cyan' | 'gray' | 'magenta'
-  bold?: boolean
+/** The terminal in characters. */
+export interface ScreenSize {
+  readonly columns: number
+  readonly rows: number
 }
 
-/** One line of the screen. */
-export type ScreenRow = readonly Span[]
+/** What the screen shows beside the state of the agent. */
+export interface ScreenView {
+  readonly webUrl: string | undefined
+  readonly hints: readonly Hint[]
+  /** The tunnel whose QR code is shown; undefined for the overview. */
+  readonly qrTunnel: AgentTunnel | undefined
+}
 
-const LABEL_WIDTH = 30
-const MAX_REQUESTS = 10
-const PATH_WIDTH = 25
+const LABEL_WIDTH = { narrow: 19, wide: 30 }
+const WIDE = 100
+const MAX_REQUESTS = 50
+/** Requests that are worth more than rows of rank `DISPENSABLE` and above. */
+const MIN_REQUESTS = 5
+const DISPENSABLE = 4
+const REQUESTS_TITLE: ScreenRow = [{ text: 'HTTP Requests', bold: true }]
 
-/** The lines of the live screen, each at most `width` characters. */
-export function buildScreenRows(agent: Agent, webUrl: string | undefined, width: number): ScreenRow[] {
+/** The rows of the live screen: at most `rows`, each at most `columns` characters. */
+export function buildScreenRows(agent: Agent, view: ScreenView, { columns, rows }: ScreenSize): ScreenRow[] {
+  if (view.qrTunnel)
+    return [titleRow('c to go back', columns), ...qrRows(view.qrTunnel.publicUrl, columns, rows - 1)]
+  const captures = agent.captures.enabled ? agent.captures.list(MAX_REQUESTS) : []
+  const overview = overviewRows(agent, view, columns)
+  const requestsHeight = captures.length === 0 ? 0 : Math.min(captures.length, MIN_REQUESTS) + 2
+  const roomy = fitRows(overview, rows - requestsHeight, DISPENSABLE)
+  const fitting = fitRows(roomy, rows, 1).map(({ row }) => row)
+  if (fitting.length > rows) {
+    const more = fitting.length - rows + 1
+    return [
+      ...fitting.slice(0, rows - 1),
+      [{ text: truncate(`… ${more} more lines; enlarge the terminal`, columns) }],
+    ]
+  }
+  const free = rows - fitting.length - 2
+  return captures.length === 0 || free < 1
+    ? fitting
+    : [...fitting, [], REQUESTS_TITLE, ...requestRows(captures.slice(0, free), columns)]
+}
+
+function titleRow(keys: string, columns: number): ScreenRow {
+  const title = 'adit'
+  return [
+    { text: title, color: 'cyan', bold: true },
+    { text: `(${keys})`.padStart(Math.max(0, columns - title.length)) },
+  ]
+}
+
+function overviewRows(agent: Agent, { webUrl, hints }: ScreenView, columns: number): RankedRow[] {
   const { connection } = agent
   const welcome = connection.welcome?.Extra
-  const title = 'adit'
-  const quit = '(Ctrl+C to quit)'
-  const rows: ScreenRow[] = [
-    [{ text: title, color: 'cyan', bold: true }, { text: quit.padStart(Math.max(0, width - title.length)) }],
-    [],
+  const labelWidth = columns >= WIDE ? LABEL_WIDTH.wide : LABEL_WIDTH.narrow
+  const rows: RankedRow[] = [
+    { rank: 0, row: titleRow('q to quit, c for a QR code', columns) },
+    { rank: 9, row: [] },
   ]
-  const addLine = (label: string, text: string, color?: Span['color']) => {
-    rows.push([
-      { text: label.padEnd(LABEL_WIDTH) },
-      { text: truncate(text, width - LABEL_WIDTH), ...(color ? { color } : {}) },
-    ])
+  const add = (rank: number, row: ScreenRow) => rows.push({ rank, row })
+  const addLine = (rank: number, label: string, text: string, color?: Span['color']) => {
+    for (const [index, line] of wrapText(text, columns - labelWidth).entries())
+      add(rank, [
+        { text: (index === 0 ? label : '').padEnd(labelWidth) },
+        { text: line, ...(color ? { color } : {}) },
+      ])
   }
 
-  if (welcome?.Banner) rows.push([{ text: truncate(sanitize(welcome.Banner), width), color: 'magenta' }], [])
-  addLine('Session Status', formatStatus(agent), STATUS_COLOURS[connection.status])
+  if (welcome?.Banner) {
+    for (const line of wrapText(sanitize(welcome.Banner), columns)) add(7, [{ text: line, color: 'magenta' }])
+    add(9, [])
+  }
+  addLine(0, 'Session Status', formatStatus(agent), STATUS_COLOURS[connection.status])
   if (welcome && welcome.SessionDuration > 0)
-    addLine('Session Expires', `after ${formatSeconds(welcome.SessionDuration)}`)
-  if (welcome?.AccountName) addLine('Account', formatAccount(welcome.AccountName, welcome.PlanName))
+    addLine(5, 'Session Expires', `after ${formatSeconds(welcome.SessionDuration)}`)
+  if (welcome?.AccountName) addLine(5, 'Account', formatAccount(welcome.AccountName, welcome.PlanName))
   const { available, installed } = agent.updater
   if (installed !== undefined)
-    addLine('Update', `version ${installed} installed, restart to use it`, 'yellow')
+    addLine(3, 'Update', `version ${installed} installed, restart to use it`, 'yellow')
   else if (available !== undefined)
-    addLine('Update', `update available (version ${available}, Ctrl-U to update)`, 'yellow')
-  addLine('Version', VERSION)
-  addLine('Region', sanitize(welcome?.Region ?? '-'))
-  addLine('Latency', connection.latencyMs === undefined ? '-' : `${Math.round(connection.latencyMs)}ms`)
+    addLine(3, 'Update', `update available (version ${available}, Ctrl-U to update)`, 'yellow')
+  addLine(6, 'Version', VERSION)
+  addLine(6, 'Region', sanitize(welcome?.Region ?? '-'))
+  addLine(5, 'Latency', connection.latencyMs === undefined ? '-' : `${Math.round(connection.latencyMs)}ms`)
   if (agent.settings.remoteManagement)
-    addLine('Remote Management', 'on (stop, restart and update from the server)')
-  if (webUrl !== undefined) addLine('Web Interface', webUrl)
-  if (agent.tunnels.waitReason !== undefined) addLine('Waiting', sanitize(agent.tunnels.waitReason), 'yellow')
-  for (const tunnel of agent.tunnels.list()) {
-    const from =
-      tunnel.publicUrl ||
-      Object.entries(tunnel.spec.labels ?? {})
-        .map(([key, value]) => `${key}=${value}`)
-        .join(',')
-    addLine(
-      'Forwarding',
-      `${sanitize(from)} -> ${tunnel.spec.upstream.shown}${tunnel.online ? '' : ' (offline)'}`,
-    )
+    addLine(8, 'Remote Management', 'on (stop, restart and update from the server)')
+  if (webUrl !== undefined) addLine(2, 'Web Interface', webUrl)
+  if (agent.tunnels.waitReason !== undefined)
+    addLine(0, 'Waiting', sanitize(agent.tunnels.waitReason), 'yellow')
+  for (const tunnel of agent.tunnels.list())
+    for (const row of forwardingRows(tunnel, labelWidth, columns)) add(0, row)
+  // Only the first remedy: the others are in the documentation.
+  for (const [finding, remedy] of hints) {
+    addLine(1, 'Hint', finding, 'yellow')
+    if (remedy !== undefined) addLine(4, '', remedy)
   }
-  rows.push([], ...connectionRows(agent))
-  if (agent.captures.enabled && agent.captures.size > 0)
-    rows.push([], ...requestRows(agent.captures.list(MAX_REQUESTS), width))
+  add(8, [])
+  for (const row of connectionRows(agent, Math.min(labelWidth, columns - CONNECTION_CELLS * CELL_WIDTH)))
+    add(3, row)
   return rows
+}
+
+/** A URL is never cut: one that does not fit beside its label starts at the left edge, so that it can be copied. */
+function forwardingRows(tunnel: AgentTunnel, labelWidth: number, columns: number): ScreenRow[] {
+  const label = 'Forwarding'.padEnd(labelWidth)
+  const indent = ''.padEnd(labelWidth)
+  const width = columns - labelWidth
+  const from = sanitize(tunnel.publicUrl || formatLabels(tunnel))
+  const to = `-> ${tunnel.spec.upstream.shown}${tunnel.online ? '' : ' (offline)'}`
+  if (from.length + 1 + to.length <= width) return [[{ text: label }, { text: `${from} ${to}` }]]
+  const toRows = wrapText(to, width).map((line) => [{ text: indent }, { text: line }])
+  return from.length <= width
+    ? [[{ text: label }, { text: from }], ...toRows]
+    : [[{ text: label }], ...breakWord(from, columns).map((line) => [{ text: line }]), ...toRows]
+}
+
+function formatLabels({ spec }: AgentTunnel): string {
+  return Object.entries(spec.labels ?? {})
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',')
 }
 
 const STATUS_COLOURS = { connecting: 'cyan', online: 'green', reconnecting: 'yellow', closed: 'red' } as const
@@ -82,8 +152,11 @@ function formatAccount(name: string, plan: string): string {
   return plan ? `${sanitize(name)} (Plan: ${sanitize(plan)})` : sanitize(name)
 }
 
-function connectionRows(agent: Agent): ScreenRow[] {
-  const cell = (text: string) => text.padEnd(8)
+const CONNECTION_CELLS = 6
+const CELL_WIDTH = 8
+
+function connectionRows(agent: Agent, labelWidth: number): ScreenRow[] {
+  const cell = (text: string) => text.padEnd(CELL_WIDTH)
   let [open, total] = [0, undefined as MeterSnapshot | undefined]
   for (const { connections } of agent.tunnels.list()) {
     open += connections.gauge
@@ -100,8 +173,11 @@ function connectionRows(agent: Agent): ScreenRow[] {
     seconds(total?.p90 ?? 0),
   ]
   return [
-    [{ text: 'Connections'.padEnd(LABEL_WIDTH) }, { text: header.map(cell).join(''), color: 'gray' }],
-    [{ text: ''.padEnd(LABEL_WIDTH) }, { text: values.map(cell).join('') }],
+    [
+      { text: truncate('Connections', labelWidth).padEnd(labelWidth) },
+      { text: header.map(cell).join('').trimEnd(), color: 'gray' },
+    ],
+    [{ text: ''.padEnd(labelWidth) }, { text: values.map(cell).join('').trimEnd() }],
   ]
 }
 
@@ -118,56 +194,6 @@ function combine(a: MeterSnapshot | undefined, b: MeterSnapshot): MeterSnapshot 
   }
 }
 
-function requestRows(captures: Capture[], width: number): ScreenRow[] {
-  const rows: ScreenRow[] = [[{ text: 'HTTP Requests' }], [{ text: '-'.repeat(Math.min(13, width)) }], []]
-  for (const capture of captures) {
-    const [method = '', path = ''] = parseHead(capture.request.head).line.split(' ')
-    const status = capture.response
-      ? parseHead(capture.response.head).line.slice(9)
-      : (capture.error && 'no answer') || ''
-    const duration = capture.response || capture.error ? formatNanoseconds(capture.durationNs) : ''
-    rows.push([
-      { text: `${formatClockTime(new Date(capture.startedAt))} `, color: 'gray' },
-      {
-        text: `${sanitize(method).slice(0, 7).padEnd(8)}${truncate(sanitize(path), PATH_WIDTH).padEnd(PATH_WIDTH + 1)}`,
-      },
-      { text: truncate(sanitize(status), 24).padEnd(25), ...statusColour(status) },
-      { text: `${duration.padStart(8)} ${sanitize(capture.remoteAddr)}`, color: 'gray' },
-    ])
-  }
-  return rows
-}
-
-function statusColour(status: string): { color?: NonNullable<Span['color']> } {
-  const first = status[0]
-  if (first === '2') return { color: 'green' }
-  if (first === '3') return { color: 'cyan' }
-  if (first === '4') return { color: 'yellow' }
-  return first === '5' || status === 'no answer' ? { color: 'red' } : {}
-}
-
-/** `15:04:05.000 CET`, with the time zone, since screens are shared across zones. */
-function formatClockTime(time: Date): string {
-  const zone = time.toLocaleTimeString('en-US', { timeZoneName: 'short' }).split(' ').at(-1)
-  return `${time.toTimeString().slice(0, 8)}.${String(time.getMilliseconds()).padStart(3, '0')} ${zone}`
-}
-
-function formatNanoseconds(nanoseconds: number): string {
-  const milliseconds = nanoseconds / 1e6
-  return milliseconds < 1000
-    ? `${milliseconds.toFixed(milliseconds < 10 ? 1 : 0)}ms`
-    : `${(milliseconds / 1000).toFixed(2)}s`
-}
-
 function formatSeconds(seconds: number): string {
   return seconds < 3600 ? `${Math.round(seconds / 60)} minutes` : `${Math.round(seconds / 3600)} hours`
-}
-
-function truncate(text: string, width: number): string {
-  return text.length <= width ? text : `${text.slice(0, Math.max(0, width - 1))}…`
-}
-
-/** Clients choose paths and servers choose banners: neither may send control sequences to the terminal. */
-function sanitize(text: string): string {
-  return text.replace(/[\u0000-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2066-\u2069]/g, '?')
 }

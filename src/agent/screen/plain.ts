@@ -1,6 +1,7 @@
 import type { Agent } from '../agent.ts'
 import type { AgentTunnel } from '../tunnels/tunnel.ts'
 import { followHints, type Hint } from './hints.ts'
+import { describeQrCode } from './qr-rows.ts'
 
 /** Receives status changes where there is no screen. */
 export interface StatusReporter {
@@ -43,13 +44,22 @@ export function reportStatus(agent: Agent, reporter: StatusReporter): () => void
   }
 }
 
-/** Prints lines for people and simple scripts. */
-export function createPlainReporter(write: (line: string) => void): StatusReporter {
+/** Prints lines for people and simple scripts; with `qr` the QR code of the first URL too. */
+export function createPlainReporter(
+  write: (line: string) => void,
+  { qr = false }: { qr?: boolean } = {},
+): StatusReporter {
+  let qrPending = qr
   return {
     web: (url) => write(`Web Interface  ${url}\n`),
     session: (status, detail) => write(`Session        ${status}${detail ? ` (${detail})` : ''}\n`),
-    tunnel: (tunnel) =>
-      write(`Forwarding     ${tunnel.publicUrl || formatLabels(tunnel)} -> ${tunnel.spec.upstream.shown}\n`),
+    tunnel: (tunnel) => {
+      write(`Forwarding     ${tunnel.publicUrl || formatLabels(tunnel)} -> ${tunnel.spec.upstream.shown}\n`)
+      if (!qrPending || tunnel.publicUrl === '') return
+      qrPending = false
+      const { code, notes } = describeQrCode(tunnel.publicUrl)
+      for (const line of [...code, ...notes]) write(`${line}\n`)
+    },
     waiting: (reason) => write(`Waiting        ${reason}\n`),
     hint: ([finding, ...remedies]) => {
       write(`Hint           ${finding}\n`)

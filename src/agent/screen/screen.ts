@@ -1,7 +1,10 @@
 import { Box, render, Text, useInput, useWindowSize } from 'ink'
 import { createElement, useEffect, useState } from 'react'
 import type { Agent } from '../agent.ts'
-import { buildScreenRows, type ScreenRow } from './model.ts'
+import type { AgentTunnel } from '../tunnels/tunnel.ts'
+import { followHints, type Hint } from './hints.ts'
+import type { ScreenRow } from './layout.ts'
+import { buildScreenRows } from './model.ts'
 
 /** Actions of the screen's keys. */
 export interface ScreenActions {
@@ -14,17 +17,20 @@ export interface ScreenOptions {
   webUrl: string | undefined
   actions: ScreenActions
   background: 'black' | 'transparent'
+  /** Show the QR code of the first URL. */
+  qr?: boolean
   stdout?: NodeJS.WriteStream
   stdin?: NodeJS.ReadStream
 }
 
 const REFRESH_INTERVAL_MS = 1000
 const RENDER_DELAY_MS = 100
+const CURSOR_HOME = '\u001b[H'
 
 /** Shows the live screen; the returned function removes it. */
 export function startScreen(options: ScreenOptions): () => void {
   const { stdout = process.stdout, stdin = process.stdin } = options
-  const instance = render(createElement(Screen, options), {
+  const instance = render(null, {
     stdout,
     stdin,
     // The caller has checked for a terminal; ink's own check would disable the screen when `CI` is set.
@@ -32,20 +38,50 @@ export function startScreen(options: ScreenOptions): () => void {
     exitOnCtrlC: false,
     patchConsole: false,
     incrementalRendering: true,
+    // What was on the terminal before is there again afterwards, also after a crash.
+    alternateScreen: true,
   })
+  // The alternate screen begins with the cursor where the other screen had it.
+  stdout.write(CURSOR_HOME)
+  instance.rerender(createElement(Screen, options))
   return () => instance.unmount()
 }
 
-function Screen({ agent, webUrl, actions, background }: ScreenOptions) {
-  const { columns } = useWindowSize()
+function Screen({ agent, webUrl, actions, background, qr = false }: ScreenOptions) {
+  const { columns, rows } = useWindowSize()
+  const [qrName, setQrName] = useState<string | undefined>()
+  const [qrRequested, setQrRequested] = useState(qr)
+  const hints = useHints(agent)
   useChanges(agent)
+  const urls = agent.tunnels.list().filter(({ publicUrl }) => publicUrl !== '')
+  const qrTunnel = qrRequested ? urls[0] : urls.find(({ name }) => name === qrName)
   useInput((input, key) => {
-    if (key.ctrl && input === 'c') actions.quit()
+    if (input === 'q' || (key.ctrl && input === 'c')) actions.quit()
     else if (key.ctrl && input === 'u') actions.update()
+    else if (input === 'c') {
+      setQrRequested(false)
+      setQrName(nextQrTunnel(urls, qrTunnel)?.name)
+    }
   })
-  const rows = buildScreenRows(agent, webUrl, columns || 80)
+  // A frame as high as the terminal would scroll it.
+  const size = { columns: columns || 80, rows: (rows || 24) - 1 }
+  const screenRows = buildScreenRows(agent, { webUrl, hints, qrTunnel }, size)
   const colour = background === 'black' ? { backgroundColor: 'black' } : {}
-  return createElement(Box, { flexDirection: 'column', ...colour }, ...rows.map(renderRow))
+  return createElement(Box, { flexDirection: 'column', ...colour }, ...screenRows.map(renderRow))
+}
+
+/** From the overview to the code of the first tunnel, on to the others, and back. */
+function nextQrTunnel(
+  tunnels: readonly AgentTunnel[],
+  current: AgentTunnel | undefined,
+): AgentTunnel | undefined {
+  return current === undefined ? tunnels[0] : tunnels[tunnels.indexOf(current) + 1]
+}
+
+function useHints(agent: Agent): readonly Hint[] {
+  const [hints, setHints] = useState<readonly Hint[]>([])
+  useEffect(() => followHints(agent, (hint) => setHints((earlier) => [...earlier, hint])), [agent])
+  return hints
 }
 
 function renderRow(row: ScreenRow, index: number) {

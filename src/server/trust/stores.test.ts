@@ -33,16 +33,40 @@ const commandsOf = (system: System, java = false) =>
   }))
 
 test('each distribution gets the root in its own directory', () => {
-  for (const [directory, program, anchor, refresh] of [
-    ['/etc/pki/ca-trust/source/anchors', 'update-ca-trust', 'pem', 'update-ca-trust extract'],
-    ['/usr/local/share/ca-certificates', 'update-ca-certificates', 'crt', 'update-ca-certificates'],
-    ['/etc/ca-certificates/trust-source/anchors', 'trust', 'crt', 'trust extract-compat'],
-    ['/usr/share/pki/trust/anchors', 'update-ca-certificates', 'pem', 'update-ca-certificates'],
+  for (const [directory, program, anchor, refresh, cleanUp] of [
+    [
+      '/etc/pki/ca-trust/source/anchors',
+      'update-ca-trust',
+      'pem',
+      'update-ca-trust extract',
+      'update-ca-trust extract',
+    ],
+    [
+      '/usr/local/share/ca-certificates',
+      'update-ca-certificates',
+      'crt',
+      'update-ca-certificates',
+      'update-ca-certificates --fresh',
+    ],
+    [
+      '/etc/ca-certificates/trust-source/anchors',
+      'trust',
+      'crt',
+      'trust extract-compat',
+      'trust extract-compat',
+    ],
+    [
+      '/usr/share/pki/trust/anchors',
+      'update-ca-certificates',
+      'pem',
+      'update-ca-certificates',
+      'update-ca-certificates --fresh',
+    ],
   ] as const)
     assert.deepEqual(commandsOf(createSystem({ paths: [directory], programs: [program] })), [
       {
         install: [`install -m 0644 /data/ca.pem ${directory}/adit-private-root-1a2b3c4d.${anchor}`, refresh],
-        uninstall: [`rm -f ${directory}/adit-private-root-1a2b3c4d.${anchor}`, refresh],
+        uninstall: [`rm -f ${directory}/adit-private-root-1a2b3c4d.${anchor}`, cleanUp],
         needsRoot: true,
       },
     ])

@@ -69,6 +69,8 @@ interface AnchorDirectory {
   readonly directory: string
   readonly extension: string
   readonly refresh: CommandLine
+  /** After a removal, where that differs: links to files that are gone stay otherwise. */
+  readonly cleanUp?: CommandLine
 }
 
 const ANCHOR_DIRECTORIES: readonly AnchorDirectory[] = [
@@ -83,6 +85,7 @@ const ANCHOR_DIRECTORIES: readonly AnchorDirectory[] = [
     directory: '/usr/local/share/ca-certificates',
     extension: 'crt',
     refresh: ['update-ca-certificates'],
+    cleanUp: ['update-ca-certificates', '--fresh'],
   },
   {
     name: 'system store (Arch)',
@@ -95,6 +98,7 @@ const ANCHOR_DIRECTORIES: readonly AnchorDirectory[] = [
     directory: '/usr/share/pki/trust/anchors',
     extension: 'pem',
     refresh: ['update-ca-certificates'],
+    cleanUp: ['update-ca-certificates', '--fresh'],
   },
 ]
 
@@ -105,13 +109,13 @@ function detectSystemStore(system: System, root: RootCertificate): TrustStore | 
     ({ directory, refresh }) => system.exists(directory) && system.hasProgram(refresh[0]),
   )
   if (anchors === undefined) return undefined
-  const { name, directory, extension, refresh } = anchors
+  const { name, directory, extension, refresh, cleanUp = refresh } = anchors
   const anchor = join(directory, `${root.name.toLowerCase().replaceAll(' ', '-')}.${extension}`)
   return {
     name,
     needsRoot: true,
     install: [['install', '-m', '0644', root.file, anchor], refresh],
-    uninstall: [['rm', '-f', anchor], refresh],
+    uninstall: [['rm', '-f', anchor], cleanUp],
   }
 }
 

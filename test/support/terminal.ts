@@ -1,0 +1,69 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { TestContext } from 'node:test'
+
+/** A real terminal, emulated by tmux. */
+export interface Terminal {
+  /** The visible lines, without spaces at their ends. */
+  lines(): string[]
+  text(): string
+  /** Whether a program has switched to the alternate screen. */
+  isAlternate(): boolean
+  /** Whether the cursor is shown. */
+  hasCursor(): boolean
+  /** Presses keys, by their names in tmux: `q`, `C-c`. */
+  press(...keys: string[]): void
+  resize(columns: number, rows: number): void
+  /** Process id of the program that the shell runs. */
+  programPid(): number
+}
+
+/** Opens a terminal whose shell runs a script; it ends with the test. */
+export function openTerminal(
+  t: TestContext,
+  {
+    script,
+    columns,
+    rows,
+    env,
+  }: { script: string; columns: number; rows: number; env: Record<string, string> },
+): Terminal {
+  const directory = mkdtempSync(join(tmpdir(), 'adit-terminal-'))
+  const socket = join(directory, 'socket')
+  const configuration = join(directory, 'tmux.conf')
+  // The status line would take a row.
+  writeFileSync(configuration, 'set -g status off\n')
+  const tmux = (...args: string[]): string => {
+    const { stdout, stderr, status } = spawnSync('tmux', ['-S', socket, '-f', configuration, ...args], {
+      encoding: 'utf8',
+      env: { ...env, TERM: 'xterm-256color', LC_ALL: 'C.UTF-8' },
+    })
+    if (status !== 0) throw new Error(`tmux ${args[0]}: ${stderr}`)
+    return stdout
+  }
+  t.after(() => {
+    spawnSync('tmux', ['-S', socket, 'kill-server'])
+    rmSync(directory, { recursive: true, force: true })
+  })
+  tmux('new-session', '-d', '-x', String(columns), '-y', String(rows), 'sh', '-c', script)
+  const show = (format: string) => tmux('display-message', '-p', format).trim()
+  const lines = () => tmux('capture-pane', '-p').replace(/\n$/, '').split('\n')
+  return {
+    lines,
+    text: () => lines().join('\n'),
+    isAlternate: () => show('#{alternate_on}') === '1',
+    hasCursor: () => show('#{cursor_flag}') === '1',
+    press: (...keys) => {
+      tmux('send-keys', ...keys)
+    },
+    resize: (width, height) => {
+      tmux('resize-window', '-x', String(width), '-y', String(height))
+    },
+    programPid() {
+      const shell = show('#{pane_pid}')
+      return Number(readFileSync(`/proc/${shell}/task/${shell}/children`, 'utf8').split(' ')[0])
+    },
+  }
+}
