@@ -164,7 +164,7 @@ export const ENDPOINT_FLAGS: Readonly<Record<'http' | 'tcp' | 'tls', readonly Co
       commaSeparated: true,
       kind: 'list',
       key: 'schemes',
-      help: 'schemes to serve: http, https (default https)',
+      help: 'schemes to serve: http, https (default https; on a local domain both)',
     },
     ...flagsOf(BASIC_AUTH),
     {
