@@ -67,9 +67,20 @@ export function parseCidr(text: string): Cidr {
 
 /** The canonical form of a range, whatever its spelling: RFC 5952 for IPv6. */
 export function formatCidr({ family, base, bits }: Cidr): string {
-  if (family === 4) return `${[24n, 16n, 8n, 0n].map((shift) => (base >> shift) & 0xffn).join('.')}/${bits}`
+  return `${formatAddress({ family, value: base })}/${bits}`
+}
+
+/** The canonical form of an address, with IPv4-mapped IPv6 as IPv4; undefined for any other text. */
+export function canonicalAddress(text: string): string | undefined {
+  if (isIPv4(text)) return text
+  const address = parseAddress(text)
+  return address && formatAddress(address)
+}
+
+function formatAddress({ family, value }: { family: 4 | 6; value: bigint }): string {
+  if (family === 4) return [24n, 16n, 8n, 0n].map((shift) => (value >> shift) & 0xffn).join('.')
   const groups = Array.from({ length: 8 }, (_, group) =>
-    ((base >> BigInt(112 - 16 * group)) & 0xffffn).toString(16),
+    ((value >> BigInt(112 - 16 * group)) & 0xffffn).toString(16),
   )
-  return `${new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)}/${bits}`
+  return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1)
 }

@@ -18,6 +18,8 @@ const PARSERS: Readonly<Record<string, string>> = {
   'HTTP/1 in the agent': 'src/agent/http1.test.ts',
   'DNS messages': 'src/dns/server.test.ts',
   'the PROXY header in the agent': 'src/agent/forward/preamble.test.ts',
+  'PROXY protocol headers of proxies in front': 'src/base/io/proxy-protocol.test.ts',
+  'forwarding fields of proxies in front': 'src/base/forwarded.test.ts',
   'SSH command lines': 'src/sessions/ssh/command-line-fuzz.test.ts',
   'SSH messages': 'test/ssh/fuzz.test.ts',
   'SSH keys': 'src/certs/ssh/public-key.test.ts',

@@ -33,9 +33,11 @@ export class Admission {
     return this.#counts.has(holder)
   }
 
-  /** Acquires a slot until the connection closes, and copies its addresses. Closes the connection when none is free. */
-  admit(socket: Socket): SocketEnds | undefined {
-    const ends = readEnds(socket)
+  /**
+   * Acquires a slot until the connection closes, and copies its addresses unless they are given. Closes the connection
+   * when none is free.
+   */
+  admit(socket: Socket, ends = readEnds(socket)): SocketEnds | undefined {
     const release = ends && this.acquireForClient(ends.remoteAddress)
     if (release === undefined) {
       socket.destroy()

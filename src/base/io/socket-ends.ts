@@ -7,6 +7,8 @@ export interface SocketEnds {
   readonly remotePort: number
   readonly localAddress: string
   readonly localPort: number
+  /** A proxy connected on its own behalf, or without knowing its client, as its PROXY protocol header says. */
+  readonly isProxyItself?: boolean
 }
 
 /**
