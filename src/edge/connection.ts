@@ -22,8 +22,12 @@ export interface TlsInfo {
 /** The properties of a client connection; the same for TCP, TLS and HTTP. */
 export interface ClientConnection {
   readonly scheme: 'http' | 'https' | 'tls' | 'tcp'
-  /** The peer's address as the transport reports it, never from a header; IPv4 in its plain form. */
+  /**
+   * The client's address: the peer's, or the one that a trusted proxy names in its PROXY protocol header or in the
+   * forwarding fields of a request (decision 172). IPv4 in its plain form.
+   */
   readonly remoteAddress: string
+  /** 0 when a proxy does not name it. */
   readonly remotePort: number
   readonly localAddress: string
   readonly localPort: number
@@ -33,4 +37,8 @@ export interface ClientConnection {
   readonly policy: TlsPolicy | undefined
   readonly tls: TlsInfo | undefined
   readonly startedAt: number
+  /** The peer is a trusted proxy: the forwarding fields of each request name its client. */
+  readonly isProxy?: boolean
+  /** A trusted proxy terminated the client's TLS, so that the connection itself has no policy. */
+  readonly tlsAtProxy?: boolean
 }

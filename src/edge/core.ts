@@ -1,4 +1,5 @@
 import type { Clock } from '../base/clock.ts'
+import type { TrustedProxies } from '../base/forwarded.ts'
 import type { ByteBudgets } from '../base/io/byte-budget.ts'
 import type { FlushScheduler } from '../base/io/flush-scheduler.ts'
 import type { TimerWheel } from '../base/io/timer-wheel.ts'
@@ -27,6 +28,8 @@ export interface Core {
   readonly connections: Set<LiveConnection>
   /** Idle upstream connections, pooled for the next request. */
   readonly idleUpstreams: Set<{ close(): void }>
+  /** The proxies whose forwarding fields name the client of a request. */
+  readonly trustedProxies: TrustedProxies | undefined
   readonly observer: Observer | undefined
   /** Traffic totals of each account. */
   readonly traffic: Traffic

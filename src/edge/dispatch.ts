@@ -4,7 +4,7 @@ import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import { type EdgeResponse, redirect } from './response.ts'
-import type { HttpRoute } from './table.ts'
+import type { HttpEntry, HttpRoute } from './table.ts'
 import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
@@ -30,7 +30,9 @@ export function dispatch(exchange: Exchange): void {
     }
     const entry = core.table.http(scheme, head.host)
     if (entry === undefined) throw edgeError('endpoint_not_found', head.host)
-    if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
+    if (connection.tlsAtProxy === true) {
+      if (requiresClientCertificate(entry)) throw edgeError('certificate_at_proxy', head.host)
+    } else if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
       // Checked on every request: a connection may be kept alive or shared by several names (P33).
       exchange.disableKeepAlive()
       throw edgeError('misdirected', head.host)
@@ -71,8 +73,10 @@ export function dispatch(exchange: Exchange): void {
 export function isStillAdmitted({ core, connection, head, upgrading }: Exchange): boolean {
   const entry = core.table.http(connection.scheme === 'https' ? 'https' : 'http', head.host)
   if (entry === undefined) return !upgrading
-  if (entry.policy?.key !== connection.policy?.key) {
-    if (upgrading || entry.policy?.settings.clientAuthorities !== undefined) return false
+  if (connection.tlsAtProxy === true) {
+    if (requiresClientCertificate(entry)) return false
+  } else if (entry.policy?.key !== connection.policy?.key) {
+    if (upgrading || requiresClientCertificate(entry)) return false
   }
   try {
     for (const step of entry.routeFor(head.target).admission ?? []) step(connection)
@@ -80,6 +84,10 @@ export function isStillAdmitted({ core, connection, head, upgrading }: Exchange)
   } catch (error) {
     return error instanceof EdgeError && error.name === 'route_not_found' && !upgrading
   }
+}
+
+function requiresClientCertificate({ policy }: HttpEntry): boolean {
+  return policy?.settings.clientAuthorities !== undefined
 }
 
 /** Selects a target of the route's backend and connects the exchange to it. */

@@ -1,8 +1,10 @@
 import type { AddressInfo, Server } from 'node:net'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
+import type { TrustedProxies } from '../base/forwarded.ts'
 import { ByteBudgets } from '../base/io/byte-budget.ts'
 import { FlushScheduler } from '../base/io/flush-scheduler.ts'
+import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
 import { TimerWheel } from '../base/io/timer-wheel.ts'
 import type { Logger } from '../base/log.ts'
 import { createDial, type Dial } from '../base/outbound/guarded-dial.ts'
@@ -44,6 +46,12 @@ export interface EdgeConfig {
   readonly maxConnections?: number
   /** Reports addresses that many clients share, such as a load balancer's. */
   readonly isShared?: (ip: string) => boolean
+  /** Proxies whose forwarding fields name the client of a request. */
+  readonly trustedProxies?: TrustedProxies | undefined
+  /** The listeners whose connections begin with a PROXY protocol header. */
+  readonly proxyProtocol?: Readonly<
+    Partial<Record<'http' | 'https' | 'tcp', ProxyProtocolReader | undefined>>
+  >
   readonly limits?: Partial<LimitSettings>
   /** Tick length of the timer wheel, in milliseconds. */
   readonly tickMs?: number
@@ -106,6 +114,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     limits: toTickLimits(settings, timers),
     connections: new Set(),
     idleUpstreams: new Set(),
+    trustedProxies: config.trustedProxies,
     observer: observe,
     traffic: new Traffic(),
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
@@ -117,7 +126,8 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   }
   const policies = new TlsPolicies()
   const admission = { total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS, isShared: config.isShared }
-  const ports = new TcpPorts(core, config.tcp, admission)
+  const { proxyProtocol = {} } = config
+  const ports = new TcpPorts(core, config.tcp, admission, proxyProtocol.tcp)
   const { logins, dial = createDial(), outbound } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const edgeTable = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, dial })
@@ -131,7 +141,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   async function start(): Promise<void> {
     timers.start()
     if (config.http !== false) {
-      const server = createHttpListener(core, admission)
+      const server = createHttpListener(core, admission, proxyProtocol.http)
       servers.push(server)
       addresses.http = await listen(server, config.http)
       if (config.publicHttpPort === undefined) core.publicHttpPort = addresses.http.port
@@ -142,6 +152,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
         defaultPolicy: policies.get({ http: true }),
         handshakeTimeout: settings.handshake,
         admission,
+        proxyProtocol: proxyProtocol.https,
       })
       servers.push(server)
       addresses.https = await listen(server, config.https)
@@ -156,6 +167,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     )
     ports.close()
+    for (const reader of Object.values(proxyProtocol)) reader?.close()
     fanOut([...core.connections], (connection) => connection.drain(), onError)
     await waitForConnections(core, settings.drain)
     fanOut([...core.connections], (connection) => connection.destroy(), onError)

@@ -56,6 +56,12 @@ const errorKinds = {
     status: 503,
     text: () => 'Too many request bodies are being checked right now. Try again shortly.',
   },
+  certificate_at_proxy: {
+    code: 3112,
+    status: 403,
+    text: (host: string) =>
+      `${host} requires a client certificate, which is lost when a proxy terminates TLS. Its operator has to forward TLS unchanged.`,
+  },
 
   // No endpoint, or none that admits this client.
   endpoint_not_found: { code: 3200, status: 404, text: (host: string) => `Tunnel ${host} not found` },

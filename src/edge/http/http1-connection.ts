@@ -9,6 +9,7 @@ import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
 import { packReads } from '../../base/io/packed-reads.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { clientOfRequest } from '../client-of-request.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
@@ -259,7 +260,9 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
 
   #startExchange(head: RequestHead): void {
     const { framing, minor } = head
-    const exchange = new Http1Exchange(this.#core, this, head)
+    const client = clientOfRequest(this.connection, head, this.#core.trustedProxies)
+    const isUnreadable = client instanceof EdgeError
+    const exchange = new Http1Exchange(this.#core, this, isUnreadable ? this.connection : client, head)
     this.#state = exchange
     this.touch()
     if (framing.close || (minor === 0 && !framing.keepAlive) || this.#core.draining) this.closing = true
@@ -267,6 +270,10 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
     if (!this.requestDone) {
       this.#bodyRemaining = framing.contentLength
       this.#chunked = framing.chunked ? new ChunkedDecoder(requestNames) : undefined
+    }
+    if (isUnreadable) {
+      exchange.reject(client)
+      return
     }
     if (framing.expectOther) {
       exchange.reject(edgeError('expectation_failed'))

@@ -1,3 +1,4 @@
+import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
 import { Exchange } from '../exchange.ts'
 import { formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
@@ -12,8 +13,8 @@ export class Http1Exchange extends Exchange {
   readonly #client: Http1ServerConnection
   #framing: Framing = Framing.none
 
-  constructor(core: Core, client: Http1ServerConnection, head: RequestHead) {
-    super(core, client.connection, head)
+  constructor(core: Core, client: Http1ServerConnection, connection: ClientConnection, head: RequestHead) {
+    super(core, connection, head)
     this.#client = client
   }
 

@@ -8,6 +8,7 @@ import {
 import type { Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { clientOfRequest } from '../client-of-request.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
@@ -112,9 +113,12 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
       rejectStream(stream, head)
       return
     }
-    const exchange = new Http2Exchange(this.#core, this.#connection, head, stream, () =>
-      this.#session.close(),
-    )
+    const client = clientOfRequest(this.#connection, head, this.#core.trustedProxies)
+    if (client instanceof EdgeError) {
+      rejectStream(stream, client)
+      return
+    }
+    const exchange = new Http2Exchange(this.#core, client, head, stream, () => this.#session.close())
     this.#exchanges.add(exchange)
     stream.on('close', () => {
       this.#exchanges.delete(exchange)

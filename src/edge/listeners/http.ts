@@ -1,17 +1,25 @@
 import { createServer, type Server } from 'node:net'
 import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
+import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
 import type { Core } from '../core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
+import { acceptClient } from './accept-client.ts'
 import { SocketConnection } from './socket-connection.ts'
 
 /** Creates the plain HTTP listener. */
-export function createHttpListener(core: Core, limits: AdmissionLimits): Server {
+export function createHttpListener(
+  core: Core,
+  limits: AdmissionLimits,
+  proxyProtocol?: ProxyProtocolReader,
+): Server {
   const admission = new Admission(limits)
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const ends = admission.admit(socket)
-    if (ends !== undefined)
-      new Http1ServerConnection(core, socket, socket, new SocketConnection(ends, 'http', core.clock.now()))
-  })
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+    acceptClient(socket, admission, proxyProtocol, (ends) => {
+      const connection = new SocketConnection(ends, 'http', core)
+      new Http1ServerConnection(core, socket, socket, connection)
+      socket.resume()
+    }),
+  )
   server.maxConnections = limits.total
   return server
 }

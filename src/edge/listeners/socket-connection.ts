@@ -1,5 +1,6 @@
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import type { ClientConnection, TlsInfo } from '../connection.ts'
+import type { Core } from '../core.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 
 /** The properties of an accepted socket, copied: events are reported after the socket has closed (decision 113). */
@@ -13,12 +14,14 @@ export class SocketConnection implements ClientConnection {
   readonly policy: TlsPolicy | undefined
   readonly tls: TlsInfo | undefined
   readonly startedAt: number
+  readonly isProxy: boolean
 
   constructor(
     ends: SocketEnds,
     scheme: ClientConnection['scheme'],
-    startedAt: number,
+    { trustedProxies, clock }: Pick<Core, 'trustedProxies' | 'clock'>,
     tls?: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
+    startedAt = clock.now(),
   ) {
     this.scheme = scheme
     this.startedAt = startedAt
@@ -29,5 +32,6 @@ export class SocketConnection implements ClientConnection {
     this.serverName = tls?.serverName
     this.policy = tls?.policy
     this.tls = tls?.info
+    this.isProxy = !ends.isProxyItself && trustedProxies?.isTrusted(ends.remoteAddress) === true
   }
 }

@@ -1,8 +1,11 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
+import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
 import { resetSocket } from '../../base/io/reset.ts'
+import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import type { Core } from '../core.ts'
 import type { PublicPorts } from '../tunnels.ts'
+import { acceptClient } from './accept-client.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
 
@@ -24,12 +27,14 @@ export class TcpPorts implements PublicPorts {
   readonly #releasedAt = new Map<number, number>()
   /** All ports together share the connection limit of one listener (decision 101). */
   readonly #admission: Admission
+  readonly #proxyProtocol: ProxyProtocolReader | undefined
   #nextPort: number
 
-  constructor(core: Core, range: PortRange, limits: AdmissionLimits) {
+  constructor(core: Core, range: PortRange, limits: AdmissionLimits, proxyProtocol?: ProxyProtocolReader) {
     this.#core = core
     this.#range = range
     this.#admission = new Admission(limits)
+    this.#proxyProtocol = proxyProtocol
     this.#nextPort = range.first + Math.floor(Math.random() * (range.last - range.first + 1))
   }
 
@@ -89,7 +94,10 @@ export class TcpPorts implements PublicPorts {
     // Reserved before the listener is up, so that concurrent calls cannot acquire the same port.
     this.#servers.set(port, server)
     this.#releasedAt.delete(port)
-    server.on('connection', (socket) => this.#onConnection(port, socket))
+    server.on('connection', (socket) => {
+      socket.on('error', () => {})
+      acceptClient(socket, this.#admission, this.#proxyProtocol, (ends) => this.#start(port, socket, ends))
+    })
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
@@ -105,13 +113,10 @@ export class TcpPorts implements PublicPorts {
     }
   }
 
-  #onConnection(port: number, socket: Socket): void {
+  #start(port: number, socket: Socket, ends: SocketEnds): void {
     const core = this.#core
-    socket.on('error', () => {})
-    const ends = this.#admission.admit(socket)
-    if (ends === undefined) return
     const entry = core.table.tcp(port)
-    const connection = new SocketConnection(ends, 'tcp', core.clock.now())
+    const connection = new SocketConnection(ends, 'tcp', core)
     if (entry === undefined || !admitConnection(core, connection, entry)) {
       resetSocket(socket)
       return

@@ -92,7 +92,12 @@ export class TlsTerminator {
   }
 
   /** Takes over a paused socket whose first bytes were unshifted; calls `onSecure` when the handshake succeeds. */
-  accept(transport: Socket, ends: SocketEnds, onSecure: OnSecure): void {
+  accept(transport: Socket, onSecure: OnSecure): void {
+    const ends = readEnds(transport)
+    if (ends === undefined) {
+      transport.destroy()
+      return
+    }
     const key = socketKey(ends)
     this.#pendingHandshakes.set(key, onSecure)
     transport.on('close', () => this.#pendingHandshakes.delete(key))

@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import type { TLSSocket } from 'node:tls'
 import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
+import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
@@ -10,6 +11,7 @@ import { Http1ServerConnection } from '../http/http1-connection.ts'
 import { Http2ServerConnection } from '../http/http2-connection.ts'
 import type { HttpEntry, RawEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
+import { acceptClient } from './accept-client.ts'
 import { ClientHelloParser, UNRECOGNIZED_NAME } from './client-hello.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
@@ -22,6 +24,7 @@ export interface TlsListenerOptions {
   readonly defaultPolicy: TlsPolicy
   readonly handshakeTimeout: number
   readonly admission: AdmissionLimits
+  readonly proxyProtocol?: ProxyProtocolReader | undefined
 }
 
 /**
@@ -43,13 +46,17 @@ export function createTlsListener(core: Core, options: TlsListenerOptions): Serv
   const { total, isShared } = options.admission
   const admission = new Admission(options.admission)
   const handshakes = new Admission({ total, perHolder: Math.ceil(total * MAX_HANDSHAKE_SHARE), isShared })
-  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-    const ends = admission.admit(socket)
-    if (ends === undefined) return
-    const releaseHandshake = handshakes.acquireForClient(ends.remoteAddress)
-    if (releaseHandshake === undefined) socket.destroy()
-    else new PendingTlsConnection(core, socket, ends, releaseHandshake, options, terminatorFor)
-  })
+  const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+    acceptClient(socket, admission, options.proxyProtocol, (ends) => {
+      const releaseHandshake = handshakes.acquireForClient(ends.remoteAddress)
+      if (releaseHandshake === undefined) {
+        socket.destroy()
+        return
+      }
+      new PendingTlsConnection(core, socket, ends, releaseHandshake, options, terminatorFor)
+      socket.resume()
+    }),
+  )
   server.maxConnections = options.admission.total
   return server
 }
@@ -136,7 +143,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   #startTcpProxy(serverName: string, entry: RawEntry): void {
     const core = this.#core
     const transport = this.#socket
-    const rawConnection = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
+    const rawConnection = this.#createConnection('tls', {
       serverName,
       policy: entry.policy,
       info: undefined,
@@ -168,11 +175,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       return
     }
     this.#terminate(policy, (socket, info) => {
-      const connection = new SocketConnection(this.#ends, 'tls', this.#startedAt, {
-        serverName,
-        policy,
-        info,
-      })
+      const connection = this.#createConnection('tls', { serverName, policy, info })
       TcpProxyConnection.start({
         ...options,
         socket,
@@ -190,7 +193,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     info: TlsInfo,
     entry: HttpEntry | undefined,
   ): void {
-    const connection = new SocketConnection(this.#ends, 'https', this.#startedAt, {
+    const connection = this.#createConnection('https', {
       serverName,
       // A name without an entry has no policy to compare with.
       policy: entry === undefined ? this.#options.defaultPolicy : policy,
@@ -200,12 +203,19 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     else new Http1ServerConnection(this.#core, socket, this.#socket, connection)
   }
 
+  #createConnection(
+    scheme: 'https' | 'tls',
+    tls: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
+  ): SocketConnection {
+    return new SocketConnection(this.#ends, scheme, this.#core, tls, this.#startedAt)
+  }
+
   #terminate(policy: TlsPolicy, onSecure: OnSecure): void {
     const socket = this.#socket
     if (socket.destroyed) return
     socket.off('end', this.destroy)
     socket.unshift(this.#helloParser.bytes)
-    this.#terminatorFor(policy).accept(socket, this.#ends, (tlsSocket, info) => {
+    this.#terminatorFor(policy).accept(socket, (tlsSocket, info) => {
       this.#release()
       onSecure(tlsSocket, info)
     })

@@ -1,3 +1,5 @@
+import { CLIENT_FIELDS } from '../../base/forwarded.ts'
+
 /** How the edge treats a field; fields of kind `none` are forwarded unchanged. */
 export const FieldKind = {
   none: 0,
@@ -10,6 +12,8 @@ export const FieldKind = {
   upgrade: 6,
   expect: 7,
   te: 8,
+  /** Never forwarded, but read where a trusted proxy sent it. */
+  forwarding: 9,
 } as const
 export type FieldKind = (typeof FieldKind)[keyof typeof FieldKind]
 
@@ -78,7 +82,6 @@ const TRUSTED_PREFIXES = ['x-forwarded-', 'adit-', 'ngrok-auth-', 'ngrok-mtls-',
  * CGI programs read as HTTP_PROXY. An owner who needs one sets it with `request_headers` (decision 114).
  */
 const UNVERIFIED_FIELDS = [
-  'x-real-ip',
   'x-client-ip',
   'x-cluster-client-ip',
   'true-client-ip',
@@ -91,12 +94,15 @@ const UNVERIFIED_FIELDS = [
   'proxy',
 ]
 
+/** Fields by which a proxy names the client of a request. */
+const FORWARDING_FIELDS = [...CLIENT_FIELDS, 'x-forwarded-proto']
+
 export const requestNames = new FieldNames(
   [
     ...HOP_BY_HOP_FIELDS,
     ['host', FieldKind.host],
     ['expect', FieldKind.expect],
-    ['forwarded', FieldKind.drop],
+    ...FORWARDING_FIELDS.map((name): [string, FieldKind] => [name, FieldKind.forwarding]),
     ['x-forwarded', FieldKind.drop],
     ['http2-settings', FieldKind.drop],
     ...UNVERIFIED_FIELDS.map((name): [string, FieldKind] => [name, FieldKind.drop]),

@@ -1,3 +1,4 @@
+import type { ForwardingFields } from '../../base/forwarded.ts'
 import { parseContentLength } from '../../base/http1-framing.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { FIELD_VALUE_CHARS, FOLDABLE_IN_NAME, TOKEN_CHARS } from './ascii.ts'
@@ -31,6 +32,8 @@ export class MessageFraming {
   acceptsTrailers = false
   /** Other names in the Connection field; these fields are not forwarded. */
   connectionOptions: Set<string> | undefined
+  /** What the peer says of the client; to be believed of a trusted proxy alone. */
+  forwardingFields: ForwardingFields | undefined
 }
 
 /** Why a list of fields is rejected. */
@@ -87,7 +90,9 @@ export function scanFields(
     } else {
       const kind = names.kindOf(name)
       if (kind === FieldKind.none) continue
-      if (kind !== FieldKind.drop) {
+      if (kind === FieldKind.forwarding)
+        addForwardingField(name, trimOws(text.slice(valueStart, valueEnd)), framing)
+      else if (kind !== FieldKind.drop) {
         const fault = readField(kind, trimOws(text.slice(valueStart, valueEnd)), framing)
         if (fault !== undefined) return fault
       }
@@ -135,6 +140,14 @@ function readField(kind: FieldKind, value: string, framing: MessageFraming): Fie
     default:
       return undefined
   }
+}
+
+/** Joins the values of a repeated field into one list (RFC 9110 section 5.3). */
+function addForwardingField(name: string, value: string, framing: MessageFraming): void {
+  framing.forwardingFields ??= {}
+  const fields: Record<string, string> = framing.forwardingFields
+  const previous = fields[name]
+  fields[name] = previous === undefined ? value : `${previous},${value}`
 }
 
 function readConnection(value: string, framing: MessageFraming): void {

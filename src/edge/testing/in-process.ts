@@ -40,6 +40,7 @@ export class InProcessEdge {
       limits: toTickLimits(defaultLimits, timers),
       connections: new Set(),
       idleUpstreams: new Set(),
+      trustedProxies: undefined,
       observer: undefined,
       traffic: new Traffic(),
       heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),

@@ -55,8 +55,8 @@ export class RawClient {
 }
 
 /** Opens a raw connection that is closed after the test. */
-export function openRawClient(t: TestContext, port: number): RawClient {
-  const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true, noDelay: true })
+export function openRawClient(t: TestContext, port: number, localAddress = '127.0.0.1'): RawClient {
+  const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true, noDelay: true })
   t.after(() => socket.destroy())
   return new RawClient(socket)
 }

@@ -1,0 +1,61 @@
+import { findClient, type TrustedProxies } from '../base/forwarded.ts'
+import type { ClientConnection } from './connection.ts'
+import { type EdgeError, edgeError } from './errors.ts'
+import type { RequestHead } from './message/request-head.ts'
+
+/**
+ * The connection of a request as its client made it. Behind a trusted proxy, address and scheme are those that the
+ * forwarding fields name; otherwise it is the connection itself.
+ */
+export function clientOfRequest(
+  connection: ClientConnection,
+  { framing }: RequestHead,
+  proxies: TrustedProxies | undefined,
+): ClientConnection | EdgeError {
+  const fields = framing.forwardingFields
+  if (connection.isProxy !== true || fields === undefined || proxies === undefined) return connection
+  const client = findClient(connection.remoteAddress, fields, proxies)
+  if (client === undefined)
+    return edgeError('bad_request', 'a proxy on its way sent forwarding fields that cannot be read')
+  const { address, port, scheme = connection.scheme } = client
+  return scheme === connection.scheme
+    ? new ForwardedConnection(connection, address, port, connection)
+    : // The TLS of the proxy says nothing of the client's.
+      new ForwardedConnection(connection, address, port, {
+        scheme,
+        policy: undefined,
+        tls: undefined,
+        tlsAtProxy: scheme === 'https',
+      })
+}
+
+class ForwardedConnection implements ClientConnection {
+  readonly scheme: ClientConnection['scheme']
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly localAddress: string
+  readonly localPort: number
+  readonly serverName: ClientConnection['serverName']
+  readonly policy: ClientConnection['policy']
+  readonly tls: ClientConnection['tls']
+  readonly startedAt: number
+  readonly tlsAtProxy: boolean
+
+  constructor(
+    proxy: ClientConnection,
+    address: string,
+    port: number,
+    security: Pick<ClientConnection, 'scheme' | 'policy' | 'tls' | 'tlsAtProxy'>,
+  ) {
+    this.scheme = security.scheme
+    this.remoteAddress = address
+    this.remotePort = port
+    this.localAddress = proxy.localAddress
+    this.localPort = proxy.localPort
+    this.serverName = proxy.serverName
+    this.policy = security.policy
+    this.tls = security.tls
+    this.startedAt = proxy.startedAt
+    this.tlsAtProxy = security.tlsAtProxy === true
+  }
+}

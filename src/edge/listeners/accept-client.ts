@@ -1,0 +1,19 @@
+import type { Socket } from 'node:net'
+import type { Admission } from '../../base/io/admission.ts'
+import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
+import type { SocketEnds } from '../../base/io/socket-ends.ts'
+
+/** Admits a connection and calls `onClient`, after its PROXY protocol header on a listener that requires one. */
+export function acceptClient(
+  socket: Socket,
+  admission: Admission,
+  proxyProtocol: ProxyProtocolReader | undefined,
+  onClient: (ends: SocketEnds) => void,
+): void {
+  const admit = (headerEnds?: SocketEnds): void => {
+    const ends = admission.admit(socket, headerEnds)
+    if (ends !== undefined) onClient(ends)
+  }
+  if (proxyProtocol === undefined) admit()
+  else proxyProtocol.read(socket, admit)
+}
