@@ -7,6 +7,7 @@ import { fanOut } from '../base/fan-out.ts'
 import { Admission } from '../base/io/admission.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import { ByteBudgets, type ByteLimits } from '../base/io/byte-budget.ts'
+import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
 import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
 import { createLinkPool, WindowBudget } from '../protocol/index.ts'
 import { AgentConnection, type AgentConnectionOptions } from './agent-connection.ts'
@@ -39,6 +40,8 @@ export interface AgentGatewayOptions
   limits?: Partial<GatewayLimits>
   /** Addresses shared by many agents, such as a load balancer's. */
   isShared?: ((ip: string) => boolean) | undefined
+  /** Set when connections begin with a PROXY protocol header. */
+  proxyProtocol?: ProxyProtocolReader | undefined
   authThrottle?: AuthThrottleSettings
 }
 
@@ -92,11 +95,16 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   server.on('error', (error) => options.log.error({ err: error }, 'agent listener failed'))
 
   function accept(raw: Socket): void {
-    const ends = readEnds(raw)
-    if (ends === undefined) {
-      raw.destroy()
+    if (options.proxyProtocol !== undefined) {
+      options.proxyProtocol.read(raw, (ends) => admit(raw, ends))
       return
     }
+    const ends = readEnds(raw)
+    if (ends === undefined) raw.destroy()
+    else admit(raw, ends)
+  }
+
+  function admit(raw: Socket, ends: SocketEnds): void {
     const ip = ends.remoteAddress
     // Agents that share an address with a failing client must still get in, if slowly.
     const blocked = throttle.isBlocked(ip) && !authenticated.has(clientKey(ip))
@@ -192,6 +200,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     async close() {
       const closed = server.listening ? once(server, 'close') : undefined
       if (server.listening) server.close()
+      options.proxyProtocol?.close()
       fanOut(
         [...connections],
         (connection) => connection.end('The server is shutting down.'),

@@ -3,7 +3,8 @@ import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { systemClock } from '../../base/clock.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { Admission } from '../../base/io/admission.ts'
-import { readEnds } from '../../base/io/socket-ends.ts'
+import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
+import { readEnds, type SocketEnds } from '../../base/io/socket-ends.ts'
 import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../auth-throttle.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
@@ -15,6 +16,8 @@ export interface SshGatewayOptions
   limits?: Partial<SshLimits>
   /** Addresses shared by many clients, such as a load balancer's. */
   isShared?: ((ip: string) => boolean) | undefined
+  /** Set when connections begin with a PROXY protocol header. */
+  proxyProtocol?: ProxyProtocolReader | undefined
   authThrottle?: AuthThrottleSettings
 }
 
@@ -65,11 +68,16 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
   let ticker: NodeJS.Timeout | undefined
 
   function accept(socket: Socket): void {
-    const ends = readEnds(socket)
-    if (ends === undefined) {
-      socket.destroy()
+    if (options.proxyProtocol !== undefined) {
+      options.proxyProtocol.read(socket, (ends) => admit(socket, ends))
       return
     }
+    const ends = readEnds(socket)
+    if (ends === undefined) socket.destroy()
+    else admit(socket, ends)
+  }
+
+  function admit(socket: Socket, ends: SocketEnds): void {
     const ip = ends.remoteAddress
     socket.on('error', () => {})
     const release = throttle.isBlocked(ip) ? undefined : admission.acquireForClient(ip)
@@ -98,6 +106,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
       },
     })
     connections.add(connection)
+    socket.resume()
   }
 
   const onError = (err: unknown) => options.log.error({ err }, 'SSH connection failed')
@@ -123,6 +132,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
       clearInterval(ticker)
       const closed = server.listening ? once(server, 'close') : undefined
       if (server.listening) server.close()
+      options.proxyProtocol?.close()
       fanOut([...connections], (connection) => connection.end('The server is shutting down.'), onError)
       await closed
     },
