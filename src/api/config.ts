@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Auth, IpRestrictions, Principal } from '../auth/index.ts'
+import type { TrustedProxies } from '../base/forwarded.ts'
 import type { DestinationStatus } from '../events/index.ts'
 import type { NameSpans } from '../store/index.ts'
 import type { CommandName } from './session-routes.ts'
@@ -30,6 +31,8 @@ export interface ApiConfig {
   readonly maxConnections?: number
   /** Addresses shared by many clients, such as load balancers. */
   readonly isShared?: (ip: string) => boolean
+  /** Proxies whose forwarding fields name the client of a call. */
+  readonly trustedProxies?: TrustedProxies | undefined
   readonly version: string
 }
 

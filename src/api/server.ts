@@ -21,6 +21,7 @@ import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
 import { createAuthenticate } from './authenticate.ts'
 import { type ApiCall, createRenderContext } from './call.ts'
+import { setClientAddress } from './client-address.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditEntry } from './crud.ts'
 import { isCommand, needsObjectForEmpty, toNativeBody, toOriginalBody } from './dialect.ts'
@@ -152,8 +153,10 @@ export function createApi(options: ApiOptions): Api {
 
   http.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic()
+    const unknownClient = config.trustedProxies && setClientAddress(request, config.trustedProxies)
     if (declaresBody(request)) bodyReader.packReads(request)
     setCommonHeaders(request, reply)
+    if (unknownClient !== undefined) return done(unknownClient)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       return done(problem('bad_request', 'it has no Host header.'))
     if (request.url.includes('%00')) return done(problem('bad_request', 'its address holds U+0000.'))
