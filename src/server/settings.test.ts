@@ -27,6 +27,21 @@ test('false as an address switches that listener off', () => {
   assert.equal(readSettings(['--dns-addr', 'false'], {}).dnsAddr, undefined)
 })
 
+test('trusted proxies are addresses and ranges, and listeners that require a header are named', () => {
+  const settings = readSettings(
+    ['--trusted-proxies', '10.0.0.0/8, 2001:db8::1', '--proxy-protocol', 'https,tcp'],
+    { ADIT_FORWARDED_HEADER: 'Forwarded' },
+  )
+
+  assert.deepEqual(
+    ['10.1.2.3', '2001:db8::1', '2001:db8::2', '192.0.2.1'].map((ip) => settings.trustedProxies?.(ip)),
+    [true, true, false, false],
+  )
+  assert.deepEqual([...settings.proxyProtocol], ['https', 'tcp'])
+  assert.equal(settings.forwardedHeader, 'forwarded')
+  assert.equal(readSettings([], {}).trustedProxies, undefined)
+})
+
 test('an invalid setting is rejected with one sentence that names it', () => {
   const cases: [string[], NodeJS.ProcessEnv, RegExp][] = [
     [['--nope', '1'], {}, /"--nope" is not a flag/],
@@ -44,6 +59,11 @@ test('an invalid setting is rejected with one sentence that names it', () => {
     [['--database-url', 'mysql://x'], {}, /postgres:\/\//],
     [['--database-url', 'postgres://me:CANARY@127.0.0.1:99999/db'], {}, /^(?!.*CANARY).*cannot be read/],
     [['--database-url', 'postgres://me:CANARY@[x/db'], {}, /^(?!.*CANARY).*cannot be read/],
+    [['--trusted-proxies', '10.0.0.1/8'], {}, /--trusted-proxies: .*lowest address/],
+    [['--trusted-proxies', '10.0.0.0/8,::/0'], {}, /::\/0 would let every visitor claim any address/],
+    [['--forwarded-header', 'cf-connecting-ip'], {}, /--forwarded-header is "cf-connecting-ip"/],
+    [['--proxy-protocol', 'http,dns'], {}, /there is no listener "dns"; write some of http,https,tcp/],
+    [['--proxy-protocol', 'http'], {}, /--proxy-protocol needs --trusted-proxies/],
     [[], { ADIT_DOMANE: 'x' }, /There is no setting ADIT_DOMANE/],
   ]
   for (const [args, environment, sentence] of cases)

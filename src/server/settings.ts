@@ -4,8 +4,9 @@ import { join, resolve } from 'node:path'
 import { CommandFailure, takeFlags } from '../base/command-line.ts'
 import { parseDomain } from '../base/domain.ts'
 import { errorMessage } from '../base/error-message.ts'
+import { CLIENT_FIELDS } from '../base/forwarded.ts'
 import { parseHostPort } from '../base/hostport.ts'
-import { compileRules } from '../base/ip-rules.ts'
+import { type AddressFilter, compileRules } from '../base/ip-rules.ts'
 import { findNearest } from '../base/nearest.ts'
 import { REGIONS } from '../resources/index.ts'
 
@@ -18,6 +19,10 @@ export interface ListenerAddress {
 /** The parts one process can run. */
 export const ROLES = ['api', 'edge', 'gateway', 'dns', 'jobs'] as const
 export type RoleName = (typeof ROLES)[number]
+
+/** The listeners that can require a PROXY protocol header. */
+const PROXY_PROTOCOL_LISTENERS = ['http', 'https', 'tcp', 'agent', 'ssh'] as const
+export type ProxyProtocolListener = (typeof PROXY_PROTOCOL_LISTENERS)[number]
 
 /** A setting; `name` is its flag without hyphens, `value` the placeholder in the help. */
 interface SettingDefinition<T> {
@@ -110,6 +115,14 @@ function toCidr(text: string): string {
   return family === 0 ? text : `${text}/${family === 4 ? 32 : 128}`
 }
 
+function parseRanges(text: string, flag: string): AddressFilter {
+  try {
+    return compileRules(parseList(text).map((cidr) => ({ cidr: toCidr(cidr), action: 'allow' as const })))
+  } catch (error) {
+    throw new CommandFailure(`--${flag}: ${errorMessage(error)}`)
+  }
+}
+
 const parseOptional = (text: string) => (text === '' ? undefined : text)
 const parseOptionalPath = (text: string) => (text === '' ? undefined : resolve(text))
 
@@ -160,12 +173,48 @@ const definitions = {
     'LIST',
     'addresses and CIDR ranges that many clients come from, such as load balancers: no per-source limits',
     '',
+    parseRanges,
+  ),
+  trustedProxies: defineSetting(
+    'trusted-proxies',
+    'LIST',
+    'addresses and CIDR ranges of proxies in front of this server, whose word on client addresses counts',
+    '',
     (text, flag) => {
-      try {
-        return compileRules(parseList(text).map((cidr) => ({ cidr: toCidr(cidr), action: 'allow' as const })))
-      } catch (error) {
-        throw new CommandFailure(`--${flag}: ${errorMessage(error)}`)
-      }
+      if (text === '') return undefined
+      const whole = parseList(text).find((range) => /\/0+$/.test(range))
+      if (whole !== undefined)
+        throw new CommandFailure(
+          `--${flag}: ${whole} would let every visitor claim any address; list the addresses of the proxies.`,
+        )
+      return parseRanges(text, flag)
+    },
+  ),
+  forwardedHeader: defineSetting(
+    'forwarded-header',
+    'NAME',
+    `header in which trusted proxies name the client: ${CLIENT_FIELDS.join(', ')}`,
+    CLIENT_FIELDS[0],
+    (text, flag) => {
+      const field = CLIENT_FIELDS.find((name) => name === text.toLowerCase())
+      if (field === undefined)
+        throw new CommandFailure(`--${flag} is "${text}"; write one of ${CLIENT_FIELDS.join(', ')}.`)
+      return field
+    },
+  ),
+  proxyProtocol: defineSetting(
+    'proxy-protocol',
+    'LIST',
+    `listeners that require a PROXY protocol header: ${PROXY_PROTOCOL_LISTENERS.join(',')}`,
+    '',
+    (text, flag) => {
+      const names = parseList(text)
+      const unknown = names.find((word) => !(PROXY_PROTOCOL_LISTENERS as readonly string[]).includes(word))
+      if (unknown !== undefined)
+        throw new CommandFailure(
+          `--${flag}: there is no listener "${unknown}"; write some of ${PROXY_PROTOCOL_LISTENERS.join(',')}.`,
+        )
+      return new Set(names as ProxyProtocolListener[])
     },
   ),
   apiUrl: defineSetting('api-url', 'URL', 'base URL in API responses', '', parseHttpUrl),
@@ -389,7 +438,12 @@ export function readSettings(args: readonly string[], environment: NodeJS.Proces
     const text = values.get(setting)?.at(-1) ?? (environment[environmentVariable(name)] || undefined)
     return [key, parse(text ?? (typeof fallback === 'string' ? fallback : fallback(environment)), name)]
   })
-  return Object.fromEntries(entries) as ServerSettings
+  const result = Object.fromEntries(entries) as ServerSettings
+  if (result.proxyProtocol.size > 0 && result.trustedProxies === undefined)
+    throw new CommandFailure(
+      '--proxy-protocol needs --trusted-proxies: the addresses of the proxies that send the header.',
+    )
+  return result
 }
 
 function unknownFlag(argument: string): CommandFailure {

@@ -2,6 +2,8 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { createAuth, createIpRestrictions, firstAccount } from '../../auth/index.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
+import type { TrustedProxies } from '../../base/forwarded.ts'
+import { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
 import type { Logger } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
@@ -14,7 +16,12 @@ import { ServerAddresses } from '../addresses.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
 import { loadNodeId } from '../node-id.ts'
 import { lockRoles } from '../role-locks.ts'
-import { type RoleName, resolveMasterKeyFile, type ServerSettings } from '../settings.ts'
+import {
+  type ProxyProtocolListener,
+  type RoleName,
+  resolveMasterKeyFile,
+  type ServerSettings,
+} from '../settings.ts'
 
 /** Timings that tests shorten. */
 export interface ServerLimits {
@@ -88,6 +95,7 @@ export async function openFoundation(
     log: logOf('naming'),
     ...(limits.claims && { limits: limits.claims }),
   })
+  const connectionLimits = computeConnectionLimits(await openFilesLimit())
   return {
     settings,
     disposables,
@@ -104,12 +112,31 @@ export async function openFoundation(
     operatorAccount: createdAccount?.accountId ?? existing?.id ?? '',
     outbound,
     addresses: new ServerAddresses(settings),
-    connectionLimits: computeConnectionLimits(await openFilesLimit()),
+    connectionLimits,
+    ...createProxyTrust(settings, connectionLimits.clients, logOf),
     nodeId,
     nameSpans,
     claims,
     tunnels: new TunnelDirectory(() => claims.serving),
     hasRole: (role: RoleName) => settings.roles.has(role),
+  }
+}
+
+/** What the settings say of proxies in front of this server. */
+function createProxyTrust(
+  { trustedProxies: isTrusted, forwardedHeader, proxyProtocol, sharedSources }: ServerSettings,
+  maxPending: number,
+  logOf: LogOf,
+) {
+  const trustedProxies: TrustedProxies | undefined = isTrusted && { isTrusted, field: forwardedHeader }
+  return {
+    trustedProxies,
+    /** Addresses that many clients share. A proxy is no single source either. */
+    isShared: (ip: string) => sharedSources(ip) || isTrusted?.(ip) === true,
+    proxyProtocolOf: (listener: ProxyProtocolListener) =>
+      isTrusted && proxyProtocol.has(listener)
+        ? new ProxyProtocolReader({ listener, isTrusted, maxPending, log: logOf('server') })
+        : undefined,
   }
 }
 

@@ -91,7 +91,13 @@ async function wireEdge(foundation: Foundation, { certs, events }: Background, r
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
       maxConnections: foundation.connectionLimits.clients,
-      isShared: settings.sharedSources,
+      isShared: foundation.isShared,
+      trustedProxies: foundation.trustedProxies,
+      proxyProtocol: {
+        http: foundation.proxyProtocolOf('http'),
+        https: foundation.proxyProtocolOf('https'),
+        tcp: foundation.proxyProtocolOf('tcp'),
+      },
     },
   })
   return { logins, loginSync, edge }
@@ -178,7 +184,7 @@ async function wireGateways(
     binder,
     admits: (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip),
     sessions: new Admission({ total: foundation.connectionLimits.sessions }),
-    isShared: settings.sharedSources,
+    isShared: foundation.isShared,
     region: settings.region,
     clock,
     log: logOf('sessions'),
@@ -190,6 +196,7 @@ async function wireGateways(
   })
   const agentGateway = createAgentGateway({
     ...shared,
+    proxyProtocol: foundation.proxyProtocolOf('agent'),
     describeAccount: async (accountId) => ({
       name: String((await store.fallbackReader.get('accounts', accountId, accountId))?.data.name ?? ''),
       plan: '',
@@ -213,6 +220,7 @@ async function wireGateways(
   })
   const sshGateway = createSshGateway({
     ...shared,
+    proxyProtocol: foundation.proxyProtocolOf('ssh'),
     address: addresses,
     hostIdentity: sshHost.identity,
     authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),
