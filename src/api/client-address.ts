@@ -19,7 +19,7 @@ export function setClientAddress(request: FastifyRequest, proxies: TrustedProxie
   )
   const client = findClient(peer, fields, proxies)
   if (client === undefined)
-    return problem('bad_request', `the proxy at ${peer} sent a ${proxies.field} header that cannot be read.`)
+    return problem('bad_request', `the ${proxies.field} header of the proxy at ${peer} cannot be read.`)
   Object.defineProperty(request, 'ip', { value: client.address })
   return undefined
 }

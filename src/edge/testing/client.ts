@@ -11,6 +11,9 @@ export interface TestRequest {
   /** The SNI server name, when it differs from the host. */
   readonly servername?: string
   readonly tls?: RequestOptions
+  /** The client's address, and the server's when it is not 127.0.0.1. */
+  readonly from?: string
+  readonly to?: string
 }
 
 /** The response; status 0 with the reason when there was none. */
@@ -36,7 +39,7 @@ export function sendHttp(port: number, request: TestRequest): Promise<TestRespon
 function send(
   open: (options: RequestOptions) => ReturnType<typeof requestPlain>,
   port: number,
-  { host, path = '/', method = 'GET', headers = {}, body }: TestRequest,
+  { host, path = '/', method = 'GET', headers = {}, body, from, to = '127.0.0.1' }: TestRequest,
 ): Promise<TestResponse> {
   return new Promise((resolve) => {
     const fail = (error: Error & { code?: string }) =>
@@ -49,7 +52,8 @@ function send(
       })
     const request = open({
       port,
-      host: '127.0.0.1',
+      host: to,
+      ...(from !== undefined && { localAddress: from }),
       path,
       method,
       headers: { host, ...headers },
