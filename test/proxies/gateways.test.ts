@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { connect, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
-import { createIdentity, openSshSkipReason, readUrl, startSsh } from '../ssh/openssh.ts'
+import { createIdentity, openSshSkipReason, startSsh } from '../ssh/openssh.ts'
 import { portOf, startAgent } from '../support/agents.ts'
 import { eventually } from '../support/eventually.ts'
 import { listen } from '../support/local-server.ts'
@@ -15,8 +15,12 @@ async function startProxy(t: TestContext, address: string, client: string): Prom
     const upstream = connect(portOf(address), '127.0.0.1')
     upstream.on('error', () => socket.destroy())
     t.after(() => upstream.destroy())
-    upstream.write(`PROXY TCP4 ${client} 203.0.113.5 4711 4443\r\n`)
-    socket.pipe(upstream).pipe(socket)
+    // In one write with the client's first bytes: none of them may be lost.
+    socket.once('data', (chunk) => {
+      upstream.write(`PROXY TCP4 ${client} 203.0.113.5 4711 4443\r\n${chunk.toString('latin1')}`, 'latin1')
+      socket.pipe(upstream)
+    })
+    upstream.pipe(socket)
   })
   return `127.0.0.1:${await listen(t, server)}`
 }
@@ -55,7 +59,8 @@ test('SSH clients behind a PROXY protocol proxy have their own address', {
   const proxied = { ...platform, credentials: { ...platform.credentials, ssh_addr } }
   const identity = await createIdentity(t, platform)
 
-  await readUrl(startSsh(t, proxied, identity, ['-R', '80:127.0.0.1:1']))
+  const ssh = startSsh(t, proxied, identity, ['-o', 'ConnectTimeout=60', '-R', '80:127.0.0.1:1'])
+  await ssh.waitForOutput(/http:\/\/\S+ ->/, 60_000)
 
   const { body } = await platform.call('GET', '/tunnel_sessions')
   assert.deepEqual(

@@ -106,7 +106,6 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
       },
     })
     connections.add(connection)
-    socket.resume()
   }
 
   const onError = (err: unknown) => options.log.error({ err }, 'SSH connection failed')
