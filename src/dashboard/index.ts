@@ -24,7 +24,7 @@ export {
   findUsersByEmail,
   resetPassword,
 } from './create-account.ts'
-export { createPasswords, type Passwords } from './passwords.ts'
+export { createPasswords, type Passwords, type ScryptCost } from './passwords.ts'
 export { mountViews } from './views.ts'
 
 /** The dashboard: its pages on the API's listener, and the sign-in that authenticates them. */

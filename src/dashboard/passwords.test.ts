@@ -5,7 +5,7 @@ import { createPasswords, generatePassword, PasswordQueueFull, validatePassword 
 const cost = { N: 16, r: 1, p: 1 }
 
 test('only the same password matches its hash', async () => {
-  const passwords = createPasswords({ cost })
+  const passwords = createPasswords(cost)
   const stored = await passwords.hash('correct horse battery')
 
   assert.equal(await passwords.matches('correct horse battery', stored), true)
@@ -15,13 +15,13 @@ test('only the same password matches its hash', async () => {
 })
 
 test('each hash of the same password differs and contains its cost', async () => {
-  const passwords = createPasswords({ cost })
+  const passwords = createPasswords(cost)
 
   const [one, other] = await Promise.all([passwords.hash('the same words'), passwords.hash('the same words')])
 
   assert.notEqual(one, other)
   assert.match(one, /^scrypt\$16\$1\$1\$[A-Za-z0-9+/=]{24}\$[A-Za-z0-9+/=]{44}$/)
-  const costlier = createPasswords({ cost: { N: 32, r: 2, p: 1 } })
+  const costlier = createPasswords({ N: 32, r: 2, p: 1 })
   assert.equal(
     await costlier.matches('the same words', one),
     true,
@@ -36,14 +36,14 @@ test('the default cost is the recommended one for scrypt', async () => {
 })
 
 test('equivalent Unicode encodings are the same password', async () => {
-  const passwords = createPasswords({ cost })
+  const passwords = createPasswords(cost)
   const stored = await passwords.hash('caf\u00e9 caf\u00e9 caf\u00e9')
 
   assert.equal(await passwords.matches('cafe\u0301 cafe\u0301 cafe\u0301', stored), true)
 })
 
 test('the queue of passwords is bounded, and all queued ones are checked', async () => {
-  const passwords = createPasswords({ cost })
+  const passwords = createPasswords(cost)
 
   const results = await Promise.allSettled(
     Array.from({ length: 50 }, () => passwords.matches('guess', undefined)),

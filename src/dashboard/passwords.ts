@@ -48,7 +48,7 @@ export function generatePassword(): Secret {
   return new Secret(letters.join('').match(/.{5}/g)!.join('-'))
 }
 
-export function createPasswords({ cost = DEFAULT_COST }: { cost?: ScryptCost } = {}): Passwords {
+export function createPasswords(cost = DEFAULT_COST): Passwords {
   let running = 0
   const queue: (() => void)[] = []
   const dummySalt = randomBytes(SALT_BYTES)

@@ -77,7 +77,8 @@ export interface TestApiOptions {
 }
 
 /** Password hashing at minimal cost, for tests that are not about its cost. */
-export const cheapPasswords = createPasswords({ cost: { N: 16, r: 1, p: 1 } })
+export const CHEAP_PASSWORD_COST = { N: 16, r: 1, p: 1 }
+export const cheapPasswords = createPasswords(CHEAP_PASSWORD_COST)
 
 /** The API alone, over real HTTP, on a real database, with two accounts. */
 export async function startApi(

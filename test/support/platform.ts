@@ -3,7 +3,7 @@ import type { TestContext } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { type ServerLimits, startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
-import { type ApiClient, createClient, tempDir } from './api.ts'
+import { type ApiClient, CHEAP_PASSWORD_COST, createClient, tempDir } from './api.ts'
 import { eventuallyEqual } from './eventually.ts'
 import { ANY_PORTS } from './free-ports.ts'
 
@@ -49,7 +49,7 @@ export async function startPlatform(
     ...ANY_PORTS,
     ...flags,
   ]
-  const server = await startServer(readSettings(args, {}), limits)
+  const server = await startServer(readSettings(args, {}), { passwordCost: CHEAP_PASSWORD_COST, ...limits })
   const credentials = server.credentials as TestPlatform['credentials']
   const caPem = await readFile(credentials.ca_file, 'utf8')
   const dispatcher = new Agent({

@@ -8,7 +8,7 @@ import type { Logger } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
 import { openRootAuthority } from '../../certs/index.ts'
-import { createAccountWithPassword, createPasswords } from '../../dashboard/index.ts'
+import { createAccountWithPassword, createPasswords, type ScryptCost } from '../../dashboard/index.ts'
 import { GRACE_MS, type NameClaimLimits, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { openNameClaims, openStore, type Store } from '../../store/index.ts'
@@ -23,11 +23,12 @@ import {
   type ServerSettings,
 } from '../settings.ts'
 
-/** Timings that tests shorten. */
+/** Timings and costs that tests reduce. */
 export interface ServerLimits {
   readonly claims?: Partial<NameClaimLimits>
   /** Grace period during which the names of a lost session stay reserved for its credential. */
   readonly graceMs?: number
+  readonly passwordCost?: ScryptCost
 }
 
 /** The parts that write log lines; each line names its part. */
@@ -75,7 +76,7 @@ export async function openFoundation(
   })
   disposables.defer(() => store.close())
   const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log: logOf('server') })
-  const passwords = createPasswords()
+  const passwords = createPasswords(limits.passwordCost)
   const existing = await firstAccount(store)
   const createdAccount =
     existing === undefined
