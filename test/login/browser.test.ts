@@ -1,41 +1,25 @@
 import assert from 'node:assert/strict'
-import { existsSync, mkdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { after, before, type TestContext, test } from 'node:test'
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import samlp from 'samlp'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { eventuallyStatus, startPlatform } from '../support/platform.ts'
+import { ARTEFACTS, launchChromium } from '../web/browser.ts'
 import { startProvider } from './openid-provider.ts'
 
-const CHROMIUM = ['/usr/bin/chromium', '/usr/bin/chromium-browser'].find((path) => existsSync(path))
-const skip = CHROMIUM === undefined ? 'there is no Chromium on this machine' : false
-const SCREENSHOTS = new URL('../../test-artefacts/', import.meta.url).pathname
 const SECRET = 'app-secret-app-secret-app-secret'
 
-let browser: Browser | undefined
-
+let browser: Browser
 before(async () => {
-  if (CHROMIUM === undefined) return
-  mkdirSync(SCREENSHOTS, { recursive: true })
-  browser = await chromium.launch({
-    executablePath: CHROMIUM,
-    args: [
-      '--no-sandbox',
-      '--disable-gpu',
-      '--disable-quic',
-      '--no-first-run',
-      '--disable-background-networking',
-      '--disable-component-update',
-      '--disable-sync',
-      '--ignore-certificate-errors',
-      '--host-resolver-rules=MAP *.adit.localhost 127.0.0.1',
-    ],
-  })
+  browser = await launchChromium([
+    '--ignore-certificate-errors',
+    '--host-resolver-rules=MAP *.adit.localhost 127.0.0.1',
+  ])
 })
-
-after(() => browser?.close())
+after(() => browser.close())
 
 /** Creates a protected route; its login module is built once the URL of the login host is known. */
 async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record<string, unknown>>) {
@@ -57,7 +41,7 @@ async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record
   })
   const url = `https://app.adit.localhost:${port}`
   await eventuallyStatus(platform, url, 302)
-  const context = await browser!.newContext({ ignoreHTTPSErrors: true })
+  const context = await browser.newContext({ ignoreHTTPSErrors: true })
   t.after(() => context.close())
   const page = await context.newPage()
   page.setDefaultTimeout(10_000)
@@ -65,7 +49,7 @@ async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record
 }
 
 const takeScreenshot = (page: Page, name: string) =>
-  page.screenshot({ path: `${SCREENSHOTS}login-${name}.png` })
+  page.screenshot({ path: join(ARTEFACTS, `login-${name}.png`) })
 
 /** Signs in on the pages of the OpenID provider. */
 async function signInAtProvider(page: Page, url: string): Promise<void> {
@@ -79,7 +63,7 @@ async function signInAtProvider(page: Page, url: string): Promise<void> {
   await page.waitForURL(url)
 }
 
-test('OpenID in a browser: sign in, expire, be rejected, sign out', { skip }, async (t) => {
+test('OpenID in a browser: sign in, expire, be rejected, sign out', async (t) => {
   let oidc = {}
   const { page, url, context } = await protect(t, async (idpUrl) => {
     const { issuer } = await startProvider(t, `${idpUrl}/oauth2/callback`)
@@ -178,7 +162,7 @@ async function startSamlProvider(t: TestContext) {
     ${singleService('SingleLogoutService', 'slo')}${singleService('SingleSignOnService', 'sso')}</IDPSSODescriptor></EntityDescriptor>`
 }
 
-test('SAML in a browser: be rejected, sign in, expire, sign out', { skip }, async (t) => {
+test('SAML in a browser: be rejected, sign in, expire, sign out', async (t) => {
   const { page, url } = await protect(t, async () => ({
     saml: { idp_metadata: await startSamlProvider(t), authorized_groups: ['staff'], inactivity_timeout: 3 },
   }))
