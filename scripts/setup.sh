@@ -10,7 +10,7 @@ stamp=node_modules/.installed
 checksum=$(cksum package-lock.json | cut -d' ' -f1,2)
 if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$checksum" ]; then
   say 'installing dependencies (a minute or two, once)'
-  # Not `npm ci`: it requires packages of other platforms, which not every registry mirror carries.
+  # Not `npm ci`, which also accepts the lock file: it would install everything again after each change of it.
   npm install --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
   # The only install script that is needed: it installs the pinned Node.
   (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)

@@ -11,6 +11,13 @@ interface LockedPackage {
   readonly resolved?: string
   readonly integrity?: string
   readonly inBundle?: boolean
+  readonly dev?: boolean
+  readonly optional?: boolean
+  readonly cpu?: readonly string[]
+  readonly os?: readonly string[]
+  readonly libc?: readonly string[]
+  readonly dependencies?: Readonly<Record<string, string>>
+  readonly optionalDependencies?: Readonly<Record<string, string>>
 }
 
 async function lockedPackages(): Promise<[string, LockedPackage][]> {
@@ -20,16 +27,43 @@ async function lockedPackages(): Promise<[string, LockedPackage][]> {
   return Object.entries(lock.packages).filter(([path]) => path !== '')
 }
 
+/** Whether npm skips the package where the tests run: a build of a development tool for another platform (decision 162). */
+const isForOtherPlatform = ({ dev, optional, cpu, os = [], libc = [] }: LockedPackage) =>
+  dev === true &&
+  optional === true &&
+  cpu !== undefined &&
+  !(os.includes('linux') && libc.includes('glibc') && cpu.includes('x64'))
+
 test('every package of the lock file has an integrity hash and comes from a registry', async () => {
   const packages = await lockedPackages()
 
   const unpinned = packages.filter(
-    ([, { integrity, inBundle, resolved }]) =>
-      !inBundle && (integrity === undefined || /^(git|file|link)/.test(resolved ?? '')),
+    ([, locked]) =>
+      !locked.inBundle &&
+      ((locked.integrity === undefined && !isForOtherPlatform(locked)) ||
+        /^(git|file|link)/.test(locked.resolved ?? '')),
   )
 
   assert.deepEqual(unpinned, [])
   assert.ok(packages.length > 100)
+})
+
+test('the lock file lists every dependency of its packages, so that `npm ci` accepts it', async () => {
+  const packages = await lockedPackages()
+  const paths = new Set(packages.map(([path]) => path))
+  const isLocked = (dependent: string, name: string): boolean =>
+    paths.has(`${dependent}/node_modules/${name}`) ||
+    (dependent.includes('/node_modules/')
+      ? isLocked(dependent.slice(0, dependent.lastIndexOf('/node_modules/')), name)
+      : paths.has(`node_modules/${name}`))
+
+  const missing = packages.flatMap(([path, { dependencies, optionalDependencies }]) =>
+    Object.keys({ ...dependencies, ...optionalDependencies })
+      .filter((name) => !isLocked(path, name))
+      .map((name) => `${name}, which ${path} needs`),
+  )
+
+  assert.deepEqual(missing, [])
 })
 
 test('the bill of materials is CycloneDX and lists every production dependency with its digest (P60)', async (t) => {
@@ -51,7 +85,9 @@ test('the bill of materials is CycloneDX and lists every production dependency w
       assert.ok(references.has(reference), `${reference} is not listed`)
   for (const component of bill.components) {
     assert.match(component.purl, /^pkg:npm\//)
-    assert.ok(component.hashes.length > 0, `${component.name} has no digest`)
+    const properties: { name: string; value: string }[] = component.properties ?? []
+    const isDevelopment = properties.some(({ name }) => name === 'cdx:npm:package:development')
+    assert.ok(isDevelopment || component.hashes.length > 0, `${component.name} has no digest`)
   }
   const components = new Set(
     bill.components.map(
