@@ -32,7 +32,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
 
 /** Whose types a part may import where it may not import the part: the JSON that pages read is declared by its server. */
 const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
-  web: ['src/resources/index.ts', 'src/dashboard/page-data.ts'],
+  web: ['src/resources/index.ts', 'src/dashboard/page-data.ts', 'src/agent/local-api/page-data.ts'],
 }
 
 /** The one executable loads each part when it is asked for. */

@@ -12,6 +12,7 @@ import { SpecError } from '../tunnels/spec-error.ts'
 import type { AgentTunnel } from '../tunnels/tunnel.ts'
 import { StartError } from '../tunnels/tunnels.ts'
 import type { CaptureStreamOptions } from './capture-stream.ts'
+import type { AgentStatus, DecodedBodyView } from './page-data.ts'
 import { problem, throwNotFound } from './problem.ts'
 import { handleReplay, MAX_REPLAY_BYTES } from './replay-call.ts'
 import { captureView, endpointView, framesSummary, frameView, tunnelView } from './views.ts'
@@ -74,7 +75,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
         ...(agent.updater.available === undefined ? {} : { update_available: agent.updater.available }),
         inspect_db_size: captures.enabled ? captures.limit : -1,
         uri: '/api/status',
-      },
+      } satisfies AgentStatus,
     }),
   }
 
@@ -183,7 +184,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
           decoded,
           ...(bodyProblem === undefined ? {} : { problem: bodyProblem }),
           base64: body.toString('base64'),
-        },
+        } satisfies DecodedBodyView,
       }
     },
   }
@@ -212,7 +213,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
   ])
 }
 
-function legView({ connection }: Agent): object {
+function legView({ connection }: Agent): AgentStatus['session']['legs'][number] {
   const { latencyMs, welcome } = connection
   return {
     region: welcome?.Extra.Region ?? '',

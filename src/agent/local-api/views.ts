@@ -5,6 +5,14 @@ import type { CapturedFrame, FrameLog } from '../inspector/frame-log.ts'
 import type { MessageCopy } from '../inspector/message-copy.ts'
 import { formatRfc3339 } from '../log/format.ts'
 import type { AgentTunnel } from '../tunnels/tunnel.ts'
+import type {
+  CapturedMessage,
+  CaptureView,
+  FramesSummary,
+  FrameView,
+  TunnelMetrics,
+  TunnelView,
+} from './page-data.ts'
 
 /** Percent-encodes everything except letters, digits and `-_.~`, for use in a path. */
 function encodeName(name: string): string {
@@ -14,13 +22,13 @@ function encodeName(name: string): string {
   )
 }
 
-function metricsView(tunnel: AgentTunnel) {
+function metricsView(tunnel: AgentTunnel): TunnelMetrics {
   const { count, ...rest } = tunnel.connections.snapshot()
   return { conns: { count, gauge: tunnel.connections.gauge, ...rest }, http: tunnel.requests.snapshot() }
 }
 
 /** The JSON of a tunnel (docs/local-api.md), with the `ID` that clients also expect. */
-export function tunnelView(tunnel: AgentTunnel): object {
+export function tunnelView(tunnel: AgentTunnel): TunnelView {
   return {
     name: tunnel.name,
     ID: tunnel.id,
@@ -66,7 +74,7 @@ function policyView(text: string): object | null {
 }
 
 /** The JSON of a captured request (docs/local-api.md); a summary omits the bytes. */
-export function captureView(capture: Capture, summary = false): object {
+export function captureView(capture: Capture, summary = false): CaptureView {
   const { request, response } = capture
   const { line } = parseHead(request.head)
   const [method = '', uri = '', proto = ''] = line.split(' ')
@@ -77,7 +85,7 @@ export function captureView(capture: Capture, summary = false): object {
     remote_addr: capture.remoteAddr,
     start: formatRfc3339(new Date(capture.startedAt)),
     duration: capture.durationNs,
-    request: { method, proto, ...messageView(request, summary), uri },
+    request: { method, ...messageView(request, proto, summary), uri },
     response: response ? responseView(response, summary) : null,
     replayable: capture.replayable,
     in_flight: capture.open,
@@ -87,7 +95,10 @@ export function captureView(capture: Capture, summary = false): object {
 }
 
 /** The state of an exchange's frames, without the frames. */
-export function framesSummary(id: string, { total, dropped, open, stopReason: stopped }: FrameLog) {
+export function framesSummary(
+  id: string,
+  { total, dropped, open, stopReason: stopped }: FrameLog,
+): FramesSummary {
   return {
     uri: `/api/requests/http/${id}/frames`,
     total,
@@ -98,7 +109,7 @@ export function framesSummary(id: string, { total, dropped, open, stopReason: st
 }
 
 /** One WebSocket message or server-sent event; the payload is text if it is textual, base64 otherwise. */
-export function frameView(frame: CapturedFrame): object {
+export function frameView(frame: CapturedFrame): FrameView {
   const { index, time, from, kind, opcode, fragments, size, truncated, compressed, decoded, event, eventId } =
     frame
   return {
@@ -115,7 +126,12 @@ export function frameView(frame: CapturedFrame): object {
   }
 }
 
-function payloadView({ kind, payload, compressed, decoded }: CapturedFrame): object {
+function payloadView({
+  kind,
+  payload,
+  compressed,
+  decoded,
+}: CapturedFrame): Pick<FrameView, 'text' | 'base64' | 'close_code'> {
   if (compressed && !decoded) return { base64: payload.toString('base64') }
   if (kind === 'text' || kind === 'event') return { text: payload.toString('utf8') }
   if (kind === 'close' && payload.length >= 2)
@@ -123,18 +139,18 @@ function payloadView({ kind, payload, compressed, decoded }: CapturedFrame): obj
   return { base64: payload.toString('base64') }
 }
 
-function responseView(response: MessageCopy, summary: boolean): object {
+function responseView(response: MessageCopy, summary: boolean): NonNullable<CaptureView['response']> {
   const { line } = parseHead(response.head)
   return {
     status: line.slice(line.indexOf(' ') + 1),
     status_code: Number(line.slice(9, 12)),
-    proto: line.slice(0, 8),
-    ...messageView(response, summary),
+    ...messageView(response, line.slice(0, 8), summary),
   }
 }
 
-function messageView(message: MessageCopy, summary: boolean): object {
+function messageView(message: MessageCopy, proto: string, summary: boolean): CapturedMessage {
   return {
+    proto,
     headers: headersView(message.head),
     ...(summary ? {} : { raw: message.raw().toString('base64') }),
     body_size: message.bodyBytes,

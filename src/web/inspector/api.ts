@@ -1,87 +1,12 @@
-/** One side of a captured exchange; summaries omit `raw` (base64). */
-export interface CapturedMessage {
-  proto: string
-  headers: Record<string, string[]>
-  raw?: string
-  body_size: number
-  truncated: boolean
-  redacted?: boolean
-}
-
-/** The JSON of a captured request (docs/local-api.md). */
-export interface CaptureView {
-  id: string
-  tunnel_name: string
-  remote_addr: string
-  start: string
-  /** Nanoseconds. */
-  duration: number
-  request: CapturedMessage & { method: string; uri: string }
-  response: (CapturedMessage & { status: string; status_code: number }) | null
-  replayable: boolean
-  in_flight: boolean
-  frames?: FramesSummary
-  error?: string
-}
-
-/** The number and state of the WebSocket messages or events of an exchange. */
-export interface FramesSummary {
-  total: number
-  dropped: number
-  open: boolean
-  stopped?: string
-}
-
-/** One WebSocket message or server-sent event. */
-export interface FrameView {
-  index: number
-  time: string
-  from: 'client' | 'server'
-  kind: 'text' | 'binary' | 'close' | 'ping' | 'pong' | 'event'
-  opcode?: number
-  fragments?: number
-  event?: string
-  id?: string
-  size: number
-  text?: string
-  base64?: string
-  close_code?: number
-  truncated: boolean
-  compressed?: boolean
-  decoded?: boolean
-}
-
-/** Counts, rates and durations; `gauge` only for connections. */
-export interface TimingView {
-  count: number
-  gauge?: number
-  rate1: number
-  rate5: number
-  rate15: number
-  p50: number
-  p90: number
-  p95: number
-  p99: number
-}
-
-/** A running tunnel. */
-export interface TunnelView {
-  ID: string
-  name: string
-  public_url: string
-  proto: string
-  config: { addr: string; inspect: boolean }
-  metrics: { conns: TimingView; http: TimingView }
-}
-
-/** The JSON of the agent's status. */
-export interface AgentStatus {
-  status: string
-  agent_version: string
-  session: { id: string; account: string; legs: { region: string; latency: string }[] }
-  inspect_db_size: number
-  update_available?: string
-}
+import type {
+  AgentStatus,
+  CaptureView,
+  DecodedBodyView,
+  FramesSummary,
+  FrameView,
+  ReplayChanges,
+  TunnelView,
+} from '../../agent/local-api/page-data.ts'
 
 /** An error response of the agent, or status 0 if it cannot be reached. */
 export class LocalApiError extends Error {
@@ -133,13 +58,6 @@ export const listFrames = (id: string, after: number, limit: number) =>
     `/api/requests/http/${encodeURIComponent(id)}/frames?after=${after}&limit=${limit}`,
   )
 
-/** A body decoded by the agent. */
-export interface DecodedBodyView {
-  decoded: string[]
-  problem?: string
-  base64: string
-}
-
 /** Loads a body decoded by the agent, for encodings the browser does not support. */
 export const getDecodedBody = (id: string, side: 'request' | 'response') =>
   get<DecodedBodyView>(`/api/requests/http/${encodeURIComponent(id)}/body?side=${side}`)
@@ -149,14 +67,6 @@ export const listTunnels = async () => (await get<{ tunnels: TunnelView[] }>('/a
 
 /** The agent's connection and version. */
 export const getStatus = () => get<AgentStatus>('/api/status')
-
-/** Changes to a replayed request (docs/local-api.md). */
-export interface ReplayChanges {
-  method?: string
-  path?: string
-  headers?: [name: string, value: string][]
-  body?: string
-}
 
 /** Replays a captured request, to its own tunnel or another, optionally with changes. */
 export async function replayCapture(

@@ -1,4 +1,5 @@
-import { type CaptureView, listCaptures } from './api.ts'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
+import { listCaptures } from './api.ts'
 import { decodeText, type Message, parseMessages } from './message.ts'
 
 /** Small batches, so that the agent can serve traffic in between. */

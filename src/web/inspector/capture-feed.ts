@@ -1,4 +1,5 @@
-import { type CaptureView, listCaptures } from './api.ts'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
+import { listCaptures } from './api.ts'
 
 /** A snapshot of the feed, for rendering. */
 export interface FeedView {

@@ -1,4 +1,4 @@
-import type { CaptureView } from './api.ts'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
 import { decodeText, type Message, toBase64 } from './message.ts'
 
 /** Headers that the client sets itself or that concern only the connection. */

@@ -1,6 +1,6 @@
 import { useEffect, useState } from 'react'
+import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
 import { formatBytes, formatDuration, stripPort } from '../shared/units.ts'
-import type { CaptureView, ReplayChanges, TunnelView } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { formatCurl, formatFetch, requestUrl } from './copy-as.ts'
 import { type LoadedExchange, loadExchange } from './exchange.ts'

@@ -1,4 +1,5 @@
-import { type CaptureView, getCapture } from './api.ts'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
+import { getCapture } from './api.ts'
 import { type Message, parseMessages } from './message.ts'
 
 /** An exchange with its parsed messages. */

@@ -1,6 +1,7 @@
 import { memo, useEffect, useId, useLayoutEffect, useRef, useState } from 'react'
+import type { FramesSummary, FrameView } from '../../agent/local-api/page-data.ts'
 import { formatBytes, formatTimeOfDay } from '../shared/units.ts'
-import { type FramesSummary, type FrameView, listFrames } from './api.ts'
+import { listFrames } from './api.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { HexView } from './hex-view.tsx'
 import { LongText, TokenText } from './long-text.tsx'

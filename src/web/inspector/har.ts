@@ -1,5 +1,6 @@
+import type { CapturedMessage, CaptureView } from '../../agent/local-api/page-data.ts'
 import { stripPort } from '../shared/units.ts'
-import { type CapturedMessage, type CaptureView, listFrames } from './api.ts'
+import { listFrames } from './api.ts'
 import { detectKind, parseMediaType, parsePairs, parseQueryString } from './content.ts'
 import { requestUrl } from './copy-as.ts'
 import { redactCredentials } from './credential-headers.ts'

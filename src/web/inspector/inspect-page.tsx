@@ -1,17 +1,8 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
+import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
 import { formatTimeOfDay } from '../shared/units.ts'
 import { useKeys } from '../shared/use-keys.ts'
-import {
-  type CaptureView,
-  clearCaptures,
-  getStatus,
-  LocalApiError,
-  listCaptures,
-  listTunnels,
-  type ReplayChanges,
-  replayCapture,
-  type TunnelView,
-} from './api.ts'
+import { clearCaptures, getStatus, LocalApiError, listCaptures, listTunnels, replayCapture } from './api.ts'
 import type { CaptureFeed, FeedView } from './capture-feed.ts'
 import { Detail } from './detail.tsx'
 import { DiffView } from './diff-view.tsx'

@@ -1,4 +1,5 @@
-import { type CaptureView, getDecodedBody } from './api.ts'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
+import { getDecodedBody } from './api.ts'
 import { decode } from './decode.ts'
 
 /** A parsed captured message. */

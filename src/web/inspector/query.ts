@@ -1,5 +1,5 @@
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
 import { stripPort } from '../shared/units.ts'
-import type { CaptureView } from './api.ts'
 
 /** Whether a capture matches; `needs body` if that depends on bodies that are not loaded. */
 export type QueryMatch = 'yes' | 'no' | 'needs body'

@@ -1,5 +1,6 @@
 import { type FormEvent, type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
-import { type CaptureView, LocalApiError, type ReplayChanges, type TunnelView } from './api.ts'
+import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
+import { LocalApiError } from './api.ts'
 import { decodeText, headerValue, type Message } from './message.ts'
 import './replay-form.css'
 

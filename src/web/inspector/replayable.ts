@@ -1,4 +1,4 @@
-import type { CaptureView } from './api.ts'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
 
 /** Why a request cannot be replayed unchanged; undefined if it can. */
 export function replayBlockedReason({ replayable, request }: CaptureView): string | undefined {

@@ -7,8 +7,8 @@ import {
   useRef,
   useState,
 } from 'react'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
 import { formatBytes, formatDuration, formatTimeOfDay, stripPort } from '../shared/units.ts'
-import type { CaptureView } from './api.ts'
 
 const NARROW = matchMedia('(max-width: 640px)')
 const OVERSCAN_ROWS = 4

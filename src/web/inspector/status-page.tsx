@@ -1,8 +1,9 @@
 import { useEffect, useState } from 'react'
+import type { AgentStatus, TunnelMetrics, TunnelView } from '../../agent/local-api/page-data.ts'
 import { Plot } from '../shared/plot.tsx'
 import { ScrollRegion } from '../shared/scroll-region.tsx'
 import { formatBytes, formatDuration } from '../shared/units.ts'
-import { type AgentStatus, getStatus, listTunnels, type TimingView, type TunnelView } from './api.ts'
+import { getStatus, listTunnels } from './api.ts'
 
 const REFRESH_INTERVAL_MS = 2000
 const MAX_SAMPLES = 60
@@ -147,7 +148,9 @@ function TunnelCard({ tunnel, rates }: { tunnel: TunnelView; rates: readonly num
   )
 }
 
-function TimingRow({ name, timing }: { name: string; timing: TimingView }) {
+type Timing = TunnelMetrics['http'] & Partial<TunnelMetrics['conns']>
+
+function TimingRow({ name, timing }: { name: string; timing: Timing }) {
   return (
     <tr>
       <th scope="row">{name}</th>

@@ -1,5 +1,5 @@
 import { useDeferredValue, useEffect, useMemo, useState } from 'react'
-import type { CaptureView } from './api.ts'
+import type { CaptureView } from '../../agent/local-api/page-data.ts'
 import { BodySearch } from './body-search.ts'
 import { parseQuery } from './query.ts'
 
