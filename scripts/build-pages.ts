@@ -1,11 +1,15 @@
-// Builds the browser pages into dist/ when their sources are newer. Arguments restrict the build to these pages:
+// Builds the browser pages into dist/ when one of their inputs has changed. Arguments restrict the build to these pages:
 //   node scripts/build-pages.ts [PAGE...]
-import { glob, mkdir, rename, rm, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { createHash } from 'node:crypto'
+import { glob, mkdir, readFile, rename, rm, writeFile } from 'node:fs/promises'
+import { join, relative, sep } from 'node:path'
+import type { Plugin } from 'vite'
 
 const root = join(import.meta.dirname, '..')
 /** Each page and its base path. */
 const PAGES = { inspector: '/', dashboard: '/dashboard/' }
+/** Inputs of every page beside the modules of its bundle. The lock file names the versions of the packages in it. */
+const COMMON_INPUTS = ['package-lock.json', 'scripts/build-pages.ts', 'src/web/vite.config.ts']
 
 const requestedPages = process.argv.slice(2)
 for (const [page, base] of Object.entries(PAGES)) {
@@ -13,13 +17,27 @@ for (const [page, base] of Object.entries(PAGES)) {
     await build(page, base)
 }
 
+/** The file that lists the inputs of a built page with their digests, beside the page so that it is not served. */
+function inputsFile(page: string): string {
+  return join(root, 'dist', `${page}.inputs.json`)
+}
+
 async function isStale(page: string): Promise<boolean> {
-  const entry = await stat(join(root, 'dist', page, 'index.html')).catch(() => undefined)
-  if (!entry) return true
-  for await (const file of glob(`src/web/{${page}/**/,shared/**/,}*.{ts,tsx,css,html,svg}`, { cwd: root })) {
-    if (!file.endsWith('.test.ts') && (await stat(join(root, file))).mtimeMs > entry.mtimeMs) return true
+  try {
+    await readFile(join(root, 'dist', page, 'index.html'))
+    const built = JSON.parse(await readFile(inputsFile(page), 'utf8')) as Record<string, string>
+    const digests = await Promise.all(Object.keys(built).map(digestOf))
+    return Object.values(built).some((digest, index) => digest !== digests[index])
+  } catch {
+    // Never built, or an input was deleted or renamed.
+    return true
   }
-  return false
+}
+
+async function digestOf(file: string): Promise<string> {
+  return createHash('sha256')
+    .update(await readFile(join(root, file)))
+    .digest('base64')
 }
 
 /** Builds in a staging directory and renames it, so that a running server never serves half a page. */
@@ -30,8 +48,12 @@ async function build(page: string, base: string): Promise<void> {
   const target = join(root, 'dist', page)
   const staging = join(root, 'dist', `.${page}-${process.pid}`)
   const previous = `${staging}-former`
+  const inputs = new Set(COMMON_INPUTS)
+  // Styles and images that others import are no modules of the bundle.
+  for await (const file of glob(`src/web/{${page},shared}/**/*.{css,html,svg}`, { cwd: root }))
+    inputs.add(file)
   await mkdir(join(root, 'dist'), { recursive: true })
-  await bundle(pageConfig(page, staging, base))
+  await bundle(pageConfig(page, staging, base, collectInputs(inputs)))
   await rename(target, previous).catch(() => {})
   try {
     await rename(staging, target)
@@ -40,4 +62,20 @@ async function build(page: string, base: string): Promise<void> {
     await rm(staging, { recursive: true, force: true })
   }
   await rm(previous, { recursive: true, force: true })
+  const digests = await Promise.all([...inputs].sort().map(async (file) => [file, await digestOf(file)]))
+  await writeFile(`${staging}.json`, `${JSON.stringify(Object.fromEntries(digests), null, 2)}\n`)
+  await rename(`${staging}.json`, inputsFile(page))
+}
+
+/** Collects the modules of this repository that the bundle contains. */
+function collectInputs(inputs: Set<string>): Plugin {
+  return {
+    name: 'collect-inputs',
+    buildEnd() {
+      for (const id of this.getModuleIds()) {
+        const path = relative(root, id.replace(/\?.*$/, ''))
+        if (/^(src|scripts)\//.test(path.replaceAll(sep, '/'))) inputs.add(path)
+      }
+    },
+  }
 }

@@ -1,15 +1,15 @@
 import { join } from 'node:path'
 import react from '@vitejs/plugin-react'
-import type { InlineConfig } from 'vite'
+import type { InlineConfig, Plugin } from 'vite'
 
 /** How one of the page folders beside this file becomes static files in `outDir`, served below `base`. */
-export function pageConfig(page: string, outDir: string, base: string): InlineConfig {
+export function pageConfig(page: string, outDir: string, base: string, observer: Plugin): InlineConfig {
   return {
     configFile: false,
     root: join(import.meta.dirname, page),
     base,
     logLevel: 'warn',
-    plugins: [react()],
+    plugins: [react(), observer],
     build: {
       outDir,
       emptyOutDir: true,
