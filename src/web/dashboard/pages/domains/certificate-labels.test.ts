@@ -4,17 +4,19 @@ import { describeCertificate } from './certificate-labels.ts'
 import { dnsRecords, isApexDomain } from './dns-records.ts'
 
 const NOW = Date.parse('2026-06-01T12:00:00Z')
-const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' }
+type Status = NonNullable<Parameters<typeof describeCertificate>[0]['certificate_management_status']>
+
+const policy = { authority: 'letsencrypt', private_key_type: 'ecdsa' } as const
 const job = { error_code: null, msg: '', started_at: '2026-06-01T11:59:00Z', retries_at: null }
 const failed = {
   ...job,
-  error_code: 'DNS_ERROR',
+  error_code: 'DNS_ERROR' as const,
   msg: 'The CNAME is missing.',
   retries_at: '2026-06-01T12:16:00Z',
 }
 const attached = { certificate: { id: 'cert_1', uri: '' }, certificate_management_policy: null }
 const custom = { certificate: null, certificate_management_policy: policy, cname_target: 'x.cname.example' }
-const status = (renews_at: string | null, provisioning_job: typeof failed | typeof job | null) => ({
+const status = (renews_at: string | null, provisioning_job: Status['provisioning_job']) => ({
   certificate_management_status: { renews_at, provisioning_job },
 })
 
@@ -43,11 +45,7 @@ const cases = [
 
 for (const [domain, tone, attention, text] of cases)
   test(`the status of a certificate is described: ${text.source}`, () => {
-    const certificate = describeCertificate(
-      domain as Parameters<typeof describeCertificate>[0],
-      { acme: true },
-      NOW,
-    )
+    const certificate = describeCertificate(domain, { acme: true }, NOW)
 
     assert.deepEqual([certificate.tone, certificate.attention], [tone, attention])
     assert.match(certificate.text, text)

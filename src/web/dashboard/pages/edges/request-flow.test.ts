@@ -8,9 +8,13 @@ import { describeFlow, type Sentence } from './flow-labels.ts'
 import { EDGE_MODULES, MODULES, ROUTE_MODULES } from './modules.ts'
 import { type BackendNode, buildRequestFlow } from './request-flow.ts'
 
+type DeepPartial<T> = T extends object ? { readonly [K in keyof T]?: DeepPartial<T[K]> } : T
+/** A resource with the fields that the diagram reads. */
+const sample = <T>(fields: DeepPartial<T>) => fields as T
+
 const common = { description: '', metadata: '', created_at: '2026-01-01T00:00:00Z' }
 const ref = (id: string) => ({ id, uri: `http://x/${id}` })
-const tunnel = (id: string, forwards_to: string) => ({ id, forwards_to }) as Tunnel
+const tunnel = (id: string, forwards_to: string) => sample<Tunnel>({ id, forwards_to })
 
 const backends = new Map<string, Backend>(
   [
@@ -21,11 +25,11 @@ const backends = new Map<string, Backend>(
     { ...common, id: 'bkdwd_1', backends: { bkdtg_2: 1, bkdtg_1: 3, bkdhr_1: 0 } },
     { ...common, id: 'bkdfo_1', description: 'Shop', backends: ['bkdwd_1', 'bkdsc_1', 'bkdhr_9'] },
     { ...common, id: 'bkdfo_2', backends: ['bkdfo_2'] },
-  ].map((backend) => [backend.id, backend]),
+  ].map((backend) => [backend.id, sample<Backend>(backend)]),
 )
 const context = { backends, tunnels: new Map([['tn_1', tunnel('tn_1', 'http://localhost:3000')]]) }
 
-const edge: Edge = {
+const edge = sample<Edge>({
   ...common,
   id: 'edghts_1',
   hostports: ['shop.adit.localhost:443', 'shop.example:443'],
@@ -61,7 +65,7 @@ const edge: Edge = {
       backend: { enabled: false, backend: ref('bkdhr_1') },
     },
   ],
-}
+})
 
 const flat = (sentences: readonly Sentence[]): string[] =>
   sentences.flatMap(({ text, details }) => [text, ...flat(details)])
