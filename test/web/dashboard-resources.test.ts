@@ -6,7 +6,7 @@ import type { ApiClient } from '../support/api.ts'
 import { certificates } from '../support/samples.ts'
 import { generateSshPublicKey } from '../support/ssh-keys.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessible, assertFitsViewport, readText } from './inspected.ts'
+import { assertAccessibleEverywhere, assertAccessibleInBothThemes, readText } from './inspected.ts'
 
 // A dynamic import: this file is type-checked without the DOM types that the module's imports need.
 const resourcesUrl = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
@@ -409,50 +409,39 @@ test('the Content-Security-Policy blocks injected code, and the pages comply wit
   )
 })
 
-for (const colorScheme of ['light', 'dark'] as const) {
-  test(`lists, pages and forms are accessible and fit a phone, ${colorScheme}`, async (t) => {
-    const { call } = dashboard.platform
-    const { id } = await call.create('/ip_policies', { description: `Offices, ${colorScheme}` })
-    await call.create('/ip_policy_rules', { ip_policy_id: id, cidr: '203.0.113.0/24', action: 'allow' })
-    const { page } = await dashboard.open(t, '/api-keys', { bypassCSP: true, colorScheme })
-    const checkViewports = async (name: string) => {
-      await page.setViewportSize({ width: 1280, height: 860 })
-      await assertAccessible(page, `dashboard-${name}-${colorScheme}`)
-      await page.setViewportSize({ width: 360, height: 740 })
-      // Layout does not depend on the theme, so the full check runs for one theme only.
-      await (colorScheme === 'light' ? assertAccessible : assertFitsViewport)(
-        page,
-        `dashboard-${name}-360-${colorScheme}`,
-      )
-    }
-    await main(page).getByRole('row').nth(1).waitFor()
-    await checkViewports('list')
-    await goTo(page, '/ssh-credentials')
-    await page.getByText('No SSH credential yet').waitFor()
-    await checkViewports('empty')
-    await goTo(page, `/ip-policies/${id}`)
-    await page.getByRole('table', { name: 'Rules' }).waitFor()
-    await checkViewports('policy')
-    await page.getByRole('button', { name: 'Add a rule' }).click()
-    await page.getByRole('dialog').getByLabel('Action').waitFor()
-    await page.getByText('Do the same from a shell').click()
-    await checkViewports('rule')
-    await page.keyboard.press('Escape')
-    await goTo(page, '/event-destinations/new')
-    await field(page, 'Kind').selectOption('s3')
-    await page.getByText('Do the same from a shell').click()
-    await checkViewports('form')
-    await goTo(page, '/audit-log')
-    await main(page).getByRole('row').nth(1).waitFor()
-    await checkViewports('audit')
-    await page.getByRole('button', { name: 'Menu' }).click()
-    await assertAccessible(page, `dashboard-menu-360-${colorScheme}`)
-    await page.goto(`${dashboard.platform.credentials.api_url}/reference`)
-    await page.getByLabel('Filter').fill('api_keys')
-    await page.locator('summary').first().click()
-    await assertAccessible(page, `dashboard-reference-360-${colorScheme}`)
-  })
-}
+test('lists, pages and forms are accessible in both themes and on a phone', async (t) => {
+  const { call } = dashboard.platform
+  const { id } = await call.create('/ip_policies', { description: 'Offices' })
+  await call.create('/ip_policy_rules', { ip_policy_id: id, cidr: '203.0.113.0/24', action: 'allow' })
+  const { page } = await dashboard.open(t, '/api-keys', { bypassCSP: true })
+  await main(page).getByRole('row').nth(1).waitFor()
+  await assertAccessibleEverywhere(page, 'dashboard-list')
+  await goTo(page, '/ssh-credentials')
+  await page.getByText('No SSH credential yet').waitFor()
+  await assertAccessibleEverywhere(page, 'dashboard-empty')
+  await goTo(page, `/ip-policies/${id}`)
+  await page.getByRole('table', { name: 'Rules' }).waitFor()
+  await assertAccessibleEverywhere(page, 'dashboard-policy')
+  await page.getByRole('button', { name: 'Add a rule' }).click()
+  await page.getByRole('dialog').getByLabel('Action').waitFor()
+  await page.getByText('Do the same from a shell').click()
+  await assertAccessibleEverywhere(page, 'dashboard-rule')
+  await page.keyboard.press('Escape')
+  await goTo(page, '/event-destinations/new')
+  await field(page, 'Kind').selectOption('s3')
+  await page.getByText('Do the same from a shell').click()
+  await assertAccessibleEverywhere(page, 'dashboard-form')
+  await goTo(page, '/audit-log')
+  await main(page).getByRole('row').nth(1).waitFor()
+  await assertAccessibleEverywhere(page, 'dashboard-audit')
+  await page.setViewportSize({ width: 360, height: 740 })
+  await page.getByRole('button', { name: 'Menu' }).click()
+  await assertAccessibleInBothThemes(page, 'dashboard-menu-360')
+  await page.goto(`${dashboard.platform.credentials.api_url}/reference`)
+  await page.getByLabel('Filter').fill('api_keys')
+  await page.locator('summary').first().click()
+  await assertAccessibleInBothThemes(page, 'dashboard-reference-360')
+})
 
 test('pages have unique paths and shortcuts', async () => {
   const { pages } = (await import(new URL('pages.ts', resourcesUrl).href)) as {

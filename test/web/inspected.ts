@@ -81,14 +81,19 @@ export async function assertAccessible(page: Page, name: string, rules?: readonl
   )
 }
 
-/** The same in both themes and on a phone. Only colours depend on the theme. */
-export async function assertAccessibleEverywhere(page: Page, name: string): Promise<void> {
-  const desktop = page.viewportSize()!
+/** The same in both themes. Only colours depend on the theme. */
+export async function assertAccessibleInBothThemes(page: Page, name: string): Promise<void> {
   await page.emulateMedia({ colorScheme: 'light' })
   await assertAccessible(page, `${name}-light`)
   await page.emulateMedia({ colorScheme: 'dark' })
   await assertAccessible(page, `${name}-dark`, ['color-contrast'])
   await page.emulateMedia({ colorScheme: 'light' })
+}
+
+/** The same in both themes and on a phone. */
+export async function assertAccessibleEverywhere(page: Page, name: string): Promise<void> {
+  const desktop = page.viewportSize()!
+  await assertAccessibleInBothThemes(page, name)
   await page.setViewportSize({ width: 360, height: 740 })
   await assertAccessible(page, `${name}-narrow`)
   await page.setViewportSize(desktop)
