@@ -27,7 +27,10 @@ const HOP_BY_HOP_FIELDS: [string, FieldKind][] = [
   ['trailer', FieldKind.drop],
 ]
 
-/** The special field names of requests or responses. `mayBeSpecial` rules most names out by first letter and length. */
+/**
+ * The special field names of requests or responses. `mayBeSpecial` rules most names out by first letter and length: without
+ * it, parsing the head of a browser (13 fields) takes 1.4 times as long, mostly for the lower-case copies of the names.
+ */
 export class FieldNames {
   readonly #kinds: ReadonlyMap<string, FieldKind>
   readonly #prefixes: readonly string[]

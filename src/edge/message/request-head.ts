@@ -1,4 +1,4 @@
-import { type HostPort, parseHostPort } from '../../base/hostport.ts'
+import { parseHostPort } from '../../base/hostport.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import { TARGET_CHARS, TOKEN_CHARS } from './ascii.ts'
 import { requestNames } from './field-names.ts'
@@ -54,7 +54,7 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   }
   if (minor === 0 && framing.chunked) return badRequest('HTTP/1.0 has no Transfer-Encoding')
   if (framing.hostCount === 0) return badRequest('it has no Host field')
-  const host = parseHostCached(framing.host)
+  const host = parseHostPort(framing.host)
   if (host === undefined) return badRequest('its Host field is not valid')
   if (target.charCodeAt(0) !== SLASH) {
     const origin = toOriginForm(method, target, scheme, host.host)
@@ -63,20 +63,6 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   }
   const authority = host.port === undefined ? host.host : `${host.host}:${host.port}`
   return { method, target, minor, host: host.host, authority, framing }
-}
-
-const MAX_CACHED_HOSTS = 1024
-const hostCache = new Map<string, HostPort>()
-
-/** Caches parsed hosts, since most requests repeat a few; the cache is cleared when full. */
-function parseHostCached(text: string): HostPort | undefined {
-  const cached = hostCache.get(text)
-  if (cached !== undefined) return cached
-  const host = parseHostPort(text)
-  if (host === undefined) return undefined
-  if (hostCache.size >= MAX_CACHED_HOSTS) hostCache.clear()
-  hostCache.set(text, host)
-  return host
 }
 
 /** Returns the error for a head that exceeds the limit: its target is too long, or the head as a whole is. */
