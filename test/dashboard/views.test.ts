@@ -1,15 +1,11 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
-import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
-import { createAccount } from '../../src/auth/index.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { silentLog } from '../../src/base/log.ts'
-import { openStore } from '../../src/store/index.ts'
 import { openBrowser } from '../support/dashboard.ts'
 import { listen } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { createSecondAccount } from '../support/second-account.ts'
 
 interface State {
   requests: number
@@ -74,18 +70,10 @@ async function startAgent(t: TestContext, { credentials }: TestPlatform) {
   return agent
 }
 
-async function createOtherKey({ dataDir }: TestPlatform): Promise<string> {
-  const masterKeyFile = join(dataDir, 'master.key')
-  const store = await openStore({ dataDir, masterKeyFile, clock: systemClock, log: silentLog })
-  const account = await createAccount(store, { name: 'other', email: 'x@example.com', clock: systemClock })
-  await store.close()
-  return account.apiKey.reveal()
-}
-
 test('the live view shows an account its own traffic every second', async (t) => {
   const platform = await startPlatform(t)
   const states = watch(t, platform)
-  const otherStates = watch(t, platform, '', await createOtherKey(platform))
+  const otherStates = watch(t, platform, '', (await createSecondAccount(platform)).apiKey)
   const before = await until(states, () => true)
   const agent = await startAgent(t, platform)
   const { url } = await agent.forward(await startService(t))
@@ -113,7 +101,7 @@ test('the live view of an edge shows the counters and the broken modules of its 
     backend: { backend_id: backend.id },
   })
   const states = watch(t, platform, `?edge=${edge.id}`)
-  const otherStates = watch(t, platform, `?edge=${edge.id}`, await createOtherKey(platform))
+  const otherStates = watch(t, platform, `?edge=${edge.id}`, (await createSecondAccount(platform)).apiKey)
   await until(states, ({ places }) => places?.length === 1)
 
   await platform.fetch(`https://shop.adit.localhost:${new URL(platform.credentials.https_url).port}/`)
@@ -226,7 +214,9 @@ test('edges are listed without secret settings, and only to their own account', 
   const tcp = await call.create('/edges/tcp', {})
 
   const { body } = await call('GET', '/dashboard/api/edges')
-  const otherResponse = await call('GET', '/dashboard/api/edges', { key: await createOtherKey(platform) })
+  const otherResponse = await call('GET', '/dashboard/api/edges', {
+    key: (await createSecondAccount(platform)).apiKey,
+  })
   const audit = await call('GET', '/audit_events')
 
   assert.deepEqual(body.edges, [

@@ -1,13 +1,9 @@
 import assert from 'node:assert/strict'
-import { join } from 'node:path'
 import { test } from 'node:test'
-import { createAccount } from '../../src/auth/index.ts'
-import { systemClock } from '../../src/base/clock.ts'
-import { silentLog } from '../../src/base/log.ts'
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
-import { openStore } from '../../src/store/index.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { createSecondAccount } from '../support/second-account.ts'
 
 /** Connects an agent to the ingress by name; the server certificate must match that name. */
 function connectThroughIngress({ credentials, caPem }: TestPlatform, servername: string, authtoken: string) {
@@ -35,14 +31,7 @@ function connectThroughIngress({ credentials, caPem }: TestPlatform, servername:
 test('agents connect through the ingress of their own account, and not through that of another', async (t) => {
   const platform = await startPlatform(t)
   const ingress = await platform.call.create('/agent_ingresses', { domain: 'tunnel.example.com' })
-  const store = await openStore({
-    dataDir: platform.dataDir,
-    masterKeyFile: join(platform.dataDir, 'master.key'),
-    clock: systemClock,
-    log: silentLog,
-  })
-  const other = await createAccount(store, { name: 'other', email: 'x@example.com', clock: systemClock })
-  await store.close()
+  const other = await createSecondAccount(platform)
   const [name = ''] = ingress.region_domains as string[]
 
   const session = await connectThroughIngress(platform, name, platform.credentials.authtoken)
@@ -50,8 +39,5 @@ test('agents connect through the ingress of their own account, and not through t
 
   assert.equal(name, 'tunnel.us.tunnel.example.com')
   assert.equal((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length, 1)
-  await assert.rejects(
-    connectThroughIngress(platform, name, other.authtoken.reveal()),
-    /belongs to another account/,
-  )
+  await assert.rejects(connectThroughIngress(platform, name, other.authtoken), /belongs to another account/)
 })

@@ -27,7 +27,7 @@ const platforms = {
       join(node.dataDir, 'master.key'),
     ])
     const { api_url } = second.credentials
-    const other = await createSecondAccount(node, url)
+    const other = await createSecondAccount(node)
     return {
       node,
       ownCall: createClient(api_url, node.credentials.api_key),

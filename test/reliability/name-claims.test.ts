@@ -75,7 +75,7 @@ const platforms = {
     const first = await startPlatform(t, ['--database-url', url])
     const flags = ['--database-url', url, '--master-key-file', join(first.dataDir, 'master.key')]
     const others = [await startPlatform(t, flags), await startPlatform(t, flags)]
-    return { nodes: [first, ...others], other: await createSecondAccount(first, url) }
+    return { nodes: [first, ...others], other: await createSecondAccount(first) }
   },
   async 'one node on SQLite'(t: TestContext) {
     const node = await startPlatform(t)
@@ -151,7 +151,7 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   const flags = [...commonFlags, '--master-key-file', join(killedNode.dataDir, 'master.key')]
   const [stoppedNode, thirdNode] = [await startNode(t, flags), await startNode(t, flags)]
   const { authtoken } = killedNode.credentials
-  const other = await createSecondAccount(killedNode, url)
+  const other = await createSecondAccount({ ...killedNode, databaseUrl: url })
   const previous = {
     killed: await startContender(t, 'on the killed node', killedNode, authtoken),
     stopped: await startContender(t, 'on the stopped node', stoppedNode, authtoken),

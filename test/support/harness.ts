@@ -5,6 +5,8 @@ import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AgentProcess, cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { joinFlags, TWO_NODES } from './platform.ts'
+import { createTestDatabase } from './postgres.ts'
 
 /** The contents of `credentials.json`. */
 export interface Credentials {
@@ -15,6 +17,7 @@ export interface Credentials {
   readonly ca_file: string
   readonly http_url: string
   readonly https_url: string
+  readonly ssh_addr: string
 }
 
 /** A server and agents as separate processes, on a data directory and ports that survive restarts. */
@@ -37,17 +40,28 @@ const listenOn = (ports: readonly string[]) =>
   LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
 
 /** Starts `adit server` with an empty home directory; all processes end with the test. */
-export async function startHarness(t: TestContext, flags: readonly string[] = []): Promise<Harness> {
+export async function startHarness(t: TestContext, givenFlags: readonly string[] = []): Promise<Harness> {
   const env = cleanEnv(createHome(t))
-  const startServer = async (ports: readonly string[]) => {
-    const server = startProgram(t, ['server', '--log-level', 'error', ...listenOn(ports), ...flags], { env })
-    await server.until(({ stdout }) => stdout.includes('Adit is ready.'))
-    return server
+  const twoNodes = TWO_NODES && !givenFlags.includes('--database-url')
+  const flags = twoNodes ? [...givenFlags, '--database-url', (await createTestDatabase(t)).url] : givenFlags
+  const startNode = async (ports: readonly string[], nodeEnv = env, nodeFlags = flags) => {
+    const args = ['server', '--log-level', 'error', ...listenOn(ports), ...nodeFlags]
+    const node = startProgram(t, args, { env: nodeEnv })
+    await node.until(({ stdout }) => stdout.includes('Adit is ready.'))
+    return node
   }
+  const startServer = (ports: readonly string[]) => startNode(ports)
   const server = await startServer([])
-  const readCredentials = async () =>
-    JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
-  const credentials: Credentials & Record<string, string> = await readCredentials()
+  const credentials = await readCredentials(env)
+  if (twoNodes) {
+    // Agents use the other node.
+    const dataDir = env.ADIT_DATA_DIR!
+    const otherEnv = cleanEnv(createHome(t))
+    await startNode([], otherEnv, [...flags, ...joinFlags({ dataDir, credentials })])
+    env.ADIT_CONNECT_URL = (await readCredentials(otherEnv)).agent_addr
+    env.ADIT_CONNECT_CAS = credentials.ca_file
+    env.ADIT_AUTHTOKEN = credentials.authtoken
+  }
   const portOf = (url: string | undefined) => /:(\d+)$/.exec(url ?? '')?.[1] ?? '0'
   const ports = [
     credentials.api_url,
@@ -80,6 +94,10 @@ export async function startHarness(t: TestContext, flags: readonly string[] = []
     },
   }
   return harness
+}
+
+async function readCredentials(env: NodeJS.ProcessEnv): Promise<Credentials> {
+  return JSON.parse(await readFile(join(env.ADIT_DATA_DIR!, 'credentials.json'), 'utf8'))
 }
 
 /** Reads the body as text; rejects if it is truncated. */

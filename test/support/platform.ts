@@ -1,4 +1,5 @@
 import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { Agent, fetch as undiciFetch } from 'undici'
 import { type ServerLimits, startServer } from '../../src/server/index.ts'
@@ -6,10 +7,13 @@ import { readSettings } from '../../src/server/settings.ts'
 import { type ApiClient, CHEAP_PASSWORD_COST, createClient, tempDir } from './api.ts'
 import { eventuallyEqual } from './eventually.ts'
 import { ANY_PORTS } from './free-ports.ts'
+import { createTestDatabase } from './postgres.ts'
 
 /** The complete platform in this process, on free ports, with one account. */
 export interface TestPlatform {
   readonly dataDir: string
+  /** The PostgreSQL database; undefined for SQLite in the data directory. */
+  readonly databaseUrl: string | undefined
   readonly credentials: {
     readonly api_url: string
     readonly api_key: string
@@ -29,10 +33,57 @@ export interface TestPlatform {
   stop(): Promise<void>
 }
 
+/** Set by `test/long/attacks.test.ts`: each platform is two nodes on PostgreSQL. */
+export const TWO_NODES: boolean = process.env.TEST_NODES === '2'
+
+/** The flags that choose a node's database or directory: a test that sets them starts its nodes itself. */
+const OWN_NODES = ['--database-url', '--data-dir', '--roles']
+
 /** Starts the platform; it stops with the test. `existingDataDir` restarts a platform that was stopped. */
 export async function startPlatform(
   t: TestContext,
   flags: string[] = [],
+  existingDataDir?: string,
+  limits?: ServerLimits,
+): Promise<TestPlatform> {
+  if (!TWO_NODES || existingDataDir !== undefined || flags.some((flag) => OWN_NODES.includes(flag)))
+    return startNode(t, flags, existingDataDir, limits)
+  const { url } = await createTestDatabase(t)
+  const entry = await startNode(t, [...flags, '--database-url', url], undefined, limits)
+  const home = await startNode(t, [...flags, '--database-url', url, ...joinFlags(entry)], undefined, limits)
+  const { api_url, agent_addr, ssh_addr } = home.credentials
+  return {
+    ...entry,
+    credentials: { ...entry.credentials, api_url, agent_addr, ssh_addr },
+    call: createClient(api_url, entry.credentials.api_key),
+    async stop() {
+      await home.stop()
+      await entry.stop()
+    },
+  }
+}
+
+/**
+ * The flags of the node that agents, SSH clients and API calls of the platform use, beside the node that visitors use. Its
+ * public ports are those of the visitors' node, as behind one balancer.
+ */
+export function joinFlags({
+  dataDir,
+  credentials,
+}: {
+  readonly dataDir: string
+  readonly credentials: Pick<TestPlatform['credentials'], 'http_url' | 'https_url'>
+}): string[] {
+  return [
+    ...['--master-key-file', join(dataDir, 'master.key'), '--tcp-host', '127.0.0.2'],
+    ...['--public-http-port', new URL(credentials.http_url).port],
+    ...['--public-https-port', new URL(credentials.https_url).port],
+  ]
+}
+
+async function startNode(
+  t: TestContext,
+  flags: string[],
   existingDataDir?: string,
   limits?: ServerLimits,
 ): Promise<TestPlatform> {
@@ -49,7 +100,8 @@ export async function startPlatform(
     ...ANY_PORTS,
     ...flags,
   ]
-  const server = await startServer(readSettings(args, {}), { passwordCost: CHEAP_PASSWORD_COST, ...limits })
+  const settings = readSettings(args, {})
+  const server = await startServer(settings, { passwordCost: CHEAP_PASSWORD_COST, ...limits })
   const credentials = server.credentials as TestPlatform['credentials']
   const caPem = await readFile(credentials.ca_file, 'utf8')
   const dispatcher = new Agent({
@@ -66,6 +118,7 @@ export async function startPlatform(
   t.after(stop)
   return {
     dataDir,
+    databaseUrl: settings.databaseUrl,
     credentials,
     admin: {
       email: server.createdAccount?.email ?? '',

@@ -7,10 +7,16 @@ import { type ApiClient, createClient } from './api.ts'
 import type { TestPlatform } from './platform.ts'
 
 /** Creates a second account on a running platform, as its operator would. */
-export async function createSecondAccount(
-  { dataDir, credentials }: Pick<TestPlatform, 'dataDir' | 'credentials'>,
-  url?: string,
-): Promise<{ accountId: string; call: ApiClient; apiKey: string; authtoken: string }> {
+export async function createSecondAccount({
+  dataDir,
+  databaseUrl: url,
+  credentials,
+}: Pick<TestPlatform, 'dataDir' | 'databaseUrl' | 'credentials'>): Promise<{
+  accountId: string
+  call: ApiClient
+  apiKey: string
+  authtoken: string
+}> {
   const masterKeyFile = join(dataDir, 'master.key')
   const store = await openStore({ url, dataDir, masterKeyFile, clock: systemClock, log: silentLog })
   const account = await createAccount(store, {

@@ -23,7 +23,7 @@ async function startNodes(t: TestContext) {
   const flags = ['--database-url', url, '--outbound-allow', '127.0.0.1']
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
-  const otherAccount = await createSecondAccount(first, url)
+  const otherAccount = await createSecondAccount(first)
   const connectOther = ({ credentials }: TestPlatform) =>
     createClient(credentials.api_url, otherAccount.apiKey)
   return {
