@@ -63,7 +63,9 @@ export interface AddressCheck extends Partial<IpVerdict> {
 
 /** `GET /dashboard/api/session`: the signed-in user, and the CSRF token for requests of this page. */
 export interface SessionView {
-  readonly user: { id: string; email: string; name: string; role: Role } | null
+  /** Null when the session began with the API key of a bot user. */
+  readonly user: { id: string; email: string; name: string } | null
+  readonly role: Role
   readonly account_id: string
   readonly api_key_sign_in: boolean
   readonly second_factor: boolean

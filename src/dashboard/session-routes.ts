@@ -66,10 +66,8 @@ export function mountSession(
     const user = owner.startsWith('usr_') ? await store.get('users', account, owner) : undefined
     const signInRecord = user && (await signIns.findByUser(account, owner))
     return {
-      user:
-        user === undefined
-          ? null
-          : { id: user.id, email: user.data.email, name: user.data.name, role: principal.role },
+      user: user === undefined ? null : { id: user.id, email: user.data.email, name: user.data.name },
+      role: principal.role,
       account_id: account,
       api_key_sign_in: apiKey !== undefined,
       second_factor: signInRecord?.secondFactor !== undefined,

@@ -15,7 +15,7 @@ export default function AccountPage() {
           entries={[
             ['Email', user?.email],
             ['Name', user?.name],
-            ['Role', user ? choiceLabel(user.role) : 'Role of the API key'],
+            ['Role', choiceLabel(session.role)],
             ['Signed in with', session.api_key_sign_in ? 'an API key' : 'a password'],
             ['Account', <code key="id">{session.account_id}</code>],
             ['Session ends', <Time key="end" value={session.expires_at} exact />],

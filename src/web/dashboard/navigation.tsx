@@ -19,7 +19,7 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
   useEffect(() => {
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
   }, [path])
-  const isAdmin = session.user === null || session.user.role === 'admin'
+  const isAdmin = session.role === 'admin'
   return (
     <>
       <nav ref={nav} aria-label="Pages" className="nav">

@@ -16,8 +16,10 @@ export interface PageEntry {
   readonly title: string
   readonly section?: Section
   readonly key?: string
-  /** Hidden from the navigation unless the user is an administrator. */
+  /** Only for administrators: hidden from the navigation of others, who see a notice at its address. */
   readonly adminOnly?: boolean
+  /** The API path of the resources that the page creates or changes; users who may not see a notice instead. */
+  readonly changes?: string
   readonly load: () => Promise<{ default: ComponentType<PageProps> }>
 }
 

@@ -3,16 +3,16 @@ import { resourcePages } from './resources.ts'
 
 /** The list, create, detail and edit pages of a resource. */
 function entriesOf(resource: ResourcePages): PageEntry[] {
-  const { route, title, singular, section, key, adminOnly = false } = resource
+  const { route, path: changes, title, singular, section, key, adminOnly = false } = resource
   const load = (page: 'list' | 'create' | 'detail' | 'edit') => async () => {
     const { pagesFor } = await import('./resource/pages.tsx')
     return { default: pagesFor(resource)[page] }
   }
   return [
     { path: route, title, section, adminOnly, load: load('list'), ...(key !== undefined && { key }) },
-    { path: `${route}/new`, title: `New ${singular}`, load: load('create') },
-    { path: `${route}/:id`, title: singular, load: load('detail') },
-    { path: `${route}/:id/edit`, title: `Edit ${singular}`, load: load('edit') },
+    { path: `${route}/new`, title: `New ${singular}`, adminOnly, changes, load: load('create') },
+    { path: `${route}/:id`, title: singular, adminOnly, load: load('detail') },
+    { path: `${route}/:id/edit`, title: `Edit ${singular}`, adminOnly, changes, load: load('edit') },
   ]
 }
 
@@ -47,7 +47,12 @@ export const pages: readonly PageEntry[] = [
     key: 'd',
     load: () => import('./pages/domains/domains-page.tsx'),
   },
-  { path: '/domains/new', title: 'New domain', load: () => import('./pages/domains/new-domain-page.tsx') },
+  {
+    path: '/domains/new',
+    title: 'New domain',
+    changes: '/reserved_domains',
+    load: () => import('./pages/domains/new-domain-page.tsx'),
+  },
   { path: '/domains/:id', title: 'Domain', load: () => import('./pages/domains/domain-page.tsx') },
   {
     path: '/edges',
@@ -56,7 +61,12 @@ export const pages: readonly PageEntry[] = [
     key: 'h',
     load: () => import('./pages/edges/edges-page.tsx'),
   },
-  { path: '/edges/new', title: 'New edge', load: () => import('./pages/edges/new-edge-page.tsx') },
+  {
+    path: '/edges/new',
+    title: 'New edge',
+    changes: '/edges/https',
+    load: () => import('./pages/edges/new-edge-page.tsx'),
+  },
   { path: '/edges/:id', title: 'Edge', load: () => import('./pages/edges/edge-page.tsx') },
   {
     path: '/backends',
@@ -68,6 +78,7 @@ export const pages: readonly PageEntry[] = [
   {
     path: '/backends/new',
     title: 'New backend',
+    changes: '/backends/tunnel_group',
     load: () => import('./pages/backends/new-backend-page.tsx'),
   },
   { path: '/backends/:id', title: 'Backend', load: () => import('./pages/backends/backend-page.tsx') },

@@ -13,10 +13,11 @@ import { Brand } from './brand.tsx'
 import { Help } from './help.tsx'
 import { Button, ButtonLink, EmptyState, Loading, notify, Page, Toast } from './kit/index.ts'
 import { Navigation } from './navigation.tsx'
+import { useOpenApi } from './openapi.ts'
 import type { PageEntry, PageProps } from './page-contracts.ts'
 import { pages } from './pages.ts'
 import { go, matchPath, type PageLocation, usePageLocation } from './route.ts'
-import { useSession } from './session.ts'
+import { useCanChangeAt, useSession } from './session.ts'
 
 const GO_TIMEOUT_MS = 1500
 
@@ -106,7 +107,9 @@ export function Shell() {
         <ErrorBoundary key={location.path}>
           <Suspense fallback={<Loading />}>
             {match && PageComponent ? (
-              <PageComponent key={location.path} params={match.params} query={location.query} />
+              <RoleGuard key={location.path} page={match.page}>
+                <PageComponent params={match.params} query={location.query} />
+              </RoleGuard>
             ) : (
               <NotFound path={location.path} />
             )}
@@ -142,6 +145,25 @@ function useGoShortcut(): { begin(): void } {
       timer.current = setTimeout(stop, GO_TIMEOUT_MS)
     },
   }
+}
+
+/** Shows a notice instead of a page that the role of the user does not allow. */
+function RoleGuard({ page, children }: { page: PageEntry; children: ReactNode }) {
+  const { role } = useSession().session
+  const { document } = useOpenApi()
+  const needsDocument = page.changes !== undefined && role !== 'admin'
+  const mayChange = useCanChangeAt(page.changes ?? '')
+  if (needsDocument && document === undefined) return <Loading />
+  if (page.adminOnly ? role === 'admin' : page.changes === undefined || mayChange) return children
+  return (
+    <Page title={page.title}>
+      <EmptyState title="Not allowed" action={<ButtonLink to="/">Go to the start page</ButtonLink>}>
+        {role === 'read_only' && !page.adminOnly
+          ? 'Your role can view this account, but not change it. Ask an administrator for another role.'
+          : 'Only administrators can open this page.'}
+      </EmptyState>
+    </Page>
+  )
 }
 
 function NotFound({ path }: { path: string }) {

@@ -124,9 +124,8 @@ function LoadedForm<T>({
     }
   }
 
-  const { user } = useSession().session
   // Only administrators may set another owner.
-  const canSetOwner = user === null || user.role === 'admin'
+  const canSetOwner = useSession().session.role === 'admin'
   const names = (only ?? fieldOrder(schema)).filter(
     (name) => !(name in fixedValues) && (canSetOwner || name !== 'owner_id'),
   )

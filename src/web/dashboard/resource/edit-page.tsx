@@ -1,8 +1,9 @@
 import { displayName } from '../form/references.ts'
 import { ResourceForm } from '../form/resource-form.tsx'
-import { Card, LoadError, Loading, notify, Page, useApi } from '../kit/index.ts'
+import { Card, LoadError, Loading, Notice, notify, Page, useApi } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
 import { go } from '../route.ts'
+import { useCanChangeAt } from '../session.ts'
 
 /** Edits one resource. */
 export function EditPage({ resource, id }: { resource: ResourcePages; id: string }) {
@@ -10,11 +11,13 @@ export function EditPage({ resource, id }: { resource: ResourcePages; id: string
   const path = `${resource.path}/${encodeURIComponent(id)}`
   const { value, error, reload } = useApi<Item>(path)
   const detail = `${route}/${id}`
+  const mayChange = useCanChangeAt(resource.path, value)
   return (
     <Page title={`Edit ${singular}`} back={{ path: detail, title: value ? displayName(value) : singular }}>
       {error && <LoadError error={error} retry={reload} />}
       {!value && !error && <Loading />}
-      {value && (
+      {value && !mayChange && <Notice>It belongs to another user. Only administrators can change it.</Notice>}
+      {value && mayChange && (
         <Card>
           <ResourceForm<Item>
             method="PATCH"

@@ -15,9 +15,10 @@ import {
   notify,
   Table,
   Time,
+  useApi,
 } from '../kit/index.ts'
 import type { ExtraProps, Item } from '../page-contracts.ts'
-import { useCanChange } from '../session.ts'
+import { useCanChange, useSession } from '../session.ts'
 import { useList } from './use-list.ts'
 
 type Rule = Item & {
@@ -34,7 +35,8 @@ export default function IpRules({ item }: ExtraProps) {
   const list = useList<Rule>('/ip_policy_rules', 'ip_policy_rules', true)
   const [form, setForm] = useState<Rule | 'new'>()
   const [ruleToDelete, setRuleToDelete] = useState<Rule>()
-  const mayChange = useCanChange()
+  const restricted = useIsRestricted(item.id)
+  const mayChange = useCanChange() && restricted === false
   const rules = list.items.filter(({ ip_policy }) => ip_policy.id === item.id)
   const columns: Column<Rule>[] = [
     { title: 'Range', render: ({ cidr }) => <code>{cidr}</code> },
@@ -69,6 +71,11 @@ export default function IpRules({ item }: ExtraProps) {
   }
   return (
     <Card title="Rules" actions={rules.length > 0 && add}>
+      {restricted && (
+        <p className="quiet">
+          An IP restriction uses this policy, so only administrators can change its rules.
+        </p>
+      )}
       {list.error && <LoadError error={list.error} retry={list.reload} />}
       {list.loading && <Loading />}
       {rules.length > 0 && <Table label="Rules" columns={columns} rows={rules} keyOf={({ id }) => id} />}
@@ -118,4 +125,14 @@ export default function IpRules({ item }: ExtraProps) {
       )}
     </Card>
   )
+}
+
+/** Whether an IP restriction uses the policy and the user is no administrator; undefined while that is unknown. */
+function useIsRestricted(policyId: string): boolean | undefined {
+  const { role } = useSession().session
+  const { value } = useApi<{ ip_restrictions: { ip_policies: { id: string }[] }[] }>(
+    role === 'developer' ? '/ip_restrictions' : undefined,
+  )
+  if (role !== 'developer') return false
+  return value?.ip_restrictions.some(({ ip_policies }) => ip_policies.some(({ id }) => id === policyId))
 }

@@ -17,11 +17,11 @@ function namesOf(prefix: string): Promise<ReadonlyMap<string, string>> {
 
 /** The display name of an id, and whether the user may read it. One list is read per resource kind. */
 export function useName(id: string): { name: string | undefined; readable: boolean } {
-  const { user } = useSession().session
+  const { user, role } = useSession().session
   const ownEmail = user?.id === id ? user.email : undefined
   const prefix = id.slice(0, id.indexOf('_'))
   // The API would reject the request for this list.
-  const readable = user === null || user.role === 'admin' || !ADMINS_ONLY.has(prefix)
+  const readable = role === 'admin' || !ADMINS_ONLY.has(prefix)
   const [name, setName] = useState<string>()
   useEffect(() => {
     if (!readable) return

@@ -13,6 +13,7 @@ import {
   Time,
 } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
+import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
@@ -28,6 +29,7 @@ export default function EndpointsPage() {
   const latest = useLive().samples.at(-1)
   const [search, setSearch] = useState('')
   const [kind, setKind] = useState<Kind>('All')
+  const mayChange = useCanChange()
   const { value, error, loading, reload } = useLoad((signal) => listEndpoints(signal), {
     key: versionOf(latest),
   })
@@ -43,7 +45,7 @@ export default function EndpointsPage() {
     <Page
       title="Endpoints"
       lead="Public addresses that are online now. Agent endpoints come and go with their agent; edge endpoints are persistent."
-      actions={<ButtonLink to="/edges/new">New edge</ButtonLink>}
+      actions={mayChange && <ButtonLink to="/edges/new">New edge</ButtonLink>}
     >
       {error && <LoadError error={error} retry={reload} />}
       {loading && <Loading />}

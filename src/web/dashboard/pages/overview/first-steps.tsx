@@ -1,10 +1,12 @@
 import { ButtonLink, Card } from '../../kit/index.ts'
+import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { type PlatformInfo, usePlatform } from '../platform.ts'
 
 /** Getting-started instructions for an empty account, with the commands to run. */
 export function FirstSteps() {
   const platform = usePlatform()
+  const mayChange = useCanChange()
   return (
     <Card title="Get started">
       <ol className="steps">
@@ -19,7 +21,7 @@ export function FirstSteps() {
         <li>
           <h3>Reserve a domain</h3>
           <p>A reserved domain stays yours, for an agent or an edge.</p>
-          <ButtonLink to="/domains/new">Reserve a domain</ButtonLink>
+          {mayChange && <ButtonLink to="/domains/new">Reserve a domain</ButtonLink>}
         </li>
         <li>
           <h3>Create an edge</h3>
@@ -28,7 +30,7 @@ export function FirstSteps() {
             join it by label:
           </p>
           <CommandLine text="adit tunnel --label app=shop 3000" />
-          <ButtonLink to="/edges/new">Create an edge</ButtonLink>
+          {mayChange && <ButtonLink to="/edges/new">Create an edge</ButtonLink>}
         </li>
       </ol>
     </Card>
@@ -37,6 +39,7 @@ export function FirstSteps() {
 
 /** Commands for other machines, which need the address of the server. */
 function RemoteMachineSteps({ platform }: { platform: PlatformInfo | undefined }) {
+  const mayChange = useCanChange()
   if (!platform?.agent_addr) return null
   const download = `data:application/x-pem-file,${encodeURIComponent(platform.ca_pem)}`
   return (
@@ -44,7 +47,7 @@ function RemoteMachineSteps({ platform }: { platform: PlatformInfo | undefined }
       <summary>On another machine</summary>
       <p>
         Configure the address of the server and an authtoken once. The authtoken is shown when you{' '}
-        <a href="#/tunnel-credentials/new">create a credential</a>. Also{' '}
+        {mayChange ? <a href="#/tunnel-credentials/new">create a credential</a> : 'create a credential'}. Also{' '}
         <a href={download} download="adit-ca.pem">
           download the CA certificate of the server
         </a>

@@ -219,7 +219,7 @@ interface AuditEvent {
 }
 
 function RecentChanges() {
-  const admin = useSession().session.user?.role === 'admin'
+  const admin = useSession().session.role === 'admin'
   const recent = useApi<{ audit_events: AuditEvent[] }>(admin ? '/audit_events?limit=7' : undefined, {
     everyMs: 5000,
   })

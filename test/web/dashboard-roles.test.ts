@@ -1,0 +1,190 @@
+import assert from 'node:assert/strict'
+import { after, before, type TestContext, test } from 'node:test'
+import type { Page } from 'playwright-core'
+import { routes } from '../../src/api/all-routes.ts'
+import { GUARDS, hasRole, type Role } from '../../src/resources/index.ts'
+import { eventually } from '../support/eventually.ts'
+import type { TestPlatform } from '../support/platform.ts'
+import { PathParameters } from '../support/sample-objects.ts'
+import { openPage } from './browser.ts'
+import { goTo, signInWithKey, startDashboard, type TestDashboard } from './dashboard.ts'
+
+// A dynamic import: this file is type-checked without the DOM types that the module's imports need.
+const resourcesUrl = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
+const { resourcePages } = (await import(resourcesUrl.href)) as {
+  resourcePages: readonly { route: string; singular: string; path: string; prefix: string }[]
+}
+
+/** The operation that a control calls, and whether the object has an owner or a use that requires another role. */
+type Controls = Readonly<Record<string, { operation: string; guarded?: boolean }>>
+
+/** The part of a DOM element that names it; a kind of backend has a description after its name. */
+interface Control {
+  readonly ariaLabel: string | null
+  readonly textContent: string | null
+  querySelector(selector: 'b'): Control | null
+}
+
+const ROLES: readonly Role[] = ['read_only', 'developer', 'admin']
+/** Controls that change nothing. */
+const NEUTRAL = /^(Add: |Remove |(All|Agents|Cancel|Edges|Test)$|Copy|Go to )/
+
+/** The controls of sections that only some resources have. */
+const EXTRAS: Readonly<Record<string, Controls>> = {
+  '/ip_policies': { 'Add a rule': { operation: 'POST /ip_policy_rules' } },
+  '/users': { 'Generate password': { operation: 'PATCH /users/{id}' } },
+  '/event_destinations': {
+    'Send test event': { operation: 'POST /event_destinations/{id}/send_test_event' },
+  },
+}
+
+let dashboard: TestDashboard
+let pages: Record<string, Controls> | undefined
+before(async () => {
+  dashboard = await startDashboard()
+})
+after(() => dashboard.stop())
+
+/** The role matrix of the API, which docs/roles.md prints. */
+function isAllowed(role: Role, { operation, guarded = false }: Controls[string]): boolean {
+  const route = routes.find(({ method, path }) => `${method} ${path}` === operation)
+  assert.ok(route, `there is no operation ${operation}`)
+  const { role: baseRole, guard } = route.requires
+  return hasRole(role, guarded && guard !== undefined ? GUARDS[guard].role : baseRole)
+}
+
+/** Signs a user in and returns a function that opens a page and lists its controls. */
+async function openAs(t: TestContext, role: Role) {
+  const { call } = dashboard.platform
+  const { id } = await call.create('/users', { email: `${role}@example.com`, role })
+  const { token } = await call.create('/api_keys', { owner_id: id })
+  const { page } = await openPage(t, dashboard.browser, dashboard.url)
+  await signInWithKey(page, token)
+  return { page, listControls: watchControls(page) }
+}
+
+function watchControls(page: Page): (path: string) => Promise<string[]> {
+  const pending = new Set<unknown>()
+  page.on('request', (request) => {
+    if (!request.url().includes('/dashboard/api/live')) pending.add(request)
+  })
+  for (const event of ['requestfinished', 'requestfailed'] as const)
+    page.on(event as 'requestfinished', (request) => pending.delete(request))
+  return async (path) => {
+    await goTo(page, path)
+    await page.locator('main h1').waitFor()
+    await eventually(async () => {
+      // A response may render something that sends the next request.
+      await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
+      return pending.size === 0 && (await page.locator('main .loading').count()) === 0
+    }, `${path} is loaded`)
+    const names: string[] = await page
+      .locator('main button:not(.flow-node), main a.button')
+      .evaluateAll((elements: Control[]) =>
+        elements.map(
+          (element) => element.ariaLabel ?? (element.querySelector('b') ?? element).textContent ?? '',
+        ),
+      )
+    return names.filter((name) => !NEUTRAL.test(name)).sort()
+  }
+}
+
+/** Every page that can change something, with its controls. */
+async function listPages({ call }: TestPlatform): Promise<Record<string, Controls>> {
+  const parameters = new PathParameters(call, { session: '', tunnel: '', endpoint: '' })
+  const createObject = async (path: string) => {
+    const get = routes.find((route) => route.method === 'GET' && route.path === `${path}/{id}`)!
+    return (await parameters.resolvePath(get)).split('/').at(-1)!
+  }
+  const change = (path: string) => ({
+    Edit: { operation: `PATCH ${path}/{id}`, guarded: true },
+    Delete: { operation: `DELETE ${path}/{id}`, guarded: true },
+  })
+  const pages: Record<string, Controls> = {}
+  for (const { route, singular, path } of resourcePages) {
+    const id = await createObject(path)
+    const create = { operation: `POST ${path}` }
+    pages[route] = { [`New ${singular}`]: create }
+    pages[`${route}/new`] = { [`Create ${singular}`]: create }
+    pages[`${route}/${id}`] = { ...change(path), ...EXTRAS[path] }
+    if (path === '/api_keys') pages[`${route}/${id}/edit`] = { Save: change(path).Edit }
+  }
+  const {
+    ip_restrictions: [restriction],
+  } = (await call('GET', '/ip_restrictions')).body
+  const edge = await createObject('/edges/https')
+  const backend = await createObject('/backends/tunnel_group')
+  const domain = await createObject('/reserved_domains')
+  return {
+    ...pages,
+    [`/ip-policies/${restriction.ip_policies[0].id}`]: {
+      ...change('/ip_policies'),
+      'Add a rule': { operation: 'POST /ip_policy_rules', guarded: true },
+    },
+    '/overview': {},
+    '/agents': {},
+    '/endpoints': { 'New edge': { operation: 'POST /edges/https' } },
+    '/edges': { 'New edge': { operation: 'POST /edges/https' } },
+    '/edges/new': {
+      'Create edge': { operation: 'POST /edges/https' },
+      Reserve: { operation: 'POST /reserved_domains' },
+    },
+    [`/edges/${edge}`]: {
+      ...change('/edges/https'),
+      'Add a module to the edge': { operation: 'PATCH /edges/https/{id}' },
+      'Add a route': { operation: 'POST /edges/https/{edge_id}/routes' },
+    },
+    '/backends': { 'New backend': { operation: 'POST /backends/tunnel_group' } },
+    '/backends/new': {
+      'Tunnel group': { operation: 'POST /backends/tunnel_group' },
+      Weighted: { operation: 'POST /backends/weighted' },
+      Failover: { operation: 'POST /backends/failover' },
+      'Fixed address': { operation: 'POST /backends/static' },
+      'Fixed response': { operation: 'POST /backends/http_response' },
+    },
+    [`/backends/${backend}`]: change('/backends/tunnel_group'),
+    '/domains': { 'New domain': { operation: 'POST /reserved_domains' } },
+    '/domains/new': { 'Reserve domain': { operation: 'POST /reserved_domains' } },
+    [`/domains/${domain}`]: {
+      ...change('/reserved_domains'),
+      'Create edge': { operation: 'POST /edges/https' },
+      'Stop automatic renewal': {
+        operation: 'DELETE /reserved_domains/{id}/certificate_management_policy',
+      },
+    },
+    '/audit-log': {},
+  }
+}
+
+for (const role of ROLES) {
+  test(`pages show a user with the role ${role} exactly the controls that the API allows`, async (t) => {
+    pages ??= await listPages(dashboard.platform)
+    const { listControls } = await openAs(t, role)
+    const found: Record<string, string[]> = {}
+    const expected: Record<string, string[]> = {}
+
+    for (const [path, controls] of Object.entries(pages)) {
+      found[path] = await listControls(path)
+      expected[path] = Object.keys(controls)
+        .filter((name) => isAllowed(role, controls[name]!))
+        .sort()
+    }
+
+    assert.deepEqual(found, expected)
+  })
+}
+
+test('a session of a bot user has its role, and neither pages nor links for administrators', async (t) => {
+  const { call } = dashboard.platform
+  const bot = await call.create('/bot_users', { name: 'deploy' })
+  const { token } = await call.create('/api_keys', { owner_id: bot.id })
+  const { page } = await openPage(t, dashboard.browser, dashboard.url)
+  await signInWithKey(page, token)
+  const listControls = watchControls(page)
+
+  assert.deepEqual(await listControls('/event-destinations'), [])
+  assert.deepEqual(await listControls('/edges'), ['New edge'])
+  assert.equal(await page.getByRole('link', { name: 'Users' }).count(), 0)
+  await goTo(page, '/users')
+  await page.getByText('Only administrators can open this page.').waitFor()
+})
