@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs'
 import { type Logger as PinoLogger, pino } from 'pino'
+import { serializeError } from './serialize-error.ts'
 
 /** A structured log. The type `Secret` keeps secrets out of it; redaction of these paths is a second line of defence. */
 export type Logger = PinoLogger
@@ -20,6 +21,7 @@ export function createLog(level: string): Logger {
     level,
     base: null,
     formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: (error: unknown) => serializeError(error) },
     timestamp: pino.stdTimeFunctions.isoTime,
     redact: { paths: SECRET_KEYS.flatMap((key) => [key, `*.${key}`]), censor: '[hidden]' },
   }

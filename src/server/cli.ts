@@ -3,6 +3,7 @@ import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { FailpointError } from '../base/failpoint.ts'
 import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
+import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
 import {
@@ -138,9 +139,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
     return 0
   } catch (error) {
     const message = describeError(error)
-    process.stderr.write(
-      message === undefined ? `ERROR:  ${(error as Error).stack}\n` : `ERROR:  ${message}\n`,
-    )
+    process.stderr.write(message === undefined ? `ERROR:  ${formatError(error)}\n` : `ERROR:  ${message}\n`)
     // Not `return 1`: handles left open by a failed start must not keep the process alive.
     process.exit(1)
   }
