@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { get, type IncomingMessage } from 'node:http'
@@ -5,6 +6,7 @@ import { availableParallelism, loadavg } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AgentProcess, cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { eventually } from './eventually.ts'
 import { joinFlags, TWO_NODES } from './platform.ts'
 import { createTestDatabase } from './postgres.ts'
 
@@ -35,6 +37,8 @@ export interface Harness {
   list(path: string): Promise<unknown[]>
 }
 
+/** Two nodes on PostgreSQL take a while on a busy machine. */
+const START_TIMEOUT_MS = 60_000
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns']
 const listenOn = (ports: readonly string[]) =>
   LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
@@ -47,7 +51,10 @@ export async function startHarness(t: TestContext, givenFlags: readonly string[]
   const startNode = async (ports: readonly string[], nodeEnv = env, nodeFlags = flags) => {
     const args = ['server', '--log-level', 'error', ...listenOn(ports), ...nodeFlags]
     const node = startProgram(t, args, { env: nodeEnv })
-    await node.until(({ stdout }) => stdout.includes('Adit is ready.'))
+    const describe = () => `the server is not ready:\n${node.stdout}\n--\n${node.stderr}`
+    const isReady = () => node.stdout.includes('Adit is ready.') || node.child.exitCode !== null
+    await eventually(isReady, describe, START_TIMEOUT_MS)
+    assert.equal(node.child.exitCode, null, describe())
     return node
   }
   const startServer = (ports: readonly string[]) => startNode(ports)
