@@ -122,6 +122,16 @@ function nameExtension(name: string, type = 0): Buffer {
   return Buffer.concat([Buffer.from([entry.length >> 8, entry.length & 255]), entry])
 }
 
+function listExtension(...names: string[]): Buffer {
+  const entries = Buffer.concat(names.map((name) => nameExtension(name).subarray(2)))
+  return Buffer.concat([Buffer.from([entries.length >> 8, entries.length & 255]), entries])
+}
+
+test('a name is compared in lower case and without its final dot; internationalised names are ASCII', () => {
+  assert.equal(parse(helloWith(nameExtension('A.Example.')), []).name, 'a.example')
+  assert.equal(parse(helloWith(nameExtension('XN--BCHER-KVA.example')), []).name, 'xn--bcher-kva.example')
+})
+
 test('anything but a hello with one valid name is bad', () => {
   const good = helloWith(nameExtension('a.example.'))
   assert.equal(parse(good, []).name, 'a.example')
@@ -131,6 +141,15 @@ test('anything but a hello with one valid name is bad', () => {
     ['empty name', helloWith(nameExtension(''))],
     ['NUL in the name', helloWith(nameExtension('a\0.example'))],
     ['not ASCII', helloWith(nameExtension('\u00e4.example'))],
+    ['invalid UTF-8', helloWith(nameExtension('\xff\xfe.example'))],
+    ['a wildcard', helloWith(nameExtension('*.example'))],
+    ['an IPv6 address', helloWith(nameExtension('::1'))],
+    ['an IPv6 address in brackets', helloWith(nameExtension('[::1]'))],
+    ['two final dots', helloWith(nameExtension('a.example..'))],
+    ['a dot alone', helloWith(nameExtension('.'))],
+    ['a port', helloWith(nameExtension('a.example:443'))],
+    ['a label of 64 bytes', helloWith(nameExtension(`${'a'.repeat(64)}.example`))],
+    ['two names in one list', helloWith(listExtension('a.example', 'b.example'))],
     ['256 bytes', helloWith(nameExtension(`${'a'.repeat(63)}.`.repeat(4)))],
     ['two dots', helloWith(nameExtension('a..example'))],
     ['slash', helloWith(nameExtension('a/b'))],
