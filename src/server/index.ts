@@ -7,6 +7,7 @@
  */
 import { mkdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
+import { CleanupStack } from '../base/cleanup-stack.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { createLog } from '../base/log.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
@@ -44,16 +45,16 @@ export async function startServer(
 ): Promise<RunningServer> {
   const processLog = createLog(settings.logLevel)
   const logOf: LogOf = (part) => processLog.child({ part })
-  const disposables = new AsyncDisposableStack()
+  const cleanup = new CleanupStack()
   let serving = false
   await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
   try {
-    const foundation = await openFoundation(settings, limits, { disposables, logOf })
+    const foundation = await openFoundation(settings, limits, { cleanup, logOf })
     const background = await wireBackground(foundation)
     const traffic = await wireTraffic(foundation, background)
     const control = wireControl(foundation, background, traffic, () => serving)
 
-    await startInOrder(disposables, startOrder(foundation, background, traffic, control))
+    await startInOrder(cleanup, startOrder(foundation, background, traffic, control))
     serving = true
     const credentials = await publishCredentials(foundation, control)
     failpoint('server.start')
@@ -66,13 +67,12 @@ export async function startServer(
       ),
       stop() {
         serving = false
-        return disposables.disposeAsync()
+        return cleanup.run()
       },
     }
   } catch (error) {
     // Report why the start failed, not the errors of the cleanup.
-    const cleanup = disposables.disposeAsync()
-    await Promise.race([cleanup, delay(CLEANUP_TIMEOUT_MS, undefined, { ref: false })]).catch(
+    await Promise.race([cleanup.run(), delay(CLEANUP_TIMEOUT_MS, undefined, { ref: false })]).catch(
       (err: unknown) => logOf('server').error({ err }, 'cleanup after a failed start failed'),
     )
     throw error

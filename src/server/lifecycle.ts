@@ -1,3 +1,4 @@
+import type { CleanupStack } from '../base/cleanup-stack.ts'
 import { failpoint } from '../base/failpoint.ts'
 import type { Follower, Store } from '../store/index.ts'
 
@@ -11,12 +12,9 @@ export interface Lifecycle {
  * Starts the components in order; they stop in the reverse order. Each is registered for stopping before it starts: a
  * start that fails halfway may already have opened a listener.
  */
-export async function startInOrder(
-  disposables: AsyncDisposableStack,
-  components: readonly Lifecycle[],
-): Promise<void> {
+export async function startInOrder(cleanup: CleanupStack, components: readonly Lifecycle[]): Promise<void> {
   for (const component of components) {
-    disposables.defer(() => component.stop())
+    cleanup.defer(() => component.stop())
     await component.start()
     failpoint('server.start')
   }

@@ -7,16 +7,19 @@ import type { RoleName } from './settings.ts'
 
 /**
  * Locks the roles of a data directory for this process: two servers with the same role would assign the same names
- * and overwrite each other's files. The locks are SQLite's on empty files, since Node has no file locks; the kernel
+ * and overwrite each other's files. Returns the function that releases them. The locks are SQLite's on empty files, since Node has no file locks; the kernel
  * releases them with the process, however it ends. Subcommands take no lock.
  */
-export function lockRoles(dataDir: string, roles: Iterable<RoleName>): Disposable {
-  const locks = new DisposableStack()
+export function lockRoles(dataDir: string, roles: Iterable<RoleName>): () => void {
+  const locks: DatabaseSync[] = []
+  const release = () => {
+    for (const lock of locks.splice(0)) lock.close()
+  }
   try {
-    for (const role of roles) locks.use(acquireLock(join(dataDir, `${role}.lock`), role, dataDir))
-    return locks
+    for (const role of roles) locks.push(acquireLock(join(dataDir, `${role}.lock`), role, dataDir))
+    return release
   } catch (error) {
-    locks.dispose()
+    release()
     throw error
   }
 }

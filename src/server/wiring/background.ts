@@ -11,13 +11,13 @@ export type Background = Awaited<ReturnType<typeof wireBackground>>
 
 /** What runs beside traffic: certificates are issued, zones served, events delivered. */
 export async function wireBackground(foundation: Foundation) {
-  const { settings, store, clock, logOf, tunnels, addresses, disposables, hasRole } = foundation
+  const { settings, store, clock, logOf, tunnels, addresses, cleanup, hasRole } = foundation
   // Only calls to the ACME server trust the CA of a private ACME server.
   const acmeOutbound = createOutbound({
     allow: settings.outboundAllow,
     ...(settings.acmeCa !== undefined && { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
   })
-  disposables.defer(() => acmeOutbound.close())
+  cleanup.defer(() => acmeOutbound.close())
   const certs = createCerts({
     store,
     authority: foundation.authority,
@@ -46,7 +46,7 @@ export async function wireBackground(foundation: Foundation) {
     settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log: logOf('dns') })
 
   const deliveries = createOutboundThread({ allow: settings.outboundAllow })
-  disposables.defer(() => deliveries.close())
+  cleanup.defer(() => deliveries.close())
   const events = createEvents({
     store,
     outbound: deliveries,

@@ -1,6 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto'
 import { Registry as MetricsRegistry } from 'prom-client'
 import { createAuth, createIpRestrictions, firstAccount } from '../../auth/index.ts'
+import type { CleanupStack } from '../../base/cleanup-stack.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { TrustedProxies } from '../../base/forwarded.ts'
 import { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
@@ -57,15 +58,15 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
 /**
  * Opens the store and what is read from it before anything runs: the private root, the first account, the names this node
- * claims. Whatever has to be closed is registered in `disposables`.
+ * claims. Whatever has to be closed is registered in `cleanup`.
  */
 export async function openFoundation(
   settings: ServerSettings,
   limits: ServerLimits,
-  { disposables, logOf }: { disposables: AsyncDisposableStack; logOf: LogOf },
+  { cleanup, logOf }: { cleanup: CleanupStack; logOf: LogOf },
 ) {
   const clock: Clock = systemClock
-  disposables.use(lockRoles(settings.dataDir, settings.roles))
+  cleanup.defer(lockRoles(settings.dataDir, settings.roles))
   const store = await openStore({
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
@@ -74,7 +75,7 @@ export async function openFoundation(
     clock,
     log: logOf('store'),
   })
-  disposables.defer(() => store.close())
+  cleanup.defer(() => store.close())
   const root = await openRootAuthority({ store, dataDir: settings.dataDir, clock, log: logOf('server') })
   const passwords = createPasswords(limits.passwordCost)
   const existing = await firstAccount(store)
@@ -83,7 +84,7 @@ export async function openFoundation(
       ? await createAccountWithPassword({ store, passwords, clock }, 'default', `admin@${settings.domain}`)
       : undefined
   const outbound = createOutbound({ allow: settings.outboundAllow })
-  disposables.defer(() => outbound.close())
+  cleanup.defer(() => outbound.close())
 
   const nodeId = await loadNodeId(settings.dataDir)
   const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: settings.nameCooldown }
@@ -99,7 +100,7 @@ export async function openFoundation(
   const connectionLimits = computeConnectionLimits(await openFilesLimit())
   return {
     settings,
-    disposables,
+    cleanup,
     logOf,
     clock,
     store,
