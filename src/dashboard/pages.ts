@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { INSTALL_ROOT } from '../base/version.ts'
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -24,7 +25,7 @@ const SECURITY_HEADERS = {
 }
 
 /** Where `npm run pages` puts the built dashboard. */
-export const BUILT_PAGES = join(import.meta.dirname, '..', '..', 'dist', 'dashboard')
+export const BUILT_PAGES = join(INSTALL_ROOT, 'dist', 'dashboard')
 
 /** Serves the dashboard's page and assets from the build directory. */
 export function mountPages(http: FastifyInstance, directory: string): void {

@@ -1,7 +1,10 @@
 import type { EventEmitter } from 'node:events'
-import { createRequire } from 'node:module'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
+import cryptoModule from 'ssh2/lib/protocol/crypto.js'
+import kexModule from 'ssh2/lib/protocol/kex.js'
+import keyParserModule from 'ssh2/lib/protocol/keyParser.js'
+import serverModule from 'ssh2/lib/server.js'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { detachBuffer } from '../../base/io/detach-buffer.ts'
 import { parseCipherLists } from './cipher-lists.ts'
@@ -14,11 +17,10 @@ import { encodeStrings } from './wire.ts'
  * ended, so the gateway creates connections and channels itself (decision 155). The version is pinned, `ssh2.test.ts`
  * names what an upgrade breaks, and tests with OpenSSH verify the behaviour.
  */
-const requireModule = createRequire(import.meta.url)
-const { IncomingClient } = requireModule('ssh2/lib/server.js') as { IncomingClient: IncomingConstructor }
-const { KexInit } = requireModule('ssh2/lib/protocol/kex.js') as { KexInit: new (lists: object) => object }
-const { bindingAvailable } = requireModule('ssh2/lib/protocol/crypto.js') as { bindingAvailable: boolean }
-const { parseKey } = requireModule('ssh2/lib/protocol/keyParser.js') as { parseKey(text: string): unknown }
+const { IncomingClient } = serverModule as { IncomingClient: IncomingConstructor }
+const { KexInit } = kexModule as { KexInit: new (lists: object) => object }
+const { bindingAvailable } = cryptoModule as { bindingAvailable: boolean }
+const { parseKey } = keyParserModule as { parseKey(text: string): unknown }
 
 /** A host key, in the shape the package expects. */
 export interface HostKey {
