@@ -28,6 +28,9 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   dashboard: ['resources', 'store', 'auth', 'api'],
   agent: ['protocol', OPTIONS],
   web: [],
+  'program.ts': [],
+  'cli.ts': ['program.ts'],
+  'agent-cli.ts': ['program.ts'],
 }
 
 /** Whose types a part may import where it may not import the part: the JSON that pages read is declared by its server. */
@@ -35,8 +38,8 @@ const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
   web: ['src/resources/index.ts', 'src/dashboard/page-data.ts', 'src/agent/local-api/page-data.ts'],
 }
 
-/** The one executable loads each part when it is asked for. */
-const LAZY: Record<string, readonly string[]> = { 'cli.ts': ['server', 'agent', 'api-cli'] }
+/** The executables load each part when it is asked for. */
+const LAZY: Record<string, readonly string[]> = { 'cli.ts': ['server'], 'program.ts': ['agent', 'api-cli'] }
 
 /**
  * Which folder inside a part may import which. `.` stands for the files at the part's root that others share; `doors` are
@@ -150,7 +153,10 @@ test('parts import each other only in the directions that are drawn', () => {
 test('parts enter each other by the front door', () => {
   const back = importsBetweenParts.filter(
     ({ to, target, lazy }) =>
-      to !== 'base' && !lazy && target !== `src/${OPTIONS}` && !/^src\/[a-z-]+\/index\.ts$/.test(target),
+      to !== 'base' &&
+      !lazy &&
+      target !== `src/${OPTIONS}` &&
+      !/^src\/(?:[a-z-]+\/index|program)\.ts$/.test(target),
   )
 
   assert.deepEqual(
@@ -298,7 +304,7 @@ test('what a dependency does not promise is used by its adapter alone', async ()
   const users: string[][] = ADAPTERS.map(() => [])
   const privateMembers: string[] = []
   for await (const file of glob('src/**/*.{ts,tsx}', { cwd: root })) {
-    if (/\.(test|contract)\.tsx?$|\/testing\//.test(file)) continue
+    if (/\.(test|contract|d)\.tsx?$|\/testing\//.test(file)) continue
     const text = await readFile(join(root, file), 'utf8')
     ADAPTERS.forEach(({ uses }, index) => {
       if (uses.test(text)) users[index]!.push(file)

@@ -3,7 +3,6 @@ import { Agent } from './agent.ts'
 import type { TunnelDefinition } from './config/definitions.ts'
 import { tunnelShape } from './config/definitions.ts'
 import { loadConfig } from './config/load.ts'
-import type { Env } from './config/paths.ts'
 import type { ConfigProblem } from './config/shape.ts'
 import { type LocalApi, startLocalApi } from './local-api/local-api.ts'
 import { createAgentLog, silentAgentLog } from './log/log.ts'
@@ -31,7 +30,8 @@ export interface ConnectOptions {
   log?: (line: string) => void
   /** Timeout of the first session in milliseconds. */
   timeoutMs?: number
-  env?: Env
+  /** Environment variables instead of those of the process. */
+  env?: Readonly<Record<string, string | undefined>>
 }
 
 /** What to forward: the keys of a tunnel definition (docs/agent-config.md). */

@@ -10,11 +10,21 @@ interface Package {
 /** The packages this program is built on, with their licences. */
 export function formatCredits(): string {
   const manifest = readPackage(INSTALL_ROOT)
-  const lines = Object.entries(manifest?.dependencies ?? {}).map(([name, version]) => {
+  return `Adit is published under the ${manifest?.license ?? 'Apache-2.0'} licence. It is built on:\n\n${formatPackages(manifest)}`
+}
+
+/** A build lists the packages inside it; from the sources they are those that `package.json` names. */
+function formatPackages(manifest: Package | undefined): string {
+  const texts = join(INSTALL_ROOT, 'dist', 'third-party-licences.txt')
+  if (manifest?.dependencies === undefined) {
+    const [list = ''] = readFileSync(texts, 'utf8').split('\n\n', 1)
+    return `${list}\n\nThe texts of their licences are in ${texts}.\n`
+  }
+  const lines = Object.entries(manifest.dependencies).map(([name, version]) => {
     const license = readPackage(join(INSTALL_ROOT, 'node_modules', name))?.license ?? 'see its package'
     return `  ${name.padEnd(36)} ${version.padEnd(12)} ${license}`
   })
-  return `Adit is published under the ${manifest?.license ?? 'Apache-2.0'} licence. It is built on:\n\n${lines.join('\n')}\n`
+  return `${lines.join('\n')}\n`
 }
 
 function readPackage(directory: string): Package | undefined {

@@ -1,7 +1,7 @@
 import { mkdtempSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
-import { BASE_ROOT } from '../../base/version.ts'
+import { LAUNCH_COMMAND } from '../../base/version.ts'
 import type { Agent } from '../agent.ts'
 import type { Env } from '../config/paths.ts'
 import type { SessionResumption } from '../connect/connection.ts'
@@ -52,8 +52,7 @@ export function consumeResumeState(env: NodeJS.ProcessEnv & Env): ResumeState | 
 
 /** Replaces this process with the installed version, under the same process id. */
 export function reexec(statePath: string): void {
-  const launcher = join(BASE_ROOT, 'bin', 'adit')
-  process.execve?.('/bin/sh', ['sh', launcher, ...process.argv.slice(2)], {
+  process.execve?.(LAUNCH_COMMAND[0], [...LAUNCH_COMMAND, ...process.argv.slice(2)], {
     ...process.env,
     [VARIABLE]: statePath,
   })

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CommandFailure } from '../../base/command-line.ts'
-import { BASE_ROOT } from '../../base/version.ts'
+import { BASE_ROOT, LAUNCH_COMMAND } from '../../base/version.ts'
 import { describeFileError } from '../config/file.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
@@ -85,7 +85,7 @@ After=network-online.target
 Wants=network-online.target
 
 [Service]
-ExecStart=${quoteUnitValue(join(BASE_ROOT, 'bin', 'adit'))} service run ${configs}
+ExecStart=${LAUNCH_COMMAND.map(quoteUnitValue).join(' ')} service run ${configs}
 Restart=always
 RestartSec=15
 # A restart does not repair an unusable configuration.

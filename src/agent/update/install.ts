@@ -7,6 +7,7 @@ import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import type { Channel } from './channel.ts'
 import type { Manifest } from './manifest.ts'
+import { isNewer } from './release.ts'
 
 const run = promisify(execFile)
 
@@ -47,6 +48,7 @@ export async function installVersion(
 interface Package {
   version: string
   dependencies?: Record<string, string>
+  engines?: { node: string }
 }
 
 async function readPackage(directory: string): Promise<Package> {
@@ -58,6 +60,11 @@ async function checkPackage(root: string, packageDir: string, version: string): 
   const [installed, candidate] = await Promise.all([readPackage(root), readPackage(packageDir)])
   if (candidate.version !== version)
     throw new Error(`the archive holds version ${candidate.version}, not ${version}`)
+  const requiredNode = candidate.engines?.node.replace('>=', '') ?? '0.0.0'
+  if (isNewer(requiredNode, process.versions.node))
+    throw new Error(
+      `version ${version} needs Node ${requiredNode} or newer; this is Node ${process.versions.node}`,
+    )
   const bundled = await access(join(packageDir, 'node_modules')).then(
     () => true,
     () => false,

@@ -4,6 +4,8 @@ import { createHash, generateKeyPairSync, sign } from 'node:crypto'
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { bundle } from '../../../scripts/build/bundle.ts'
+import { publishedManifest } from '../../../scripts/build/manifest.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { StreamType } from '../../protocol/index.ts'
@@ -13,8 +15,8 @@ import { cleanEnv, createHome, gatewayFlags, startProgram } from '../testing/pro
 
 const NEXT = VERSION.replace(/\d+$/, (patch) => String(Number(patch) + 1))
 
-/** A copy of this installation that can be updated, and a channel with its next version. */
-function createInstallation(t: TestContext) {
+/** A copy of this checkout that can be updated, and a channel with the package of its next version. */
+async function createInstallation(t: TestContext) {
   const home = createHome(t)
   const root = join(home, 'adit')
   mkdirSync(root)
@@ -25,6 +27,7 @@ function createInstallation(t: TestContext) {
     'src/protocol',
     'src/resources',
     'src/cli.ts',
+    'src/program.ts',
     'package.json',
   ]) {
     cpSync(join(BASE_ROOT, each), join(root, each), { recursive: true })
@@ -32,12 +35,12 @@ function createInstallation(t: TestContext) {
   symlinkSync(join(BASE_ROOT, 'node_modules'), join(root, 'node_modules'))
 
   const build = join(home, 'build', 'package')
-  cpSync(root, build, { recursive: true, filter: (path) => !path.endsWith('node_modules') })
-  const manifest = readFileSync(join(build, 'package.json'), 'utf8')
-  writeFileSync(
-    join(build, 'package.json'),
-    manifest.replace(`"version": "${VERSION}"`, `"version": "${NEXT}"`),
-  )
+  await bundle({
+    entries: { cli: join(BASE_ROOT, 'src/agent-cli.ts') },
+    directory: join(build, 'dist', 'lib'),
+  })
+  const manifest = publishedManifest(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
+  writeFileSync(join(build, 'package.json'), JSON.stringify({ ...manifest, version: NEXT }))
   const channel = join(home, 'releases', 'stable')
   mkdirSync(channel, { recursive: true })
   execFileSync('tar', ['-czf', join(channel, 'adit.tgz'), '-C', join(home, 'build'), 'package'])
@@ -65,7 +68,7 @@ function createInstallation(t: TestContext) {
 
 test('after an update and a restart by the server the new version runs under the same process id and names', async (t) => {
   const gateway = await TestGateway.start(t)
-  const { home, root, updates } = createInstallation(t)
+  const { home, root, updates } = await createInstallation(t)
   const addr = await startHttpService(t, (_request, response) => response.end('hello'))
   const program = startProgram(
     t,

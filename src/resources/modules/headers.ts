@@ -65,7 +65,7 @@ function headerOption<
   })
 }
 
-interface HeaderEdits {
+export interface HeaderEdits {
   readonly add: readonly (readonly [name: string, value: string])[]
   readonly remove: readonly string[]
 }

@@ -1,0 +1,12 @@
+import { printFailure } from './base/command-line.ts'
+import { runProgram } from './program.ts'
+
+// The executable of the package `adit-agent`: `cli.ts` without the server.
+await runProgram({
+  async server() {
+    const message =
+      'this is the agent alone, without the server; to install both, run: npm install --global adit'
+    printFailure(message, (text) => process.stderr.write(text))
+    return 1
+  },
+})
