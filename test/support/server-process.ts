@@ -31,6 +31,8 @@ export interface ProcessOptions {
   readonly environment?: Readonly<Record<string, string>>
   /** A program that runs the server, such as strace, with its arguments. */
   readonly wrapper?: readonly string[]
+  /** An installed `adit` instead of this checkout's. */
+  readonly program?: string
 }
 
 /** Starts a server on a data directory and waits until it reports that it is ready. */
@@ -38,17 +40,9 @@ export async function startServerProcess(
   t: TestContext,
   dataDir: string,
   flags: readonly string[] = [],
-  { environment = {}, wrapper = [] }: ProcessOptions = {},
+  { environment = {}, wrapper = [], program: adit = ADIT_PROGRAM }: ProcessOptions = {},
 ): Promise<ServerProcess> {
-  const [program, ...args] = [
-    ...wrapper,
-    ADIT_PROGRAM,
-    'server',
-    '--data-dir',
-    dataDir,
-    ...ANY_PORTS,
-    ...flags,
-  ]
+  const [program, ...args] = [...wrapper, adit, 'server', '--data-dir', dataDir, ...ANY_PORTS, ...flags]
   const child = spawn(program!, args, {
     env: { PATH: process.env.PATH, HOME: dataDir, ...environment } as NodeJS.ProcessEnv,
     stdio: ['ignore', 'pipe', 'pipe'],

@@ -1,0 +1,186 @@
+// The npm packages as users install them: packed, installed without a registry, and run on every supported version of Node.
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises'
+import { get } from 'node:http'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { after, before, type TestContext, test } from 'node:test'
+import { createHome, startProgram } from '../../../src/agent/testing/program.ts'
+import { tempDir } from '../../support/api.ts'
+import { startHttp } from '../../support/local-server.ts'
+import { startServerProcess } from '../../support/server-process.ts'
+
+const root = join(import.meta.dirname, '..', '..', '..')
+
+/** The lowest supported version and the newest of each supported line; npm carries the runtimes. */
+const SUPPORTED = ['22.19.0', '22', '24']
+const REFUSED = ['22.18.0', '20', '18']
+const MAX_BYTES = { adit: 120e6, 'adit-agent': 30e6 } as const
+type PackageName = keyof typeof MAX_BYTES
+
+let scratch: string
+const tarballs: Partial<Record<PackageName, string>> = {}
+
+before(async () => {
+  scratch = await mkdtemp(join(tmpdir(), 'adit-packages-'))
+  const pack = (directory: string) => {
+    execFileSync('npm', ['pack', directory, '--pack-destination', scratch], { cwd: root, stdio: 'pipe' })
+  }
+  // The first builds both.
+  pack('.')
+  pack('./dist/adit-agent')
+  const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  for (const name of ['adit', 'adit-agent'] as const) tarballs[name] = join(scratch, `${name}-${version}.tgz`)
+})
+
+after(() => rm(scratch, { recursive: true, force: true }))
+
+/** The directory of a `node` program of this version. */
+async function installNode(version: string): Promise<string> {
+  const directory = join(scratch, `node-${version}`)
+  await mkdir(directory, { recursive: true })
+  await writeFile(join(directory, 'package.json'), '{}')
+  const options = { cwd: directory, stdio: 'pipe' } as const
+  execFileSync('npm', ['install', '--no-audit', '--ignore-scripts', `node@${version}`], options)
+  execFileSync(process.execPath, ['installArchSpecificPackage.js'], {
+    ...options,
+    cwd: join(directory, 'node_modules', 'node'),
+  })
+  return join(directory, 'node_modules', 'node', 'bin')
+}
+
+/** An environment in which `node` is this version and npm cannot reach a registry. */
+function environment(nodeDir: string, home: string): Record<string, string> {
+  return {
+    PATH: `${nodeDir}:${process.env.PATH}`,
+    HOME: home,
+    ADIT_DATA_DIR: join(home, 'data'),
+    npm_config_offline: 'true',
+    npm_config_update_notifier: 'false',
+  }
+}
+
+async function installGlobally(t: TestContext, name: PackageName, nodeDir: string) {
+  const home = createHome(t)
+  const env = environment(nodeDir, home)
+  const prefix = join(home, 'prefix')
+  execFileSync('npm', ['install', '--global', '--prefix', prefix, tarballs[name]!], { env, stdio: 'pipe' })
+  return { home, env, prefix, adit: join(prefix, 'bin', 'adit') }
+}
+
+/** Requests a public URL from this machine, whether or not it resolves names below localhost. */
+function request(url: string, port: number): Promise<string> {
+  return new Promise((resolve, reject) => {
+    get({ host: '127.0.0.1', port, headers: { host: new URL(url).host } }, (response) => {
+      let body = ''
+      response.setEncoding('utf8').on('data', (chunk) => {
+        body += chunk
+      })
+      response.on('end', () => resolve(body))
+    }).on('error', reject)
+  })
+}
+
+const portOf = (url: string | null | undefined) => Number(new URL(url!).port)
+
+for (const version of SUPPORTED) {
+  test(`on Node ${version}, the installed package runs a server with its pages, and an agent`, async (t) => {
+    const { home, env, prefix, adit } = await installGlobally(t, 'adit', await installNode(version))
+    const local = await startHttp(t, (_request, response) => response.end('hello from the local service'))
+
+    const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
+    assert.doesNotMatch(server.output(), /warning/i)
+    const page = await fetch(`${server.url}/dashboard/`)
+    assert.match(await page.text(), /<script type="module"/)
+    const agent = startProgram(t, ['http', String(local), '--log=stdout', '--web-addr=127.0.0.1:0'], {
+      env,
+      launcher: adit,
+    })
+    await agent.until(({ stdout }) => /msg="started tunnel".* url=/.test(stdout))
+    const url = / url=(\S+)/.exec(agent.stdout)![1]!
+
+    assert.equal(await request(url, portOf(server.credentials.http_url)), 'hello from the local service')
+    assert.ok(sizeOf(prefix) <= MAX_BYTES.adit)
+    const list = spawnSync(adit, ['api', 'reserved-domains', 'list'], { env, encoding: 'utf8' })
+    assert.equal(list.status, 0, list.stderr)
+    const backup = spawnSync(adit, ['server', 'backup', join(home, 'backup')], { env, encoding: 'utf8' })
+    assert.equal(backup.status, 0, backup.stderr)
+    await server.stop()
+  })
+
+  test(`on Node ${version}, a project of its own type-checks against the library and runs it`, async (t) => {
+    const nodeDir = await installNode(version)
+    const { env, adit } = await installGlobally(t, 'adit', nodeDir)
+    const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
+    const local = await startHttp(t, (_request, response) => response.end('hello'))
+    const project = await tempDir(t)
+    await writeFile(join(project, 'package.json'), '{"type":"module"}')
+    await writeFile(
+      join(project, 'main.ts'),
+      `import { type AgentHandle, connect, forward, type ForwardedTunnel } from 'adit'
+const tunnel: ForwardedTunnel = await forward(${local})
+const agent: AgentHandle = await connect({ metadata: 'from a project' })
+const second = await agent.forward({ addr: ${local}, compression: true })
+// @ts-expect-error A tunnel needs an address.
+const invalid = () => agent.forward({ compression: true })
+console.log(JSON.stringify([tunnel.url, second.url, typeof invalid]))
+setTimeout(() => void Promise.all([tunnel.close(), agent.close()]), 1e9)
+`,
+    )
+    const run = (program: string, args: string[]) =>
+      execFileSync(program, args, { cwd: project, env, stdio: 'pipe' })
+    run('npm', ['install', tarballs.adit!])
+
+    // The defaults of a project without Node's types, and declarations are checked too.
+    run(join(root, 'node_modules', '.bin', 'tsc'), [
+      ...['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom', '--types', ''],
+      'main.ts',
+    ])
+    const program = startProgram(t, [join(project, 'main.js')], { env, launcher: join(nodeDir, 'node') })
+    await program.until(({ stdout }) => stdout.endsWith(']\n'))
+    const [first, second] = JSON.parse(program.stdout)
+
+    for (const url of [first, second])
+      assert.equal(await request(url, portOf(server.credentials.http_url)), 'hello')
+    await server.stop()
+  })
+}
+
+test('the agent alone is small and runs by npx', async (t) => {
+  const { env, prefix, adit } = await installGlobally(t, 'adit-agent', await installNode(SUPPORTED[0]!))
+
+  const npx = execFileSync('npx', ['--yes', `--package=${tarballs['adit-agent']}`, 'adit', 'version'], {
+    env,
+  })
+
+  assert.match(String(npx), /^adit version /)
+  assert.ok(sizeOf(prefix) <= MAX_BYTES['adit-agent'])
+  const { status, stderr } = spawnSync(adit, ['server'], { env, encoding: 'utf8' })
+  assert.equal(status, 1)
+  assert.match(stderr, /npm install --global adit/)
+})
+
+for (const version of REFUSED) {
+  test(`Node ${version} is refused with one sentence`, async (t) => {
+    const nodeDir = await installNode(version)
+    const home = createHome(t)
+    execFileSync('tar', ['-xzf', tarballs.adit!, '-C', home])
+
+    const { status, stderr, stdout } = spawnSync(
+      join(nodeDir, 'node'),
+      [join(home, 'package', 'bin', 'adit.cjs'), 'version'],
+      { encoding: 'utf8' },
+    )
+
+    assert.equal(status, 1)
+    assert.match(stderr, /^ERROR: {2}Adit needs Node 22\.19 or newer, and this is Node [\d.]+\..+\n$/)
+    assert.equal(stdout, '')
+  })
+}
+
+/** The bytes that a directory takes on the disk. */
+function sizeOf(directory: string): number {
+  const [kilobytes] = execFileSync('du', ['-sk', directory], { encoding: 'utf8' }).split('\t')
+  return Number(kilobytes) * 1024
+}
