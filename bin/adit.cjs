@@ -17,17 +17,9 @@ if (major < minMajor || (major === minMajor && minor < minMinor)) {
 }
 
 function start() {
-  const { existsSync } = require('node:fs')
   const { join } = require('node:path')
   const { pathToFileURL } = require('node:url')
   const program = join(findVersion(), 'dist', 'lib', 'cli.js')
-  if (!existsSync(program)) {
-    process.stderr.write(
-      'ERROR:  Adit is not built here. Run "npm run build", or run the sources by bin/adit.\n',
-    )
-    process.exitCode = 1
-    return
-  }
   hideSqliteWarning()
   void import(pathToFileURL(program).href)
 }

@@ -1,13 +1,13 @@
-// Builds what the npm packages ship, into dist/: the package `adit` from this directory, `adit-agent` in dist/adit-agent.
+// Builds the npm packages, ready for `npm pack`: dist/adit and, without the server, dist/adit-agent.
 //   node scripts/build.ts
 import { execFileSync } from 'node:child_process'
 import { join } from 'node:path'
-import { buildAgentPackage, buildProgram } from './build/packages.ts'
+import { buildPackage, type PackageName } from './build/packages.ts'
 
 const root = join(import.meta.dirname, '..')
 
 execFileSync(process.execPath, [join(root, 'scripts', 'build-pages.ts')], { stdio: 'inherit' })
-process.stderr.write('build: bundling adit\n')
-await buildProgram('cli.ts', root)
-process.stderr.write('build: bundling adit-agent\n')
-await buildAgentPackage(join(root, 'dist', 'adit-agent'))
+for (const name of ['adit', 'adit-agent'] satisfies PackageName[]) {
+  process.stderr.write(`build: bundling ${name}\n`)
+  await buildPackage(name, join(root, 'dist', name))
+}

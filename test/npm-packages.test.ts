@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { type Manifest, publishedManifest } from '../scripts/build/manifest.ts'
-import { buildAgentPackage } from '../scripts/build/packages.ts'
+import { buildPackage } from '../scripts/build/packages.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -22,7 +22,7 @@ let packed: string[]
 before(async () => {
   source = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   packageDir = await mkdtemp(join(tmpdir(), 'adit-agent-'))
-  await buildAgentPackage(packageDir)
+  await buildPackage('adit-agent', packageDir)
   const [{ files }] = JSON.parse(
     execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
       cwd: packageDir,
@@ -49,7 +49,7 @@ test('a published manifest depends on nothing, runs no scripts and may be publis
 })
 
 test('a package holds no TypeScript, no test, and every file that its manifest names', async () => {
-  const { bin, exports, files } = source as unknown as PackedManifest
+  const { bin, exports, files } = publishedManifest(source) as unknown as PackedManifest
 
   assert.deepEqual(
     packed.filter((file) =>

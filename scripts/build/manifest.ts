@@ -8,9 +8,8 @@ export type Manifest = Readonly<Record<string, unknown>>
  * requires the address of the repository, which the CI service that signs it names.
  */
 export function publishedManifest(source: Manifest, env: NodeJS.ProcessEnv = process.env): Manifest {
-  const published = Object.fromEntries(
-    Object.entries(source).filter(([field]) => !REPOSITORY_FIELDS.includes(field)),
-  )
+  const fields = Object.entries(source).filter(([field]) => !REPOSITORY_FIELDS.includes(field))
+  const published = { ...Object.fromEntries(fields), bin: { adit: 'bin/adit.cjs' } }
   const { GITHUB_SERVER_URL = 'https://github.com', GITHUB_REPOSITORY } = env
   if (GITHUB_REPOSITORY === undefined) return published
   return {

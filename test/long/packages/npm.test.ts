@@ -24,12 +24,11 @@ const tarballs: Partial<Record<PackageName, string>> = {}
 
 before(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'adit-packages-'))
-  const pack = (directory: string) => {
-    execFileSync('npm', ['pack', directory, '--pack-destination', scratch], { cwd: root, stdio: 'pipe' })
-  }
-  // The first builds both.
-  pack('.')
-  pack('./dist/adit-agent')
+  execFileSync(process.execPath, [join(root, 'scripts', 'build.ts')], { stdio: 'pipe' })
+  execFileSync('npm', ['pack', './dist/adit', './dist/adit-agent', '--pack-destination', scratch], {
+    cwd: root,
+    stdio: 'pipe',
+  })
   const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   for (const name of ['adit', 'adit-agent'] as const) tarballs[name] = join(scratch, `${name}-${version}.tgz`)
 })
@@ -93,10 +92,14 @@ for (const version of SUPPORTED) {
     assert.doesNotMatch(server.output(), /warning/i)
     const page = await fetch(`${server.url}/dashboard/`)
     assert.match(await page.text(), /<script type="module"/)
-    const agent = startProgram(t, ['http', String(local), '--log=stdout', '--web-addr=127.0.0.1:0'], {
-      env,
-      launcher: adit,
-    })
+    const agent = startProgram(
+      t,
+      ['http', String(local), '--scheme=http', '--log=stdout', '--web-addr=127.0.0.1:0'],
+      {
+        env,
+        launcher: adit,
+      },
+    )
     await agent.until(({ stdout }) => /msg="started tunnel".* url=/.test(stdout))
     const url = / url=(\S+)/.exec(agent.stdout)![1]!
 
@@ -119,9 +122,9 @@ for (const version of SUPPORTED) {
     await writeFile(
       join(project, 'main.ts'),
       `import { type AgentHandle, connect, forward, type ForwardedTunnel } from 'adit'
-const tunnel: ForwardedTunnel = await forward(${local})
+const tunnel: ForwardedTunnel = await forward({ addr: ${local}, schemes: ['http'] })
 const agent: AgentHandle = await connect({ metadata: 'from a project' })
-const second = await agent.forward({ addr: ${local}, compression: true })
+const second = await agent.forward({ addr: ${local}, schemes: ['http'], compression: true })
 // @ts-expect-error A tunnel needs an address.
 const invalid = () => agent.forward({ compression: true })
 console.log(JSON.stringify([tunnel.url, second.url, typeof invalid]))
