@@ -1,13 +1,16 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import { runCommand } from './base/run-command.ts'
-import { INSTALL_ROOT } from './base/version.ts'
+import { INSTALL_ROOT, VERSION } from './base/version.ts'
 
 /** Commands that not every executable has. */
 export interface ProgramCommands {
   /** Receives the arguments after `server`. */
   server(args: string[]): Promise<number>
 }
+
+/** Answered without loading the command line: scripts and editors ask for the version often. */
+const VERSION_WORDS = ['version', '--version', '-v']
 
 /** Runs the command line of this process. Each part is loaded on demand. */
 export async function runProgram({ server }: ProgramCommands): Promise<void> {
@@ -16,6 +19,12 @@ export async function runProgram({ server }: ProgramCommands): Promise<void> {
   await runCommand(async () => {
     const args = process.argv.slice(2)
     if (args[0] === 'server') return server(args.slice(1))
+    if (args.length === 1 && VERSION_WORDS.includes(args[0]!)) {
+      const { ignoreBrokenPipe } = await import('./agent/commands/outputs.ts')
+      ignoreBrokenPipe()
+      process.stdout.write(`adit version ${VERSION}\n`)
+      return 0
+    }
     const { runCli } = await import('./agent/cli.ts')
     return runCli(args, { api: async (rest) => (await import('./api-cli/index.ts')).runApi(rest) })
   })

@@ -3,27 +3,16 @@ import { CommandFailure, printFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
 import { VERSION } from '../base/version.ts'
-import {
-  addApiKey,
-  addAuthtoken,
-  addConnectUrl,
-  checkConfig,
-  editConfig,
-  upgrade,
-} from './commands/config.ts'
-import { createContext } from './commands/context.ts'
+import { ignoreBrokenPipe } from './commands/outputs.ts'
+import type { ServiceAction } from './commands/service.ts'
 import {
   COMMON_FLAGS,
   type CommandFlag,
-  ENDPOINT_FLAGS,
   type FlagValues,
   isJsonOutput,
-  LABELLED_FLAGS,
   QR_FLAG,
   SESSION_FLAGS,
-} from './commands/flags.ts'
-import { ignoreBrokenPipe } from './commands/outputs.ts'
-import { runServiceAction, type ServiceAction } from './commands/service.ts'
+} from './commands/session-flags.ts'
 
 /** Commands of other parts, loaded on demand. */
 export interface ExternalCommands {
@@ -38,10 +27,11 @@ export async function runCli(argv: readonly string[], external: ExternalCommands
   try {
     const api = parseApiArguments(argv)
     if (api) return await external.api(await withApiKey(api))
-    const program = createProgram(state)
     if (argv.length === 0) output.out(SHORT_HELP)
     else {
-      const args = normalizeArguments(argv)
+      const flags = argv.some((word) => ENDPOINT_COMMANDS.has(word)) ? await loadEndpointFlags() : undefined
+      const program = createProgram(state, flags)
+      const args = normalizeArguments(argv, booleanFlags(flags))
       rejectUnknownTopic(program, args)
       await program.parseAsync(args, { from: 'user' })
     }
@@ -63,8 +53,17 @@ function report(error: unknown): number {
   return error instanceof CommandFailure ? error.code : 1
 }
 
-/** Loaded on demand: commands that do not run an agent start faster without it. */
+// Loaded on demand: a command starts faster without the agent, the configuration and the declarations it does not use.
 const loadTunnelCommands = () => import('./commands/tunnels.ts')
+const loadConfigCommands = () => import('./commands/config.ts')
+const loadContext = () => import('./commands/context.ts')
+const loadEndpointFlags = () => import('./commands/flags.ts')
+
+/** The flags of the commands that create endpoints. */
+export type EndpointFlags = Awaited<ReturnType<typeof loadEndpointFlags>>
+
+/** The commands with those flags, and the one that completes them. */
+const ENDPOINT_COMMANDS: ReadonlySet<string> = new Set(['http', 'tcp', 'tls', 'tunnel', 'completion'])
 
 const output = {
   out: (text: string) => {
@@ -87,8 +86,11 @@ Usage:
   adit http --help           all flags of a command
 `
 
-/** The command tree; shell completions are generated from it too. */
-export function createProgram(state: { code: number }): Command {
+/**
+ * The command tree; shell completions are generated from it too. Without the flags of endpoints it serves all other
+ * commands.
+ */
+export function createProgram(state: { code: number }, flags?: EndpointFlags): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
     .version(`adit version ${VERSION}`, '-v, --version', 'print the version')
@@ -105,7 +107,7 @@ export function createProgram(state: { code: number }): Command {
     .allowExcessArguments(true)
   for (const kind of ['http', 'tcp', 'tls'] as const) {
     const command = program.command(`${kind} <address>`).description(DESCRIPTIONS[kind])
-    addFlags(command, [...ENDPOINT_FLAGS[kind], ...SESSION_FLAGS])
+    addFlags(command, [...(flags?.ENDPOINT_FLAGS[kind] ?? []), ...SESSION_FLAGS])
     command.action(async (address: string) => {
       const { endpointCommand } = await loadTunnelCommands()
       state.code = await endpointCommand(kind, address, valuesOf(command), process.env)
@@ -130,7 +132,7 @@ export function createProgram(state: { code: number }): Command {
   const labelled = program
     .command('tunnel <address>')
     .description('start a labelled tunnel for the backends of an edge')
-  addFlags(labelled, [...LABELLED_FLAGS, ...SESSION_FLAGS])
+  addFlags(labelled, [...(flags?.LABELLED_FLAGS ?? []), ...SESSION_FLAGS])
   labelled.action(async (address: string) => {
     const { labelledCommand } = await loadTunnelCommands()
     state.code = await labelledCommand(address, valuesOf(labelled), process.env)
@@ -161,20 +163,33 @@ function addConfigCommands(program: Command, state: { code: number }): void {
   const add = config
     .command('add-authtoken <token>')
     .description('save the authtoken of a server ("-" reads it from standard input)')
-  add.action((token: string) => addAuthtoken(token, valuesOf(add), env, output.out))
+  add.action(async (token: string) => {
+    const { addAuthtoken } = await loadConfigCommands()
+    await addAuthtoken(token, valuesOf(add), env, output.out)
+  })
   const key = config
     .command('add-api-key <key>')
     .description('save the key for "adit api" ("-" reads it from standard input)')
-  key.action((value: string) => addApiKey(value, valuesOf(key), env, output.out))
+  key.action(async (value: string) => {
+    const { addApiKey } = await loadConfigCommands()
+    await addApiKey(value, valuesOf(key), env, output.out)
+  })
   const url = config
     .command('add-connect-url <address>')
     .alias('add-server-addr')
     .description('save the address of the server, host:port')
-  url.action((address: string) => addConnectUrl(address, valuesOf(url), env, output.out))
+  url.action(async (address: string) => {
+    const { addConnectUrl } = await loadConfigCommands()
+    addConnectUrl(address, valuesOf(url), env, output.out)
+  })
   const check = config.command('check').description('check the configuration file')
-  check.action(() => checkConfig(valuesOf(check), env, output.out, output.error))
+  check.action(async () => {
+    const { checkConfig } = await loadConfigCommands()
+    await checkConfig(valuesOf(check), env, output.out, output.error)
+  })
   const edit = config.command('edit').description('open the configuration file in your editor')
-  edit.action(() => {
+  edit.action(async () => {
+    const { editConfig } = await loadConfigCommands()
     state.code = editConfig(valuesOf(edit), env)
   })
   const up = config
@@ -184,7 +199,8 @@ function addConfigCommands(program: Command, state: { code: number }): void {
     { name: 'dry-run', kind: 'bool', help: 'print the result without changing the file' },
     { name: 'relocate', kind: 'bool', help: 'move the file to its default location' },
   ])
-  up.action((version: string | undefined) => {
+  up.action(async (version: string | undefined) => {
+    const { upgrade } = await loadConfigCommands()
     const values = valuesOf(up)
     const options = { dryRun: values['dry-run'] === 'true', relocate: values.relocate === 'true' }
     upgrade(version, options, values, env, output.out)
@@ -200,6 +216,7 @@ function addDiagnose(program: Command, state: { code: number }): void {
   command.addOption(new Option('-r, --region-of <region>').hideHelp())
   command.action(async () => {
     const { diagnose } = await import('./commands/diagnose.ts')
+    const { createContext } = await loadContext()
     const values = valuesOf(command)
     const json = isJsonOutput(values)
     const { keys } = createContext(values, process.env, { stdoutForData: json })
@@ -225,7 +242,10 @@ function addServiceCommands(program: Command, state: { code: number }): void {
   ]
   for (const [action, help] of actions) {
     const command = parent.command(action).description(help)
-    command.action(() => runServiceAction(action, valuesOf(command), process.env, output.out))
+    command.action(async () => {
+      const { runServiceAction } = await import('./commands/service.ts')
+      await runServiceAction(action, valuesOf(command), process.env, output.out)
+    })
   }
   const run = parent.command('run', { hidden: true })
   run.action(async () => {
@@ -242,6 +262,7 @@ function addUpdate(program: Command): void {
   ])
   command.action(async () => {
     const { update } = await import('./commands/update.ts')
+    const { createContext } = await loadContext()
     await update(createContext(valuesOf(command), process.env), output.out)
   })
 }
@@ -265,14 +286,11 @@ function addSmallCommands(program: Command): void {
 }
 
 /** Flags that stand alone or take `=true` and `=false`. */
-const BOOLEAN_FLAGS = new Set(['all', 'none', 'dry-run', 'relocate'])
-for (const { name, kind } of [
-  ...ENDPOINT_FLAGS.http,
-  ...ENDPOINT_FLAGS.tcp,
-  ...ENDPOINT_FLAGS.tls,
-  ...LABELLED_FLAGS,
-]) {
-  if (kind === 'bool') BOOLEAN_FLAGS.add(name)
+function booleanFlags(flags: EndpointFlags | undefined): ReadonlySet<string> {
+  const { http = [], tcp = [], tls = [] } = flags?.ENDPOINT_FLAGS ?? {}
+  const endpoint = [...http, ...tcp, ...tls, ...(flags?.LABELLED_FLAGS ?? [])]
+  const names = endpoint.filter(({ kind }) => kind === 'bool').map(({ name }) => name)
+  return new Set(['all', 'none', 'dry-run', 'relocate', ...names])
 }
 
 function addFlags(command: Command, flags: readonly CommandFlag[]): void {
@@ -309,7 +327,7 @@ function valuesOf(command: Command): FlagValues {
 }
 
 /** Splits `--flag=value` in two, gives boolean flags a value and rejects long flags with a single hyphen. */
-function normalizeArguments(argv: readonly string[]): string[] {
+function normalizeArguments(argv: readonly string[], booleans: ReadonlySet<string>): string[] {
   return argv.flatMap((argument) => {
     const single = /^-([a-z][a-z0-9-]+)(=.*)?$/i.exec(argument)
     if (single)
@@ -317,7 +335,7 @@ function normalizeArguments(argv: readonly string[]): string[] {
     if (!argument.startsWith('--')) return [argument]
     const equals = argument.indexOf('=')
     if (equals > 0) return [argument.slice(0, equals), argument.slice(equals + 1)]
-    return BOOLEAN_FLAGS.has(argument.slice(2)) ? [argument, 'true'] : [argument]
+    return booleans.has(argument.slice(2)) ? [argument, 'true'] : [argument]
   })
 }
 
@@ -365,6 +383,7 @@ async function withApiKey({
   const globals = new Command().exitOverride().allowUnknownOption().allowExcessArguments(true)
   addFlags(globals, COMMON_FLAGS)
   const { unknown, operands } = globals.parseOptions([...leadingFlags, ...args])
+  const { createContext } = await loadContext()
   const { keys } = createContext(valuesOf(globals), process.env, { stdoutForData: true })
   if (keys.api_key !== undefined) process.env.ADIT_API_KEY ??= keys.api_key
   return [...operands, ...unknown]

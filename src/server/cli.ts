@@ -6,15 +6,8 @@ import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/loca
 import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
-import {
-  BackupError,
-  MasterKeyError,
-  NewerSchema,
-  StoreUnavailable,
-  UnsupportedDatabase,
-} from '../store/index.ts'
 import type { CredentialsFile } from './credentials-file.ts'
-import { type RunningServer, startServer } from './index.ts'
+import type { RunningServer } from './index.ts'
 import { offerCommandOnPath } from './path-offer.ts'
 import { isTerminalOutput } from './secret-output.ts'
 import { formatSettingsHelp, readSettings, type ServerSettings } from './settings.ts'
@@ -89,20 +82,13 @@ function formatFirstStart(
   ]
 }
 
-/** Errors whose message is meant for the terminal. */
-const USER_FACING_ERRORS = [
-  CommandFailure,
-  FailpointError,
-  MasterKeyError,
-  NewerSchema,
-  StoreUnavailable,
-  BackupError,
-  UnsupportedDatabase,
-]
-
 /** The message for an expected start-up error. Any other error is a bug, printed with its stack. */
-function describeError(error: unknown): string | undefined {
-  if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return errorMessage(error)
+async function describeError(error: unknown): Promise<string | undefined> {
+  if (error instanceof CommandFailure || error instanceof FailpointError) return errorMessage(error)
+  const store = await import('../store/index.ts')
+  const { BackupError, MasterKeyError, NewerSchema, StoreUnavailable, UnsupportedDatabase } = store
+  const userFacing = [BackupError, MasterKeyError, NewerSchema, StoreUnavailable, UnsupportedDatabase]
+  if (userFacing.some((kind) => error instanceof kind)) return errorMessage(error)
   const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
   if (code === 'EADDRINUSE')
     return `${address}:${port} is in use by another program. Stop it, or choose another address (adit server --help).`
@@ -138,7 +124,7 @@ export async function runServer(args: readonly string[]): Promise<number> {
     }
     return 0
   } catch (error) {
-    const message = describeError(error)
+    const message = await describeError(error)
     process.stderr.write(message === undefined ? `ERROR:  ${formatError(error)}\n` : `ERROR:  ${message}\n`)
     // Not `return 1`: handles left open by a failed start must not keep the process alive.
     process.exit(1)
@@ -157,6 +143,7 @@ async function serve(settings: ServerSettings): Promise<void> {
   })
   // Also during the start: a start that hangs must not block signals.
   void signal.then(enforceStopTimeout)
+  const { startServer } = await import('./index.ts')
   const server = await startServer(settings)
   process.stdout.write(formatWelcome(server, settings))
   void printUnresolved(server.credentials)

@@ -1,17 +1,8 @@
 import { formatTimestamp, systemClock } from '../base/clock.ts'
 import { CommandFailure } from '../base/command-line.ts'
 import { silentLog } from '../base/log.ts'
-import { createOutbound } from '../base/outbound/outbound.ts'
-import { describeCertificates, reportCertificates } from '../certs/index.ts'
-import {
-  createAccountWithPassword,
-  createPasswords,
-  findUsersByEmail,
-  resetPassword,
-} from '../dashboard/index.ts'
-import { createEvents, type Events } from '../events/index.ts'
-import { backup, type DurableStore, NameTaken, openStore, restore, rotateMasterKey } from '../store/index.ts'
-import { runCheck } from './check/system-probes.ts'
+import type { Events } from '../events/index.ts'
+import type { DurableStore } from '../store/index.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
@@ -27,6 +18,10 @@ interface Subcommand {
   run(args: readonly string[], settings: ServerSettings, switches: ReadonlySet<string>): Promise<void>
 }
 
+// Loaded by the command that needs them: the help and a mistyped flag answer at once.
+const loadStore = () => import('../store/index.ts')
+const loadDashboard = () => import('../dashboard/index.ts')
+
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
 }
@@ -35,6 +30,7 @@ async function withStore(
   settings: ServerSettings,
   work: (store: DurableStore) => Promise<void>,
 ): Promise<void> {
+  const { openStore } = await loadStore()
   const store = await openStore({
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
@@ -50,6 +46,8 @@ async function withStore(
 }
 
 async function withEvents(settings: ServerSettings, work: (events: Events) => Promise<void>): Promise<void> {
+  const { createOutbound } = await import('../base/outbound/outbound.ts')
+  const { createEvents } = await import('../events/index.ts')
   const outbound = createOutbound({ allow: settings.outboundAllow })
   const apiUrl = (await readCredentialsFile(settings.dataDir))?.api_url ?? ''
   await withStore(settings, (store) =>
@@ -79,6 +77,8 @@ export const subcommands: readonly Subcommand[] = [
     async run([argument], settings) {
       const name = requireArgument(argument, 'Give the new account a name: adit server account create NAME.')
       rejectJournalOutput()
+      const { createAccountWithPassword, createPasswords } = await loadDashboard()
+      const { NameTaken } = await loadStore()
       await withStore(settings, async (store) => {
         const email = `admin@${settings.domain}`
         const dependencies = { store, passwords: createPasswords(), clock: systemClock }
@@ -119,6 +119,7 @@ export const subcommands: readonly Subcommand[] = [
     async run([argument, account], settings) {
       const email = requireArgument(argument, 'Name the user: adit server user password EMAIL.')
       rejectJournalOutput()
+      const { createPasswords, findUsersByEmail, resetPassword } = await loadDashboard()
       await withStore(settings, async (store) => {
         const matches = await findUsersByEmail(store, email)
         const [user, another] = matches.filter((each) => account === undefined || each.account === account)
@@ -138,6 +139,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['check'],
     help: 'check the public set-up: ports, DNS, certificates, clock',
     async run(_args, settings) {
+      const { runCheck } = await import('./check/system-probes.ts')
       const { text, passed } = await runCheck(settings)
       print(text)
       if (!passed) throw new CommandFailure('The set-up is not complete; see above for what to do.')
@@ -165,6 +167,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'show the status of every automatic certificate',
     run: (_args, settings) =>
       withStore(settings, async (store) => {
+        const { describeCertificates, reportCertificates } = await import('../certs/index.ts')
         const automatic = settings.acmeDirectory !== undefined
         print(
           describeCertificates(
@@ -212,6 +215,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'write all state to one file, while the server runs; the master key is not in it',
     async run([argument], settings) {
       const file = requireArgument(argument, 'Say where to: adit server backup FILE.')
+      const { backup } = await loadStore()
       await backup({ url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog }, file)
       print(`Backup written to ${file}. Keep the master key apart from it; a restored server needs both.`)
     },
@@ -222,6 +226,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'fill an empty data directory or database from a backup',
     async run([argument], settings) {
       const file = requireArgument(argument, 'Say from where: adit server restore FILE.')
+      const { restore } = await loadStore()
       const { verified } = await restore(
         { url: settings.databaseUrl, dataDir: settings.dataDir, log: silentLog },
         file,
@@ -238,6 +243,7 @@ export const subcommands: readonly Subcommand[] = [
     help: 'seal all secrets under a new master key, while the server runs',
     run: (_args, settings) =>
       withStore(settings, async (store) => {
+        const { rotateMasterKey } = await loadStore()
         const { rewrapped } = await rotateMasterKey(store)
         print(`All secrets (${rewrapped}) are sealed under the new master key.`)
       }),

@@ -1,6 +1,6 @@
 import { mock, snapshot, type TestContext, test } from 'node:test'
 import { createProgram } from '../../src/agent/cli.ts'
-import { ENDPOINT_FLAGS, LABELLED_FLAGS, toDefinition } from '../../src/agent/commands/flags.ts'
+import * as flags from '../../src/agent/commands/flags.ts'
 import { type TunnelDefinition, tunnelShape } from '../../src/agent/config/definitions.ts'
 import type { ConfigProblem } from '../../src/agent/config/shape.ts'
 import { toTunnelSpec } from '../../src/agent/tunnels/spec.ts'
@@ -10,6 +10,8 @@ import { type BindOpts, BindRequest } from '../../src/protocol/messages.ts'
 import { toEndpointOptions } from '../../src/sessions/endpoint-options.ts'
 import { parseCommand } from '../../src/sessions/ssh/command-line.ts'
 import type { EndpointOptions } from '../../src/sessions/tunnel.ts'
+
+const { ENDPOINT_FLAGS, LABELLED_FLAGS, toDefinition } = flags
 
 /*
  * What users, agents and SDKs depend on, in full: flags and their help, configuration keys, wire fields, SSH options, the
@@ -49,7 +51,7 @@ const table = <K extends string>(keys: readonly K[], row: (key: K) => unknown) =
   sorted(Object.fromEntries(keys.map((key) => [key, row(key)])))
 
 test('flags and their help', (t: TestContext) => {
-  const program = createProgram({ code: 0 })
+  const program = createProgram({ code: 0 }, flags)
   for (const name of ['http', 'tcp', 'tls', 'tunnel']) {
     t.assert.snapshot(
       program.commands

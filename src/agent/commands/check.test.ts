@@ -6,7 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { ConfigError } from '../config/error.ts'
 import { resolveSpecs } from './check.ts'
 import { createContext } from './context.ts'
-import type { FlagValues } from './flags.ts'
+import type { FlagValues } from './session-flags.ts'
 
 function check(t: TestContext, sources: string[], flags: FlagValues = {}, env: Record<string, string> = {}) {
   const directory = mkdtempSync(join(tmpdir(), 'adit-check-'))

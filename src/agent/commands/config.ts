@@ -7,7 +7,7 @@ import { upgradeConfig } from '../config/upgrade.ts'
 import { saveKey, writePrivateFile } from '../config/write.ts'
 import { parseServerAddresses } from '../connect/location.ts'
 import { configPath, configPaths, readToken } from './context.ts'
-import type { FlagValues } from './flags.ts'
+import type { FlagValues } from './session-flags.ts'
 
 type Write = (text: string) => void
 

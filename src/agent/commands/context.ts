@@ -1,12 +1,12 @@
 import { readFileSync } from 'node:fs'
 import { ConfigError } from '../config/error.ts'
-import { describeFileError } from '../config/file.ts'
+import { describeFileError } from '../config/file-error.ts'
 import { type AgentKeys, agentKeys } from '../config/keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'
 import { type ConfigProblem, object, type Path } from '../config/shape.ts'
 import { type AgentLog, createAgentLog, openLogOutput, silentAgentLog } from '../log/log.ts'
-import type { FlagValues } from './flags.ts'
+import type { FlagValues } from './session-flags.ts'
 
 /** What a command works with: the merged configuration with flags applied, and the configured log. */
 export interface CommandContext {

@@ -3,11 +3,11 @@ import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CommandFailure } from '../../base/command-line.ts'
 import { BASE_ROOT, LAUNCH_COMMAND } from '../../base/version.ts'
-import { describeFileError } from '../config/file.ts'
+import { describeFileError } from '../config/file-error.ts'
 import { loadConfig } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import { configPaths } from './context.ts'
-import type { FlagValues } from './flags.ts'
+import type { FlagValues } from './session-flags.ts'
 
 const UNIT_NAME = 'adit.service'
 

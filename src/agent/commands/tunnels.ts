@@ -8,19 +8,16 @@ import { describeNetworkError } from '../connect/network-reason.ts'
 import { type AgentTunnelSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { noDefinitionsFailure, resolveSpecs } from './check.ts'
 import { type CommandContext, createContext } from './context.ts'
+import { deprecationWarnings, ENDPOINT_FLAGS, LABELLED_FLAGS, toDefinition } from './flags.ts'
+import { consumeResumeState } from './reexec.ts'
+import { runAgent } from './run-agent.ts'
 import {
   COMMON_FLAGS,
   type CommandFlag,
-  deprecationWarnings,
-  ENDPOINT_FLAGS,
   type FlagValues,
   isJsonOutput,
-  LABELLED_FLAGS,
   SESSION_FLAGS,
-  toDefinition,
-} from './flags.ts'
-import { consumeResumeState } from './reexec.ts'
-import { runAgent } from './run-agent.ts'
+} from './session-flags.ts'
 
 const COMMAND_LINE = 'command_line'
 /** Exit code that stops the service manager from restarting the agent (`RestartPreventExitStatus` in the unit). */

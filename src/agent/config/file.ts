@@ -13,6 +13,7 @@ import {
 } from 'yaml'
 import { errorMessage } from '../../base/error-message.ts'
 import { ConfigError } from './error.ts'
+import { describeFileError } from './file-error.ts'
 import { version2, version3 } from './keys.ts'
 import type { ConfigProblem, Path, ShapeOutput } from './shape.ts'
 import { SourceScalar } from './source-text.ts'
@@ -37,27 +38,6 @@ export function readConfigFile(path: string): ConfigFile {
     throw new ConfigError([`cannot read the configuration file ${path}: ${describeFileError(error)}`])
   }
   return parseConfig(path, source)
-}
-
-const DESCRIPTIONS: Readonly<Record<string, string>> = {
-  ENOENT: 'no such file',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EISDIR: 'it is a directory',
-  ENOTDIR: 'a part of the path is not a directory',
-  ENOSPC: 'the disk is full',
-  EDQUOT: 'the disk quota is exceeded',
-  EROFS: 'the file system is read-only',
-  ELOOP: 'too many levels of symbolic links',
-  ENAMETOOLONG: 'the name is too long',
-  EMFILE: 'too many files are open',
-  EIO: 'disk I/O error',
-}
-
-/** Describes why a file could not be read or written, without the system call and path that Node repeats. */
-export function describeFileError(error: unknown): string {
-  const { code, message } = error as NodeJS.ErrnoException
-  return DESCRIPTIONS[code ?? ''] ?? message
 }
 
 /** Parses YAML; a syntax error is rejected with its line. */

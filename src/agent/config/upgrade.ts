@@ -16,7 +16,8 @@ import {
   replaceValue,
 } from './edit.ts'
 import { ConfigError } from './error.ts'
-import { type ConfigFile, describeFileError, parseConfig, parseYaml } from './file.ts'
+import { type ConfigFile, parseConfig, parseYaml } from './file.ts'
+import { describeFileError } from './file-error.ts'
 import { RENAMED_KEYS } from './keys.ts'
 import { writePrivateFile } from './write.ts'
 

@@ -23,7 +23,8 @@ import {
   replaceValue,
 } from './edit.ts'
 import { ConfigError } from './error.ts'
-import { describeFileError, parseYaml, toContent } from './file.ts'
+import { parseYaml, toContent } from './file.ts'
+import { describeFileError } from './file-error.ts'
 import type { AgentKeys } from './keys.ts'
 import { isRecord } from './shape.ts'
 

@@ -5,7 +5,7 @@ import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { BindOpts } from '../../protocol/index.ts'
 import { allEndpointOptions } from '../../resources/endpoint-options.ts'
 import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
-import { describeFileError } from '../config/file.ts'
+import { describeFileError } from '../config/file-error.ts'
 import {
   type SharedBindOptions,
   toHttpOptions,
