@@ -37,7 +37,7 @@ function createInstallation(t: TestContext) {
 function publish(
   dir: string,
   version: string,
-  options: { dependencies?: object; tamper?: 'manifest' | 'archive' } = {},
+  options: { dependencies?: object; engines?: object; tamper?: 'manifest' | 'archive' } = {},
 ) {
   const channel = join(dir, 'releases', 'stable')
   const content = join(dir, 'build', 'package')
@@ -45,7 +45,10 @@ function publish(
   mkdirSync(join(content, 'src'), { recursive: true })
   writeFileSync(join(content, 'src', 'cli.ts'), `// ${version}`)
   const dependencies = options.dependencies ?? { yaml: '2.0.0' }
-  writeFileSync(join(content, 'package.json'), JSON.stringify({ version, dependencies }))
+  writeFileSync(
+    join(content, 'package.json'),
+    JSON.stringify({ version, dependencies, engines: options.engines }),
+  )
   const file = `adit-${version}.tgz`
   execFileSync('tar', ['-czf', join(channel, file), '-C', join(dir, 'build'), 'package'])
   const archive = readFileSync(join(channel, file))
@@ -177,6 +180,16 @@ test('a version that needs other packages is rejected', async (t) => {
   }).begin()
 
   await assert.rejects(done, rejectedWith(/needs yaml 3\.0\.0/))
+})
+
+test('a version that needs a newer Node is rejected', async (t) => {
+  const { dir, root } = createInstallation(t)
+
+  const { done } = await createUpdater(root, {
+    url: publish(dir, '1.3.0', { engines: { node: '>=999.1.0' } }),
+  }).begin()
+
+  await assert.rejects(done, rejectedWith(/needs Node 999\.1\.0 or newer/))
 })
 
 test('versions are compared by their numbers', () => {
