@@ -1,7 +1,8 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
+import { IS_EXECUTABLE } from './base/program-files.ts'
 import { runCommand } from './base/run-command.ts'
-import { INSTALL_ROOT, VERSION } from './base/version.ts'
+import { INSTALL_ROOT } from './base/version.ts'
 
 /** Commands that not every executable has. */
 export interface ProgramCommands {
@@ -15,16 +16,12 @@ const VERSION_WORDS = ['version', '--version', '-v']
 /** Runs the command line of this process. Each part is loaded on demand. */
 export async function runProgram({ server }: ProgramCommands): Promise<void> {
   // Strips types and compiles code once per installation instead of at every start.
-  enableCompileCache(join(INSTALL_ROOT, 'node_modules', '.cache', 'adit'))
+  if (!IS_EXECUTABLE) enableCompileCache(join(INSTALL_ROOT, 'node_modules', '.cache', 'adit'))
   await runCommand(async () => {
     const args = process.argv.slice(2)
     if (args[0] === 'server') return server(args.slice(1))
-    if (args.length === 1 && VERSION_WORDS.includes(args[0]!)) {
-      const { ignoreBrokenPipe } = await import('./agent/commands/outputs.ts')
-      ignoreBrokenPipe()
-      process.stdout.write(`adit version ${VERSION}\n`)
-      return 0
-    }
+    if (args.length === 1 && VERSION_WORDS.includes(args[0]!))
+      return (await import('./agent/commands/version.ts')).printVersion()
     const { runCli } = await import('./agent/cli.ts')
     return runCli(args, { api: async (rest) => (await import('./api-cli/index.ts')).runApi(rest) })
   })

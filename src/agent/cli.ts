@@ -2,7 +2,7 @@ import { Command, CommanderError, Option } from 'commander'
 import { CommandFailure, printFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
-import { VERSION } from '../base/version.ts'
+import { describeVersion } from '../base/version.ts'
 import { ignoreBrokenPipe } from './commands/outputs.ts'
 import type { ServiceAction } from './commands/service.ts'
 import {
@@ -93,7 +93,7 @@ Usage:
 export function createProgram(state: { code: number }, flags?: EndpointFlags): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
-    .version(`adit version ${VERSION}`, '-v, --version', 'print the version')
+    .version(describeVersion(), '-v, --version', 'print the version')
     .exitOverride()
     .allowExcessArguments(false)
     .configureOutput({ writeOut: output.out, writeErr: output.out, outputError() {} })
@@ -271,7 +271,7 @@ function addSmallCommands(program: Command): void {
   program
     .command('version')
     .description('print the version')
-    .action(() => output.out(`adit version ${VERSION}\n`))
+    .action(() => output.out(`${describeVersion()}\n`))
   program
     .command('completion [shell]')
     .description('print completion code for bash or zsh')

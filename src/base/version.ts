@@ -1,23 +1,35 @@
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { IS_EXECUTABLE, readProgramFileSync } from './program-files.ts'
 
-const manifest = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+/**
+ * The directory this program is installed in, where `package.json` is: two levels above this file, which is in `dist/lib`
+ * when built. A single executable stands for the directory of its own files.
+ */
+export const INSTALL_ROOT: string = IS_EXECUTABLE
+  ? process.execPath
+  : fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
+
+const manifest = JSON.parse(readProgramFileSync(join(INSTALL_ROOT, 'package.json')).toString()) as {
   version: string
 }
 
 /** The version of this program. */
 export const VERSION: string = manifest.version
 
-/** The directory this program is installed in, where `package.json` is. This file is two levels below it, in `dist/lib` when built. */
-export const INSTALL_ROOT: string = fileURLToPath(new URL('../..', import.meta.url)).replace(/\/$/, '')
+/** What `adit version` prints; an update of a single executable compares it. */
+export const describeVersion = (version: string = VERSION): string => `adit version ${version}`
 
 /** The installation of the launcher: the same, unless an update runs from its `versions` directory. */
 export const BASE_ROOT: string = INSTALL_ROOT.replace(/\/versions\/[^/]+$/, '')
 
-const SOURCE_LAUNCHER = join(BASE_ROOT, 'bin', 'adit')
+/** Program and arguments that start this installation again. */
+export const LAUNCH_COMMAND: readonly [string, ...string[]] = launchCommand()
 
-/** Program and arguments that start this installation again: the script of a checkout, or this runtime with the built launcher. */
-export const LAUNCH_COMMAND: readonly [string, ...string[]] = existsSync(SOURCE_LAUNCHER)
-  ? [SOURCE_LAUNCHER]
-  : [process.execPath, join(BASE_ROOT, 'bin', 'adit.cjs')]
+/** The single executable, the script of a checkout, or this runtime with the built launcher. */
+function launchCommand(): [string, ...string[]] {
+  if (IS_EXECUTABLE) return [process.execPath]
+  const script = join(BASE_ROOT, 'bin', 'adit')
+  return existsSync(script) ? [script] : [process.execPath, join(BASE_ROOT, 'bin', 'adit.cjs')]
+}

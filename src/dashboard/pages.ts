@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { readProgramFile } from '../base/program-files.ts'
 import { INSTALL_ROOT } from '../base/version.ts'
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
@@ -34,7 +34,7 @@ export function mountPages(http: FastifyInstance, directory: string): void {
   )
   http.get('/dashboard', async (_request, reply) => reply.redirect('/dashboard/'))
   http.get('/dashboard/', async (_request, reply) => {
-    const page = await readFile(join(directory, 'index.html')).catch(() => FALLBACK_PAGE)
+    const page = await readProgramFile(join(directory, 'index.html')).catch(() => FALLBACK_PAGE)
     return sendFile(reply, page, 'text/html; charset=utf-8', 'no-cache')
   })
   http.get<{ Params: { name: string } }>('/dashboard/assets/:name', async (request, reply) => {
@@ -42,7 +42,7 @@ export function mountPages(http: FastifyInstance, directory: string): void {
     // Rejects names that could leave the directory.
     const isSafeName = /^[\w-][\w.-]*$/.test(name) && !name.includes('..')
     const content = isSafeName
-      ? await readFile(join(directory, 'assets', name)).catch(() => undefined)
+      ? await readProgramFile(join(directory, 'assets', name)).catch(() => undefined)
       : undefined
     if (content === undefined) return reply.callNotFound()
     // Asset names contain a digest of their content.

@@ -1,5 +1,5 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { IS_EXECUTABLE, readProgramFileSync } from '../../base/program-files.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
 
 interface Package {
@@ -17,7 +17,9 @@ export function formatCredits(): string {
 function formatPackages(manifest: Package | undefined): string {
   const texts = join(INSTALL_ROOT, 'dist', 'third-party-licences.txt')
   if (manifest?.dependencies === undefined) {
-    const [list = ''] = readFileSync(texts, 'utf8').split('\n\n', 1)
+    const content = readProgramFileSync(texts).toString()
+    if (IS_EXECUTABLE) return content
+    const [list = ''] = content.split('\n\n', 1)
     return `${list}\n\nThe texts of their licences are in ${texts}.\n`
   }
   const lines = Object.entries(manifest.dependencies).map(([name, version]) => {
@@ -29,7 +31,7 @@ function formatPackages(manifest: Package | undefined): string {
 
 function readPackage(directory: string): Package | undefined {
   try {
-    return JSON.parse(readFileSync(join(directory, 'package.json'), 'utf8')) as Package
+    return JSON.parse(readProgramFileSync(join(directory, 'package.json')).toString()) as Package
   } catch {
     return undefined
   }

@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { BASE_ROOT } from '../../base/version.ts'
 import { protocolErrors } from '../../protocol/index.ts'
 
@@ -22,9 +23,9 @@ export const DOCUMENTED_CODES: ReadonlySet<string> = new Set([
 
 const ERROR_PAGE = pathToFileURL(join(BASE_ROOT, 'docs', 'agent-errors.md')).href
 
-/** URL of a code's explanation in the installed documentation. */
+/** URL of a code's explanation in the installed documentation, which a single executable is without. */
 export function documentationUrl(code: string): string | undefined {
-  return DOCUMENTED_CODES.has(code) ? `${ERROR_PAGE}#${code.toLowerCase()}` : undefined
+  return DOCUMENTED_CODES.has(code) && !IS_EXECUTABLE ? `${ERROR_PAGE}#${code.toLowerCase()}` : undefined
 }
 
 /** Appends the code and the URL of its explanation to a message. */

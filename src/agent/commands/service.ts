@@ -2,6 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { CommandFailure } from '../../base/command-line.ts'
+import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { BASE_ROOT, LAUNCH_COMMAND } from '../../base/version.ts'
 import { describeFileError } from '../config/file-error.ts'
 import { loadConfig } from '../config/load.ts'
@@ -78,10 +79,10 @@ function quoteUnitValue(text: string): string {
 
 function formatUnit(paths: string[]): string {
   const configs = paths.map((path) => `--config ${quoteUnitValue(path)}`).join(' ')
+  const documentation = IS_EXECUTABLE ? '' : `Documentation=file://${BASE_ROOT}/docs/agent.md\n`
   return `[Unit]
 Description=Adit agent
-Documentation=file://${BASE_ROOT}/docs/agent.md
-After=network-online.target
+${documentation}After=network-online.target
 Wants=network-online.target
 
 [Service]

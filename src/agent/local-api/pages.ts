@@ -1,6 +1,6 @@
-import { readFile } from 'node:fs/promises'
 import type { ServerResponse } from 'node:http'
 import { extname, join } from 'node:path'
+import { readProgramFile } from '../../base/program-files.ts'
 
 const CONTENT_TYPES: Readonly<Record<string, string>> = {
   '.css': 'text/css; charset=utf-8',
@@ -42,7 +42,7 @@ export async function servePage(directory: string, path: string, response: Serve
   }
   const name = isPage(path) ? 'index.html' : assetName(path)
   if (name === undefined) return false
-  const content = await readFile(join(directory, name)).catch(() => undefined)
+  const content = await readProgramFile(join(directory, name)).catch(() => undefined)
   if (content) send(response, content, CONTENT_TYPES[extname(name)] ?? 'application/octet-stream')
   else if (name === 'index.html') send(response, Buffer.from(FALLBACK_PAGE), 'text/html; charset=utf-8')
   else return false
