@@ -1,4 +1,5 @@
-import { Worker } from 'node:worker_threads'
+import type { Worker } from 'node:worker_threads'
+import { startThread } from '../start-thread.ts'
 import {
   encodeRequest,
   type Outbound,
@@ -47,7 +48,7 @@ export function createOutboundThread(options: ThreadOptions): Pick<Outbound, 'fe
 
   /** Starts the thread with the first call: not every node makes calls. */
   function start(): Worker {
-    const thread = new Worker(new URL('./outbound-worker.ts', import.meta.url), { workerData: options })
+    const thread = startThread(new URL('./outbound-worker.ts', import.meta.url), { workerData: options })
     // Pending calls keep the process alive, not the thread.
     thread.unref()
     thread.on('message', onResponse)

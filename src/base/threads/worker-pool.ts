@@ -1,4 +1,5 @@
-import { type ResourceLimits, Worker } from 'node:worker_threads'
+import type { ResourceLimits, Worker } from 'node:worker_threads'
+import { startThread } from '../start-thread.ts'
 
 /** Why the pool itself failed a job. */
 export type PoolFailureCode = 'busy' | 'deadline_exceeded' | 'crashed' | 'closed'
@@ -89,7 +90,7 @@ export class WorkerPool<Job, Result> {
 
   #start(): void {
     const { module, resourceLimits = {}, startTimeoutMs = 60_000 } = this.#options
-    const worker = new Worker(module, { resourceLimits })
+    const worker = startThread(module, { resourceLimits })
     const thread: Thread<Job, Result> = { worker, current: undefined, idle: false, timer: undefined }
     this.#threads.add(thread)
     // Pending requests keep the process alive, not the threads.
