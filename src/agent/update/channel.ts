@@ -61,14 +61,29 @@ async function get(url: string, signal: AbortSignal | undefined): Promise<Respon
 
 /** Rejects a file whose size differs from the manifest, before it fills the disk. */
 function requireSize(size: number): Transform {
+  return countBytes(size, 'the archive is larger than its manifest says', (received) =>
+    received === size ? null : new Error('the archive is smaller than its manifest says'),
+  )
+}
+
+/** Passes on at most `maxBytes`; rejects more. */
+export function limitSize(maxBytes: number): Transform {
+  return countBytes(maxBytes, `the archive holds more than ${maxBytes} bytes`, () => null)
+}
+
+function countBytes(
+  maxBytes: number,
+  tooLarge: string,
+  atEnd: (received: number) => Error | null,
+): Transform {
   let received = 0
   return new Transform({
     transform(chunk: Buffer, _encoding, callback) {
       received += chunk.length
-      callback(received > size ? new Error('the archive is larger than its manifest says') : null, chunk)
+      callback(received > maxBytes ? new Error(tooLarge) : null, chunk)
     },
     flush(callback) {
-      callback(received === size ? null : new Error('the archive is smaller than its manifest says'))
+      callback(atEnd(received))
     },
   })
 }

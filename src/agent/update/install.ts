@@ -1,11 +1,9 @@
 import { execFile } from 'node:child_process'
-import { createHash } from 'node:crypto'
-import { createReadStream } from 'node:fs'
 import { access, constants, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { pipeline } from 'node:stream/promises'
 import { promisify } from 'node:util'
 import type { Channel } from './channel.ts'
+import { requireHash } from './hash.ts'
 import type { Manifest } from './manifest.ts'
 import { isNewer } from './release.ts'
 
@@ -32,7 +30,7 @@ export async function installVersion(
     await mkdir(stagingDir, { recursive: true })
     const file = join(stagingDir, 'archive.tgz')
     await channel.fetch(archive.file, file, archive.size)
-    if ((await hashFile(file)) !== archive.sha256) throw new Error('the archive does not match its manifest')
+    await requireHash(file, archive.sha256)
     await run('tar', ['-xzf', file, '-C', stagingDir, '--no-same-owner'])
     const packageDir = join(stagingDir, 'package')
     await checkPackage(root, packageDir, version)
@@ -77,12 +75,6 @@ async function checkPackage(root: string, packageDir: string, version: string): 
       )
     }
   }
-}
-
-async function hashFile(file: string): Promise<string> {
-  const hash = createHash('sha256')
-  await pipeline(createReadStream(file), hash)
-  return hash.digest('hex')
 }
 
 /** Replaces the symlink atomically, so that it never dangles. */

@@ -22,7 +22,13 @@ function read(content: unknown, key: KeyObject = keys.privateKey) {
 }
 
 test('a signed manifest names a version and its archive', () => {
-  assert.deepEqual(read(VALID), { version: VALID.version, archive: VALID.archive })
+  assert.deepEqual(read(VALID), { version: VALID.version, archive: VALID.archive, executables: {} })
+})
+
+test('a manifest names the executable of each platform', () => {
+  const executables = { 'linux-x64': { file: 'adit-1.3.0-linux-x64.gz', sha256: 'b'.repeat(64), size: 9 } }
+  assert.deepEqual(read({ ...VALID, executables }).executables, executables)
+  assert.throws(() => read({ ...VALID, executables: { 'linux-x64': { file: '../x' } } }), /names no archive/)
 })
 
 test('a manifest of another product is rejected, even with a good signature', () => {

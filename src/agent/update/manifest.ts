@@ -5,13 +5,22 @@ import { describeFileError } from '../config/file-error.ts'
 import { isRecord } from '../config/shape.ts'
 import { isVersion } from './release.ts'
 
-/** What a channel offers: one version and its archive. */
-export interface Manifest {
-  version: string
-  archive: { file: string; sha256: string; size: number }
+/** A file of a channel. */
+export interface PublishedFile {
+  file: string
+  sha256: string
+  size: number
 }
 
-const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
+/** What a channel offers: one version, its archive, and its single executables by platform. */
+export interface Manifest {
+  version: string
+  archive: PublishedFile
+  executables: Readonly<Record<string, PublishedFile>>
+}
+
+/** No archive is larger, nor what is in it. */
+export const MAX_ARCHIVE_BYTES = 512 * 1024 * 1024
 
 /** Reads a public key: PEM text, the path of a PEM file, or the 32 bytes of an Ed25519 key in base64. */
 export function readUpdateKey(text: string): KeyObject {
@@ -35,7 +44,6 @@ export function readManifest(bytes: Buffer, signature: string, key: KeyObject): 
     throw new Error('the signature of the update manifest does not match the update key')
   }
   const content: unknown = JSON.parse(bytes.toString('utf8'))
-  const archive = isRecord(content) && isRecord(content.archive) ? content.archive : undefined
   if (
     !isRecord(content) ||
     content.name !== 'adit' ||
@@ -44,12 +52,23 @@ export function readManifest(bytes: Buffer, signature: string, key: KeyObject): 
   ) {
     throw new Error('the update manifest names no version of adit')
   }
-  const { file, sha256, size } = archive ?? {}
+  const executables = isRecord(content.executables) ? Object.entries(content.executables) : []
+  return {
+    version: content.version,
+    archive: readPublishedFile(content.archive),
+    executables: Object.fromEntries(
+      executables.map(([platform, file]) => [platform, readPublishedFile(file)]),
+    ),
+  }
+}
+
+function readPublishedFile(content: unknown): PublishedFile {
+  const { file, sha256, size } = isRecord(content) ? content : {}
   if (typeof file !== 'string' || !/^[\w][\w.-]{0,200}$/.test(file))
     throw new Error('the update manifest names no archive')
   if (typeof sha256 !== 'string' || !/^[0-9a-f]{64}$/.test(sha256))
     throw new Error('the update manifest has no SHA-256')
   if (typeof size !== 'number' || !(size > 0 && size <= MAX_ARCHIVE_BYTES))
     throw new Error('the update manifest has no size')
-  return { version: content.version, archive: { file, sha256, size } }
+  return { file, sha256, size }
 }

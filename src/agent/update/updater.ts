@@ -1,6 +1,8 @@
 import { errorMessage } from '../../base/error-message.ts'
+import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import type { AgentLog } from '../log/log.ts'
 import { type Channel, openChannel } from './channel.ts'
+import { installExecutable } from './executable.ts'
 import { installVersion } from './install.ts'
 import { type Manifest, readManifest, readUpdateKey } from './manifest.ts'
 import { isNewer, isSameMajor } from './release.ts'
@@ -92,7 +94,7 @@ export class Updater {
 
   async #install(channel: Channel, manifest: Manifest): Promise<void> {
     try {
-      await installVersion(this.#root, channel, manifest)
+      await (IS_EXECUTABLE ? installExecutable : installVersion)(this.#root, channel, manifest)
       this.#installed = manifest.version
       this.#available = undefined
       this.#log.info('update installed', { obj: 'updater', version: manifest.version })
