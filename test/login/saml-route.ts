@@ -12,7 +12,7 @@ import { createSelfSigned } from '../../src/certs/index.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventuallyStatus, startPlatform, type TestPlatform } from '../support/platform.ts'
-import { startServerProcess } from '../support/server-process.ts'
+import { type ProcessOptions, startServerProcess } from '../support/server-process.ts'
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 
@@ -137,8 +137,9 @@ export async function startSamlRoute(
 }
 
 /** The same on a server in its own process. */
-export async function startSamlProcess(t: TestContext, flags: string[] = []) {
-  const server = await startServerProcess(t, await tempDir(t), ['--outbound-allow', '127.0.0.1', ...flags])
+export async function startSamlProcess(t: TestContext, flags: string[] = [], options: ProcessOptions = {}) {
+  const allFlags = ['--outbound-allow', '127.0.0.1', ...flags]
+  const server = await startServerProcess(t, await tempDir(t), allFlags, options)
   const { credentials } = server
   const dispatcher = new Agent({
     connect: {
