@@ -23,6 +23,9 @@ export async function runProgram({ server }: ProgramCommands): Promise<void> {
     if (args.length === 1 && VERSION_WORDS.includes(args[0]!))
       return (await import('./agent/commands/version.ts')).printVersion()
     const { runCli } = await import('./agent/cli.ts')
-    return runCli(args, { api: async (rest) => (await import('./api-cli/index.ts')).runApi(rest) })
+    return runCli(args, {
+      api: async (rest) => (await import('./api-cli/index.ts')).runApi(rest),
+      explainErrors: async (topic) => (await import('./errors/index.ts')).explainErrors(topic),
+    })
   })
 }

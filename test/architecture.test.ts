@@ -27,6 +27,8 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   'api-cli': ['api', 'resources'],
   dashboard: ['resources', 'store', 'auth', 'api'],
   agent: ['protocol', OPTIONS],
+  // The declarations of errors alone, which load nothing else.
+  errors: ['protocol', 'api', 'edge', 'agent'],
   web: [],
   'program.ts': [],
   'cli.ts': ['program.ts'],
@@ -39,7 +41,10 @@ const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
 }
 
 /** The executables load each part when it is asked for. */
-const LAZY: Record<string, readonly string[]> = { 'cli.ts': ['server'], 'program.ts': ['agent', 'api-cli'] }
+const LAZY: Record<string, readonly string[]> = {
+  'cli.ts': ['server'],
+  'program.ts': ['agent', 'api-cli', 'errors'],
+}
 
 /**
  * Which folder inside a part may import which. `.` stands for the files at the part's root that others share; `doors` are

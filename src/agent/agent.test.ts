@@ -150,7 +150,7 @@ test('a rejected tunnel reports the reason and releases its name', async (t) => 
   await assert.rejects(
     agent.tunnels.start(web(addr)),
     (error) =>
-      error instanceof StartError && error.code === 'ERR_NGROK_334' && /already online/.test(error.message),
+      error instanceof StartError && error.code === 'ERR_ADIT_334' && /already online/.test(error.message),
   )
   gateway.bindError = undefined
   await agent.tunnels.start(web(addr))
@@ -231,7 +231,7 @@ test('a tunnel stopped by the server is removed', async (t) => {
   gateway.session!.stopTunnel(tunnel.binding.id, 'the name was taken away', 'ERR_NGROK_1')
   await eventually(() => agent.tunnels.list().length === 0)
 
-  assert.match(lines.join(''), /the name was taken away/)
+  assert.match(lines.join(''), /the name was taken away.*ERR_ADIT_1/)
 })
 
 test('closing unbinds everything and closes the session cleanly', async (t) => {

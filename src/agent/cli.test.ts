@@ -400,7 +400,7 @@ test("a rejected token ends the program with the server's error code and is not 
   assert.equal(code, 1)
   assert.match(
     stderr,
-    /^ERROR: {2}authentication failed: The authtoken is not valid\.\nERROR: {2}\nERROR: {2}ERR_NGROK_107\nERROR: {2}file:\/\/\/\S+\/docs\/agent-errors\.md#err_ngrok_107\n$/,
+    /^ERROR: {2}authentication failed: The authtoken is not valid\.\nERROR: {2}\nERROR: {2}ERR_ADIT_107\nERROR: {2}adit help ERR_ADIT_107\n$/,
   )
   assert.match(stdout, /lvl=eror msg="session closing" obj=tunnels\.session err=".*not valid/)
   assert.match(stdout, /lvl=eror msg="terminating with error"/)
@@ -421,7 +421,7 @@ test('a tunnel rejected by the server ends the program', async (t) => {
 
   assert.equal(code, 1)
   assert.match(stderr, /failed to start tunnel: https:\/\/a\.test is already online\./)
-  assert.match(stderr, /ERROR: {2}ERR_NGROK_334\nERROR: {2}file:\S+#err_ngrok_334\n$/)
+  assert.match(stderr, /ERROR: {2}ERR_ADIT_334\nERROR: {2}adit help ERR_ADIT_334\n$/)
 })
 
 test('a web address in use ends the program', async (t) => {
@@ -525,10 +525,10 @@ test('diagnose names each step and the one that fails', async (t) => {
   assert.match(healthy.stdout, /TLS and certificate +\[ OK \] TLSv1\.[23]/)
   assert.equal(wrong.code, 1)
   assert.match(wrong.stdout, /Agent protocol and authtoken +\[ WARN \]/)
-  assert.match(wrong.stdout, /not valid\.\n {4}ERR_NGROK_107\n {4}file:\S+#err_ngrok_107/)
+  assert.match(wrong.stdout, /not valid\.\n {4}ERR_ADIT_107\n {4}adit help ERR_ADIT_107/)
   assert.equal(down.code, 1)
   assert.match(down.stdout, /Internet\n {2}Name resolution +\[ OK \].*\n {2}TCP connection +\[ WARN \]/)
-  assert.match(down.stdout, /nothing listens at localhost:\d+ .*\n {4}ERR_NGROK_8002/)
+  assert.match(down.stdout, /nothing listens at localhost:\d+ .*\n {4}ERR_ADIT_8002/)
 })
 
 test('diagnose can be limited to one address family and can print JSON', async (t) => {
@@ -549,7 +549,7 @@ test('diagnose can be limited to one address family and can print JSON', async (
     '127.0.0.1',
   )
   assert.equal(six.code, 1)
-  assert.match(JSON.parse(six.stdout).checks.at(-1).code, /^ERR_NGROK_800[02]$/)
+  assert.match(JSON.parse(six.stdout).checks.at(-1).code, /^ERR_ADIT_800[02]$/)
   assert.match(both.stderr, /ERROR: {2}-4 and -6 exclude each other/)
 })
 
@@ -566,7 +566,7 @@ test('diagnose names the proxy that fails', async (t) => {
   const { checks } = JSON.parse(stdout)
   assert.equal(checks.at(-1).title, 'Name resolution of the proxy')
   assert.match(checks.at(-1).detail, /proxy\.invalid/)
-  assert.equal(checks.at(-1).code, 'ERR_NGROK_8005')
+  assert.equal(checks.at(-1).code, 'ERR_ADIT_8005')
 })
 
 test('a service is installed, controlled and removed with systemd', async (t) => {

@@ -18,6 +18,8 @@ import {
 export interface ExternalCommands {
   /** The client of the management API; receives the arguments after `api`. */
   api(args: string[]): Promise<number>
+  /** The text of `adit help CODE` and `adit help errors`. */
+  explainErrors(topic: string): Promise<string>
 }
 
 /** Runs one command line and returns the exit code. Errors are printed on stderr. */
@@ -27,7 +29,9 @@ export async function runCli(argv: readonly string[], external: ExternalCommands
   try {
     const api = parseApiArguments(argv)
     if (api) return await external.api(await withApiKey(api))
-    if (argv.length === 0) output.out(SHORT_HELP)
+    const [command, topic = ''] = argv
+    if (command === 'help' && ERROR_TOPIC.test(topic)) output.out(await external.explainErrors(topic))
+    else if (argv.length === 0) output.out(SHORT_HELP)
     else {
       const flags = argv.some((word) => ENDPOINT_COMMANDS.has(word)) ? await loadEndpointFlags() : undefined
       const program = createProgram(state, flags)
@@ -40,6 +44,9 @@ export async function runCli(argv: readonly string[], external: ExternalCommands
     return report(error)
   }
 }
+
+/** An error code, its number, or the list of all. */
+const ERROR_TOPIC = /^(errors|(err_(adit|ngrok)_)?\d+)$/i
 
 function report(error: unknown): number {
   if (error instanceof CommanderError) {
@@ -83,6 +90,7 @@ Usage:
   adit server                run a server
 
   adit help                  all commands
+  adit help ERR_ADIT_334     the explanation of an error code
   adit http --help           all flags of a command
 `
 

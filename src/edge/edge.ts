@@ -41,6 +41,8 @@ export interface EdgeConfig {
   readonly tcp: PortRange
   /** The port clients connect to when it is not the bound one, as behind a NAT or load balancer. */
   readonly publicHttpsPort?: number
+  /** Base URL of the pages that explain error codes, if clients can reach them. */
+  readonly errorPagesUrl?: string
   readonly publicHttpPort?: number
   /** Max concurrent connections per listener; all TCP ports together count as one listener. */
   readonly maxConnections?: number
@@ -119,6 +121,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     traffic: new Traffic(),
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
     acmeChallenge: dependencies.acmeChallenge,
+    errorPagesUrl: config.errorPagesUrl,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
     table: EMPTY_TABLE,

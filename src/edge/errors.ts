@@ -1,5 +1,7 @@
+import type { ErrorExplanation } from '../base/error-explanation.ts'
+
 /** One kind of error: its number, its HTTP status and the sentence the visitor sees. */
-interface ErrorKind {
+interface ErrorKind extends ErrorExplanation {
   readonly code: number
   readonly status: number
   readonly text: (...params: never[]) => string
@@ -10,132 +12,222 @@ const errorKinds = {
   bad_request: {
     code: 3100,
     status: 400,
+    cause: 'The request is not well formed, or could be read in two ways, and was not forwarded.',
+    next: 'Correct the client; the page says what was wrong.',
     text: (reason: string) => `The request was not forwarded: ${reason}.`,
   },
   head_too_large: {
     code: 3101,
     status: 431,
+    cause: 'The request headers are too large.',
+    next: 'Send fewer or shorter header fields, for example fewer cookies.',
     text: () => 'The request headers are too large. Send fewer or shorter header fields.',
   },
-  target_too_long: { code: 3102, status: 414, text: () => 'The request URL is too long.' },
+  target_too_long: {
+    code: 3102,
+    status: 414,
+    cause: 'The request URL is too long.',
+    next: 'Send data in the body instead.',
+    text: () => 'The request URL is too long.',
+  },
   version_unsupported: {
     code: 3103,
     status: 505,
+    cause: 'This HTTP version is not supported.',
+    next: 'Use HTTP/1.1, or HTTP/2 over TLS.',
     text: () => 'This HTTP version is not supported. Use HTTP/1.1, or HTTP/2 over TLS.',
   },
   method_refused: {
     code: 3104,
     status: 405,
+    cause: 'Requests with this method are not forwarded.',
+    next: 'Use another method.',
     text: (method: string) => `Requests with the method ${method} are not forwarded.`,
   },
   expectation_failed: {
     code: 3105,
     status: 417,
+    cause: 'The only supported expectation is `100-continue`.',
+    next: 'Leave the `Expect` header out.',
     text: () => 'The only supported expectation is 100-continue.',
   },
-  head_timeout: { code: 3106, status: 408, text: () => 'The request did not arrive in time.' },
+  head_timeout: {
+    code: 3106,
+    status: 408,
+    cause: 'The head of the request did not arrive in time.',
+    next: 'Try again; look for what slows down the connection.',
+    text: () => 'The request did not arrive in time.',
+  },
   misdirected: {
     code: 3107,
     status: 421,
+    cause: 'The connection was opened for another host, whose TLS settings differ.',
+    next: 'Open a new connection for this host.',
     text: (host: string) =>
       `This connection was opened for another host. ${host} has other TLS settings, so open a new connection.`,
   },
   ambiguous_path: {
     code: 3108,
     status: 400,
+    cause: 'The path is ambiguous, and routes of this endpoint depend on it.',
+    next: 'Send it without dot segments, repeated slashes or encoded slashes.',
     text: () => 'The path is ambiguous. Send it without dot segments, repeated slashes or encoded slashes.',
   },
-  body_timeout: { code: 3109, status: 408, text: () => 'The request body stopped arriving.' },
+  body_timeout: {
+    code: 3109,
+    status: 408,
+    cause: 'The body stopped arriving.',
+    next: 'Try again.',
+    text: () => 'The request body stopped arriving.',
+  },
   body_too_large: {
     code: 3110,
     status: 413,
+    cause: 'The body exceeds the size that the endpoint can check.',
+    next: 'Send less.',
     text: (limit: string) => `The request body exceeds the ${limit} that this endpoint can check.`,
   },
   too_many_bodies: {
     code: 3111,
     status: 503,
+    cause:
+      'Too many bodies that must be verified as a whole are being received, from this address or in total.',
+    next: 'Try again shortly.',
     text: () => 'Too many request bodies are being checked right now. Try again shortly.',
   },
   certificate_at_proxy: {
     code: 3112,
     status: 403,
+    cause: 'The endpoint requires a client certificate, and a proxy in front of the server terminated TLS.',
+    next: 'Let the proxy forward TLS unchanged: [behind a proxy](behind-a-proxy.md#tls-passthrough).',
     text: (host: string) =>
       `${host} requires a client certificate, which is lost when a proxy terminates TLS. Its operator has to forward TLS unchanged.`,
   },
 
   // No endpoint, or none that admits this client.
-  endpoint_not_found: { code: 3200, status: 404, text: (host: string) => `Tunnel ${host} not found` },
+  endpoint_not_found: {
+    code: 3200,
+    status: 404,
+    cause: 'No tunnel and no edge serves this name now.',
+    next: 'Start the agent, or check the name.',
+    text: (host: string) => `Tunnel ${host} not found`,
+  },
   breaker_open: {
     code: 3202,
     status: 503,
+    cause: 'The circuit breaker of the route is open after too many errors of the upstream.',
+    next: 'Try again shortly; look at the upstream.',
     text: (host: string) =>
       `The circuit breaker of ${host} is open after too many errors. Try again shortly.`,
   },
   address_denied: {
     code: 3203,
     status: 403,
+    cause: "An IP policy of the endpoint denies the visitor's address.",
+    next: 'Its owner can add a rule.',
     text: (address: string) => `The IP policy of this endpoint does not admit ${address}.`,
   },
   webhook_denied: {
     code: 3204,
     status: 403,
+    cause: 'The signature of a webhook could not be verified.',
+    next: 'Check the provider and the secret of the module against those at the sender.',
     text: (reason: string) => `The webhook could not be verified: ${reason}.`,
   },
   account_address_denied: {
     code: 3205,
     status: 403,
+    cause: "The account's IP restriction of type `endpoints` denies the visitor's address.",
+    next: 'Its owner can add a rule.',
     text: (address: string) => `The IP restrictions of this account do not admit ${address}.`,
   },
-  not_websocket: { code: 3206, status: 400, text: () => 'This endpoint accepts WebSocket connections only.' },
+  not_websocket: {
+    code: 3206,
+    status: 400,
+    cause: 'The endpoint accepts only WebSocket connections.',
+    next: 'Use a WebSocket client.',
+    text: () => 'This endpoint accepts WebSocket connections only.',
+  },
   login_required: {
     code: 3213,
     status: 401,
+    cause: 'The endpoint requires the visitor to sign in, which this client cannot do.',
+    next: 'Open the page in a browser.',
     text: () => 'Sign-in required. Open the page in a browser.',
   },
   login_unavailable: {
     code: 3214,
     status: 503,
+    cause: 'A sign-in or sign-out could not be stored for all nodes, so it did not take effect.',
+    next: 'Try again; if the error persists, check the database.',
     text: () =>
       'Sign-in and sign-out are unavailable because sessions cannot be saved right now. Try again in a moment.',
   },
   login_provider_unavailable: {
     code: 3216,
     status: 502,
+    cause: 'The identity provider is unreachable, too slow or sends too much.',
+    next: 'Try again; if the error persists, check the provider, or allow it with `--outbound-allow`.',
     text: () =>
       'The identity provider of this page cannot be reached or did not respond in time. Try again in a moment.',
   },
   login_busy: {
     code: 3218,
     status: 503,
+    cause: 'More messages of identity providers arrive than can be verified, or one took too long.',
+    next: 'Open the page again after the seconds in `Retry-After`.',
     text: () => 'Too many sign-ins are in progress. Open the page again in a moment.',
   },
   too_many_logins: {
     code: 3219,
     status: 429,
+    cause: 'One address has sent too many invalid messages of identity providers.',
+    next: 'Try again after the seconds in `Retry-After`; the operator can change the limit with `--login-rate-limit`.',
     text: () => 'Too many failed sign-ins from this address. Try again later.',
   },
-  login_denied: { code: 3207, status: 403, text: (reason: string) => `You are not allowed in: ${reason}.` },
+  login_denied: {
+    code: 3207,
+    status: 403,
+    cause: 'The visitor has signed in but is not allowed to use the endpoint.',
+    next: 'Ask the owner of the endpoint.',
+    text: (reason: string) => `You are not allowed in: ${reason}.`,
+  },
   credentials_required: {
     code: 3208,
     status: 401,
+    cause: 'The endpoint requires a user name and password.',
+    next: 'Send them.',
     // Scripts look for the first two words.
     text: () => '401 Unauthorized: this endpoint requires a user name and password.',
   },
   route_not_found: {
     code: 3209,
     status: 404,
+    cause: 'The edge has no route for this path.',
+    next: 'Its owner can add one.',
     text: (host: string) => `No route of ${host} serves this path.`,
   },
-  user_agent_denied: { code: 3211, status: 403, text: () => 'This user agent is not allowed.' },
+  user_agent_denied: {
+    code: 3211,
+    status: 403,
+    cause: 'The endpoint denies this user agent.',
+    next: 'Its owner can change the filter.',
+    text: () => 'This user agent is not allowed.',
+  },
   module_broken: {
     code: 3212,
     status: 503,
+    cause:
+      'A module of the endpoint lacks something it needs (an IP policy, a certificate authority, an identity provider), so it denies all traffic.',
+    next: 'Its owner has to fix the module.',
     text: (module: string) =>
       `The ${module} module of this endpoint is misconfigured, so every request is denied. Contact the owner.`,
   },
   no_backend: {
     code: 6528,
     status: 503,
+    cause: "None of the edge's backends is online.",
+    next: 'Start an agent with the labels of the backend.',
     text: (host: string) => `No backend of ${host} is online.`,
   },
 
@@ -143,33 +235,45 @@ const errorKinds = {
   agent_offline: {
     code: 8011,
     status: 502,
+    cause: 'The agent went offline during the request.',
+    next: 'Try again; it reconnects by itself.',
     text: (host: string) => `The agent that serves ${host} went offline during the request.`,
   },
   upstream_refused: {
     code: 8012,
     status: 502,
+    cause: 'The agent could not reach its upstream. The page does not say where that is.',
+    next: "Start the local service, or correct the agent's address for it; the agent's log and inspector name the address.",
     text: (host: string) =>
       `The agent serves ${host} but got no response from its upstream. Check that the upstream is running.`,
   },
   upstream_broken: {
     code: 8013,
     status: 502,
+    cause: 'The upstream sent an invalid HTTP response.',
+    next: 'Check that it speaks HTTP, and whether it requires TLS.',
     text: (host: string, reason: string) =>
       `The upstream of ${host} sent an invalid HTTP response: ${reason}.`,
   },
   upstream_timeout: {
     code: 8014,
     status: 504,
+    cause: 'The upstream did not respond in time.',
+    next: 'Look at the upstream.',
     text: (host: string) => `The upstream of ${host} did not respond in time.`,
   },
   too_busy: {
     code: 8015,
     status: 503,
+    cause: 'The endpoint has too many connections right now.',
+    next: 'Try again shortly.',
     text: (host: string) => `${host} has too many connections right now. Try again shortly.`,
   },
   internal: {
     code: 3199,
     status: 500,
+    cause: 'An internal error of the server.',
+    next: 'Report the ID on the page to the operator, who finds it in the log.',
     text: (id: string) => `Something went wrong. If it happens again, report the ID ${id}.`,
   },
 } satisfies Record<string, ErrorKind>

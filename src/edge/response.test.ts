@@ -27,6 +27,18 @@ test('an error page escapes hostile text and can load or run nothing', () => {
   assert.ok(!fields.includes('evil.example') && !fields.includes('Set-Cookie'))
 })
 
+test('the code of an error page links to its explanation where there is one', () => {
+  const error = edgeError('endpoint_not_found', 'a.example')
+  const linked = renderError(error, 'text/html', 'https://api.example.com/docs/errors').body.toString()
+  const plain = renderError(error, 'text/html').body.toString()
+
+  assert.match(
+    linked,
+    /<a href="https:\/\/api\.example\.com\/docs\/errors\/ERR_ADIT_3200">ERR_ADIT_3200<\/a>/,
+  )
+  assert.match(plain, /<code>ERR_ADIT_3200<\/code>/)
+})
+
 test('an error is JSON for programs and plain text for other clients', () => {
   const error = edgeError('no_backend', 'a.example')
 

@@ -24,8 +24,8 @@ function escapeHtml(text: string): string {
 
 const STYLE =
   'body{font:16px/1.5 system-ui,sans-serif;max-width:36rem;margin:15vh auto;padding:0 1rem;color:#1c1c1c;background:#fff}' +
-  'h1{font-size:1.25rem;font-weight:600}code{color:#595959}' +
-  '@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}code{color:#a8a8a8}}'
+  'h1{font-size:1.25rem;font-weight:600}code,a{color:#595959}' +
+  '@media(prefers-color-scheme:dark){body{color:#e8e8e8;background:#161616}code,a{color:#a8a8a8}}'
 
 const STYLE_HASH = createHash('sha256').update(STYLE).digest('base64')
 
@@ -37,24 +37,26 @@ const COMMON_FIELDS =
 /** Field lines of a page of the edge: no scripts, no external requests, no framing. */
 export const pageFields = `Content-Type: text/html; charset=utf-8\r\n${COMMON_FIELDS}`
 
-/** Renders a page of the edge and escapes both texts. */
-export function renderPage(title: string, code: string): Buffer {
+/** Renders a page of the edge and escapes its texts. The code links to its explanation below `pagesUrl`. */
+export function renderPage(title: string, code: string, pagesUrl?: string): Buffer {
   const heading = escapeHtml(title)
+  const label = escapeHtml(code)
+  const link = pagesUrl === undefined ? label : `<a href="${escapeHtml(pagesUrl)}/${label}">${label}</a>`
   return Buffer.from(
     `<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">` +
       `<title>${heading}</title><style>${STYLE}</style></head>` +
-      `<body><main><h1>${heading}</h1><p><code>${escapeHtml(code)}</code></p></main></body></html>\n`,
+      `<body><main><h1>${heading}</h1><p><code>${link}</code></p></main></body></html>\n`,
   )
 }
 
 /** Renders an error in the form the client accepts: HTML for browsers, JSON for programs, plain text otherwise. */
-export function renderError(error: EdgeError, accept: string): EdgeResponse {
+export function renderError(error: EdgeError, accept: string, pagesUrl?: string): EdgeResponse {
   const { status, code, text } = error
   let fields = `adit-error-code: ${code}\r\n${extraFields(error)}`
   let body: Buffer
   if (accept.includes('text/html')) {
     fields += pageFields
-    body = renderPage(text, code)
+    body = renderPage(text, code, pagesUrl)
   } else if (accept.includes('application/json')) {
     fields += `Content-Type: application/json\r\n${COMMON_FIELDS}`
     body = Buffer.from(JSON.stringify({ error_code: code, status_code: status, msg: text, details: {} }))

@@ -18,7 +18,7 @@ import type {
 import { StopTunnelRequest, UpdateRequest } from './messages.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
-import { ProtocolError, parseProtocolError } from './protocol-error.ts'
+import { ProtocolError, parseProtocolError, toNativeCode } from './protocol-error.ts'
 import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
 import { CallReader, call } from './rpc.ts'
 import { StreamType, TypeReader } from './stream-type.ts'
@@ -251,7 +251,7 @@ function parseCommand(type: number, message: Record<string, unknown>): AgentComm
     }
     case StreamType.StopTunnel: {
       const { Id, Message = '', ErrorCode } = decode(StopTunnelRequest, message)
-      return { name: 'stopTunnel', id: Id, message: Message, errorCode: ErrorCode }
+      return { name: 'stopTunnel', id: Id, message: Message, errorCode: toNativeCode(ErrorCode) }
     }
     default:
       throw new ProtocolError(`This agent does not support commands of type ${type}.`)

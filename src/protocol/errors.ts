@@ -1,16 +1,20 @@
+import type { ErrorExplanation } from '../base/error-explanation.ts'
 import { ProtocolError } from './protocol-error.ts'
 
 interface ErrorKind<Args extends readonly string[]> {
   /** Undefined where no established code has the same meaning. */
   number: number | undefined
   text: (...args: Args) => string
+  /** Undefined without a number, and for the second error of a number. */
+  explanation: ErrorExplanation | undefined
 }
 
 function defineError<Args extends readonly string[]>(
   number: number | undefined,
   text: (...args: Args) => string,
+  explanation?: ErrorExplanation,
 ): ErrorKind<Args> {
-  return { number, text }
+  return { number, text, explanation }
 }
 
 /** Every error of the gateway. Numbers are the codes that existing tooling reacts to; docs/protocol.md lists them. */
@@ -18,67 +22,134 @@ export const protocolErrors = {
   metadata_too_long: defineError(
     100,
     () => 'The session metadata is longer than 4096 bytes. Shorten it and try again.',
+    {
+      cause: 'The metadata of the session is longer than 4096 bytes.',
+      next: 'Shorten `metadata` in the configuration.',
+    },
   ),
   token_malformed: defineError(
     105,
     () =>
       'The authtoken is not well formed. Copy it again from the dashboard and save it with `config add-authtoken`.',
+    {
+      cause: 'The authtoken is not well formed: a part of it is missing, or it is something else.',
+      next: 'Copy it again from the dashboard and save it with `adit config add-authtoken TOKEN`.',
+    },
   ),
   address_refused: defineError(
     115,
     (ip: string) => `The account's IP restrictions do not let agents connect from ${ip}.`,
+    {
+      cause: 'An IP restriction of the account denies agents from this address.',
+      next: 'Connect from another address, or ask for a rule in one of its IP policies.',
+    },
   ),
   ingress_of_other_account: defineError(
     122,
     (name: string) =>
       `The agent ingress ${name} belongs to another account. Connect through the server's own address.`,
+    {
+      cause: 'The address in `connect_url` is an agent ingress of another account.',
+      next: "Use the server's own address, or an ingress of the account the authtoken belongs to.",
+    },
   ),
   token_unknown: defineError(
     107,
     () =>
       'The authtoken is not valid: it is unknown, was deleted or was replaced. Create a new one in the dashboard.',
+    {
+      cause:
+        'The authtoken is well formed but not valid: it was deleted or replaced, or belongs to another server.',
+      next: 'Create a new one in the dashboard and save it with `adit config add-authtoken TOKEN`; check `connect_url`.',
+    },
   ),
   too_many_sessions: defineError(
     108,
     () =>
       'The account holds as many sessions of agents and SSH clients as the server has room for. Stop some of them, or try again later.',
+    {
+      cause:
+        'The account has reached its limit of agent and SSH sessions on the server. The agent retries automatically, at other addresses of the server first.',
+      next: 'Stop sessions that are not needed, or ask the operator to raise the limit of open files.',
+    },
   ),
-  auth_undecodable: defineError(109, (why: string) => `The Auth message cannot be read: ${why}`),
-  heartbeat_interval: defineError(111, () => 'The heartbeat interval must be at least 1 s.'),
-  heartbeat_tolerance: defineError(112, () => 'The heartbeat tolerance must be at least 1 s.'),
+  auth_undecodable: defineError(109, (why: string) => `The Auth message cannot be read: ${why}`, {
+    cause: 'The server cannot parse the authentication of the agent: one of the two is too old.',
+    next: 'Update it; `adit version` prints the version.',
+  }),
+  heartbeat_interval: defineError(111, () => 'The heartbeat interval must be at least 1 s.', {
+    cause: '`heartbeat_interval` is shorter than one second.',
+    next: 'Choose a longer one.',
+  }),
+  heartbeat_tolerance: defineError(112, () => 'The heartbeat tolerance must be at least 1 s.', {
+    cause: '`heartbeat_tolerance` is shorter than one second.',
+    next: 'Choose a longer one.',
+  }),
   credential_revoked: defineError(
     300,
     () => 'The credential of this session was deleted. Authenticate with another one.',
+    {
+      cause: 'The credential of the session was deleted while it was in use.',
+      next: 'Create another authtoken and save it with `adit config add-authtoken TOKEN`.',
+    },
   ),
-  message_undecodable: defineError(301, (why: string) => `The message cannot be read: ${why}`),
+  message_undecodable: defineError(301, (why: string) => `The message cannot be read: ${why}`, {
+    cause: 'The server cannot parse the request of the agent: one of the two is too old.',
+    next: 'Update it; `adit version` prints the version.',
+  }),
   address_not_reserved: defineError(
     307,
     (address: string) =>
       `The TCP address ${address} is not reserved. Reserve it first or ask for any address.`,
+    {
+      cause: 'The TCP address is not reserved.',
+      next: 'Reserve it in the dashboard first, or ask for any address with `--url tcp://`.',
+    },
   ),
   address_forbidden: defineError(
     308,
     (address: string) =>
       `The credential's ACL does not allow the address ${address}. Add a rule such as bind:${address}.`,
+    {
+      cause: 'The ACL of the credential does not allow this TCP address.',
+      next: 'Add a rule such as `bind:tcp.example.com:20001` to it.',
+    },
   ),
   address_of_other_account: defineError(
     309,
     (address: string) => `The TCP address ${address} belongs to another account.`,
+    { cause: 'The TCP address is reserved by another account.', next: 'Ask for another one.' },
   ),
   name_forbidden: defineError(
     316,
     (name: string) =>
       `The credential's ACL does not allow the name ${name}. Add a rule such as bind:${name}.`,
+    {
+      cause: 'The ACL of the credential does not allow this name.',
+      next: 'Add a rule such as `bind:app.example.com` to it.',
+    },
   ),
   wildcard_not_reserved: defineError(
     318,
     (name: string) => `The wildcard ${name} must be reserved before an agent may use it.`,
+    {
+      cause: 'A wildcard such as `*.app.example.com` must be reserved before an agent may use it.',
+      next: 'Reserve it in the dashboard.',
+    },
   ),
   name_not_reserved: defineError(
     319,
     (name: string) => `The name ${name} must be reserved before an agent may use it.`,
+    {
+      cause: 'The name must be reserved before an agent may use it.',
+      next: 'Reserve it in the dashboard, or ask for a name right under the domain of the server.',
+    },
   ),
-  name_of_other_account: defineError(320, (name: string) => `The name ${name} belongs to another account.`),
+  name_of_other_account: defineError(320, (name: string) => `The name ${name} belongs to another account.`, {
+    cause:
+      'The name is reserved by another account, or belongs to the platform itself (`idp`, `connect`, `tcp`, `cname`, `acme-challenge` and `ns1` to `ns4` under its domain, with everything below them).',
+    next: 'Ask for another one.',
+  }),
   name_of_platform: defineError(
     320,
     (name: string) => `The name ${name} belongs to the platform itself. Choose another one.`,
@@ -86,38 +157,69 @@ export const protocolErrors = {
   too_many_tunnels: defineError(
     324,
     (limit: string) => `This session already has ${limit} tunnels, the most it may have.`,
+    { cause: 'The session has reached its limit of tunnels.', next: 'Stop one, or start another agent.' },
   ),
-  name_malformed: defineError(326, (name: string) => `${name} is not a valid domain name.`),
+  name_malformed: defineError(326, (name: string) => `${name} is not a valid domain name.`, {
+    cause:
+      'This is not a valid domain name. Labels have letters, digits and hyphens, and 63 characters at most.',
+    next: 'Correct the name.',
+  }),
   protocol_unknown: defineError(
     332,
     (proto: string) => `There is no protocol "${proto}". Use http, https, tcp or tls.`,
+    { cause: 'There is no such protocol.', next: 'Use http, https, tcp or tls.' },
   ),
-  tunnel_unknown: defineError(333, (id: string) => `There is no tunnel with the id ${id} in this session.`),
+  tunnel_unknown: defineError(333, (id: string) => `There is no tunnel with the id ${id} in this session.`, {
+    cause: 'The session has no tunnel with this id: it was already stopped.',
+    next: 'Start it again.',
+  }),
   name_taken: defineError(
     334,
     (url: string) =>
       `${url} is already online. Stop the other tunnel, or enable pooling on both to share the address.`,
+    {
+      cause: 'Another tunnel serves this address.',
+      next: 'Stop it, or set `--pooling-enabled` on both to share the address.',
+    },
   ),
   name_expiring: defineError(
     33401,
     (url: string) =>
       `${url} is held by a session that does not answer. It becomes available when that session expires; try again shortly.`,
+    {
+      cause: 'An unresponsive session of the same credential holds this address and may still recover.',
+      next: 'Wait: the address becomes free within seconds, when that session expires. `adit http` and similar commands retry by themselves; other programs should retry.',
+    },
   ),
   names_unavailable: defineError(
     33402,
     (url: string) =>
       `${url} cannot be claimed while the server's database is unavailable; only names held before can be bound. Try again shortly.`,
+    {
+      cause:
+        "The server's database is unavailable, and only addresses that the agent had before can be bound.",
+      next: 'Wait: `adit http` and similar commands retry until it is back; other programs should retry.',
+    },
   ),
   name_in_cooldown: defineError(
     33403,
     (url: string) =>
       `${url} was used by another account until recently and is still reserved. Choose another name.`,
+    {
+      cause:
+        "Another account used this address recently. It stays blocked for a day, or for the operator's `--name-cooldown`, so that an address that clients still use cannot be taken over.",
+      next: 'Request another one.',
+    },
   ),
   options_invalid: defineError(undefined, (why: string) => `The options of the tunnel are not valid: ${why}`),
   random_address_forbidden: defineError(
     356,
     () =>
       "The credential's ACL does not allow a random TCP address. Ask for an allowed address, or relax the ACL.",
+    {
+      cause: 'The ACL of the credential does not allow a random TCP address.',
+      next: 'Request an allowed one with `--url`, or relax the ACL.',
+    },
   ),
   no_address_free: defineError(
     undefined,
@@ -127,11 +229,19 @@ export const protocolErrors = {
     381,
     (name: string) =>
       `The name ${name} is served by an edge. Start a labelled tunnel for its backend instead.`,
+    {
+      cause: 'The name is served by an edge.',
+      next: 'Start a labelled tunnel for one of its backends instead: `adit tunnel --label key=value ADDRESS`.',
+    },
   ),
   labels_forbidden: defineError(
     399,
     (label: string) =>
       `The credential's ACL does not allow the label ${label}. Add a rule such as bind:${label}.`,
+    {
+      cause: 'The ACL of the credential does not allow this label.',
+      next: 'Add a rule such as `bind:key=value` to it.',
+    },
   ),
   not_authenticated: defineError(undefined, () => 'The session is not authenticated. Send Auth first.'),
   request_unknown: defineError(undefined, (type: string) => `There is no request of type ${type}.`),

@@ -7,11 +7,11 @@ import { ProtocolError, parseProtocolError } from './protocol-error.ts'
 test('an error is formatted with its code on a line of its own, and parsed back', () => {
   const sent = protocolError('name_taken', 'https://a.test')
 
-  const read = parseProtocolError(sent.text)
+  const read = parseProtocolError(sent.wireText)
 
-  assert.match(sent.text, /^https:\/\/a\.test is already online\..*\n\nERR_NGROK_334\n$/)
+  assert.match(sent.wireText, /^https:\/\/a\.test is already online\..*\n\nERR_NGROK_334\n$/)
   assert.equal(read.message, sent.message)
-  assert.equal(read.code, 'ERR_NGROK_334')
+  assert.equal(read.code, 'ERR_ADIT_334')
 })
 
 test('an error without a number is a sentence alone', () => {

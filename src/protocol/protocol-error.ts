@@ -1,7 +1,4 @@
-/**
- * The error of a request: a sentence for people and a number for programs. The code has the pattern that the official
- * SDKs recognise.
- */
+/** The error of a request: a sentence for people and a number for programs. */
 export class ProtocolError extends Error {
   override name = 'ProtocolError'
   /** Undefined when the error has no number. */
@@ -12,20 +9,29 @@ export class ProtocolError extends Error {
     this.number = number
   }
 
-  /** `ERR_NGROK_…`, or undefined. */
+  /** `ERR_ADIT_…`, or undefined. */
   get code(): string | undefined {
-    return this.number === undefined ? undefined : `ERR_NGROK_${this.number}`
+    return this.number === undefined ? undefined : `ERR_ADIT_${this.number}`
   }
 
-  /** The text of a response's `Error` field, with the code on a line of its own. */
+  /** The sentence for people, with the code on a line of its own. */
   get text(): string {
-    return this.code === undefined ? this.message : `${this.message}\n\n${this.code}\n`
+    return appendCodeLine(this.message, this.code)
+  }
+
+  /** The text of a response's `Error` field, whose code has the pattern that the official SDKs recognise (decision 169). */
+  get wireText(): string {
+    return appendCodeLine(this.message, this.code?.replace('ERR_ADIT_', 'ERR_NGROK_'))
   }
 }
 
-const CODE_LINE = /^ERR_NGROK_(\d+)$/
+function appendCodeLine(message: string, code: string | undefined): string {
+  return code === undefined ? message : `${message}\n\n${code}\n`
+}
 
-/** Parses the `Error` field of a response; the counterpart of `ProtocolError.text`. */
+const CODE_LINE = /^ERR_(?:NGROK|ADIT)_(\d+)$/
+
+/** Parses the `Error` field of a response; the counterpart of `ProtocolError.wireText`. */
 export function parseProtocolError(text: string): ProtocolError {
   const lines: string[] = []
   let number: number | undefined
@@ -36,4 +42,9 @@ export function parseProtocolError(text: string): ProtocolError {
     else if (trimmed !== '') lines.push(trimmed)
   }
   return new ProtocolError(lines.join('\n') || 'The server rejected the request without a reason.', number)
+}
+
+/** The native form of a code in a message: that of an `ErrorCode` field. */
+export function toNativeCode(code: string | undefined): string | undefined {
+  return code?.replace(/^ERR_NGROK_/, 'ERR_ADIT_')
 }

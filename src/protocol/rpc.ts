@@ -81,12 +81,12 @@ export class CallReader implements StreamSink {
       if (!(error instanceof ProtocolError)) this.#onInternalError(error)
       const failure =
         error instanceof ProtocolError ? error : new ProtocolError('Internal server error. Try again.')
-      this.#respond({ Error: failure.text })
+      this.#respond({ Error: failure.wireText })
     }
   }
 
   #reject(reason: string): void {
-    this.#respond({ Error: new ProtocolError(reason, 301).text })
+    this.#respond({ Error: new ProtocolError(reason, 301).wireText })
   }
 
   /** Stops reading. */

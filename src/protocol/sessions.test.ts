@@ -94,7 +94,7 @@ test('an error reaches the agent with its sentence and its number', async (t) =>
   const failure = await connect().catch((error: unknown) => error)
 
   assert.ok(failure instanceof ProtocolError)
-  assert.equal(failure.code, 'ERR_NGROK_107')
+  assert.equal(failure.code, 'ERR_ADIT_107')
   assert.match(failure.message, /not valid/)
 })
 
@@ -143,7 +143,7 @@ test('commands reach the agent, and its error comes back', async (t) => {
     { name: 'restart' },
     { name: 'stop' },
     { name: 'update', version: '2', permitMajorVersion: false },
-    { name: 'stopTunnel', id: 'b1', message: 'ended by an operator', errorCode: 'ERR_NGROK_334' },
+    { name: 'stopTunnel', id: 'b1', message: 'ended by an operator', errorCode: 'ERR_ADIT_334' },
   ])
 })
 

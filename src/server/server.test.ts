@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
-import { ANY_PORTS } from '../../test/support/free-ports.ts'
+import { ANY_PORTS, findFreePorts } from '../../test/support/free-ports.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
@@ -193,6 +193,29 @@ test('only /healthz and /readyz respond without a key', async (t) => {
   )
 
   assert.deepEqual(statuses, [200, 200, 401, 401])
+})
+
+test('the server explains error codes, and the page of a visitor links there', async (t) => {
+  const dataDir = await tempDir(t)
+  const api = `127.0.0.1:${await findFreePorts(1)}`
+  const flags = [...ANY_PORTS, '--api-addr', api, '--api-url', `http://${api}/`]
+  const { http_url } = await waitUntilReady(
+    runAdit(t, ['server', ...flags], { ADIT_DATA_DIR: dataDir }),
+    dataDir,
+  )
+
+  const listener = `http://127.0.0.1:${new URL(http_url!).port}`
+  const visited = await fetch(listener, { headers: { accept: 'text/html' } })
+  const [, link] = /<a href="([^"]+)">ERR_ADIT_3200<\/a>/.exec(await visited.text()) ?? []
+  const explained = await fetch(link!)
+  const all = await fetch(`http://${api}/docs/errors`)
+  const unknown = await fetch(`http://${api}/docs/errors/ERR_ADIT_1`)
+
+  assert.equal(link, `http://${api}/docs/errors/ERR_ADIT_3200`)
+  assert.match(explained.headers.get('content-security-policy')!, /default-src 'none'/)
+  assert.match(await explained.text(), /No tunnel and no edge serves this name now\..*Start the agent/s)
+  assert.match(await all.text(), /href="\/docs\/errors\/ERR_ADIT_107"/)
+  assert.equal(unknown.status, 404)
 })
 
 test('a start that fails prints one sentence and exits with 1', async (t) => {

@@ -299,7 +299,7 @@ export class AgentConnection implements LiveSession {
       return await this.#authenticate(decode(AuthRequest, message, 'auth_undecodable'))
     } catch (error) {
       // SDKs cannot decode an error without the fields of a success, and need time to read it before the close.
-      const text = this.#errorText(error)
+      const text = this.#wireText(error)
       setTimeout(() => {
         if (this.#identity === undefined) this.#session.close(ErrorCode.NoError, 'authentication failed')
       }, REJECT_LINGER_MS).unref()
@@ -407,7 +407,7 @@ export class AgentConnection implements LiveSession {
         URL: '',
         Proto: proto,
         Opts: responseOpts(proto, requested),
-        Error: this.#errorText(error),
+        Error: this.#wireText(error),
         Extra: { Token: '', TunnelID: '' },
       }
     }
@@ -440,7 +440,7 @@ export class AgentConnection implements LiveSession {
       const tunnel = this.#options.binder.bindLabels(this, request, (...args) => this.#openStream(...args))
       return { Id: tunnel.bindId, Error: '' }
     } catch (error) {
-      return { Id: '', Error: this.#errorText(error) }
+      return { Id: '', Error: this.#wireText(error) }
     }
   }
 
@@ -485,10 +485,10 @@ export class AgentConnection implements LiveSession {
     return this.#streams!.open(header, preamble)
   }
 
-  #errorText(error: unknown): string {
-    if (error instanceof ProtocolError) return error.text
+  #wireText(error: unknown): string {
+    if (error instanceof ProtocolError) return error.wireText
     this.#options.log.error({ err: error, session: this.id }, 'agent request failed')
-    return protocolError('unavailable').text
+    return protocolError('unavailable').wireText
   }
 
   #onClosed(error: Error | undefined): void {

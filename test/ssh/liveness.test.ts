@@ -142,7 +142,7 @@ test('an account at its session limit is rejected with the reason, and admitted 
   // More often than a client address may fail: this is not a failed login.
   for (let count = 0; count < 5; count++) {
     const rejectedClient = startSsh(t, platformAt(port), { keyFile }, ['-R', 'mine:80:127.0.0.1:9'])
-    await rejectedClient.waitForOutput(/as many sessions of agents and SSH clients[\s\S]*ERR_NGROK_108/)
+    await rejectedClient.waitForOutput(/as many sessions of agents and SSH clients[\s\S]*ERR_ADIT_108/)
     await rejectedClient.waitForExit()
   }
   const sessionsBefore = registry.sessionsOf('ac_1').length

@@ -10,7 +10,7 @@ import { dialServer, probeFirstHop, proxyOf, resolveAll } from '../connect/dial.
 import type { ServerLocation } from '../connect/location.ts'
 import { describeNetworkError } from '../connect/network-reason.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
-import { DIAGNOSIS_CODES, documentationUrl } from './documentation.ts'
+import { appendCode, diagnosisErrors } from './documentation.ts'
 
 interface Check {
   section: string
@@ -24,7 +24,7 @@ interface Check {
 type RunCheck = (
   section: string,
   title: string,
-  code: string | undefined,
+  error: { readonly code: number } | undefined,
   work: () => Promise<string>,
 ) => Promise<boolean>
 
@@ -37,7 +37,8 @@ export async function diagnose(
 ): Promise<number> {
   const checks: Check[] = []
   const print = options.json ? () => {} : write
-  const run: RunCheck = async (section, title, code, work) => {
+  const run: RunCheck = async (section, title, error, work) => {
+    const code = error === undefined ? undefined : `ERR_ADIT_${error.code}`
     const result = await runCheck(section, title, code, work)
     if (checks.at(-1)?.section !== section) print(`${checks.length > 0 ? '\n' : ''}${section}\n`)
     checks.push(result)
@@ -55,7 +56,7 @@ export async function diagnose(
       .map(({ host, port }) => joinHostPort(host, port))
       .join(', ')
   })
-  await run('This machine', 'Name localhost', DIAGNOSIS_CODES.resolve, async () => {
+  await run('This machine', 'Name localhost', diagnosisErrors.resolve, async () => {
     const addresses = await lookup('localhost', { all: true, family: family ?? 0 })
     return addresses.map(({ address }) => address).join(', ')
   })
@@ -111,10 +112,7 @@ function printFailures(failures: readonly Check[], print: (text: string) => void
   }
   print('\nProblems found:\n')
   for (const { section, title, detail, code } of failures) {
-    print(`  ${section}: ${title}\n    ${detail.replaceAll('\n', '\n    ')}\n`)
-    if (code === undefined) continue
-    const page = documentationUrl(code)
-    print(`    ${code}${page === undefined ? '' : `\n    ${page}`}\n`)
+    print(`  ${section}: ${title}\n    ${appendCode(detail, code).replace(/\n+/g, '\n    ')}\n`)
   }
 }
 
@@ -136,7 +134,7 @@ async function checkNetwork(
   const resolved = await run(
     section,
     `Name resolution${suffix}`,
-    proxy ? DIAGNOSIS_CODES.resolveProxy : DIAGNOSIS_CODES.resolve,
+    proxy ? diagnosisErrors.resolveProxy : diagnosisErrors.resolve,
     async () => {
       try {
         return (await resolveAll(host, dial)).join(', ')
@@ -146,7 +144,7 @@ async function checkNetwork(
     },
   )
   if (!resolved) return false
-  return run(section, `TCP connection${proxy ? ' to the proxy' : ''}`, DIAGNOSIS_CODES.tcp, async () => {
+  return run(section, `TCP connection${proxy ? ' to the proxy' : ''}`, diagnosisErrors.tcp, async () => {
     await probeFirstHop(location, dial)
     return ''
   })
@@ -155,7 +153,7 @@ async function checkNetwork(
 async function checkServer(location: ServerLocation, { dial }: AgentSettings, run: RunCheck): Promise<void> {
   const section = `Server ${location.host}:${location.port}`
   const suffix = proxyOf(location, dial) === undefined ? '' : ' through the proxy'
-  const tlsOk = await run(section, `TLS and certificate${suffix}`, DIAGNOSIS_CODES.tls, async () => {
+  const tlsOk = await run(section, `TLS and certificate${suffix}`, diagnosisErrors.tls, async () => {
     const socket = await dialServer(location, dial)
     const version = socket.getProtocol() ?? ''
     socket.destroy()
@@ -163,7 +161,7 @@ async function checkServer(location: ServerLocation, { dial }: AgentSettings, ru
   })
   if (!tlsOk) return
   let session: AgentSession | undefined
-  await run(section, 'Agent protocol and authtoken', DIAGNOSIS_CODES.protocol, async () => {
+  await run(section, 'Agent protocol and authtoken', diagnosisErrors.protocol, async () => {
     session = await startAgentSession(await dialServer(location, dial), {
       identity: {
         authtoken: location.authtoken,

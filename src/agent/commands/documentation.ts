@@ -1,35 +1,37 @@
-import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
-import { IS_EXECUTABLE } from '../../base/program-files.ts'
-import { BASE_ROOT } from '../../base/version.ts'
-import { protocolErrors } from '../../protocol/index.ts'
+import type { ErrorExplanation } from '../../base/error-explanation.ts'
 
-/** Error codes of `diagnose`, by the failed step. */
-export const DIAGNOSIS_CODES = {
-  resolve: 'ERR_NGROK_8000',
-  tcp: 'ERR_NGROK_8002',
-  tls: 'ERR_NGROK_8003',
-  protocol: 'ERR_NGROK_8004',
-  resolveProxy: 'ERR_NGROK_8005',
-} as const
+/** The errors of `diagnose`, by the failed step. */
+export const diagnosisErrors = {
+  resolve: {
+    code: 8000,
+    cause: 'The name of the server, or `localhost`, cannot be resolved.',
+    next: 'Check its spelling in `connect_url`, the name servers of this machine and `dns_resolver_ips`; without `-4` or `-6` the other family may have an address.',
+  },
+  tcp: {
+    code: 8002,
+    cause:
+      'No TCP connection to the server or the proxy can be established: nothing listens there, or a firewall blocks it.',
+    next: 'Check address and port, and whether the server runs.',
+  },
+  tls: {
+    code: 8003,
+    cause:
+      'TLS with the server fails: its certificate is not trusted, or the port does not belong to a server for agents.',
+    next: 'Set the authority of the server with `connect_cas`; if that is right, the connection is being intercepted. Otherwise check the port in `connect_url`.',
+  },
+  protocol: {
+    code: 8004,
+    cause: 'The server was reached, but no session was established; the sentence above the code says why.',
+    next: 'Do what the sentence says; errors of the server have a code of their own.',
+  },
+  resolveProxy: {
+    code: 8005,
+    cause: 'The name of the proxy cannot be resolved.',
+    next: 'Check `proxy_url`, or the variable `http_proxy`.',
+  },
+} as const satisfies Record<string, ErrorExplanation & { code: number }>
 
-/** Every error code that agents and servers print; a test checks that the page documents each. */
-export const DOCUMENTED_CODES: ReadonlySet<string> = new Set([
-  ...Object.values(protocolErrors).flatMap(({ number }) =>
-    number === undefined ? [] : [`ERR_NGROK_${number}`],
-  ),
-  ...Object.values(DIAGNOSIS_CODES),
-])
-
-const ERROR_PAGE = pathToFileURL(join(BASE_ROOT, 'docs', 'agent-errors.md')).href
-
-/** URL of a code's explanation in the installed documentation, which a single executable is without. */
-export function documentationUrl(code: string): string | undefined {
-  return DOCUMENTED_CODES.has(code) && !IS_EXECUTABLE ? `${ERROR_PAGE}#${code.toLowerCase()}` : undefined
-}
-
-/** Appends the code and the URL of its explanation to a message. */
+/** Appends the code to a message, and the command that explains it. */
 export function appendCode(message: string, code: string | undefined): string {
-  if (code === undefined) return message
-  return [message, '', code, documentationUrl(code) ?? []].flat().join('\n')
+  return code === undefined ? message : `${message}\n\n${code}\nadit help ${code}`
 }

@@ -167,7 +167,7 @@ test('a bind error of the server is 103 with its cause and code, and frees the n
   assert.equal(json.error_code, 103)
   assert.equal(json.msg, 'failed to start tunnel')
   assert.deepEqual(json.details, {
-    err: 'failed to start tunnel: https://a.test is already online.\n\nERR_NGROK_334\n',
+    err: 'failed to start tunnel: https://a.test is already online.\n\nERR_ADIT_334\n',
   })
   api.gateway.bindError = undefined
   assert.equal((await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 80 })).status, 201)

@@ -45,6 +45,7 @@ export class InProcessEdge {
       traffic: new Traffic(),
       heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
       acmeChallenge: undefined,
+      errorPagesUrl: undefined,
       publicHttpsPort: 443,
       publicHttpPort: 80,
       table: EMPTY_TABLE,

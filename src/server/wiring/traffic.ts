@@ -90,6 +90,7 @@ async function wireEdge(foundation: Foundation, { certs, events }: Background, r
       tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
+      ...(settings.apiUrl !== undefined && { errorPagesUrl: `${settings.apiUrl}/docs/errors` }),
       maxConnections: foundation.connectionLimits.clients,
       isShared: foundation.isShared,
       trustedProxies: foundation.trustedProxies,
