@@ -9,4 +9,5 @@ await runProgram({
     printFailure(message, (text) => process.stderr.write(text))
     return 1
   },
+  serverCompletion: async () => [],
 })

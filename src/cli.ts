@@ -1,4 +1,7 @@
 import { runProgram } from './program.ts'
 
 // The one executable: agent and server. The server is loaded on demand, so that the agent stays light.
-await runProgram({ server: async (args) => (await import('./server/cli.ts')).runServer(args) })
+await runProgram({
+  server: async (args) => (await import('./server/cli.ts')).runServer(args),
+  serverCompletion: async () => (await import('./server/completion.ts')).serverCompletion(),
+})

@@ -1,5 +1,6 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
+import type { CompletionNode } from './base/completion.ts'
 import { IS_EXECUTABLE } from './base/program-files.ts'
 import { runCommand } from './base/run-command.ts'
 import { INSTALL_ROOT } from './base/version.ts'
@@ -8,13 +9,17 @@ import { INSTALL_ROOT } from './base/version.ts'
 export interface ProgramCommands {
   /** Receives the arguments after `server`. */
   server(args: string[]): Promise<number>
+  /** The commands and flags of `adit server`. */
+  serverCompletion(): Promise<readonly CompletionNode[]>
 }
 
 /** Answered without loading the command line: scripts and editors ask for the version often. */
 const VERSION_WORDS = ['version', '--version', '-v']
 
+const loadApiClient = () => import('./api-cli/index.ts')
+
 /** Runs the command line of this process. Each part is loaded on demand. */
-export async function runProgram({ server }: ProgramCommands): Promise<void> {
+export async function runProgram({ server, serverCompletion }: ProgramCommands): Promise<void> {
   // Strips types and compiles code once per installation instead of at every start.
   if (!IS_EXECUTABLE) enableCompileCache(join(INSTALL_ROOT, 'node_modules', '.cache', 'adit'))
   await runCommand(async () => {
@@ -24,8 +29,12 @@ export async function runProgram({ server }: ProgramCommands): Promise<void> {
       return (await import('./agent/commands/version.ts')).printVersion()
     const { runCli } = await import('./agent/cli.ts')
     return runCli(args, {
-      api: async (rest) => (await import('./api-cli/index.ts')).runApi(rest),
+      api: async (rest) => (await loadApiClient()).runApi(rest),
       explainErrors: async (topic) => (await import('./errors/index.ts')).explainErrors(topic),
+      completion: async () => [
+        ...(await (await loadApiClient()).apiCompletion()),
+        ...(await serverCompletion()),
+      ],
     })
   })
 }

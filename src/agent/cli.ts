@@ -1,5 +1,6 @@
 import { Command, CommanderError, Option } from 'commander'
 import { CommandFailure, printFailure } from '../base/command-line.ts'
+import type { CompletionNode } from '../base/completion.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
 import { describeVersion } from '../base/version.ts'
@@ -13,6 +14,7 @@ import {
   QR_FLAG,
   SESSION_FLAGS,
 } from './commands/session-flags.ts'
+import { describeUsageError } from './commands/usage-errors.ts'
 
 /** Commands of other parts, loaded on demand. */
 export interface ExternalCommands {
@@ -20,6 +22,8 @@ export interface ExternalCommands {
   api(args: string[]): Promise<number>
   /** The text of `adit help CODE` and `adit help errors`. */
   explainErrors(topic: string): Promise<string>
+  /** The commands and flags of other parts, for shell completion. */
+  completion(): Promise<readonly CompletionNode[]>
 }
 
 /** Runs one command line and returns the exit code. Errors are printed on stderr. */
@@ -34,30 +38,32 @@ export async function runCli(argv: readonly string[], external: ExternalCommands
     else if (argv.length === 0) output.out(SHORT_HELP)
     else {
       const flags = argv.some((word) => ENDPOINT_COMMANDS.has(word)) ? await loadEndpointFlags() : undefined
-      const program = createProgram(state, flags)
+      const program = createProgram(state, flags, external.completion)
       const args = normalizeArguments(argv, booleanFlags(flags))
       rejectUnknownTopic(program, args)
-      await program.parseAsync(args, { from: 'user' })
+      try {
+        await program.parseAsync(args, { from: 'user' })
+      } catch (error) {
+        if (error instanceof CommanderError) return reportUsage(error, program, args)
+        throw error
+      }
     }
     return state.code
   } catch (error) {
-    return report(error)
+    printFailure(errorMessage(error), output.error)
+    return error instanceof CommandFailure ? error.code : 1
   }
 }
 
 /** An error code, its number, or the list of all. */
 const ERROR_TOPIC = /^(errors|(err_(adit|ngrok)_)?\d+)$/i
 
-function report(error: unknown): number {
-  if (error instanceof CommanderError) {
-    if (error.exitCode === 0) return 0
-    // A command group has already printed its help, which lists the missing subcommand.
-    if (error.code === 'commander.help') return 1
-    printFailure(error.message.replace(/^error: /, ''), output.error)
-    return 1
-  }
-  printFailure(errorMessage(error), output.error)
-  return error instanceof CommandFailure ? error.code : 1
+function reportUsage(error: CommanderError, program: Command, args: readonly string[]): number {
+  if (error.exitCode === 0) return 0
+  // A command group has already printed its help, which lists the missing subcommand.
+  if (error.code !== 'commander.help')
+    printFailure(describeUsageError(error, program, args), output.error)
+  return 1
 }
 
 // Loaded on demand: a command starts faster without the agent, the configuration and the declarations it does not use.
@@ -98,7 +104,11 @@ Usage:
  * The command tree; shell completions are generated from it too. Without the flags of endpoints it serves all other
  * commands.
  */
-export function createProgram(state: { code: number }, flags?: EndpointFlags): Command {
+export function createProgram(
+  state: { code: number },
+  flags?: EndpointFlags,
+  completion: ExternalCommands['completion'] = async () => [],
+): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
     .version(describeVersion(), '-v, --version', 'print the version')
@@ -155,7 +165,7 @@ export function createProgram(state: { code: number }, flags?: EndpointFlags): C
   addDiagnose(program, state)
   addServiceCommands(program, state)
   addUpdate(program)
-  addSmallCommands(program)
+  addSmallCommands(program, completion)
   return program
 }
 
@@ -275,17 +285,17 @@ function addUpdate(program: Command): void {
   })
 }
 
-function addSmallCommands(program: Command): void {
+function addSmallCommands(program: Command, completion: ExternalCommands['completion']): void {
   program
     .command('version')
     .description('print the version')
     .action(() => output.out(`${describeVersion()}\n`))
   program
     .command('completion [shell]')
-    .description('print completion code for bash or zsh')
+    .description('print completion code for bash, zsh, fish or powershell')
     .action(async (shell: string | undefined) => {
       const { generateCompletion } = await import('./commands/completion.ts')
-      output.out(generateCompletion(shell, program, process.env))
+      output.out(generateCompletion(shell, program, await completion(), process.env))
     })
   program
     .command('credits')
@@ -336,14 +346,17 @@ function valuesOf(command: Command): FlagValues {
 
 /** Splits `--flag=value` in two, gives boolean flags a value and rejects long flags with a single hyphen. */
 function normalizeArguments(argv: readonly string[], booleans: ReadonlySet<string>): string[] {
-  return argv.flatMap((argument) => {
+  return argv.flatMap((argument, index) => {
     const single = /^-([a-z][a-z0-9-]+)(=.*)?$/i.exec(argument)
     if (single)
-      throw new CommandFailure(`unknown flag "-${single[1]}"; long flags take two hyphens: --${single[1]}`)
+      throw new CommandFailure(
+        `there is no flag -${single[1]}; long flags take two hyphens.\nWrite: --${single[1]}`,
+      )
     if (!argument.startsWith('--')) return [argument]
     const equals = argument.indexOf('=')
     if (equals > 0) return [argument.slice(0, equals), argument.slice(equals + 1)]
-    return booleans.has(argument.slice(2)) ? [argument, 'true'] : [argument]
+    if (!booleans.has(argument.slice(2)) || /^(true|false)$/.test(argv[index + 1] ?? '')) return [argument]
+    return [argument, 'true']
   })
 }
 

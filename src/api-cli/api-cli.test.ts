@@ -17,10 +17,15 @@ interface CommandResult {
   readonly errors: string
 }
 
-async function adit(args: string[], environment: Record<string, string> = {}): Promise<CommandResult> {
+async function adit(
+  args: string[],
+  environment: Record<string, string> = {},
+  columns?: number,
+): Promise<CommandResult> {
   const output = { out: '', errors: '' }
   const code = await runApi(args, {
     environment: { HOME: '/nonexistent', ...environment },
+    columns,
     out: (text) => {
       output.out += text
     },
@@ -163,6 +168,21 @@ test('the name of a resource may be split into words', async () => {
 
   assert.equal(listed.https_edges[0].description, 'front')
   assert.deepEqual(backends.backends, [])
+})
+
+test('a list is a table on a terminal, JSON elsewhere and with --json', async () => {
+  const api = await fresh()
+  await api.call.create('/ip_policies', { description: 'office' })
+  const list = (args: string[], columns?: number, more = {}) =>
+    adit(['ip-policies', 'list', ...args], { ...keys(api), ...more }, columns)
+
+  assert.match(
+    (await list([], 120)).out,
+    /^\u001b\[1mID +DESCRIPTION +CREATED_AT\u001b\[0m\nipp_\w+ +office /,
+  )
+  assert.match((await list([], 120, { NO_COLOR: '1' })).out, /^ID +DESCRIPTION/)
+  for (const printed of [await list([]), await list(['--json'], 120)])
+    assert.equal(JSON.parse(printed.out).ip_policies[0].description, 'office')
 })
 
 test('an error is a sentence on stderr, and the exit code is 1', async () => {

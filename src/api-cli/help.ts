@@ -26,7 +26,12 @@ export function allHelp(commands: readonly ApiCommand[]): string {
 Usage
   adit api RESOURCE VERB [ID] [--flags]
 
-The response is printed as JSON. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
+The response is printed as JSON; a list as a table on a terminal, unless --json is given. "edges https" means edges-https. "adit api RESOURCE --help" lists all verbs, "adit api RESOURCE VERB --help" all flags.
+
+Examples
+  adit api reserved-domains create --domain app.example.com
+  adit api ip-policy-rules create --ip-policy-id ID --cidr 10.0.0.0/8 --action allow
+  adit api edges-https list --json
 
 Resources
 ${formatTable(rows)}
@@ -57,17 +62,27 @@ export function commandHelp({ words, ids, flags, route }: ApiCommand): string {
     (flag) => [`--${flag.name} ${formatPlaceholder(flag)}`, flag.required ? 'required' : ''] as const,
   )
   const body =
-    route.body === undefined ? '' : '  --json JSON   the whole body, beside or instead of single flags\n'
+    route.body === undefined
+      ? '  --json   print JSON on a terminal too\n'
+      : '  --json JSON   the whole body, beside or instead of single flags\n'
   const usage = [
     'adit api',
     ...words,
     ...ids.map((id) => id.toUpperCase()),
     ...(flags.length > 0 ? ['[--flags]'] : []),
   ]
+  const required = flags.filter((flag) => flag.required && flag.path.length === 1)
+  const example = [
+    ...['adit api', ...words, ...ids.map((id) => id.toUpperCase())],
+    ...required.map((flag) => `--${flag.name} ${formatPlaceholder(flag)}`),
+  ]
   return `${route.summary}.
 
 Usage
   ${usage.join(' ')}
+
+Example
+  ${example.join(' ')}
 
 ${flags.length === 0 ? '' : `Flags\n${formatTable(rows)}\n${body}\n`}${COMMON_FLAGS}
 It calls ${route.method} ${route.path}.

@@ -3,4 +3,5 @@
  * routes, without loading the server. It may use `api`, `resources` and `base`. Start with `run.ts`, then `commands.ts`
  * and `flags.ts`.
  */
+export { apiCompletion } from './completion.ts'
 export { runApi } from './run.ts'

@@ -1,13 +1,15 @@
 import { CommandFailure, takeFlags } from '../base/command-line.ts'
 import { findNearest } from '../base/nearest.ts'
 import type { ApiCommand } from './commands.ts'
-import { type ApiFlag, parseValue } from './flags.ts'
+import { type ApiFlag, formatPlaceholder, parseValue } from './flags.ts'
 
 /** A parsed command line. */
 export interface ParsedCommand {
   readonly ids: readonly string[]
   readonly query: Readonly<Record<string, string>>
   readonly body: Record<string, unknown> | undefined
+  /** Whether a list is printed as JSON on a terminal too. */
+  readonly json: boolean
 }
 
 /** The flags of every command. */
@@ -40,13 +42,33 @@ const JSON_FLAG: ApiFlag = {
   choices: [],
 }
 
+/** The same flag of a command without a body: it prints JSON. */
+const JSON_SWITCH: ApiFlag = { ...JSON_FLAG, kind: 'switch' }
+
 /** Parses the arguments of a command: its ids and its flags. */
 export function parseCommand(command: ApiCommand, args: readonly string[]): ParsedCommand {
-  const { values, rest } = takeFlags(args, [JSON_FLAG, ...command.flags])
+  const jsonFlag = command.route.body === undefined ? JSON_SWITCH : JSON_FLAG
+  const { values, rest } = takeFlags(args, [jsonFlag, ...command.flags])
   const unknown = rest.find((argument) => argument.startsWith('--'))
   if (unknown !== undefined) throw unknownFlag(command, unknown.slice(2).split('=')[0]!)
   requireIds(command, rest)
-  return { ids: rest, ...collect(command, values) }
+  requireFlags(command, values)
+  return { ids: rest, ...collect(command, values), json: values.has(JSON_SWITCH) }
+}
+
+/** A body in `--json` is left to the server: it may hold any field. */
+function requireFlags({ flags, words, ids }: ApiCommand, values: ReadonlyMap<ApiFlag, unknown>): void {
+  if (values.has(JSON_FLAG)) return
+  const required = flags.filter((flag) => flag.required && flag.path.length === 1)
+  const missing = required.find((flag) => ![...values.keys()].some((given) => given.path[0] === flag.path[0]))
+  if (missing === undefined) return
+  const usage = [
+    'adit api',
+    ...words,
+    ...ids.map((id) => id.toUpperCase()),
+    ...required.map((flag) => `--${flag.name} ${formatPlaceholder(flag)}`),
+  ]
+  throw new CommandFailure(`--${missing.name} is missing. Write: ${usage.join(' ')}`)
 }
 
 function unknownFlag({ flags, words }: ApiCommand, name: string): CommandFailure {
@@ -76,7 +98,7 @@ function collect(
   // Objects first, so that a single field overrides a member of one.
   const ordered = [...values].sort(([one], [other]) => one.path.length - other.path.length)
   for (const [flag, words] of ordered) {
-    if (flag === JSON_FLAG) continue
+    if (flag === JSON_FLAG || flag === JSON_SWITCH) continue
     if (flag.query) query[flag.path[0]!] = words.at(-1)!
     else setField(body, flag.path, parseValue(flag, words))
   }

@@ -1,20 +1,26 @@
 import { CommandFailure, findCommand, printFailure } from '../base/command-line.ts'
+import { findNearest } from '../base/nearest.ts'
+import { describeNetworkError } from '../base/network-error.ts'
 import { type ApiAccess, findApiAccess } from './access.ts'
 import { type ApiCommand, commandsOf } from './commands.ts'
 import { allHelp, commandHelp, groupHelp } from './help.ts'
 import { extractCommonFlags, type ParsedCommand, parseCommand } from './parse.ts'
+import { formatList } from './table.ts'
 
 const CALL_TIMEOUT_MS = 60_000
 
 /** The environment and output of a command. */
 export interface Terminal {
   readonly environment: NodeJS.ProcessEnv
+  /** The width of the terminal that shows the output; undefined when it goes elsewhere. */
+  readonly columns?: number | undefined
   out(text: string): void
   error(text: string): void
 }
 
 const processTerminal: Terminal = {
   environment: process.env,
+  columns: process.stdout.isTTY ? process.stdout.columns : undefined,
   out: (text) => {
     process.stdout.write(text)
   },
@@ -23,7 +29,10 @@ const processTerminal: Terminal = {
   },
 }
 
-/** `adit api …`: one call of the management API. JSON goes to stdout, messages to stderr. */
+/**
+ * `adit api …`: one call of the management API. JSON goes to stdout, a list as a table if that is a terminal; messages
+ * go to stderr.
+ */
 export async function runApi(args: readonly string[], terminal: Terminal = processTerminal): Promise<number> {
   try {
     const { common, rest } = extractCommonFlags(args)
@@ -65,16 +74,41 @@ function findApiCommand(commands: readonly ApiCommand[], args: readonly string[]
   const match = findCommand(commands, given)
   const { command, group, matched } = match
   const isUnknown = matched.length === 0 || (command === undefined && matched.length < given.length)
-  if (isUnknown) throw unknownWord(group, matched, args[matched.length]!)
+  if (isUnknown) throw unknownWord(group, matched, args)
   return match
 }
 
-function unknownWord(group: readonly ApiCommand[], words: readonly string[], word: string): CommandFailure {
+/** Verbs of other tools. */
+const VERBS: Readonly<Record<string, string>> = {
+  ls: 'list',
+  show: 'get',
+  describe: 'get',
+  add: 'create',
+  new: 'create',
+  set: 'update',
+  edit: 'update',
+  rm: 'delete',
+  remove: 'delete',
+}
+
+function unknownWord(
+  group: readonly ApiCommand[],
+  words: readonly string[],
+  args: readonly string[],
+): CommandFailure {
+  const word = args[words.length]!
   const choices = [
     ...new Set(group.map((command) => command.words[words.length]).filter((each) => each !== undefined)),
   ]
   const prefix = ['adit api', ...words].join(' ')
-  return new CommandFailure(`"${prefix}" does not know "${word}". It knows: ${choices.join(', ')}.`)
+  const nearest = findNearest(VERBS[word] ?? word.replaceAll('_', '-'), choices)
+  const next =
+    nearest !== undefined
+      ? `Did you mean: ${[prefix, nearest, ...args.slice(words.length + 1)].join(' ')}`
+      : words.length === 0
+        ? 'adit api --help lists all resources.'
+        : `It knows: ${choices.join(', ')}.`
+  return new CommandFailure(`"${prefix}" does not know "${word}". ${next}`)
 }
 
 async function call(
@@ -102,15 +136,24 @@ async function call(
       redirect: 'error',
       signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
     })
-  } catch {
+  } catch (error) {
     return fail(
       terminal,
-      `The API at ${url} cannot be reached. Is the server running? Name another one with --api-url.`,
+      `The API at ${url} cannot be reached: ${describeNetworkError(error)}. Is the server running? Name another one with --api-url.`,
     )
   }
   const text = await response.text()
-  if (response.ok) return text === '' ? 0 : print(terminal, `${pretty(text)}\n`)
-  return fail(terminal, formatError(response.status, text))
+  if (!response.ok) return fail(terminal, formatError(response.status, text))
+  return text === '' ? 0 : print(terminal, formatResponse(text, parsed.json, terminal))
+}
+
+function formatResponse(text: string, json: boolean, { columns, environment }: Terminal): string {
+  if (!json && columns !== undefined) {
+    const colours = !environment.NO_COLOR && environment.TERM !== 'dumb'
+    const table = formatList(JSON.parse(text), { columns, colours })
+    if (table !== undefined) return table
+  }
+  return `${pretty(text)}\n`
 }
 
 function pretty(text: string): string {
@@ -124,7 +167,8 @@ function pretty(text: string): string {
 function formatError(status: number, text: string): string {
   try {
     const { msg, error_code } = JSON.parse(text) as { msg?: unknown; error_code?: unknown }
-    if (typeof msg === 'string') return `${msg}\n${String(error_code)} (status ${status})`
+    if (typeof msg === 'string')
+      return `${msg}\n${String(error_code)} (status ${status}): adit help ${String(error_code)}`
   } catch {
     // The response is not from the API.
   }

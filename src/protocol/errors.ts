@@ -30,7 +30,7 @@ export const protocolErrors = {
   token_malformed: defineError(
     105,
     () =>
-      'The authtoken is not well formed. Copy it again from the dashboard and save it with `config add-authtoken`.',
+      'The authtoken is not well formed. Copy it again from the dashboard and save it with: adit config add-authtoken TOKEN',
     {
       cause: 'The authtoken is not well formed: a part of it is missing, or it is something else.',
       next: 'Copy it again from the dashboard and save it with `adit config add-authtoken TOKEN`.',
@@ -56,12 +56,17 @@ export const protocolErrors = {
   token_unknown: defineError(
     107,
     () =>
-      'The authtoken is not valid: it is unknown, was deleted or was replaced. Create a new one in the dashboard.',
+      'The authtoken is not valid: it is unknown, was deleted or was replaced. Create a new one in the dashboard and save it with: adit config add-authtoken TOKEN',
     {
       cause:
         'The authtoken is well formed but not valid: it was deleted or replaced, or belongs to another server.',
       next: 'Create a new one in the dashboard and save it with `adit config add-authtoken TOKEN`; check `connect_url`.',
     },
+  ),
+  token_is_api_key: defineError(
+    107,
+    () =>
+      'This is an API key, not an authtoken. Create an authtoken with: adit api credentials create --api-key KEY',
   ),
   too_many_sessions: defineError(
     108,
@@ -131,7 +136,8 @@ export const protocolErrors = {
   ),
   wildcard_not_reserved: defineError(
     318,
-    (name: string) => `The wildcard ${name} must be reserved before an agent may use it.`,
+    (name: string) =>
+      `The wildcard ${name} must be reserved before an agent may use it. Reserve it with: adit api reserved-domains create --domain '${name}'`,
     {
       cause: 'A wildcard such as `*.app.example.com` must be reserved before an agent may use it.',
       next: 'Reserve it in the dashboard.',
@@ -139,17 +145,28 @@ export const protocolErrors = {
   ),
   name_not_reserved: defineError(
     319,
-    (name: string) => `The name ${name} must be reserved before an agent may use it.`,
+    (name: string, domain: string) =>
+      `The name ${name} must be reserved before an agent may use it. Reserve it with: adit api reserved-domains create --domain ${name}\nOr use a name right below ${domain}.`,
     {
       cause: 'The name must be reserved before an agent may use it.',
       next: 'Reserve it in the dashboard, or ask for a name right under the domain of the server.',
     },
   ),
-  name_of_other_account: defineError(320, (name: string) => `The name ${name} belongs to another account.`, {
-    cause:
-      'The name is reserved by another account, or belongs to the platform itself (`idp`, `connect`, `tcp`, `cname`, `acme-challenge` and `ns1` to `ns4` under its domain, with everything below them).',
-    next: 'Ask for another one.',
-  }),
+  name_incomplete: defineError(
+    319,
+    (name: string, domain: string) =>
+      `"${name}" is not a complete name. To use it below the domain of this server: --url https://${name}.${domain}`,
+  ),
+  name_of_other_account: defineError(
+    320,
+    (name: string) =>
+      `The name ${name} belongs to another account. Choose another one, or leave --url out for a random name.`,
+    {
+      cause:
+        'The name is reserved by another account, or belongs to the platform itself (`idp`, `connect`, `tcp`, `cname`, `acme-challenge` and `ns1` to `ns4` under its domain, with everything below them).',
+      next: 'Ask for another one.',
+    },
+  ),
   name_of_platform: defineError(
     320,
     (name: string) => `The name ${name} belongs to the platform itself. Choose another one.`,

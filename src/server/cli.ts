@@ -1,7 +1,5 @@
 import { join } from 'node:path'
-import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
-import { FailpointError } from '../base/failpoint.ts'
+import { CommandFailure } from '../base/command-line.ts'
 import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
 import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
@@ -10,8 +8,8 @@ import type { CredentialsFile } from './credentials-file.ts'
 import type { RunningServer } from './index.ts'
 import { offerCommandOnPath } from './path-offer.ts'
 import { isTerminalOutput } from './secret-output.ts'
-import { formatSettingsHelp, readSettings, type ServerSettings } from './settings.ts'
-import { subcommands } from './subcommands.ts'
+import { formatSettingsHelp, readCommandLine, type ServerSettings } from './settings.ts'
+import { parseSubcommand, subcommands } from './subcommands.ts'
 
 function formatHelp(): string {
   const usages = subcommands.map(({ words, operand = '', help }) => {
@@ -82,23 +80,11 @@ function formatFirstStart(
   ]
 }
 
-/** The message for an expected start-up error. Any other error is a bug, printed with its stack. */
+/** The message for an expected error. Any other error is a bug, printed with its stack. */
 async function describeError(error: unknown): Promise<string | undefined> {
-  if (error instanceof CommandFailure || error instanceof FailpointError) return errorMessage(error)
-  const store = await import('../store/index.ts')
-  const { BackupError, MasterKeyError, NewerSchema, StoreUnavailable, UnsupportedDatabase } = store
-  const userFacing = [BackupError, MasterKeyError, NewerSchema, StoreUnavailable, UnsupportedDatabase]
-  if (userFacing.some((kind) => error instanceof kind)) return errorMessage(error)
-  const { code, address, port } = error as NodeJS.ErrnoException & { address?: string; port?: number }
-  if (code === 'EADDRINUSE')
-    return `${address}:${port} is in use by another program. Stop it, or choose another address (adit server --help).`
-  if (code === 'EACCES' && port !== undefined)
-    return `There is no permission to listen on ${address}:${port}; ports below 1024 need it.`
-  if (code === 'EACCES' || code === 'EROFS')
-    return `The data directory cannot be written: ${errorMessage(error)}.`
-  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
-    return `The disk is full: ${errorMessage(error)}. Free some space, then try again.`
-  return undefined
+  if (error instanceof CommandFailure) return error.message
+  const { describeStartError } = await import('./start-errors.ts')
+  return describeStartError(error)
 }
 
 /** Runs `adit server …`; returns the exit code, or exits with 1 when the server could not start. */
@@ -108,19 +94,11 @@ export async function runServer(args: readonly string[]): Promise<number> {
     return 0
   }
   try {
-    const { command, matched } = findCommand(subcommands, args)
-    if (command === undefined) await serve(readSettings(args, process.env))
+    const { settings, rest } = readCommandLine(args, process.env)
+    if (rest.length === 0) await serve(settings)
     else {
-      const { values, rest } = takeFlags(
-        args.slice(matched.length),
-        (command.switches ?? []).map((name) => ({ name, kind: 'switch' })),
-      )
-      const switches = new Set(
-        [...values].filter(([, [value]]) => value === 'true').map(([{ name }]) => name),
-      )
-      const firstFlag = rest.findIndex((word) => word.startsWith('--'))
-      const split = firstFlag === -1 ? rest.length : firstFlag
-      await command.run(rest.slice(0, split), readSettings(rest.slice(split), process.env), switches)
+      const { command, operands, switches } = parseSubcommand(rest)
+      await command.run(operands, settings, switches)
     }
     return 0
   } catch (error) {

@@ -410,6 +410,9 @@ export function resolveMasterKeyFile({ masterKeyFile, dataDir }: ServerSettings)
 
 const settings: readonly SettingDefinition<unknown>[] = Object.values(definitions)
 
+/** The names of all flags, without hyphens. */
+export const settingFlags: readonly string[] = settings.map(({ name }) => name)
+
 /** The environment variable of a flag. */
 function environmentVariable(flag: string): string {
   return `ADIT_${flag.toUpperCase().replaceAll('-', '_')}`
@@ -424,14 +427,23 @@ const FOREIGN_VARIABLES = new RegExp(
   ].join('|')})$`,
 )
 
-/** Reads flags, then variables, then defaults. An unknown flag or variable is an error. */
+/** Reads flags, then variables, then defaults. Any other argument or variable is an error. */
 export function readSettings(args: readonly string[], environment: NodeJS.ProcessEnv): ServerSettings {
-  const { values, rest } = takeFlags(args, settings)
+  const { settings, rest } = readCommandLine(args, environment)
   if (rest.length > 0) throw unknownFlag(rest[0]!)
+  return settings
+}
+
+/** The same for a command line with a subcommand: `rest` holds its words and its own switches. */
+export function readCommandLine(
+  args: readonly string[],
+  environment: NodeJS.ProcessEnv,
+): { settings: ServerSettings; rest: readonly string[] } {
+  const { values, rest } = takeFlags(args, settings)
   const variables = new Set(settings.map(({ name }) => environmentVariable(name)))
   for (const variable of Object.keys(environment))
     if (variable.startsWith('ADIT_') && !variables.has(variable) && !FOREIGN_VARIABLES.test(variable))
-      throw new CommandFailure(`There is no setting ${variable}. adit server --help lists them all.`)
+      throw unknownVariable(variable, variables)
 
   const entries = Object.entries<SettingDefinition<unknown>>(definitions).map(([key, setting]) => {
     const { name, fallback, parse } = setting
@@ -443,10 +455,19 @@ export function readSettings(args: readonly string[], environment: NodeJS.Proces
     throw new CommandFailure(
       '--proxy-protocol needs --trusted-proxies: the addresses of the proxies that send the header.',
     )
-  return result
+  return { settings: result, rest }
 }
 
-function unknownFlag(argument: string): CommandFailure {
+function unknownVariable(variable: string, variables: ReadonlySet<string>): CommandFailure {
+  const nearest = findNearest(variable, variables)
+  const suggestion = nearest === undefined ? '' : ` Did you mean ${nearest}?`
+  return new CommandFailure(
+    `There is no setting ${variable}.${suggestion} adit server --help lists them all.`,
+  )
+}
+
+/** The error for an argument that looks like a flag and is none. */
+export function unknownFlag(argument: string): CommandFailure {
   const [, name] = /^--([^=]+)/.exec(argument) ?? []
   const nearest =
     name &&

@@ -1,11 +1,12 @@
 import { formatTimestamp, systemClock } from '../base/clock.ts'
-import { CommandFailure } from '../base/command-line.ts'
+import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
 import { silentLog } from '../base/log.ts'
+import { findNearest } from '../base/nearest.ts'
 import type { Events } from '../events/index.ts'
 import type { DurableStore } from '../store/index.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
-import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
+import { resolveMasterKeyFile, type ServerSettings, unknownFlag } from './settings.ts'
 import { runTrust } from './trust/trust.ts'
 
 /** An operator command beside starting the server. `operand` names its argument in the help. */
@@ -249,3 +250,42 @@ export const subcommands: readonly Subcommand[] = [
       }),
   },
 ]
+
+/** Finds the subcommand that the arguments name, with its operands and the switches that are set. */
+export function parseSubcommand(args: readonly string[]): {
+  command: Subcommand
+  operands: readonly string[]
+  switches: ReadonlySet<string>
+} {
+  const isFlag = (argument: string) => argument.startsWith('-')
+  const { command, group, matched } = findCommand(
+    subcommands,
+    args.filter((argument) => !isFlag(argument)),
+  )
+  const flags = (command?.switches ?? []).map((name) => ({ name, kind: 'switch' }))
+  const { values, rest: words } = takeFlags(args, flags)
+  const unknown = words.find(isFlag)
+  if (unknown !== undefined) throw unknownFlag(unknown)
+  if (command === undefined) throw unknownSubcommand(group, matched, words[matched.length])
+  const switches = [...values].filter(([, [value]]) => value === 'true').map(([{ name }]) => name)
+  return { command, operands: words.slice(matched.length), switches: new Set(switches) }
+}
+
+function unknownSubcommand(
+  group: readonly Subcommand[],
+  matched: readonly string[],
+  word: string | undefined,
+): CommandFailure {
+  const name = ['adit server', ...matched].join(' ')
+  const choices = [...new Set(group.map((each) => each.words[matched.length]!))]
+  if (word === undefined) return new CommandFailure(`${name} needs one more word: ${choices.join(' or ')}.`)
+  const problem = `${name} has no command "${word}".`
+  if (matched.length === 0 && ['start', 'run', 'up'].includes(word))
+    return new CommandFailure(`${problem} It starts without one: adit server`)
+  const nearest = findNearest(word, choices)
+  return new CommandFailure(
+    nearest === undefined
+      ? `${problem} adit server --help lists them all.`
+      : `${problem} Did you mean: ${name} ${nearest}`,
+  )
+}

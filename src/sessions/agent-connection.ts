@@ -52,6 +52,8 @@ export interface AgentConnectionOptions {
   resume: ResumeTokens
   /** The principal of the token; undefined for an unknown token. */
   authenticate(token: string): Promise<TunnelPrincipal | undefined>
+  /** Whether a token that is no authtoken is an API key, for a clear error. */
+  isApiKey?(token: string): Promise<boolean>
   /** The SNI name the agent dialled. */
   serverName?: string | undefined
   /** The local address of the connection. */
@@ -329,7 +331,8 @@ export class AgentConnection implements LiveSession {
     const principal = await authenticate(token)
     if (principal === undefined) {
       this.#options.onAuthFailure()
-      throw protocolError(isTokenShaped(token) ? 'token_unknown' : 'token_malformed')
+      if (!isTokenShaped(token)) throw protocolError('token_malformed')
+      throw protocolError((await this.#options.isApiKey?.(token)) ? 'token_is_api_key' : 'token_unknown')
     }
     if (this.#options.admits?.(principal.accountId, this.ip) === false)
       throw protocolError('address_refused', this.ip)

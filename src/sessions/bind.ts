@@ -85,7 +85,8 @@ export function createBinder(options: BinderOptions): Binder {
     requireAllowedName(session, host)
     const reservation = await requireAvailableName(reservations, session.accountId, host)
     if (!reservation?.covers && !isFirstComeName(host, address.domain)) {
-      throw protocolError(host.startsWith('*.') ? 'wildcard_not_reserved' : 'name_not_reserved', host)
+      if (host.startsWith('*.')) throw protocolError('wildcard_not_reserved', host)
+      throw protocolError(host.includes('.') ? 'name_not_reserved' : 'name_incomplete', host, address.domain)
     }
     const port = publicPort(proto, address)
     return {

@@ -55,10 +55,11 @@ function parseName(text: string, proto: 'http' | 'https' | 'tls', address: Publi
   const match = /^(.*):(\d+)$/.exec(text)
   if (match === null) return normalizeName(text)
   const port = Number(match[2])
-  if (port !== (proto === 'http' ? 80 : 443) && port !== publicPort(proto, address)) {
+  const servedPort = publicPort(proto, address)
+  if (port !== (proto === 'http' ? 80 : 443) && port !== servedPort) {
     throw protocolError(
       'options_invalid',
-      `${proto} tunnels are served on one port only; leave :${port} out.`,
+      `this server serves ${proto} on port ${servedPort}; leave :${port} out of the URL.`,
     )
   }
   return normalizeName(match[1]!)

@@ -57,7 +57,7 @@ export class Keyring {
 
 /** Creates a key file with one new key, mode 0600; leaves an existing file alone. */
 export function createMasterKeyFile(file: string): void {
-  const tempFile = writeTempFile(file, [toMasterKey(randomBytes(32))])
+  const tempFile = createTempFile(file)
   try {
     // A link is atomic, and never replaces a key that another process created at the same moment.
     linkSync(tempFile, file)
@@ -66,6 +66,17 @@ export function createMasterKeyFile(file: string): void {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error
   } finally {
     rmSync(tempFile)
+  }
+}
+
+function createTempFile(file: string): string {
+  try {
+    return writeTempFile(file, [toMasterKey(randomBytes(32))])
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+    throw new MasterKeyError(
+      `The master key file ${file} cannot be created: there is no directory ${dirname(file)}. Create it, or name another file with --master-key-file.`,
+    )
   }
 }
 

@@ -1,4 +1,6 @@
 import { errorMessage } from '../base/error-message.ts'
+import { joinHostPort } from '../base/hostport.ts'
+import { describeNetworkError } from '../base/network-error.ts'
 import { StoreUnavailable } from './store.ts'
 
 // SQLSTATE classes and codes for a database that cannot serve now, as opposed to a wrong statement.
@@ -8,15 +10,21 @@ const UNAVAILABLE = /^(08|28|3D|53|57|58|XX|25006|25P02|25P03|40|55P03|42501)/
 export function translateError(error: unknown): unknown {
   const { code, name } = error as { code?: unknown; name?: string }
   if (name === 'StoreUnavailable' || !isUnavailable(error, code)) return error
-  return new StoreUnavailable(`The PostgreSQL database cannot be used: ${describeError(error)}.`, {
-    cause: error,
-  })
+  return new StoreUnavailable(
+    `The PostgreSQL database cannot be used: ${describeError(error)}. Check that it runs, and --database-url.`,
+    { cause: error },
+  )
 }
+
+type SystemError = NodeJS.ErrnoException & { hostname?: string; address?: string; port: number }
 
 /** The message of an error, without the connection string. */
 export function describeError(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return describeError(error.errors[0])
-  return errorMessage(error)
+  const { syscall, hostname, address, port } = error as SystemError
+  if (syscall === undefined) return errorMessage(error)
+  const peer = hostname ?? (address === undefined ? 'the connection' : joinHostPort(address, port))
+  return `${peer}: ${describeNetworkError(error)}`
 }
 
 function isUnavailable(error: unknown, code: unknown): boolean {

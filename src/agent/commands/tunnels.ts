@@ -1,11 +1,13 @@
 import { CommandFailure } from '../../base/command-line.ts'
+import { findNearest } from '../../base/nearest.ts'
+import { describeNetworkError } from '../../base/network-error.ts'
 import { tunnelShape } from '../config/definitions.ts'
 import { ConfigError } from '../config/error.ts'
 import type { Config } from '../config/load.ts'
 import type { Env } from '../config/paths.ts'
 import type { ConfigProblem } from '../config/shape.ts'
-import { describeNetworkError } from '../connect/network-reason.ts'
 import { type AgentTunnelSpec, toTunnelSpec } from '../tunnels/spec.ts'
+import { SpecError } from '../tunnels/spec-error.ts'
 import { noDefinitionsFailure, resolveSpecs } from './check.ts'
 import { type CommandContext, createContext } from './context.ts'
 import { deprecationWarnings, ENDPOINT_FLAGS, LABELLED_FLAGS, toDefinition } from './flags.ts'
@@ -34,7 +36,8 @@ export async function endpointCommand(
   const definition = { ...toDefinition(ENDPOINT_FLAGS[kind], values), ...policy, proto: kind, addr: address }
   const context = createContext(values, env)
   resolveSpecs(context)
-  return runSpecs(context, [parseSpec(definition, values)], ENDPOINT_FLAGS[kind], values, env)
+  const spec = parseSpec(definition, ENDPOINT_FLAGS[kind], values, `adit ${kind} 3000`)
+  return runSpecs(context, [spec], ENDPOINT_FLAGS[kind], values, env)
 }
 
 /** `adit tunnel --label k=v ADDRESS`. */
@@ -48,7 +51,8 @@ export async function labelledCommand(
   const definition = { ...toDefinition(LABELLED_FLAGS, values), addr: address }
   const context = createContext(values, env)
   resolveSpecs(context)
-  return runSpecs(context, [parseSpec(definition, values)], LABELLED_FLAGS, values, env)
+  const spec = parseSpec(definition, LABELLED_FLAGS, values, 'adit tunnel --label key=value 3000')
+  return runSpecs(context, [spec], LABELLED_FLAGS, values, env)
 }
 
 /** `adit start NAME...`, `--all` or `--none`. */
@@ -92,12 +96,34 @@ function runSpecs(
   return runAgent({ context, specs, output, warnings, qr, resumeState: consumeResumeState(env), env })
 }
 
-function parseSpec(definition: Record<string, unknown>, values: FlagValues): AgentTunnelSpec {
+function parseSpec(
+  definition: Record<string, unknown>,
+  flags: readonly CommandFlag[],
+  values: FlagValues,
+  example: string,
+): AgentTunnelSpec {
   const problems: ConfigProblem[] = []
   const parsed = tunnelShape.read(definition, [], problems)
   if (!parsed || problems.length > 0)
-    throw new CommandFailure(problems.map(({ message }) => message).join('\n'))
-  return toTunnelSpec(typeof values.name === 'string' ? values.name : COMMAND_LINE, parsed)
+    throw new CommandFailure(problems.map(({ message }) => nameFlags(message, flags, values)).join('\n'))
+  try {
+    return toTunnelSpec(typeof values.name === 'string' ? values.name : COMMAND_LINE, parsed)
+  } catch (error) {
+    if (!(error instanceof SpecError)) throw error
+    const message = nameFlags(error.message, flags, values)
+    throw new CommandFailure(error.key === 'addr' ? `${message}.\nFor example: ${example}` : message)
+  }
+}
+
+/** Replaces the keys in a message about a definition by the flags that set them: `"basic_auth"`, `schemes[0]`. */
+function nameFlags(message: string, flags: readonly CommandFlag[], values: FlagValues): string {
+  const flagOf = (key: string) => {
+    const candidates = flags.filter((flag) => flag.key === key || flag.key?.startsWith(`${key}.`))
+    return candidates.find(({ name }) => values[name] !== undefined) ?? candidates[0]
+  }
+  return message
+    .replace(/^([a-z_]+)(?:\[\d+\])? /, (text, key) => (flagOf(key) ? `--${flagOf(key)!.name} ` : text))
+    .replace(/"([a-z_]+(?:\.[a-z_]+)?)"/g, (text, key) => (flagOf(key) ? `--${flagOf(key)!.name}` : text))
 }
 
 async function fetchPolicy(url: string | string[] | undefined): Promise<object> {
@@ -133,8 +159,12 @@ function selectSpecs(
   return names.map((name) => {
     const spec = available.get(name)
     if (spec) return spec
+    const nearest = findNearest(name, available.keys())
+    const suggestion = nearest === undefined ? '' : ` Did you mean: adit start ${nearest}`
     const definedNames = [...available.keys()].join(', ') || 'none'
     const files = config.files.join(', ') || 'none'
-    throw new CommandFailure(`"${name}" is not defined.\nDefined: ${definedNames}\nFiles read: ${files}`)
+    throw new CommandFailure(
+      `"${name}" is not defined.${suggestion}\nDefined: ${definedNames}\nFiles read: ${files}\nDefine it with: adit config edit`,
+    )
   })
 }

@@ -35,7 +35,11 @@ export function readConfigFile(path: string): ConfigFile {
   try {
     source = readFileSync(path, 'utf8')
   } catch (error) {
-    throw new ConfigError([`cannot read the configuration file ${path}: ${describeFileError(error)}`])
+    const isMissing = (error as NodeJS.ErrnoException).code === 'ENOENT'
+    throw new ConfigError([
+      `cannot read the configuration file ${path}: ${describeFileError(error)}`,
+      ...(isMissing ? [`Create it with: adit config edit --config ${path}`] : []),
+    ])
   }
   return parseConfig(path, source)
 }

@@ -277,7 +277,7 @@ test('a server that accepts and stays silent times out', async (t) => {
 
   await assert.rejects(
     dialServer({ ...location, port }, { ...dial, timeoutMs: 150 }),
-    /did not answer within 0\.15 s/,
+    /did not answer with TLS within 0\.15 s/,
   )
 })
 

@@ -4,11 +4,11 @@ import { connect as connectTcp, isIP, type Socket } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import { joinHostPort } from '../../base/hostport.ts'
+import { describeNetworkError } from '../../base/network-error.ts'
 import { ConfigError } from '../config/error.ts'
 import { describeFileError } from '../config/file-error.ts'
 import type { ServerLocation } from './location.ts'
 import { toServerName } from './location.ts'
-import { describeNetworkError } from './network-reason.ts'
 import { openThroughProxy, type ProxyServer } from './proxy.ts'
 
 /** How to reach the server, beyond its address. */
@@ -37,6 +37,12 @@ interface Peer {
   explain(error: NodeJS.ErrnoException): Error
 }
 
+/** The current step of a dial. */
+interface Hop {
+  peer: Peer
+  inTlsHandshake?: boolean
+}
+
 /** The proxy for this server, if any. */
 export function proxyOf(location: ServerLocation, settings: DialSettings): ProxyServer | undefined {
   return settings.bypassesProxy?.(location) ? undefined : settings.proxy
@@ -50,7 +56,7 @@ export async function dialServer(
 ): Promise<TLSSocket> {
   const { host, port } = location
   const proxy = proxyOf(location, settings)
-  const hop = { peer: firstPeer(location, settings) }
+  const hop: Hop = { peer: firstPeer(location, settings) }
   return withTimeout(settings, signal, hop, async (sockets, abort) => {
     let socket = await connectPeer(hop.peer, settings, sockets, abort)
     if (proxy) {
@@ -61,6 +67,7 @@ export async function dialServer(
     }
     const crl = settings.crl === undefined ? undefined : await readCrl(settings.crl, abort)
     const name = toServerName(host)
+    hop.inTlsHandshake = true
     return startTls(socket, {
       host, // IP addresses are checked against the certificate as well.
       ...(name === undefined ? {} : { servername: name }),
@@ -89,7 +96,7 @@ function firstPeer(location: ServerLocation, settings: DialSettings): Peer {
 async function withTimeout<T>(
   settings: DialSettings,
   signal: AbortSignal | undefined,
-  hop: { readonly peer: Peer },
+  hop: Readonly<Hop>,
   work: (sockets: Socket[], abort: AbortSignal) => Promise<T>,
 ): Promise<T> {
   const abort = new AbortController()
@@ -105,10 +112,16 @@ async function withTimeout<T>(
     return await Promise.race([work(sockets, abort.signal), rejectOnAbort(abort.signal)])
   } catch (error) {
     for (const socket of sockets) socket.destroy()
-    if (abort.signal.aborted)
-      throw new Error(`${hop.peer.label} did not answer within ${settings.timeoutMs / 1000} s`, {
-        cause: error,
-      })
+    if (abort.signal.aborted) {
+      const { label } = hop.peer
+      const seconds = settings.timeoutMs / 1000
+      throw new Error(
+        hop.inTlsHandshake
+          ? `${label} accepts connections, but did not answer with TLS within ${seconds} s; ${NOT_FOR_AGENTS}`
+          : `${label} did not answer within ${seconds} s`,
+        { cause: error },
+      )
+    }
     throw hop.peer.explain(error as NodeJS.ErrnoException)
   } finally {
     clearTimeout(timer)
@@ -236,6 +249,7 @@ const UNTRUSTED_CODES = new Set([
   'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
   'ERR_TLS_CERT_ALTNAME_INVALID',
   'CERT_HAS_EXPIRED',
+  'CERT_NOT_YET_VALID',
   'CERT_SIGNATURE_FAILURE',
   'CERT_REVOKED',
 ])
@@ -245,44 +259,68 @@ function serverPeer({ host, port, addresses }: ServerLocation): Peer {
   return { host, port, addresses, label, explain: (error) => explainServer(error, host, label) }
 }
 
+const NOT_FOR_AGENTS =
+  'it is not the address for agents, which the server prints as "Agents" (save it with: adit config add-connect-url HOST:PORT)'
+
+const UNTRUSTED_REASONS: Readonly<Record<string, string>> = {
+  CERT_HAS_EXPIRED: 'it has expired; check the clock of this machine, or renew it on the server',
+  CERT_NOT_YET_VALID: 'it is not valid yet; check the clock of this machine and of the server',
+  CERT_REVOKED: 'it was revoked',
+  CERT_SIGNATURE_FAILURE: 'its signature is wrong',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'it is signed by itself',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its authority is not one that this machine knows',
+}
+
+/** Why a certificate is not trusted, in place of the text of the TLS library. */
+function describeUntrusted({ code = '', message }: NodeJS.ErrnoException, host: string): string {
+  if (code === 'ERR_TLS_CERT_ALTNAME_INVALID') return `it is not for the name ${host}`
+  if (code.startsWith('UNABLE_TO_')) return 'its authority is not one that this machine knows'
+  return UNTRUSTED_REASONS[code] ?? message
+}
+
 function explainServer(error: NodeJS.ErrnoException, host: string, label: string): Error {
   if (UNTRUSTED_CODES.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${label} is not trusted: ${error.message}.\nGive the authority of the server with --root-cas FILE or the key connect_cas.`,
+      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\nName the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.`,
       { cause: error },
     )
   }
   switch (error.code) {
     case 'ECONNREFUSED':
-      return new Error(`nothing listens at ${label} (connection refused); is the server running?`, {
-        cause: error,
-      })
+      return new Error(
+        `nothing listens at ${label} (connection refused); is the server running? Test each step with: adit diagnose`,
+        { cause: error },
+      )
     case 'ENOTFOUND':
     case 'EAI_AGAIN':
-      return new Error(`the name ${host} cannot be resolved`, { cause: error })
+      return new Error(`the name ${host} cannot be resolved; check it with: adit diagnose`, { cause: error })
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
-      return new Error(`${label} does not speak TLS; is it the address for agents?`, { cause: error })
+    case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
+      return new Error(`${label} does not speak TLS; ${NOT_FOR_AGENTS}`, { cause: error })
     default:
-      return error
+      // The text of the TLS library names its source files.
+      return error.code?.startsWith('ERR_SSL_')
+        ? new Error(`${label} refused the TLS handshake; ${NOT_FOR_AGENTS}`, { cause: error })
+        : error
   }
 }
 
 /** Until the proxy has connected to the server, errors are the proxy's, not the server's. */
 function proxyPeer({ host, port }: ProxyServer): Peer {
   const label = `the proxy ${joinHostPort(host, port)}`
-  return { host, port, label, explain: (error) => explainProxy(error, label) }
+  return { host, port, label, explain: (error) => explainProxy(error, host, label) }
 }
 
-function explainProxy(error: NodeJS.ErrnoException, label: string): Error {
+function explainProxy(error: NodeJS.ErrnoException, host: string, label: string): Error {
   if (error instanceof ConfigError) return error
   if (UNTRUSTED_CODES.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${label} is not trusted: ${error.message}.\nName a file with its authority in the variable NODE_EXTRA_CA_CERTS.`,
+      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\nName a file with its authority in the variable NODE_EXTRA_CA_CERTS.`,
       { cause: error },
     )
   }
-  const notTls = error.code === 'EPROTO' || error.code === 'ERR_SSL_WRONG_VERSION_NUMBER'
+  const notTls = error.code === 'EPROTO' || error.code?.startsWith('ERR_SSL_')
   const detail = notTls ? 'it does not speak TLS' : describeNetworkError(error)
   return new Error(`${label} cannot be used: ${detail}; check proxy_url, or the variable http_proxy`, {
     cause: error,

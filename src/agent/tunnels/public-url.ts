@@ -5,6 +5,7 @@ export interface PublicUrl {
   scheme: 'http' | 'https' | 'tcp' | 'tls'
   /** False when the URL has no scheme. */
   hasScheme: boolean
+  /** With the port, unless it is the default of the scheme. */
   host: string | undefined
   /** `host:port`, for tcp only. */
   hostport: string | undefined
@@ -32,9 +33,7 @@ export function parsePublicUrl(url: string, defaultScheme: 'http' | 'https' = 'h
       throw new SpecError('url', `the url "${url}" needs a port, or say only "tcp://" for any address`)
     return { scheme, hasScheme, host, hostport: rest }
   }
-  const defaultPort = scheme === 'http' ? '80' : '443'
-  if (port !== undefined && port !== defaultPort) {
-    throw new SpecError('url', `the url "${url}" may only name port ${defaultPort}; leave the port out`)
-  }
-  return { scheme, hasScheme, host, hostport: undefined }
+  // The server knows its ports: a URL that it printed is accepted, and a port that it does not serve rejected there.
+  const isDefault = port === (scheme === 'http' ? '80' : '443')
+  return { scheme, hasScheme, host: isDefault ? host : rest, hostport: undefined }
 }

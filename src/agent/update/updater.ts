@@ -109,9 +109,13 @@ export class Updater {
   async #findNewer(): Promise<{ manifest: Manifest; channel: Channel } | undefined> {
     const { url, key } = this.#settings
     if (url === undefined)
-      throw new UpdateRejected('no update is available: no update channel is configured (update_url)')
+      throw new UpdateRejected(
+        'no update is available: no update channel is configured; name one with --update-url or the key update_url',
+      )
     if (key === undefined)
-      throw new UpdateRejected('no update is available: no key to check it with is configured (update_key)')
+      throw new UpdateRejected(
+        'no update is available: no key to check it with is configured; name one with --update-key or the key update_key',
+      )
     const channel = openChannel(url, this.#settings.channel)
     const [bytes, signature] = await Promise.all([
       channel.read('manifest.json'),

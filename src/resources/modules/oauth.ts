@@ -118,7 +118,12 @@ export const Oauth = defineModule(
         { name: 'oauth-client-id', field: 'client_id', help: 'client id at the provider' },
         { name: 'oauth-client-secret', field: 'client_secret', help: 'client secret at the provider' },
       ],
-      check: ({ provider }) => (provider ? undefined : '"oauth" needs a "provider"'),
+      check: ({ provider, client_id, client_secret }) => {
+        if (!provider) return '"oauth" needs a "provider"'
+        return client_id && client_secret
+          ? undefined
+          : `"oauth" needs your own application at ${provider}: create one there, then add "oauth.client_id" and "oauth.client_secret"`
+      },
       decode: (field): { readonly provider: string } & LoginOption => ({
         provider: requireProvider('OAuth', OAUTH_PROVIDERS, field.provider),
         ...decodeLogin(field),

@@ -206,6 +206,7 @@ async function wireGateways(
     resume,
     windows,
     authenticate: auth.authtoken,
+    isApiKey: async (token) => (await auth.apiKey(token)) !== undefined,
     secureContext: certificate.context,
     namedContext: createAgentContexts(certs),
     ingressAccount: (serverName) => certs.ingressOf(serverName)?.account,

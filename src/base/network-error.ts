@@ -6,6 +6,8 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ETIMEDOUT: 'it did not answer in time',
   UND_ERR_CONNECT_TIMEOUT: 'it did not answer in time',
   UND_ERR_SOCKET: 'the connection was closed',
+  EACCES: 'permission denied',
+  ENOENT: 'there is no such socket',
   ENOTFOUND: 'its name cannot be resolved',
   EAI_AGAIN: 'its name cannot be resolved',
 }
@@ -16,5 +18,8 @@ export function describeNetworkError(error: unknown): string {
   if (name === 'TimeoutError') return 'it did not answer in time'
   const description = DESCRIPTIONS[code ?? '']
   if (description !== undefined) return description
-  return cause instanceof Error ? describeNetworkError(cause) : message
+  if (cause instanceof Error) return describeNetworkError(cause)
+  // Not the texts of the TLS library, which name its source files.
+  if (code === 'EPROTO' || code?.startsWith('ERR_SSL_')) return 'it does not speak TLS, or not for this name'
+  return /CERT|UNABLE_TO_/.test(code ?? '') ? 'its certificate is not trusted' : message
 }

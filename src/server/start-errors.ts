@@ -1,0 +1,77 @@
+import { CommandFailure } from '../base/command-line.ts'
+import { errorMessage } from '../base/error-message.ts'
+import { FailpointError } from '../base/failpoint.ts'
+import {
+  BackupError,
+  MasterKeyError,
+  NewerSchema,
+  StoreUnavailable,
+  UnsupportedDatabase,
+} from '../store/index.ts'
+
+/** Errors whose message is meant for the terminal. */
+const USER_FACING_ERRORS = [
+  CommandFailure,
+  FailpointError,
+  MasterKeyError,
+  NewerSchema,
+  StoreUnavailable,
+  BackupError,
+  UnsupportedDatabase,
+]
+
+type SystemError = NodeJS.ErrnoException & { address?: string; port?: number; hostname?: string }
+
+/** The message for an expected error of `adit server`; undefined for a bug. */
+export function describeStartError(error: unknown): string | undefined {
+  if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return errorMessage(error)
+  const systemError = error as SystemError
+  if (systemError.syscall === undefined) return undefined
+  if (systemError.path !== undefined) return describeFileError(systemError, systemError.path)
+  return (
+    describeListenError(systemError) ??
+    `The system refused: ${FILE_REASONS[systemError.code ?? ''] ?? systemError.syscall}.`
+  )
+}
+
+function describeListenError({ code, address, port, hostname }: SystemError): string | undefined {
+  switch (code) {
+    case 'EADDRINUSE':
+      return `${address}:${port} is in use by another program. Stop it, or choose another address (adit server --help).`
+    case 'EACCES':
+      return `There is no permission to listen on ${address}:${port}: ports below 1024 need it. Choose a port above 1023, or run the server as a service (docs/install.md).`
+    case 'EADDRNOTAVAIL':
+      return `${address} is not an address of this machine. Listen on one that it has, or on all of them: 0.0.0.0:${port}.`
+    case 'ENOTFOUND':
+    case 'EAI_AGAIN':
+      return `The name ${hostname} cannot be resolved. Listen on an IP address such as 127.0.0.1 or 0.0.0.0 (adit server --help).`
+    case 'ENOSPC':
+    case 'EDQUOT':
+    case 'EFBIG':
+      return 'The disk is full. Free some space, then try again.'
+    default:
+      return undefined
+  }
+}
+
+const FILE_REASONS: Readonly<Record<string, string>> = {
+  ENOENT: 'it does not exist',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  EEXIST: 'it is a file, not a directory',
+  ENOTDIR: 'a part of its path is a file',
+  EISDIR: 'it is a directory',
+  ELOOP: 'too many levels of symbolic links',
+  EMFILE: 'too many open files',
+  ENFILE: 'too many open files',
+}
+
+function describeFileError({ code = '', syscall }: SystemError, path: string): string {
+  if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
+    return `The disk is full: ${path} cannot be written. Free some space, then try again.`
+  const reason = FILE_REASONS[code] ?? 'the system refused'
+  return syscall === 'mkdir'
+    ? `The directory ${path} cannot be created: ${reason}. Choose another one with --data-dir DIR.`
+    : `${path} cannot be used: ${reason}. Correct the path or its permissions (adit server --help).`
+}

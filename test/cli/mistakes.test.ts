@@ -1,0 +1,113 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { createHome, startProgram } from '../../src/agent/testing/program.ts'
+import { describeStartError } from '../../src/server/start-errors.ts'
+import { ANY_PORTS } from '../support/free-ports.ts'
+import { startPlatform } from '../support/platform.ts'
+import { createSecondAccount } from '../support/second-account.ts'
+import { MISTAKES, type Mistake, SYSTEM_ERRORS } from './mistakes.ts'
+
+/** What must not reach a user: texts of Node, OpenSSL and V8, stack traces, codes of the system. */
+const INTERNALS =
+  /\bE[A-Z]{4,}\b(?<!ERROR)|ERR_(?!ADIT_)|[Oo]pen[Ss][Ss][Ll]|SSL routines|node:|\n\s+at |\.ts:\d+|undefined|\[object/
+
+const CONCURRENCY = 3
+
+test('each of the common mistakes is answered with this text', async (t) => {
+  const facts = await prepare(t)
+  const queue = [...MISTAKES]
+  const wrong: object[] = []
+  const work = async () => {
+    for (let mistake = queue.shift(); mistake !== undefined; mistake = queue.shift()) {
+      const output = await runMistake(t, mistake, facts)
+      const text = Object.entries(facts).reduce(
+        (left, [name, value]) => left.replaceAll(value, `{${name}}`),
+        output,
+      )
+      if (text !== mistake.says) wrong.push({ mistake: mistake.line, text })
+      assert.doesNotMatch(text, INTERNALS, mistake.line)
+    }
+  }
+  await Promise.all(Array.from({ length: CONCURRENCY }, work))
+
+  assert.deepEqual(wrong, [])
+  assert.ok(MISTAKES.length >= 48)
+})
+
+test('errors of the system at the start of a server are answered with these texts', () => {
+  for (const [error, sentence] of SYSTEM_ERRORS) {
+    assert.equal(describeStartError(Object.assign(new Error('raw'), error)), sentence)
+    assert.doesNotMatch(sentence, INTERNALS)
+  }
+  assert.equal(describeStartError(new TypeError('x is not a function')), undefined)
+})
+
+/** A platform with two accounts, one with a reserved and a bound name, and the values that differ between runs. */
+async function prepare(t: TestContext): Promise<Record<string, string>> {
+  const platform = await startPlatform(t)
+  const { credentials } = platform
+  const other = await createSecondAccount(platform)
+  await other.call.create('/reserved_domains', { domain: 'theirs.adit.localhost' })
+  const busy = createServer().listen(0, '127.0.0.1')
+  await once(busy, 'listening')
+  t.after(() => busy.close())
+  const portOf = (url: string) => new URL(url).port
+  const home = createHome(t)
+  writeFileSync(join(home, 'file'), '')
+  return {
+    home,
+    ca: credentials.ca_file,
+    authtoken: credentials.authtoken,
+    apiKey: credentials.api_key,
+    agent: credentials.agent_addr,
+    https: portOf(credentials.https_url),
+    http: portOf(credentials.http_url),
+    api: credentials.api_url,
+    apiHost: new URL(credentials.api_url).host,
+    busy: String((busy.address() as { port: number }).port),
+  }
+}
+
+/** Runs the command line of a mistake and returns all of its output; one that keeps running is stopped at `until`. */
+async function runMistake(t: TestContext, mistake: Mistake, facts: Record<string, string>): Promise<string> {
+  const fill = (text: string) => text.replace(/\{(\w+)\}/g, (_, name) => facts[name] ?? assert.fail(name))
+  const home = createHome(t)
+  if (mistake.config !== undefined) {
+    mkdirSync(join(home, '.config', 'adit'), { recursive: true })
+    writeFileSync(join(home, '.config', 'adit', 'adit.yml'), mistake.config)
+  }
+  const connect = {
+    ADIT_CONNECT_URL: facts.agent!,
+    ADIT_AUTHTOKEN: facts.authtoken!,
+    ADIT_CONNECT_CAS: facts.ca!,
+  }
+  const api = { ADIT_API_URL: facts.api!, ADIT_API_KEY: facts.apiKey! }
+  const args = fill(mistake.line).split(' ').slice(1)
+  const isServer = args[0] === 'server'
+  const env = {
+    PATH: process.env.PATH!,
+    HOME: home,
+    XDG_CONFIG_HOME: join(home, '.config'),
+    ...(isServer ? {} : { ADIT_WEB_ADDR: 'false', ADIT_DATA_DIR: join(home, 'data') }),
+    ...(mistake.offline || isServer ? {} : { ...connect, ...api }),
+    ...mistake.env,
+  }
+  if (mistake.onPorts)
+    args.push(
+      ...ANY_PORTS.filter((_, index) => !args.includes(ANY_PORTS[index - (index % 2)]!)),
+      '--data-dir',
+      join(home, 'data'),
+    )
+  const program = startProgram(t, args, { env })
+  if (mistake.until !== undefined) {
+    while (!program.stdout.includes(mistake.until)) await once(program.child.stdout!, 'data')
+    program.child.kill('SIGKILL')
+  }
+  const code = await program.waitForExit()
+  if (mistake.until === undefined) assert.equal(code, 1, mistake.line)
+  return `${program.stdout}${program.stderr}`.replaceAll(home, '{user}').replace(/^ERROR: {2}/gm, '')
+}
