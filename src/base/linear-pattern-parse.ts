@@ -5,7 +5,20 @@ export type PatternNode =
   | { readonly kind: 'assert'; readonly holds: (text: string, position: number) => boolean }
   | { readonly kind: 'sequence'; readonly parts: readonly PatternNode[] }
   | { readonly kind: 'choice'; readonly options: readonly PatternNode[] }
-  | { readonly kind: 'repeat'; readonly of: PatternNode; readonly min: number; readonly max: number }
+  | {
+      readonly kind: 'repeat'
+      readonly of: PatternNode
+      readonly min: number
+      readonly max: number
+      readonly lazy: boolean
+    }
+  | { readonly kind: 'group'; readonly index: number; readonly of: PatternNode }
+
+export interface ParsedPattern {
+  readonly node: PatternNode
+  readonly groupCount: number
+  readonly groupNames: ReadonlyMap<string, number>
+}
 
 type Accepts = (code: number) => boolean
 
@@ -33,24 +46,57 @@ const isWordBoundary = (text: string, position: number): boolean =>
   (position < text.length && isWord(text.charCodeAt(position)))
 
 /** Parses a pattern. Throws a sentence when it is invalid or cannot be matched in linear time. */
-export function parsePattern(source: string): PatternNode {
+export function parsePattern(source: string): ParsedPattern {
   return new Parser(source).parse()
+}
+
+const isStart = (_text: string, position: number) => position === 0
+const isEnd = (text: string, position: number) => position === text.length
+const isLineStart = (text: string, position: number) => position === 0 || text[position - 1] === '\n'
+const isLineEnd = (text: string, position: number) => position === text.length || text[position] === '\n'
+
+const NAMED_SETS: Readonly<Record<string, RegExp>> = {
+  alnum: /[0-9A-Za-z]/,
+  alpha: /[A-Za-z]/,
+  ascii: /[\x00-\x7f]/,
+  blank: /[\t ]/,
+  cntrl: /[\x00-\x1f\x7f]/,
+  digit: /[0-9]/,
+  graph: /[!-~]/,
+  lower: /[a-z]/,
+  print: /[ -~]/,
+  punct: /[!-/:-@[-`{-~]/,
+  space: /[\t\n\v\f\r ]/,
+  upper: /[A-Z]/,
+  word: /\w/,
+  xdigit: /[0-9A-Fa-f]/,
+}
+
+/** What `(?imsU)` switches. */
+interface Flags {
+  readonly ignoreCase: boolean
+  readonly multiLine: boolean
+  readonly dotAll: boolean
+  /** Exchanges the meanings of `*` and `*?`. */
+  readonly lazy: boolean
 }
 
 class Parser {
   readonly #source: string
   #position = 0
   #depth = 0
-  #ignoreCase = false
+  #flags: Flags = { ignoreCase: false, multiLine: false, dotAll: false, lazy: false }
+  #groupCount = 0
+  readonly #groupNames = new Map<string, number>()
 
   constructor(source: string) {
     this.#source = source
   }
 
-  parse(): PatternNode {
+  parse(): ParsedPattern {
     const node = this.#choice()
     if (this.#position < this.#source.length) throw this.#error('there is a ) without its (')
-    return node
+    return { node, groupCount: this.#groupCount, groupNames: this.#groupNames }
   }
 
   #choice(): PatternNode {
@@ -76,10 +122,9 @@ class Parser {
     const of = this.#atom()
     const range = this.#range()
     if (range === undefined) return of
-    // Laziness changes what is captured, never whether the pattern matches.
-    this.#take('?')
+    const lazy = this.#take('?') !== this.#flags.lazy
     if (this.#range() !== undefined) throw this.#error('a repetition is repeated')
-    return { kind: 'repeat', of, ...range }
+    return { kind: 'repeat', of, ...range, lazy }
   }
 
   #range(): { min: number; max: number } | undefined {
@@ -105,11 +150,11 @@ class Parser {
     const character = this.#next()
     switch (character) {
       case '.':
-        return { kind: 'char', accepts: (code) => code !== 10 }
+        return { kind: 'char', accepts: this.#flags.dotAll ? () => true : (code) => code !== 10 }
       case '^':
-        return { kind: 'assert', holds: (_text, position) => position === 0 }
+        return { kind: 'assert', holds: this.#flags.multiLine ? isLineStart : isStart }
       case '$':
-        return { kind: 'assert', holds: (text, position) => position === text.length }
+        return { kind: 'assert', holds: this.#flags.multiLine ? isLineEnd : isEnd }
       case '(':
         return this.#group()
       case '[':
@@ -121,27 +166,37 @@ class Parser {
       case '?':
         throw this.#error(`there is nothing before ${character} to repeat`)
       default:
-        return this.#literal(character.charCodeAt(0))
+        return this.#literal(character.codePointAt(0)!)
     }
   }
 
   #group(): PatternNode {
-    const outerIgnoreCase = this.#ignoreCase
-    const flags = /^\?(i|-i)?([:)])/.exec(this.#source.slice(this.#position, this.#position + 4))
+    const outer = this.#flags
+    const flags = /^\?([imsU]*)(?:-([imsU]+))?([:)])/.exec(
+      this.#source.slice(this.#position, this.#position + 12),
+    )
+    let index: number | undefined
     if (flags !== null) {
       this.#position += flags[0].length
-      if (flags[1] !== undefined) this.#ignoreCase = flags[1] === 'i'
+      this.#flags = withFlags(withFlags(this.#flags, flags[1]!, true), flags[2] ?? '', false)
       // (?i) applies until the end of its enclosing group.
-      if (flags[2] === ')') return { kind: 'empty' }
-    } else if (this.#peek() === '?') {
-      const namedGroup = /^\?P?<[A-Za-z_]\w*>/.exec(this.#source.slice(this.#position))
-      if (namedGroup === null) throw this.#error('look-around cannot be matched in linear time')
-      this.#position += namedGroup[0].length
+      if (flags[3] === ')') return { kind: 'empty' }
+    } else {
+      index = ++this.#groupCount
+      if (this.#peek() === '?') this.#groupName(index)
     }
-    const node = this.#choice()
+    const of = this.#choice()
     if (!this.#take(')')) throw this.#error('a ( has no )')
-    this.#ignoreCase = outerIgnoreCase
-    return node
+    this.#flags = outer
+    return index === undefined ? of : { kind: 'group', index, of }
+  }
+
+  #groupName(index: number): void {
+    const match = /^\?P?<([A-Za-z_]\w*)>/.exec(this.#source.slice(this.#position))
+    if (match === null) throw this.#error('look-around cannot be matched in linear time')
+    this.#position += match[0].length
+    if (this.#groupNames.has(match[1]!)) throw this.#error(`there are two groups with the name ${match[1]}`)
+    this.#groupNames.set(match[1]!, index)
   }
 
   #escape(): PatternNode {
@@ -149,12 +204,32 @@ class Parser {
     if (character === 'b') return { kind: 'assert', holds: isWordBoundary }
     if (character === 'B')
       return { kind: 'assert', holds: (text, position) => !isWordBoundary(text, position) }
-    if (character === 'A') return { kind: 'assert', holds: (_text, position) => position === 0 }
-    if (character === 'z') return { kind: 'assert', holds: (text, position) => position === text.length }
-    const charClass = CLASSES[character]
+    if (character === 'A') return { kind: 'assert', holds: isStart }
+    if (character === 'z') return { kind: 'assert', holds: isEnd }
+    if (character === 'Q') return this.#quotation()
+    const charClass = this.#class(character)
     return charClass === undefined
       ? this.#literal(this.#escapedCode(character))
       : { kind: 'char', accepts: charClass }
+  }
+
+  /** `\\Q…\\E`: what is between stands for itself. */
+  #quotation(): PatternNode {
+    const end = this.#source.indexOf('\\E', this.#position)
+    const text = this.#source.slice(this.#position, end === -1 ? undefined : end)
+    this.#position = end === -1 ? this.#source.length : end + 2
+    return { kind: 'sequence', parts: [...text].map((character) => this.#literal(character.codePointAt(0)!)) }
+  }
+
+  /** The class of an escape such as `\\d` or `\\p{Greek}`; undefined when it is none. */
+  #class(character: string): Accepts | undefined {
+    if (character !== 'p' && character !== 'P') return CLASSES[character]
+    const match = /^(?:([A-Z])|\{(\^?)(\w+)\})/.exec(this.#source.slice(this.#position, this.#position + 40))
+    if (match === null) throw this.#error('\\p needs the name of a class, such as \\p{Greek}')
+    this.#position += match[0].length
+    const accepts = unicodeClass(match[1] ?? match[3]!)
+    if (accepts === undefined) throw this.#error(`there is no class ${match[0]}`)
+    return (character === 'P') !== (match[2] === '^') ? (code) => !accepts(code) : accepts
   }
 
   /** The character code of an escape that is not a class. */
@@ -162,14 +237,16 @@ class Parser {
     const control = CONTROLS[character]
     if (control !== undefined) return control
     if (character === 'x') {
-      const digits = /^[0-9a-fA-F]{2}/.exec(this.#source.slice(this.#position, this.#position + 2))
+      const digits = /^(?:([0-9a-fA-F]{2})|\{([0-9a-fA-F]{1,6})\})/.exec(
+        this.#source.slice(this.#position, this.#position + 8),
+      )
       if (digits === null) throw this.#error('\\x needs two hexadecimal digits')
-      this.#position += 2
-      return Number.parseInt(digits[0], 16)
+      this.#position += digits[0].length
+      return Number.parseInt(digits[1] ?? digits[2]!, 16)
     }
     if (/[0-9]/.test(character)) throw this.#error('back-references cannot be matched in linear time')
     if (/[A-Za-z]/.test(character)) throw this.#error(`\\${character} is not known`)
-    return character.charCodeAt(0)
+    return character.codePointAt(0)!
   }
 
   #set(): Accepts {
@@ -197,11 +274,20 @@ class Parser {
 
   #member(): Accepts | number {
     const character = this.#next()
-    if (character === '[' && this.#peek() === ':')
-      throw this.#error('named sets such as [:alpha:] are not known')
-    if (character !== '\\') return character.charCodeAt(0)
+    if (character === '[' && this.#peek() === ':') return this.#namedSet()
+    if (character !== '\\') return character.codePointAt(0)!
     const escaped = this.#next()
-    return CLASSES[escaped] ?? (escaped === 'b' ? 8 : this.#escapedCode(escaped))
+    return this.#class(escaped) ?? (escaped === 'b' ? 8 : this.#escapedCode(escaped))
+  }
+
+  /** `[:alpha:]` or `[:^alpha:]`, inside a set. */
+  #namedSet(): Accepts {
+    const match = /^:(\^?)(\w+):\]/.exec(this.#source.slice(this.#position, this.#position + 12))
+    const characters = match === null ? undefined : NAMED_SETS[match[2]!]
+    if (match === null || characters === undefined) throw this.#error('there is no such set in [: :]')
+    this.#position += match[0].length
+    const accepts: Accepts = (code) => code < 128 && characters.test(String.fromCharCode(code))
+    return match[1] === '^' ? (code) => !accepts(code) : accepts
   }
 
   #literal(expected: number): PatternNode {
@@ -209,7 +295,7 @@ class Parser {
   }
 
   #fold(accepts: Accepts): Accepts {
-    if (!this.#ignoreCase) return accepts
+    if (!this.#flags.ignoreCase) return accepts
     return (code) => accepts(code) || accepts(otherCase(code))
   }
 
@@ -218,8 +304,10 @@ class Parser {
   }
 
   #next(): string {
-    const character = this.#source[this.#position++]
-    if (character === undefined) throw this.#error('it ends too early')
+    const code = this.#source.codePointAt(this.#position)
+    if (code === undefined) throw this.#error('it ends too early')
+    const character = String.fromCodePoint(code)
+    this.#position += character.length
     return character
   }
 
@@ -234,7 +322,33 @@ class Parser {
   }
 }
 
+function withFlags(flags: Flags, letters: string, value: boolean): Flags {
+  return {
+    ignoreCase: letters.includes('i') ? value : flags.ignoreCase,
+    multiLine: letters.includes('m') ? value : flags.multiLine,
+    dotAll: letters.includes('s') ? value : flags.dotAll,
+    lazy: letters.includes('U') ? value : flags.lazy,
+  }
+}
+
+/** A general category or a script. */
+function unicodeClass(name: string): Accepts | undefined {
+  for (const property of [name, `Script=${name}`]) {
+    try {
+      const pattern = new RegExp(`^\\p{${property}}$`, 'u')
+      return (code) => pattern.test(String.fromCodePoint(code))
+    } catch {
+      // Not the name of such a property.
+    }
+  }
+  return undefined
+}
+
 function otherCase(code: number): number {
   if (code >= 65 && code <= 90) return code + 32
-  return code >= 97 && code <= 122 ? code - 32 : code
+  if (code < 128) return code >= 97 && code <= 122 ? code - 32 : code
+  const character = String.fromCodePoint(code)
+  const lower = character.toLowerCase()
+  const other = lower === character ? character.toUpperCase() : lower
+  return other.length === character.length ? other.codePointAt(0)! : code
 }
