@@ -1,0 +1,36 @@
+/**
+ * Strings are sequences of code points to the language, and of UTF-16 units to JavaScript. They differ only in strings with
+ * surrogates, which are rare, so that everything else takes the short way.
+ */
+const SURROGATE = /[\ud800-\udfff]/
+
+export function pointCount(text: string): number {
+  let count = text.length
+  for (let index = 0; index < text.length; index++) {
+    const unit = text.charCodeAt(index)
+    if (unit >= 0xd800 && unit <= 0xdbff && index + 1 < text.length) {
+      const next = text.charCodeAt(index + 1)
+      if (next >= 0xdc00 && next <= 0xdfff) {
+        count--
+        index++
+      }
+    }
+  }
+  return count
+}
+
+/** The code points from one index to before another. */
+export function pointSlice(text: string, from: number, to: number): string {
+  if (!SURROGATE.test(text)) return text.slice(from, to)
+  return [...text].slice(from, to).join('')
+}
+
+/** Translates an index of UTF-16 units into one of code points. */
+export function pointIndex(text: string, unitIndex: number): number {
+  return unitIndex <= 0 ? unitIndex : pointCount(text.slice(0, unitIndex))
+}
+
+/** Translates an index of code points into one of UTF-16 units. */
+export function unitIndex(text: string, index: number): number {
+  return SURROGATE.test(text) ? [...text].slice(0, index).join('').length : index
+}
