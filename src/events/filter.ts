@@ -1,190 +1,83 @@
-import { FilterError, type Token, tokenize } from './filter-tokens.ts'
+import {
+  CostExceeded,
+  compile,
+  Double,
+  DYN,
+  Environment,
+  EvaluationError,
+  type Field,
+  objectOf,
+  type Program,
+  type Shape,
+  type Value,
+} from '../policy/index.ts'
 
 /** Reads one field of an event; undefined when the event does not have it. */
 export type Getter<E> = (event: E) => unknown
 
-/** Looks up the getter of a field such as `conn.client_ip`; undefined when events of the type do not have it. */
-export type GetterOf<E> = (field: string) => Getter<E> | undefined
-
 /** Whether an event matches. */
 export type Filter<E> = (event: E) => boolean
 
-const MAX_DEPTH = 64
+/** An invalid filter; the message says what is wrong and where. */
+export class FilterError extends Error {
+  override name = 'FilterError'
+}
+
+/** What filters of one type of event may use: `ev` with these fields, whose names have dots. */
+export function filterEnvironment<E>(fields: ReadonlyMap<string, Getter<E>>): Environment {
+  return new Environment({ variables: { ev: { type: objectOf(shapeOf('ev', fields)), read: itself } } })
+}
+
+// Every branch of the tree reads from the event itself, so that selecting a field costs one call.
+const itself = (event: never) => event
+
+/** The fields as a tree: those that begin with the same step are one object. Types are known only when an event is. */
+function shapeOf<E>(name: string, fields: ReadonlyMap<string, Getter<E>>): Shape {
+  const leaves: Record<string, Field> = {}
+  const branches = new Map<string, Map<string, Getter<E>>>()
+  for (const [path, getter] of fields) {
+    const dot = path.indexOf('.')
+    if (dot === -1) leaves[path] = { type: DYN, read: (event) => toValue(getter(event)) }
+    else {
+      const step = path.slice(0, dot)
+      const branch = branches.get(step) ?? new Map<string, Getter<E>>()
+      branches.set(step, branch.set(path.slice(dot + 1), getter))
+    }
+  }
+  for (const [step, branch] of branches)
+    leaves[step] = { type: objectOf(shapeOf(`${name}.${step}`, branch)), read: itself }
+  return { name, fields: leaves }
+}
+
+function toValue(value: unknown): Value | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : new Double(value)
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as Value | undefined
+  return new Map(Object.entries(value))
+}
 
 /**
- * Compiles a filter: a subset of CEL over `ev` with `! && || < <= == != >= > in`, parentheses, lists, literals and
- * fields. An event matches when the filter is true; a filter that is unknown, because a field is absent, does not match.
- * Throws `FilterError` for anything else, so that a mistake is rejected when the filter is written and not when it runs.
+ * Compiles a filter: a CEL expression over `ev`. An event matches when the filter is true; one that cannot be evaluated,
+ * because a field is absent or it takes too long, does not match. Throws `FilterError` for an invalid filter, so that a
+ * mistake is rejected when the filter is written and not when it runs.
  */
-export function parseFilter<E>(source: string, getterOf: GetterOf<E>): Filter<E> {
+export function parseFilter(source: string, environment: Environment): Filter<unknown> {
   if (source.trim() === '') return () => true
-  const parser = new Parser(tokenize(source), getterOf)
-  const evaluate = parser.parseAll()
-  return (event) => evaluate(event) === true
+  const compilation = compile(source, environment)
+  if (!compilation.ok) {
+    const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
+    throw new FilterError(`${message} (line ${line}, column ${column})`)
+  }
+  const { program } = compilation
+  if (program.type.kind !== 'bool' && program.type.kind !== 'dyn')
+    throw new FilterError(`The filter has to be true or false, but is of type ${program.type.kind}`)
+  return (event) => holds(program, event)
 }
 
-// Three-valued logic: undefined means unknown, for an absent field or values that cannot be compared.
-class Parser<E> {
-  readonly #tokens: readonly Token[]
-  readonly #getterOf: GetterOf<E>
-  #next = 0
-  #depth = 0
-
-  constructor(tokens: readonly Token[], getterOf: GetterOf<E>) {
-    this.#tokens = tokens
-    this.#getterOf = getterOf
+function holds(program: Program, event: unknown): boolean {
+  try {
+    return program.evaluate(event) === true
+  } catch (error) {
+    if (error instanceof EvaluationError || error instanceof CostExceeded) return false
+    throw error
   }
-
-  parseAll(): Getter<E> {
-    const evaluate = this.#or()
-    const token = this.#peek()
-    if (token.kind !== 'end') throw new FilterError(`${token.text} was not expected`, token.position)
-    return evaluate
-  }
-
-  #peek(): Token {
-    return this.#tokens[this.#next]!
-  }
-
-  #accept(...marks: string[]): Token | undefined {
-    const token = this.#peek()
-    if (token.kind !== 'mark' || !marks.includes(token.text)) return undefined
-    this.#next += 1
-    return token
-  }
-
-  #expect(mark: string): void {
-    if (this.#accept(mark)) return
-    const { text, position } = this.#peek()
-    throw new FilterError(`${mark} was expected instead of ${text}`, position)
-  }
-
-  #nested<T>(parse: () => T): T {
-    this.#depth += 1
-    if (this.#depth > MAX_DEPTH)
-      throw new FilterError('The filter is nested too deeply', this.#peek().position)
-    const value = parse()
-    this.#depth -= 1
-    return value
-  }
-
-  #or(): Getter<E> {
-    const parts = [this.#and()]
-    while (this.#accept('||')) parts.push(this.#and())
-    return parts.length === 1 ? parts[0]! : combine(parts, true)
-  }
-
-  #and(): Getter<E> {
-    const parts = [this.#relation()]
-    while (this.#accept('&&')) parts.push(this.#relation())
-    return parts.length === 1 ? parts[0]! : combine(parts, false)
-  }
-
-  #relation(): Getter<E> {
-    const left = this.#unary()
-    const operator = this.#accept('<', '<=', '==', '!=', '>=', '>', 'in')
-    if (!operator) return left
-    const right = this.#unary()
-    const compare = operators[operator.text]!
-    return (event) => compare(left(event), right(event))
-  }
-
-  #unary(): Getter<E> {
-    if (this.#accept('!')) {
-      const inner = this.#nested(() => this.#unary())
-      return (event) => {
-        const value = inner(event)
-        return typeof value === 'boolean' ? !value : undefined
-      }
-    }
-    if (this.#accept('-')) {
-      const { kind, value, position } = this.#peek()
-      if (kind !== 'literal' || typeof value !== 'number')
-        throw new FilterError('- is only allowed before a number', position)
-      this.#next += 1
-      return () => -value
-    }
-    return this.#primary()
-  }
-
-  #primary(): Getter<E> {
-    if (this.#accept('(')) {
-      const inner = this.#nested(() => this.#or())
-      this.#expect(')')
-      return inner
-    }
-    if (this.#accept('[')) return this.#list()
-    const token = this.#peek()
-    this.#next += token.kind === 'end' ? 0 : 1
-    if (token.kind === 'literal') return () => token.value
-    if (token.kind === 'name' && token.text === 'ev') return this.#field(token.position)
-    if (token.kind === 'name')
-      throw new FilterError(`${token.text} is not known: fields are written ev.<field>`, token.position)
-    throw new FilterError(`A value was expected instead of ${token.text}`, token.position)
-  }
-
-  #list(): Getter<E> {
-    const items: Getter<E>[] = []
-    if (this.#accept(']')) return () => []
-    do items.push(this.#nested(() => this.#or()))
-    while (this.#accept(','))
-    this.#expect(']')
-    return (event) => items.map((item) => item(event))
-  }
-
-  #field(position: number): Getter<E> {
-    const steps: string[] = []
-    while (this.#accept('.')) {
-      const step = this.#peek()
-      if (step.kind !== 'name')
-        throw new FilterError(`A field was expected instead of ${step.text}`, step.position)
-      this.#next += 1
-      steps.push(step.text)
-    }
-    const field = steps.join('.')
-    if (this.#accept('(')) throw new FilterError('Functions are not supported in filters', position)
-    const getter = this.#getterOf(field)
-    if (getter === undefined) throw new FilterError(`The event has no field "${field}"`, position)
-    return getter
-  }
-}
-
-/** `||` when `decisive` is true, `&&` when it is false: the first part with that value decides. */
-function combine<E>(parts: readonly Getter<E>[], decisive: boolean): Getter<E> {
-  return (event) => {
-    let outcome: boolean | undefined = !decisive
-    for (const part of parts) {
-      const value = part(event)
-      if (value === decisive) return decisive
-      if (typeof value !== 'boolean') outcome = undefined
-    }
-    return outcome
-  }
-}
-
-function comparable(left: unknown, right: unknown): boolean {
-  return typeof left === typeof right && ['string', 'number', 'boolean'].includes(typeof left)
-}
-
-type Ordered = string | number
-
-function ordered(compare: (left: Ordered, right: Ordered) => boolean) {
-  return (left: unknown, right: unknown) =>
-    comparable(left, right) ? compare(left as Ordered, right as Ordered) : undefined
-}
-
-const operators: Readonly<Record<string, (left: unknown, right: unknown) => boolean | undefined>> = {
-  '<': ordered((left, right) => left < right),
-  '<=': ordered((left, right) => left <= right),
-  '>=': ordered((left, right) => left >= right),
-  '>': ordered((left, right) => left > right),
-  '==': (left, right) => (comparable(left, right) ? left === right : undefined),
-  '!=': (left, right) => (comparable(left, right) ? left !== right : undefined),
-  in(left, right) {
-    if (left === undefined) return undefined
-    if (Array.isArray(right)) return right.includes(left)
-    if (typeof right === 'object' && right !== null)
-      return typeof left === 'string' && Object.hasOwn(right, left)
-    return undefined
-  },
 }

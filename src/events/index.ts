@@ -1,6 +1,6 @@
 /**
  * Events: turns changes of resources, sessions and traffic into events and delivers them to the destinations of each
- * account. Uses `base`, `resources` and `store` (the durable queue). Begin with `events.ts` (the part), then `outbox.ts`
+ * account. Uses `base`, `resources`, `policy` (filters) and `store` (the durable queue). Begin with `events.ts` (the part), then `outbox.ts`
  * (changes become queued events), `dispatcher.ts` and `delivery-worker.ts` (delivery with retries) and `traffic.ts` with
  * `traffic-workers.ts` (traffic events, in memory). `targets/` has one file for each kind of sink, `aws/` the adapter for
  * its SDK, `testing/` the test harness.
@@ -12,5 +12,5 @@ export {
   type Events,
   TestEventFailed,
 } from './events.ts'
-export { FilterError } from './filter-tokens.ts'
+export { FilterError } from './filter.ts'
 export { checkFilter } from './subscriptions.ts'

@@ -2,7 +2,7 @@ import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
 import { type Filter, parseFilter } from './filter.ts'
-import { type TrafficKind, trafficGetters, trafficKinds } from './traffic.ts'
+import { filterEnvironmentOf, type TrafficKind, trafficKinds } from './traffic.ts'
 import { TrafficRecorder } from './traffic-event.ts'
 
 /** What matters of the data of a subscription row. */
@@ -79,7 +79,7 @@ export class Subscriptions {
       else {
         const selectedFields = fields.length === 0 ? [...(TRAFFIC_FIELDS[type] ?? [])] : fields
         try {
-          const matches = parseFilter(filter, trafficGetters(type))
+          const matches = parseFilter(filter, filterEnvironmentOf(type))
           const recorder = new TrafficRecorder(type, account, selectedFields, kind)
           routes.set(type, { destinations, traffic: { matches, recorder } })
         } catch (error) {
@@ -106,5 +106,5 @@ export class Subscriptions {
 
 /** Throws `FilterError` with the reason when a filter is invalid for events of this type. */
 export function checkFilter(type: string, filter: string): void {
-  parseFilter(filter, trafficGetters(type))
+  parseFilter(filter, filterEnvironmentOf(type))
 }

@@ -1,6 +1,7 @@
 import { trimOws } from '../base/optional-white-space.ts'
+import type { Environment } from '../policy/index.ts'
 import { TRAFFIC_FIELDS } from '../resources/index.ts'
-import type { Getter, GetterOf } from './filter.ts'
+import { filterEnvironment, type Getter } from './filter.ts'
 
 /** The client connection of a request, as the edge reports it. */
 export interface ClientConnectionInfo {
@@ -145,14 +146,21 @@ export const trafficKinds: Readonly<Record<string, TrafficKind<never>>> = {
   [TCP_CONNECTION]: createTrafficKind(TCP_CONNECTION, tcpFields, () => 0),
 }
 
-/** The getters that filters use for the fields of an event type: the rendered values. */
-export function trafficGetters(type: string): GetterOf<unknown> {
-  return (name) => {
-    const field = (trafficKinds[type] as TrafficKind<unknown> | undefined)?.field(name)
-    if (field === undefined) return undefined
-    const { read, render } = field
-    return render === undefined ? read : (event) => render(read(event))
+const environments = new Map<string, Environment>()
+
+/** What filters on events of a type may use: its fields as they are rendered. */
+export function filterEnvironmentOf(type: string): Environment {
+  const known = environments.get(type)
+  if (known !== undefined) return known
+  const kind = trafficKinds[type] as TrafficKind<unknown> | undefined
+  const getters = new Map<string, Getter<unknown>>()
+  for (const name of TRAFFIC_FIELDS[type] ?? []) {
+    const { read, render } = kind!.field(name)!
+    getters.set(name, render === undefined ? read : (event) => render(read(event)))
   }
+  const environment = filterEnvironment(getters)
+  environments.set(type, environment)
+  return environment
 }
 
 // These fields carry credentials, which must not end up in logs (P43).
