@@ -24,7 +24,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   sessions: ['protocol', 'resources', 'auth', 'naming'],
   cluster: ['protocol', 'auth', 'sessions'],
   edge: ['resources', 'certs', 'sessions'],
-  api: ['resources', 'store', 'auth', 'certs', 'naming', 'sessions', 'events'],
+  api: ['resources', 'policy', 'store', 'auth', 'certs', 'naming', 'sessions', 'events'],
   'api-cli': ['api', 'resources'],
   dashboard: ['resources', 'store', 'auth', 'api'],
   agent: ['protocol', OPTIONS],

@@ -26,7 +26,7 @@ export interface ApiFlag {
   readonly choices: readonly string[]
 }
 
-const PAGING_FLAGS = ['limit', 'before_id'].map(
+const PAGING_FLAGS = ['limit', 'before_id', 'filter'].map(
   (name): ApiFlag => ({
     name: name.replaceAll('_', '-'),
     kind: 'text',

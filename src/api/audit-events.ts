@@ -1,34 +1,34 @@
 import { formatTimestamp } from '../base/clock.ts'
-import { auditRoutes } from './audit-routes.ts'
-import { toListResponse } from './crud.ts'
+import { auditRecord, auditRoutes } from './audit-routes.ts'
+import { listPage } from './list-page.ts'
 import type { ApiOperation } from './operations.ts'
 import { requirePrefix } from './paging.ts'
+
+const AUDIT_EVENTS = { listKey: 'audit_events', path: auditRoutes.list.path, itemSchema: auditRecord }
 
 /** The audit log: one record per mutating call, hash-chained so that tampering is detectable. Administrators only. */
 export const auditOperations: ApiOperation[] = [
   {
     ...auditRoutes.list,
-    async run(call, { page }) {
+    run(call, { page }) {
       requirePrefix(page, 'ae')
-      const records = await call.store.auditLog(call.principal.accountId, {
-        limit: page.limit + 1,
-        before: page.beforeId,
+      return listPage(AUDIT_EVENTS, call, page, async (before, limit) => {
+        const records = await call.store.auditLog(call.principal.accountId, { limit, before })
+        return records.map((entry) => ({
+          id: entry.id,
+          at: formatTimestamp(entry.at),
+          principal: entry.principal ?? null,
+          credential: entry.credential ?? null,
+          source: entry.source ?? null,
+          operation_id: entry.requestId,
+          action: entry.action,
+          kind: entry.kind,
+          object: entry.object ?? null,
+          outcome: entry.outcome,
+          detail: entry.detail ?? null,
+          hash: entry.hash,
+        }))
       })
-      const items = records.map((entry) => ({
-        id: entry.id,
-        at: formatTimestamp(entry.at),
-        principal: entry.principal ?? null,
-        credential: entry.credential ?? null,
-        source: entry.source ?? null,
-        operation_id: entry.requestId,
-        action: entry.action,
-        kind: entry.kind,
-        object: entry.object ?? null,
-        outcome: entry.outcome,
-        detail: entry.detail ?? null,
-        hash: entry.hash,
-      }))
-      return toListResponse('audit_events', `${call.config.apiUrl()}/audit_events`, page, items)
     },
   },
 ]

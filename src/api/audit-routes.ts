@@ -3,7 +3,8 @@ import type { ApiRoute } from './routes.ts'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 
-const record = Type.Object({
+/** One record of the audit log. */
+export const auditRecord = Type.Object({
   id: Type.String(),
   at: Type.String(),
   principal: textOrNull,
@@ -26,7 +27,7 @@ export const auditRoutes = {
     method: 'GET',
     path: '/audit_events',
     response: Type.Object({
-      audit_events: Type.Array(record),
+      audit_events: Type.Array(auditRecord),
       uri: Type.String(),
       next_page_uri: textOrNull,
     }),

@@ -13,6 +13,7 @@ import {
   withStoredSecrets,
 } from '../store/index.ts'
 import type { ApiCall, CommitContext, WriteContext } from './call.ts'
+import { listPage } from './list-page.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { requireGuardRole } from './roles.ts'
@@ -243,29 +244,16 @@ export async function get(behaviour: Behaviour, call: ApiCall, id: string, paren
   return behaviour.view === undefined ? renderRow(behaviour, row, call) : render(behaviour, row, call)
 }
 
-/** The response of a list. `items` has one row more than the page when there is a next one. */
-export function toListResponse(listKey: string, address: string, page: Page, items: Body[]): Body {
-  const pageItems = items.slice(0, page.limit)
-  const hasMore = items.length > page.limit
-  return {
-    [listKey]: pageItems,
-    uri: address,
-    next_page_uri: hasMore ? `${address}?limit=${page.limit}&before_id=${pageItems.at(-1)?.id}` : null,
-  }
-}
-
-export async function list(behaviour: Behaviour, call: ApiCall, page: Page): Promise<Body> {
+export function list(behaviour: Behaviour, call: ApiCall, page: Page): Promise<Body> {
   const { resource } = behaviour
   requirePrefix(page, resource.prefix)
-  const rows = await call.store.list(resource.kind, call.principal.accountId, {
-    limit: page.limit + 1,
-    before: page.beforeId,
-  })
-  const items =
-    behaviour.view === undefined
+  const description = { ...resource, itemSchema: resource.viewSchema }
+  return listPage(description, call, page, async (before, limit) => {
+    const rows = await call.store.list(resource.kind, call.principal.accountId, { limit, before })
+    return behaviour.view === undefined
       ? rows.map((row) => renderRow(behaviour, row, call))
-      : await Promise.all(rows.map((row) => render(behaviour, row, call)))
-  return toListResponse(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, items)
+      : Promise.all(rows.map((row) => render(behaviour, row, call)))
+  })
 }
 
 export async function remove(

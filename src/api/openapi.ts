@@ -29,6 +29,13 @@ const PAGING_PARAMETERS = [
     description: 'Only items created before this one.',
     schema: { type: 'string' },
   },
+  {
+    name: 'filter',
+    in: 'query',
+    description:
+      'Only items for which this CEL expression over `obj` is true, such as `obj.description.contains("test")`.',
+    schema: { type: 'string' },
+  },
 ]
 
 const PARAMETER_DESCRIPTIONS: Record<string, string> = {

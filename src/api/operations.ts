@@ -1,7 +1,8 @@
 import { InvalidValue, type Resource, type Operation as Verb } from '../resources/index.ts'
 import { recordOf, withStoredSecrets } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
-import { type Behaviour, create, find, get, list, remove, rewrite, toListResponse, update } from './crud.ts'
+import { type Behaviour, create, find, get, list, remove, rewrite, update } from './crud.ts'
+import { listPage } from './list-page.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { Problem, problem } from './problems.ts'
 import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
@@ -125,15 +126,16 @@ export function onlineOperations(
   return [
     {
       ...routes.list,
-      async run(call, { page }) {
+      run(call, { page }) {
         requirePrefix(page, resource.prefix)
-        // Two more than a page: the cursor itself, and the item that shows whether there is a next page.
-        const rows = (await items(call, { from: page.beforeId, limit: page.limit + 2 }))
-          .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
-          .filter((item) => page.beforeId === undefined || String(item.id) < page.beforeId)
-          .slice(0, page.limit + 1)
-          .map((item) => renderOnline(resource, item, call))
-        return toListResponse(resource.listKey, `${call.config.apiUrl()}${resource.path}`, page, rows)
+        return listPage({ ...resource, itemSchema: resource.viewSchema }, call, page, async (before, limit) =>
+          // One more than asked for: the cursor itself.
+          (await items(call, { from: before, limit: limit + 1 }))
+            .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
+            .filter((item) => before === undefined || String(item.id) < before)
+            .slice(0, limit)
+            .map((item) => renderOnline(resource, item, call)),
+        )
       },
     },
     {

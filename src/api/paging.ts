@@ -3,14 +3,15 @@ import { problem } from './problems.ts'
 
 const MAX_LIMIT = 100
 const NO_PARAMETERS: readonly string[] = []
-const PAGING_PARAMETERS: readonly string[] = ['limit', 'before_id']
+const PAGING_PARAMETERS: readonly string[] = ['limit', 'before_id', 'filter']
 // One official client uses the camel-case name in its page links.
 const ORIGINAL_PARAMETERS: readonly string[] = [...PAGING_PARAMETERS, 'beforeId']
 
-/** The requested page: its size and the id it starts after. */
+/** The requested page: its size, the id it starts after, and which items it shows. */
 export interface Page {
   readonly limit: number
   readonly beforeId: string | undefined
+  readonly filter: string | undefined
 }
 
 /** Parses the query of a request and rejects unknown parameters. */
@@ -22,7 +23,11 @@ export function readPage(query: Record<string, unknown>, paged: boolean, origina
   }
   const beforeId = (query.before_id ?? query.beforeId) as string | undefined
   if (beforeId !== undefined && prefixOf(beforeId) === undefined) throw problem('bad_page', beforeId)
-  return { limit: readLimit(query.limit as string | undefined), beforeId }
+  return {
+    limit: readLimit(query.limit as string | undefined),
+    beforeId,
+    filter: (query.filter as string | undefined) || undefined,
+  }
 }
 
 /** Rejects a cursor that is an id of another kind. */

@@ -190,7 +190,7 @@ export const catalogue = {
     code: 231,
     status: 400,
     cause: 'The query has a parameter that does not exist here.',
-    next: 'Remove it; lists take `limit` and `before_id`, everything else takes none.',
+    next: 'Remove it; lists take `limit`, `before_id` and `filter`, everything else takes none.',
     text: (name: string, allowed: string) =>
       `There is no query parameter "${name}" here. Allowed parameters: ${allowed}.`,
   },
@@ -214,6 +214,13 @@ export const catalogue = {
     cause: '`before_id` is not an id of this list.',
     next: 'Follow `next_page_uri` instead of making addresses yourself.',
     text: (id: string) => `before_id "${id}" is not an id of this list.`,
+  },
+  bad_filter: {
+    code: 250,
+    status: 400,
+    cause: 'The `filter` of a list is not a valid CEL expression over `obj`, or takes too long.',
+    next: 'Correct it at the line and column that the message names.',
+    text: (reason: string) => `The filter cannot be used: ${reason}.`,
   },
   unknown_event_source: {
     code: 5125,

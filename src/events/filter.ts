@@ -1,15 +1,14 @@
 import {
   CostExceeded,
   compile,
-  Double,
   DYN,
   Environment,
   EvaluationError,
   type Field,
+  fromJson,
   objectOf,
   type Program,
   type Shape,
-  type Value,
 } from '../policy/index.ts'
 
 /** Reads one field of an event; undefined when the event does not have it. */
@@ -37,7 +36,7 @@ function shapeOf<E>(name: string, fields: ReadonlyMap<string, Getter<E>>): Shape
   const branches = new Map<string, Map<string, Getter<E>>>()
   for (const [path, getter] of fields) {
     const dot = path.indexOf('.')
-    if (dot === -1) leaves[path] = { type: DYN, read: (event) => toValue(getter(event)) }
+    if (dot === -1) leaves[path] = { type: DYN, read: (event) => fromJson(getter(event)) }
     else {
       const step = path.slice(0, dot)
       const branch = branches.get(step) ?? new Map<string, Getter<E>>()
@@ -47,12 +46,6 @@ function shapeOf<E>(name: string, fields: ReadonlyMap<string, Getter<E>>): Shape
   for (const [step, branch] of branches)
     leaves[step] = { type: objectOf(shapeOf(`${name}.${step}`, branch)), read: itself }
   return { name, fields: leaves }
-}
-
-function toValue(value: unknown): Value | undefined {
-  if (typeof value === 'number') return Number.isSafeInteger(value) ? value : new Double(value)
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return value as Value | undefined
-  return new Map(Object.entries(value))
 }
 
 /**

@@ -6,5 +6,8 @@
  */
 export { compile, type Program } from './cel/compile.ts'
 export { Environment } from './cel/environment.ts'
-export { DYN, type Field, objectOf, type Shape } from './cel/types.ts'
-export { CostExceeded, Double, EvaluationError, type Value } from './cel/values.ts'
+export { fromJson } from './cel/from-json.ts'
+export { overload } from './cel/signature.ts'
+export { parseDuration, parseTimestamp } from './cel/time.ts'
+export { DYN, type Field, objectOf, type Shape, STRING, TIMESTAMP } from './cel/types.ts'
+export { CostExceeded, EvaluationError, Timestamp } from './cel/values.ts'

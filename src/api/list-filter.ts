@@ -1,0 +1,101 @@
+import {
+  CostExceeded,
+  compile,
+  DYN,
+  Environment,
+  EvaluationError,
+  type Field,
+  fromJson,
+  objectOf,
+  overload,
+  parseDuration,
+  parseTimestamp,
+  STRING,
+  TIMESTAMP,
+  Timestamp,
+} from '../policy/index.ts'
+import { problem } from './problems.ts'
+
+type Body = Record<string, unknown>
+
+/** Fields that are moments: filters compare them with `timestamp("…")`. */
+const TIME_FIELDS: readonly string[] = [
+  'created_at',
+  'updated_at',
+  'not_before',
+  'not_after',
+  'started_at',
+  'at',
+]
+
+/** What filtering one item may cost: some 20 microseconds, so that a batch of them does not delay other calls. */
+const ITEM_BUDGET = 1000
+
+/** Durations of filters also have days. */
+const spanNanos = (text: string) =>
+  parseDuration(text.replace(/^(\d{1,6})d$/, (_, days) => `${days * 24}h`)).nanos
+
+const functions = [
+  overload(
+    'timestamp.add(string) -> timestamp',
+    (_context, { nanos }: Timestamp, span: string) => new Timestamp(nanos + spanNanos(span)),
+  ),
+  overload(
+    'timestamp.subtract(string) -> timestamp',
+    (_context, { nanos }: Timestamp, span: string) => new Timestamp(nanos - spanNanos(span)),
+  ),
+]
+
+const environments = new Map<string, Environment>()
+
+/** `obj` with the fields of the listed items. Made once for each list. */
+function environmentOf(listKey: string, fieldNames: readonly string[]): Environment {
+  const known = environments.get(listKey)
+  if (known !== undefined) return known
+  const fields: Record<string, Field> = {}
+  for (const name of fieldNames)
+    fields[name] = TIME_FIELDS.includes(name)
+      ? { type: TIMESTAMP, read: (item: Body) => timeOf(item[name]) }
+      : { type: DYN, read: (item: Body) => fromJson(item[name]) }
+  const environment = new Environment({
+    variables: {
+      obj: { type: objectOf({ name: 'obj', fields }), read: (item: Body) => item },
+      'time.now': { type: STRING, read: () => new Date().toISOString() },
+    },
+    functions,
+  })
+  environments.set(listKey, environment)
+  return environment
+}
+
+function timeOf(value: unknown): Timestamp | null | undefined {
+  return typeof value === 'string' && value !== '' ? parseTimestamp(value) : (value as null | undefined)
+}
+
+/**
+ * Compiles the `filter` of a list: a CEL expression over `obj`, one item as the list shows it. An item that the filter
+ * cannot be evaluated for does not match. Throws a problem for an invalid filter, and for one that takes too long.
+ */
+export function compileListFilter(
+  source: string,
+  listKey: string,
+  fieldNames: readonly string[],
+): (item: Body) => boolean {
+  const compilation = compile(source, environmentOf(listKey, fieldNames))
+  if (!compilation.ok) {
+    const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
+    throw problem('bad_filter', `${message} (line ${line}, column ${column})`)
+  }
+  const { program } = compilation
+  if (program.type.kind !== 'bool' && program.type.kind !== 'dyn')
+    throw problem('bad_filter', `it has to be true or false, but is of type ${program.type.kind}`)
+  return (item) => {
+    try {
+      return program.evaluate(item, ITEM_BUDGET) === true
+    } catch (error) {
+      if (error instanceof CostExceeded) throw problem('bad_filter', 'it takes too long for one item')
+      if (error instanceof EvaluationError) return false
+      throw error
+    }
+  }
+}
