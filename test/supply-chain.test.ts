@@ -27,7 +27,7 @@ async function lockedPackages(): Promise<[string, LockedPackage][]> {
   return Object.entries(lock.packages).filter(([path]) => path !== '')
 }
 
-/** Whether npm skips the package where the tests run: a build of a development tool for another platform (decision 162). */
+/** Whether npm skips the package where the tests run: a build of a development tool for another platform (decision 161). */
 const isForOtherPlatform = ({ dev, optional, cpu, os = [], libc = [] }: LockedPackage) =>
   dev === true &&
   optional === true &&

@@ -4,7 +4,7 @@ import { type OutputChunk, type Plugin, rolldown } from 'rolldown'
 
 const manifest = JSON.parse(readFileSync(join(import.meta.dirname, '..', '..', 'package.json'), 'utf8'))
 
-/** The lowest Node that the built program runs on (decision 163). */
+/** The lowest Node that the built program runs on (decision 162). */
 export const TARGET = manifest.engines.node.replace('>=', 'node')
 
 /** An npm package whose code is part of a bundle. */

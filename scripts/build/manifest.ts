@@ -4,7 +4,7 @@ const REPOSITORY_FIELDS = ['private', 'scripts', 'allowScripts', 'dependencies',
 export type Manifest = Readonly<Record<string, unknown>>
 
 /**
- * The manifest of the published package: every library is inside its bundle, so it depends on none (decision 163). Provenance
+ * The manifest of the published package: every library is inside its bundle, so it depends on none (decision 162). Provenance
  * requires the address of the repository, which the CI service that signs it names.
  */
 export function publishedManifest(source: Manifest, env: NodeJS.ProcessEnv = process.env): Manifest {

@@ -4,7 +4,7 @@ import { readFile, writeFile } from 'node:fs/promises'
 /*
  * Ad-hoc code signatures of macOS programs: the hashes of all pages, without a key or an identity. macOS on Apple silicon
  * runs nothing without one, and Node removes that of the runtime when it adds its blob. Neither npm, Debian nor PyPI has a
- * tool that writes one on Linux (decision 165). The structures are those of Apple's `cs_blobs.h` and `mach-o/loader.h`; the
+ * tool that writes one on Linux (decision 163). The structures are those of Apple's `cs_blobs.h` and `mach-o/loader.h`; the
  * flags are those of linkers, which sign in the same way.
  */
 const MACH_O_64 = 0xfeedfacf

@@ -61,8 +61,7 @@ const ERROR_TOPIC = /^(errors|(err_(adit|ngrok)_)?\d+)$/i
 function reportUsage(error: CommanderError, program: Command, args: readonly string[]): number {
   if (error.exitCode === 0) return 0
   // A command group has already printed its help, which lists the missing subcommand.
-  if (error.code !== 'commander.help')
-    printFailure(describeUsageError(error, program, args), output.error)
+  if (error.code !== 'commander.help') printFailure(describeUsageError(error, program, args), output.error)
   return 1
 }
 

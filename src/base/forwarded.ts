@@ -10,7 +10,7 @@ export interface TrustedProxies {
   isTrusted(ip: string): boolean
   /**
    * The one field that names the client. Only one: a proxy that sets one of them usually passes the others on as the
-   * client wrote them (decision 172).
+   * client wrote them (decision 169).
    */
   readonly field: ClientField
 }

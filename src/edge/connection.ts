@@ -24,7 +24,7 @@ export interface ClientConnection {
   readonly scheme: 'http' | 'https' | 'tls' | 'tcp'
   /**
    * The client's address: the peer's, or the one that a trusted proxy names in its PROXY protocol header or in the
-   * forwarding fields of a request (decision 172). IPv4 in its plain form.
+   * forwarding fields of a request (decision 169). IPv4 in its plain form.
    */
   readonly remoteAddress: string
   /** 0 when a proxy does not name it. */

@@ -19,7 +19,7 @@ export class ProtocolError extends Error {
     return appendCodeLine(this.message, this.code)
   }
 
-  /** The text of a response's `Error` field, whose code has the pattern that the official SDKs recognise (decision 169). */
+  /** The text of a response's `Error` field, whose code has the pattern that the official SDKs recognise (decision 167). */
   get wireText(): string {
     return appendCodeLine(this.message, this.code?.replace('ERR_ADIT_', 'ERR_NGROK_'))
   }

@@ -287,7 +287,7 @@ function asksForSchemes({ schemes, url = '', mutual_tls_cas }: TunnelDefinition)
 
 /**
  * On a local domain the private root signs all certificates, which no browser trusts yet. A definition that leaves the
- * schemes open is served over plain http too, and that address comes first (decision 167).
+ * schemes open is served over plain http too, and that address comes first (decision 165).
  */
 export function addPlainHttp(spec: AgentTunnelSpec): AgentTunnelSpec {
   const [bind] = spec.binds
