@@ -379,7 +379,7 @@ test('start runs the defined tunnels and endpoints, by name or all of them', asy
 
   assert.match(
     unknown.stderr,
-    /"wbe" is not defined\.\nERROR: {2}Defined: ssh, both, web\nERROR: {2}Files read: .*adit\.yml/,
+    /"wbe" is not defined\. Did you mean: adit start web\nERROR: {2}Defined: ssh, both, web\nERROR: {2}Files read: .*adit\.yml/,
   )
 })
 

@@ -307,7 +307,7 @@ function booleanFlags(flags: EndpointFlags | undefined): ReadonlySet<string> {
   const { http = [], tcp = [], tls = [] } = flags?.ENDPOINT_FLAGS ?? {}
   const endpoint = [...http, ...tcp, ...tls, ...(flags?.LABELLED_FLAGS ?? [])]
   const names = endpoint.filter(({ kind }) => kind === 'bool').map(({ name }) => name)
-  return new Set(['all', 'none', 'dry-run', 'relocate', ...names])
+  return new Set(['all', 'none', 'dry-run', 'relocate', QR_FLAG.name, ...names])
 }
 
 function addFlags(command: Command, flags: readonly CommandFlag[]): void {
