@@ -424,7 +424,9 @@ export const MISTAKES: readonly Mistake[] = [
   },
   {
     line: 'adit server --prot 80',
-    says: text('"--prot" is not a flag of adit server. adit server --help lists them all.'),
+    says: text(
+      '"--prot" is not a flag of adit server. Did you mean --proxy-protocol? adit server --help lists them all.',
+    ),
   },
   {
     line: 'adit server --domian example.com',
