@@ -4,12 +4,14 @@ import { inspect } from 'node:util'
 const SECRETS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/:\/\/([^\s/:@]*):[^\s/@]+@/g, '://$1:[hidden]@'],
   [/\b(Bearer|Basic) [\w.~+/=-]+/g, '$1 [hidden]'],
-  [/\b\w{71,}/g, '[hidden]'],
 ]
+/** The length of our tokens. */
+const TOKEN_LENGTH = 71
 
 /** Replaces what looks like a secret. */
 export function hideSecrets(text: string): string {
-  return SECRETS.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text)
+  const visible = SECRETS.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text)
+  return visible.replace(/\w+/g, (word) => (word.length < TOKEN_LENGTH ? word : '[hidden]'))
 }
 
 /** The properties of errors that name a cause. Others may hold requests, rows or settings, with their secrets. */
