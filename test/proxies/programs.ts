@@ -9,9 +9,9 @@ import { eventually } from '../support/eventually.ts'
 
 const DOCUMENT = readFileSync(join(import.meta.dirname, '../../docs/behind-a-proxy.md'), 'utf8')
 
-/** The address that the examples listen on, and its stand-in here. */
+/** The address that the examples listen on, and its stand-in here: one of this process, since others use the same ports. */
 const DOCUMENTED_ADDRESS = '203.0.113.5'
-export const PUBLIC_ADDRESS = '127.0.0.2'
+export const PUBLIC_ADDRESS = `127.${1 + ((process.pid >> 8) & 0x7f)}.${process.pid & 0xff}.2`
 
 /** The example of this name in the document, with other texts in place of ports, names and files. */
 export function readExample(name: string, replacements: Readonly<Record<string, string>>): string {

@@ -54,7 +54,8 @@ async function checkVisitors(harness: Awaited<ReturnType<typeof startBehindProxy
   const { host, httpPort, httpsPort, visitor, other } = harness
   const request = { host: `${host}:${httpsPort}`, servername: host, headers: FORGED }
 
-  assert.equal((await visitor.https(httpsPort, request)).text, `${VISITOR} https`)
+  const first = await visitor.https(httpsPort, request)
+  assert.equal(first.text, `${VISITOR} https`, `${first.status} ${JSON.stringify(first.headers)}`)
   assert.equal(await visitor.http2(httpsPort, host), `${VISITOR} https`)
   assert.equal(await visitor.webSocket(httpsPort, host), `${VISITOR} https`)
   assert.equal((await other.https(httpsPort, request)).status, 403, 'an IP restriction judges the visitor')
