@@ -10,7 +10,10 @@ const TOKEN_LENGTH = 71
 
 /** Replaces what looks like a secret. */
 export function hideSecrets(text: string): string {
-  const visible = SECRETS.reduce((result, [pattern, replacement]) => result.replace(pattern, replacement), text)
+  const visible = SECRETS.reduce(
+    (result, [pattern, replacement]) => result.replace(pattern, replacement),
+    text,
+  )
   return visible.replace(/\w+/g, (word) => (word.length < TOKEN_LENGTH ? word : '[hidden]'))
 }
 
