@@ -1,6 +1,6 @@
 import {
   CostExceeded,
-  compile,
+  compileCondition,
   DYN,
   Environment,
   EvaluationError,
@@ -81,14 +81,9 @@ export function compileListFilter(
   listKey: string,
   fieldNames: readonly string[],
 ): (item: Body) => boolean {
-  const compilation = compile(source, environmentOf(listKey, fieldNames))
-  if (!compilation.ok) {
-    const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
-    throw problem('bad_filter', `${message} (line ${line}, column ${column})`)
-  }
-  const { program } = compilation
-  if (program.type.kind !== 'bool' && program.type.kind !== 'dyn')
-    throw problem('bad_filter', `it has to be true or false, but is of type ${program.type.kind}`)
+  const condition = compileCondition(source, environmentOf(listKey, fieldNames))
+  if ('error' in condition) throw problem('bad_filter', condition.error)
+  const { program } = condition
   return (item) => {
     try {
       return program.evaluate(item, ITEM_BUDGET) === true

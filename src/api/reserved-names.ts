@@ -133,7 +133,7 @@ export const reservedDomains = crud(ReservedDomain, {
   async commit(record, context) {
     const { existing, tx } = context
     if (existing === undefined) await rejectOverlap(record.domain, context)
-    // In this transaction: the next call may detach the certificate, and then nobody would know whose it is.
+    // In this transaction: the reconciler deletes a managed certificate that the next call detaches, with its key.
     else if (
       existing.data.certificate_management_policy !== null &&
       record.certificate_management_policy === null

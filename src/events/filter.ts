@@ -1,6 +1,6 @@
 import {
   CostExceeded,
-  compile,
+  compileCondition,
   DYN,
   Environment,
   EvaluationError,
@@ -55,15 +55,9 @@ function shapeOf<E>(name: string, fields: ReadonlyMap<string, Getter<E>>): Shape
  */
 export function parseFilter(source: string, environment: Environment): Filter<unknown> {
   if (source.trim() === '') return () => true
-  const compilation = compile(source, environment)
-  if (!compilation.ok) {
-    const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
-    throw new FilterError(`${message} (line ${line}, column ${column})`)
-  }
-  const { program } = compilation
-  if (program.type.kind !== 'bool' && program.type.kind !== 'dyn')
-    throw new FilterError(`The filter has to be true or false, but is of type ${program.type.kind}`)
-  return (event) => holds(program, event)
+  const condition = compileCondition(source, environment)
+  if ('error' in condition) throw new FilterError(condition.error)
+  return (event) => holds(condition.program, event)
 }
 
 function holds(program: Program, event: unknown): boolean {

@@ -3,7 +3,7 @@ import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain, region } from './formats.ts'
 import { list, name, nullable, object, reference, required, text } from './value.ts'
 
-/** `global`, a region or an address. Every name resolves to all addresses of the platform, so this is a note. */
+/** `global`, a region or an address. Stored for clients of the original, and without effect (decision 172). */
 const resolvesTo = list(object({ value: required(name(64)) }, { name: 'reserved domain resolves to' }), {
   maxItems: 100,
   rule: (items) =>

@@ -152,7 +152,7 @@ function withSudo(command: CommandLine, needsRoot: boolean): CommandLine {
   if (!needsRoot || isRoot()) return command
   if (findProgram('sudo', process.env) === undefined)
     throw new Error(`only root may change it. As root, run: ${formatCommand(command)}`)
-  // Without a terminal there is nobody to type the password.
+  // Without a terminal sudo could not ask for the password, and would wait for it.
   return process.stdin.isTTY ? ['sudo', ...command] : ['sudo', '-n', ...command]
 }
 
