@@ -36,8 +36,8 @@ export interface EdgeModule<Settings, Context, P extends Phase = Phase> {
 
 /** Adds the behaviour of a module to its declared shape. */
 export function implementModule<Settings, Context, P extends Phase>(
-  shape: { readonly name: string },
-  module: { phase: P; build(settings: Settings, context: Context): PhaseResult[P] },
+  { name, value }: { readonly name: string; readonly value: { complete?(stored: Settings): Settings } },
+  { phase, build }: { phase: P; build(settings: Settings, context: Context): PhaseResult[P] },
 ): EdgeModule<Settings, Context, P> {
-  return { name: shape.name, ...module }
+  return { name, phase, build: (stored, context) => build(value.complete?.(stored) ?? stored, context) }
 }

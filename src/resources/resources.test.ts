@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { allResources, BACKEND_PREFIXES, EVENT_TYPES, InvalidValue, resources } from './index.ts'
+import { allResources, BACKEND_PREFIXES, EVENT_TYPES, InvalidValue, Oauth, resources } from './index.ts'
 
 test('every resource is listed under the kind of its rows', () => {
   for (const [kind, resource] of Object.entries(resources)) assert.equal(resource.kind, kind)
@@ -41,6 +41,19 @@ test('a record stored before a field existed shows its default', () => {
 
   assert.deepEqual([view.resolves_to, view.certificate], [resolves_to, certificate_id])
   assert.deepEqual(pointers(stored as never), [])
+})
+
+test('settings of a module stored before a field existed are completed, in nested objects too', () => {
+  const { complete, check, render } = Oauth.value
+  const google = { client_id: 'a', client_secret: 'b' }
+  const settings = check({ provider: { google } } as never, 'oauth')
+  const { auth_check_interval, provider, ...older } = settings
+  const { authorized_claims, ...olderGoogle } = provider.google!
+  const stored = { ...older, provider: { ...provider, google: olderGoogle } }
+
+  assert.deepEqual(complete?.(stored as never), settings)
+  const view = render(stored as never, { secrets: true, uriOf: (target) => target })
+  assert.deepEqual([view.auth_check_interval, view.provider.google?.authorized_claims], [0, []])
 })
 
 test('an update contains only the fields of the request', () => {

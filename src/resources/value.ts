@@ -63,6 +63,8 @@ export interface Value<
   readonly revealed?: readonly string[]
   /** Validates what JSON Schema cannot, and normalizes the value. */
   check(value: W, path: string): W
+  /** Adds the defaults of fields that the release which stored the value did not have. Absent where none can be missing. */
+  complete?(stored: W): W
   render(value: W, context: RenderContext): R
   pointers(value: W): Pointer[]
 }
@@ -114,6 +116,7 @@ export function nullable<W, R, K extends string | undefined>(
     fallback: null,
     read: orNull(value.read),
     check: (input, path) => (input === null ? null : value.check(input, path)),
+    complete: (stored) => (stored === null ? null : (value.complete?.(stored) ?? stored)),
     render: (input, context) => (input === null ? null : value.render(input, context)),
     pointers: (input) => (input === null ? [] : value.pointers(input)),
   }
@@ -238,6 +241,7 @@ export function list<W, R>(
       if (violation !== undefined) throw new InvalidValue(path, `${path} ${violation}`)
       return checked
     },
+    complete: (stored) => stored.map((value) => item.complete?.(value) ?? value),
     render: (values, context) => values.map((value) => item.render(value, context)),
     pointers: (values) =>
       values.flatMap((value, index) =>
@@ -432,10 +436,22 @@ export function object<F extends Fields>(
       if (violation !== undefined) throw toInvalidValue(path, violation)
       return checked
     },
+    complete(input) {
+      const stored = input as Record<string, unknown>
+      return Object.fromEntries(
+        entries.map(([name, value]) => {
+          const key = value.key ?? name
+          return [key, key in stored ? (value.complete?.(stored[key]) ?? stored[key]) : value.fallback]
+        }),
+      ) as WrittenObject<F>
+    },
     render(input, context) {
       const stored = input as Record<string, unknown>
       return Object.fromEntries(
-        visible.map(([name, value]) => [name, value.render(stored[value.key ?? name], context)]),
+        visible.map(([name, value]) => {
+          const key = value.key ?? name
+          return [name, value.render(key in stored ? stored[key] : value.fallback, context)]
+        }),
       ) as ReadObject<F>
     },
     pointers(input) {

@@ -325,13 +325,8 @@ test('endpoint options become module settings, in the order in which a request p
       module as { build(settings: unknown, context: unknown): unknown },
       'build',
       (...args: unknown[]) => {
-        const [settings, context] = args as [object, { allowedIdentities?: object; scopeId: string }]
-        built.push([
-          name as keyof typeof modules,
-          settings,
-          context.allowedIdentities ?? null,
-          context.scopeId,
-        ])
+        const [settings, context] = args as [object, { scopeId: string }]
+        built.push([name as keyof typeof modules, settings, context.scopeId])
         return module.phase === 'tls' ? { clientAuthorities: ['x'] } : () => undefined
       },
     )

@@ -81,6 +81,28 @@ test('identity headers and cookies cannot be forged, and a changed module ends i
   await eventuallyEqual(async () => (await browser.once(url)).status, 302, 'a changed module ends sessions')
 })
 
+test('a route admits one team only: by email, by group and by claim', async (t) => {
+  const { platform, url, path, oidc } = await startProtectedRoute(t)
+  const scopes = ['profile', 'email', 'groups']
+  const put = (rules: Record<string, string[]>) =>
+    platform.call('PUT', `${path}/oidc`, { body: { ...oidc, scopes, ...rules } })
+  const expectEntry = async (rules: Record<string, string[]>, status: number) => {
+    assert.equal((await put(rules)).status, 200)
+    await eventuallyEqual(
+      async () => (await signIn(new CookieClient(platform), url)).status,
+      status,
+      JSON.stringify(rules),
+    )
+  }
+
+  await expectEntry({ email_domains: ['other.test'] }, 403)
+  await expectEntry({ email_domains: ['Example.com'] }, 200)
+  await expectEntry({ authorized_groups: ['ops'] }, 403)
+  await expectEntry({ authorized_groups: ['staff'], authorized_claims: ['name=Ada'] }, 200)
+  await expectEntry({ authorized_groups: ['staff'], authorized_claims: ['name=Bob'] }, 403)
+  assert.equal((await put({ authorized_claims: ['ops'] })).status, 400)
+})
+
 test('requests other than page loads get 401, and OPTIONS passes only if configured', async (t) => {
   const { platform, url, path, oidc } = await startProtectedRoute(t)
   const ask = async (method: string) => {

@@ -30,10 +30,16 @@ export async function startProvider(t: TestContext, redirectUri: string) {
       client_secret: CLIENT_SECRET,
       redirect_uris: [redirectUri],
     })),
-    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'] },
+    claims: { openid: ['sub'], profile: ['name'], email: ['email', 'email_verified'], groups: ['groups'] },
     findAccount: (_context: unknown, id: string) => ({
       accountId: id,
-      claims: async () => ({ sub: id, name: 'Ada', email: `${id}@example.com`, email_verified: true }),
+      claims: async () => ({
+        sub: id,
+        name: 'Ada',
+        email: `${id}@example.com`,
+        email_verified: true,
+        groups: ['staff'],
+      }),
     }),
     cookies: { keys: ['test'] },
     features: { devInteractions: { enabled: true } },

@@ -158,7 +158,15 @@ test('mutual TLS of an endpoint passes the client identity to the upstream', asy
 })
 
 test('an option that cannot be applied denies all traffic', async (t) => {
-  const login = { clientId: 'a', clientSecret: 'b', allowEmails: [], allowDomains: [], scopes: [] }
+  const login = {
+    clientId: 'a',
+    clientSecret: 'b',
+    allowEmails: [],
+    allowDomains: [],
+    allowGroups: [],
+    allowClaims: [],
+    scopes: [],
+  }
   const options: Partial<EndpointOptions>[] = [
     { basicAuth: [] },
     { ipRestriction: { allow: ['nonsense'], deny: [] } },

@@ -149,16 +149,7 @@ function buildOption<N extends OptionName>(name: N, option: OptionOf<N>, context
     ...routeModules[module].value.fallback,
     ...endpointOptions[module].settings!(option as never),
   }))
-  return buildModule(
-    module,
-    settings as never,
-    name === 'oidc' ? admitOnly(option as never, context) : context,
-  )
-}
-
-/** Whom an endpoint's oidc admits is no setting of the module. */
-function admitOnly({ allowEmails: emails, allowDomains: domains }: OptionOf<'oidc'>, context: ModuleContext) {
-  return { ...context, allowedIdentities: { emails, domains } }
+  return buildModule(module, settings as never, context)
 }
 
 /** Names the module in errors of behaviour that is built without `buildModule`. */

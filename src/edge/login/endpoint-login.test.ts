@@ -19,6 +19,8 @@ const google = {
   clientSecret: 'secret',
   allowEmails: [],
   allowDomains: [],
+  allowGroups: [],
+  allowClaims: [],
   scopes: [],
 }
 

@@ -15,14 +15,7 @@ import type { Revocations } from './revocations.ts'
 import type { Seal } from './seal.ts'
 import { createLifetime, type Session, type SessionSettings } from './session.ts'
 import type { CachedSession, SessionCookieCache } from './session-cookie-cache.ts'
-import {
-  type AllowedIdentities,
-  type Identity,
-  isAllowed,
-  type SignIn,
-  SignInError,
-  throwLoginError,
-} from './sign-in.ts'
+import { type Identity, type SignIn, SignInError, throwLoginError } from './sign-in.ts'
 import {
   CALLBACK_PATH,
   CALLBACK_QUERY,
@@ -57,7 +50,6 @@ export interface GateOptions extends GateDependencies {
   /** Sessions, states and tickets of another version are invalid. */
   readonly version: string
   readonly signIn: SignIn
-  readonly allowed: AllowedIdentities
 }
 
 const LOGOUT_PATH = '/auth/logout'
@@ -87,7 +79,7 @@ export interface Gate {
 /** Creates a gate: it admits signed-in visitors and redirects the others to the provider. */
 export function createGate(options: GateOptions): Gate {
   const { seal, tickets, replayGuard, store, revocations, liveSessions, cookieCache, clock } = options
-  const { scopeId, version, settings, signIn, allowed } = options
+  const { scopeId, version, settings, signIn } = options
   const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
   const sessionCookieName = `${prefix}session`
   // Other hosts of the domain can set any cookie here except one with the `__Host-` prefix, so a session without it is
@@ -232,8 +224,6 @@ export function createGate(options: GateOptions): Gate {
     returnTo: string,
     signInId: string,
   ): EdgeResponse {
-    if (!isAllowed(identity, allowed))
-      throw new SignInError(`${identity.email || identity.name || identity.id} may not see this page`)
     const secure = isSecure(exchange)
     const nowSeconds = currentSeconds()
     const session: Session = {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { isFieldValue } from '../message/ascii.ts'
+import { ALLOW_EVERYONE, type AllowRules, requireAllowed } from './allow-rules.ts'
 import { createIdentityFields } from './identity-fields.ts'
 import { fitIdentity, fitsCookie } from './identity-size.ts'
-import { isAllowed } from './sign-in.ts'
+import { type Identity, SignInError } from './sign-in.ts'
 
 const ada = { id: '1', name: 'Ada', email: 'ada@example.com', groups: ['staff'], claims: { dept: 'x' } }
 
@@ -26,9 +27,19 @@ test('any provider data makes valid header fields and cannot inject one', () => 
   for (const { name, value } of createIdentityFields(hostile)) assert.ok(isFieldValue(value), name)
 })
 
+function isAllowed(identity: Identity, rules: Partial<AllowRules>): boolean {
+  try {
+    requireAllowed(identity, { ...ALLOW_EVERYONE, ...rules })
+    return true
+  } catch (error) {
+    assert.ok(error instanceof SignInError, String(error))
+    return false
+  }
+}
+
 test('emails and domains are compared in full and case-insensitively', () => {
-  const allowed = { emails: ['ada@example.com'], domains: ['corp.test'] }
-  const isAdmitted = (email: string) => isAllowed({ ...ada, email }, allowed)
+  const isAdmitted = (email: string) =>
+    isAllowed({ ...ada, email }, { emails: ['ada@example.com'], domains: ['corp.test'] })
 
   assert.deepEqual(['Ada@Example.com', 'x@corp.test', 'x@CORP.test'].map(isAdmitted), [true, true, true])
   assert.deepEqual(
@@ -43,7 +54,60 @@ test('emails and domains are compared in full and case-insensitively', () => {
     ].map(isAdmitted),
     [false, false, false, false, false, false, false],
   )
-  assert.equal(isAllowed({ ...ada, email: '' }, { emails: [], domains: [] }), true)
+  assert.equal(isAllowed({ ...ada, email: '' }, {}), true)
+})
+
+test('groups admit their members, and names are compared exactly', () => {
+  const groups = (...names: string[]) => isAllowed(ada, { groups: names })
+
+  assert.deepEqual([groups('staff'), groups('ops', 'staff')], [true, true])
+  assert.deepEqual([groups('ops'), groups('Staff'), groups('sta')], [false, false, false])
+})
+
+test('claims: each name must have one of its values, whether it is one value, a list or nested', () => {
+  const claims = {
+    dept: 'ops',
+    roles: ['dev', 'admin'],
+    level: 3,
+    mfa: true,
+    'https://example.com/team': 'edge',
+    realm_access: { roles: ['editor'] },
+    email: 'eve@example.com',
+  }
+  const admits = (...rules: string[]) => isAllowed({ ...ada, claims }, { claims: rules })
+
+  for (const rule of [
+    'dept=ops',
+    'roles=admin',
+    'level=3',
+    'mfa=true',
+    'https://example.com/team=edge',
+    'realm_access.roles=editor',
+    'email=ada@example.com',
+  ])
+    assert.equal(admits(rule), true, rule)
+  for (const rule of [
+    'dept=op',
+    'dept=OPS',
+    'roles=dev,admin',
+    'unknown=x',
+    'dept.length=3',
+    'realm_access=[object Object]',
+    '__proto__=x',
+    'toString.name=toString',
+    'email=eve@example.com',
+  ])
+    assert.equal(admits(rule), false, rule)
+  assert.equal(admits('dept=sales', 'dept=ops'), true, 'values of one name are alternatives')
+  assert.equal(admits('dept=ops', 'roles=guest'), false, 'every name has to match')
+})
+
+test('rules of different kinds have to be met together', () => {
+  const both = (rules: Partial<AllowRules>) => isAllowed(ada, { emails: ['ada@example.com'], ...rules })
+
+  assert.equal(both({ groups: ['staff'], claims: ['dept=x'] }), true)
+  assert.equal(both({ groups: ['ops'] }), false)
+  assert.equal(both({ claims: ['dept=y'] }), false)
 })
 
 test('a hundred thousand groups are truncated in one pass', { timeout: 60_000 }, () => {

@@ -33,7 +33,7 @@ import { createSamlWorkers } from './saml-pool.ts'
 import { createSeal } from './seal.ts'
 import type { SessionSettings } from './session.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
-import type { AllowedIdentities, SignIn } from './sign-in.ts'
+import type { SignIn } from './sign-in.ts'
 import { createTickets } from './tickets.ts'
 
 export type { LoginStore } from './login-store.ts'
@@ -63,8 +63,6 @@ export interface LoginService extends Logins {
   /** Stops the worker threads that parse provider messages. */
   close(): Promise<void>
 }
-
-const ALLOW_EVERYONE: AllowedIdentities = { emails: [], domains: [] }
 
 /** Creates the login service behind the OAuth, OIDC and SAML modules. */
 export function createLogins(options: LoginOptions): LoginService {
@@ -96,15 +94,14 @@ export function createLogins(options: LoginOptions): LoginService {
   function protect<S extends SignIn>(
     context: LoginContext,
     settings: SessionSettings & { readonly auth_check_interval?: number },
-    allowed: AllowedIdentities,
     createSignIn: (version: string) => S,
   ) {
-    const key = JSON.stringify([settings, allowed])
+    const key = JSON.stringify(settings)
     const version = hash('sha256', key).slice(0, 16)
     const { scopeId } = context
     const signIn = context.getOrCreate('login', key, () => createSignIn(version))
     const recheckSeconds = settings.auth_check_interval ?? 0
-    const gate = createGate({ ...shared, scopeId, settings, recheckSeconds, version, signIn, allowed })
+    const gate = createGate({ ...shared, scopeId, settings, recheckSeconds, version, signIn })
     gates.set(gate.step, gate)
     return { signIn, step: gate.step }
   }
@@ -115,8 +112,14 @@ export function createLogins(options: LoginOptions): LoginService {
       if (clientSecret === null) throw new ModuleConfigError('the client secret cannot be read')
       if (issuer.includes('/.well-known/'))
         throw new ModuleConfigError('the issuer has to be the base URL, without /.well-known/')
-      return protect(context, settings, context.allowedIdentities ?? ALLOW_EVERYONE, () =>
-        createOidcSignIn({ issuer, clientId, clientSecret, scopes, outbound, idpUrl, clock }),
+      const allow = {
+        emails: settings.email_addresses,
+        domains: settings.email_domains,
+        groups: settings.authorized_groups,
+        claims: settings.authorized_claims,
+      }
+      return protect(context, settings, () =>
+        createOidcSignIn({ issuer, clientId, clientSecret, scopes, allow, outbound, idpUrl, clock }),
       ).step
     },
 
@@ -126,16 +129,20 @@ export function createLogins(options: LoginOptions): LoginService {
       if (name === undefined || !provider?.client_id || !provider.client_secret)
         throw new ModuleConfigError('the provider has no client id and secret')
       const { client_id: clientId, client_secret: clientSecret, scopes } = provider
-      const { teams = [], organizations = [] } = provider as { teams?: string[]; organizations?: string[] }
-      const allowed = { emails: provider.email_addresses, domains: provider.email_domains }
-      return protect(context, settings, allowed, () =>
+      const allow = {
+        emails: provider.email_addresses,
+        domains: provider.email_domains,
+        groups: listGroups(provider),
+        claims: provider.authorized_claims,
+      }
+      return protect(context, settings, () =>
         createOauthSignIn({
           name: name as OauthProviderName,
           provider: getProvider(name as OauthProviderName, options.oauthEndpoints ?? {}),
           clientId,
           clientSecret,
           scopes,
-          groups: [...teams, ...organizations],
+          allow,
           outbound,
           idpUrl,
         }),
@@ -146,7 +153,7 @@ export function createLogins(options: LoginOptions): LoginService {
       const { scopeId } = context
       try {
         const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers }
-        const { signIn, step } = protect(context, settings, ALLOW_EVERYONE, (version) =>
+        const { signIn, step } = protect(context, settings, (version) =>
           createSamlServiceProvider({ ...parts, scopeId, version, settings }),
         )
         samlProviders.set(step, signIn)
@@ -166,4 +173,12 @@ export function createLogins(options: LoginOptions): LoginService {
     host: (policy) =>
       createLoginHost({ policy, tickets, replayGuard, gates, samlProviders, limit, providerTimeoutMs }),
   }
+}
+
+/** The groups that a provider's settings admit: GitHub has teams and organizations, GitLab groups. */
+function listGroups(provider: object): string[] {
+  const lists = provider as Partial<Record<'teams' | 'organizations' | 'authorized_groups', string[]>>
+  return [lists.teams, lists.organizations, lists.authorized_groups]
+    .flatMap((groups) => groups ?? [])
+    .map((group) => group.toLowerCase())
 }

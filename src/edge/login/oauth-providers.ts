@@ -26,7 +26,7 @@ type Json = Record<string, unknown>
 
 const toText = (value: unknown) =>
   typeof value === 'string' ? value : typeof value === 'number' ? String(value) : ''
-const toObject = (value: unknown): Json =>
+export const toObject = (value: unknown): Json =>
   typeof value === 'object' && value !== null ? (value as Json) : {}
 
 /** Reads a standard OpenID userinfo response. An email without `email_verified` is ignored. */
@@ -37,7 +37,7 @@ function readUserinfo({ user }: ProfileResponses) {
     id: toText(profile.sub),
     name: toText(profile.name) || toText(profile.preferred_username),
     email: verified ? toText(profile.email) : '',
-    groups: [],
+    groups: Array.isArray(profile.groups) ? profile.groups.map((group) => toText(group).toLowerCase()) : [],
   }
 }
 

@@ -6,6 +6,7 @@ import { type TestContext, test } from 'node:test'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { OAUTH_PROVIDERS } from '../../resources/index.ts'
 import { faults } from '../testing/openid-provider.ts'
+import { ALLOW_EVERYONE, type AllowRules } from './allow-rules.ts'
 import { createOauthSignIn } from './oauth.ts'
 import { getProvider, type OauthProviderName, oauthProviders } from './oauth-providers.ts'
 import { ProviderUnavailable, SignInError } from './sign-in.ts'
@@ -64,12 +65,12 @@ async function start(
   name: OauthProviderName,
   {
     fixture = fixtures[name],
-    groups = [],
+    allow = {},
     scopes = [],
     fail = {},
   }: {
     fixture?: ProviderFixture
-    groups?: string[]
+    allow?: Partial<AllowRules>
     scopes?: string[]
     /** Failures by path. */
     fail?: Record<string, (response: ServerResponse) => void>
@@ -115,7 +116,7 @@ async function start(
     clientId: 'app',
     clientSecret: 'app-secret',
     scopes,
-    groups,
+    allow: { ...ALLOW_EVERYONE, ...allow },
     outbound,
     idpUrl: () => IDP,
   })
@@ -166,21 +167,44 @@ test('unverified emails are ignored', async (t) => {
   }
 })
 
-test('GitHub teams and organizations admit their members only', async (t) => {
-  const enter = async (groups: string[], about = fixtures.github.about) => {
-    const { complete } = await start(t, 'github', { groups, fixture: { token: bearer, about } })
-    return complete().then(
-      () => 'in',
-      (error: unknown) => (error instanceof SignInError ? 'out' : String(error)),
-    )
-  }
+const enter = async (
+  t: TestContext,
+  name: OauthProviderName,
+  allow: Partial<AllowRules>,
+  about = fixtures[name].about,
+) => {
+  const { complete } = await start(t, name, { allow, fixture: { token: bearer, about } })
+  return complete().then(
+    (identity) => (identity.groups.length === 0 ? 'in' : 'in, and told the upstream'),
+    (error: unknown) => (error instanceof SignInError ? 'out' : String(error)),
+  )
+}
 
-  for (const group of ['acme', 'ACME', 'acme/core', 'Acme/Core', '99'])
-    assert.equal(await enter([group]), 'in', group)
+test('GitHub teams and organizations admit their members only', async (t) => {
+  const github = (groups: string[], about = fixtures.github.about) => enter(t, 'github', { groups }, about)
+
+  for (const group of ['acme', 'acme/core', '99']) assert.equal(await github([group]), 'in', group)
   for (const group of ['acm', 'acme2', 'acme/cor', 'other/core', 'core', '9', '7', '42'])
-    assert.equal(await enter([group]), 'out', group)
-  assert.equal(await enter(['nobody', '99']), 'in')
-  assert.equal(await enter(['acme'], { user: { id: 42 } }), 'out', 'when GitHub does not tell')
+    assert.equal(await github([group]), 'out', group)
+  assert.equal(await github(['other', '99']), 'in')
+  assert.equal(await github(['acme'], { user: { id: 42 } }), 'out', 'when GitHub does not tell')
+})
+
+test('GitLab groups admit their members only', async (t) => {
+  const about = { user: { sub: '1', name: 'Ada', groups: ['Acme', 'acme/core'] } }
+
+  assert.equal(await enter(t, 'gitlab', { groups: ['acme'] }, about), 'in')
+  assert.equal(await enter(t, 'gitlab', { groups: ['acme/core'] }, about), 'in')
+  assert.equal(await enter(t, 'gitlab', { groups: ['core'] }, about), 'out')
+  assert.equal(await enter(t, 'gitlab', { groups: ['acme'] }, { user: { sub: '1' } }), 'out')
+})
+
+test('claims of the profile admit the visitors who have them', async (t) => {
+  const about = { user: { sub: '1', name: 'Ada', hd: 'acme.test', email: 'x@acme.test' } }
+
+  assert.equal(await enter(t, 'google', { claims: ['hd=acme.test'] }, about), 'in')
+  assert.equal(await enter(t, 'google', { claims: ['hd=other.test'] }, about), 'out')
+  assert.equal(await enter(t, 'google', { claims: ['email=x@acme.test'] }, about), 'out', 'unverified')
 })
 
 test('configured scopes are added to those that identify the user', async (t) => {

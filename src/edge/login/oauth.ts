@@ -1,7 +1,8 @@
 import * as client from 'openid-client'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import { type AllowRules, requireAllowed } from './allow-rules.ts'
 import { providerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
-import type { OauthProvider, OauthProviderName } from './oauth-providers.ts'
+import { type OauthProvider, type OauthProviderName, toObject } from './oauth-providers.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
 import { type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
@@ -11,8 +12,7 @@ export interface OauthOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly scopes: readonly string[]
-  /** GitHub only: members of any of these are admitted. */
-  readonly groups: readonly string[]
+  readonly allow: AllowRules
   readonly outbound: Pick<Outbound, 'fetch'>
   /** `https://idp.<domain>[:port]` */
   readonly idpUrl: () => string
@@ -85,15 +85,10 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       const profiles = await Promise.all(
         names.map((name) => fetchProfile(provider.about[name]!, tokens.access_token)),
       )
-      const identity = provider.readIdentity(
-        Object.fromEntries(names.map((name, index) => [name, profiles[index]])),
-      )
+      const documents = Object.fromEntries(names.map((name, index) => [name, profiles[index]]))
+      const identity = { ...provider.readIdentity(documents), claims: toObject(documents.user) }
       if (identity.id === '') throw new SignInError('the provider did not say who you are')
-      if (
-        options.groups.length > 0 &&
-        !options.groups.some((group) => identity.groups.includes(group.toLowerCase()))
-      )
-        throw new SignInError('you are not a member of a team or organization that may see this page')
+      requireAllowed(identity, options.allow)
       return { ...identity, groups: [], claims: {} }
     },
   }

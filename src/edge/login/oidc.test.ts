@@ -12,6 +12,7 @@ import {
   secondKey,
   startOpenidProvider as start,
 } from '../testing/openid-provider.ts'
+import type { AllowRules } from './allow-rules.ts'
 import { ProviderUnavailable, SignInError } from './sign-in.ts'
 
 const future = Math.floor(Date.now() / 1000) + 3600
@@ -277,6 +278,25 @@ test('UserInfo is fetched only for claims the token lacks, and overrides none', 
   behaviour.description = { userinfo_endpoint: undefined }
   assert.equal((await attempt()).identity.email, '')
   assert.equal(observed.userinfo.length, 1, 'a provider without such an endpoint is not asked')
+})
+
+test('only visitors with an allowed email, group and claim get in, wherever the provider says them', async (t) => {
+  const { attempt, behaviour, createSignIn, issuer, observed } = await start(t)
+  behaviour.userinfo = { sub: 'ada', groups: ['staff'], realm_access: { roles: ['editor'] } }
+  const enter = (allow: Partial<AllowRules>) =>
+    attempt(createSignIn(issuer, allow)).then(
+      ({ identity }) => identity.id,
+      (error: unknown) => (error instanceof SignInError ? 'out' : String(error)),
+    )
+
+  assert.equal(await enter({ emails: ['ada@example.com'] }), 'ada')
+  assert.deepEqual(observed.userinfo, [], 'the token says it')
+  assert.equal(await enter({ domains: ['other.test'] }), 'out')
+  assert.equal(await enter({ groups: ['staff'], claims: ['realm_access.roles=editor'] }), 'ada')
+  assert.equal(await enter({ groups: ['ops'] }), 'out')
+  assert.equal(await enter({ claims: ['realm_access.roles=owner'] }), 'out')
+  Object.assign(behaviour, withClaims({ email_verified: false }))
+  assert.equal(await enter({ emails: ['ada@example.com'] }), 'out')
 })
 
 test('a new key is fetched when a token names it, and unknown keys cost one request a minute', async (t) => {

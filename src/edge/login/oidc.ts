@@ -1,6 +1,7 @@
 import * as client from 'openid-client'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
+import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
 import { type Identity, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
@@ -12,6 +13,7 @@ export interface OidcOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly scopes: readonly string[]
+  readonly allow: AllowRules
   readonly outbound: Pick<Outbound, 'fetch'>
   /** `https://idp.<domain>[:port]` */
   readonly idpUrl: () => string
@@ -20,7 +22,7 @@ export interface OidcOptions {
 
 /** Signs visitors in at an OpenID provider: code flow with PKCE, state and nonce, and a verified signature. */
 export function createOidcSignIn(options: OidcOptions): SignIn {
-  const { clientId, clientSecret, clock } = options
+  const { clientId, clientSecret, allow, clock } = options
   const issuer = new URL(options.issuer)
   const documents = createProviderDocuments(options)
   const scopes = [
@@ -67,9 +69,9 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     accessToken: string,
     claims: client.IDToken,
   ): Promise<Readonly<Record<string, unknown>>> {
-    const isMissing = scopes.some((scope) =>
-      CLAIMS_BY_SCOPE.get(scope)?.every((name) => claims[name] === undefined),
-    )
+    const isMissing =
+      scopes.some((scope) => CLAIMS_BY_SCOPE.get(scope)?.every((name) => claims[name] === undefined)) ||
+      listClaims(allow).some((name) => readClaim(claims, name) === undefined)
     if (!isMissing || config.serverMetadata().userinfo_endpoint === undefined) return {}
     return client.fetchUserInfo(config, accessToken, claims.sub).catch(rejectResponse)
   }
@@ -114,7 +116,12 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         rejectResponse(new Error('the token was issued in the future'))
       if (claims.azp !== undefined && claims.azp !== clientId)
         rejectResponse(new Error('the token was issued to another client'))
-      return toIdentity({ ...(await fetchMissingClaims(config, tokens.access_token, claims)), ...claims })
+      const identity = toIdentity({
+        ...(await fetchMissingClaims(config, tokens.access_token, claims)),
+        ...claims,
+      })
+      requireAllowed(identity, allow)
+      return identity
     },
 
     async logoutUrl() {

@@ -70,17 +70,3 @@ export function throwLoginError(error: unknown): never {
   if (error instanceof ProviderUnavailable) throw edgeError('login_provider_unavailable')
   throw error instanceof SignInError ? edgeError('login_denied', error.message) : error
 }
-
-/** The identities a module admits after sign-in. */
-export interface AllowedIdentities {
-  readonly emails: readonly string[]
-  readonly domains: readonly string[]
-}
-
-/** Whether an identity is admitted; empty lists admit everyone who can sign in. */
-export function isAllowed({ email }: Identity, { emails, domains }: AllowedIdentities): boolean {
-  if (emails.length === 0 && domains.length === 0) return true
-  const address = email.toLowerCase()
-  const domain = address.slice(address.lastIndexOf('@') + 1)
-  return address.includes('@') && (emails.includes(address) || domains.includes(domain))
-}

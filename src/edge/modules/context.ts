@@ -13,8 +13,6 @@ export interface ModuleContext {
   readonly logins: Logins | undefined
   /** Published keys of webhook senders, if this edge may fetch them. */
   readonly signingKeys: SigningKeys | undefined
-  /** When set, only these identities are admitted after sign-in, whatever the module's settings allow. */
-  readonly allowedIdentities?: { readonly emails: readonly string[]; readonly domains: readonly string[] }
   /** Compiles the rules of these policies together. Throws `ModuleConfigError` when one is missing. */
   compileIpPolicies(policyIds: readonly string[]): AddressFilter
   /** The certificates of these authorities in PEM. Throws `ModuleConfigError` when one is missing or unreadable. */

@@ -3,10 +3,7 @@ import { implementModule, type RequestStep } from '../module.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 
 /** What the login service needs of a module's context. */
-export type LoginContext = Pick<
-  ModuleContext,
-  'accountId' | 'scopeId' | 'allowedIdentities' | 'clock' | 'getOrCreate'
->
+export type LoginContext = Pick<ModuleContext, 'accountId' | 'scopeId' | 'clock' | 'getOrCreate'>
 
 /** The login service. Declared here, by its users; implemented in `login` and passed to the edge. */
 export interface Logins {

@@ -4,6 +4,7 @@ import { createServer, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { createOutbound } from '../../base/outbound/outbound.ts'
+import { ALLOW_EVERYONE, type AllowRules } from '../login/allow-rules.ts'
 import { createOidcSignIn } from '../login/oidc.ts'
 
 export const IDP_URL = 'https://idp.adit.localhost'
@@ -158,12 +159,13 @@ export async function startOpenidProvider(t: TestContext) {
   })
   const time = { now: 0 }
   const clock = { now: () => Date.now(), monotonic: () => time.now }
-  const createSignIn = (from = issuer) =>
+  const createSignIn = (from = issuer, allow: Partial<AllowRules> = {}) =>
     createOidcSignIn({
       issuer: from,
       clientId: 'app',
       clientSecret: 'app-secret',
       scopes: [],
+      allow: { ...ALLOW_EVERYONE, ...allow },
       outbound,
       idpUrl: () => IDP_URL,
       clock,

@@ -1,5 +1,6 @@
-import { optionalText, optionalTexts } from '../option.ts'
-import { flag, text, uint32, withDefault } from '../value.ts'
+import { type OptionFlag, optionalText, optionalTexts } from '../option.ts'
+import { flag, InvalidValue, text, uint32, withDefault } from '../value.ts'
+import { claimRuleError } from './allow-rules.ts'
 
 // RFC 6265 token characters. The edge sets the __Host- and __Secure- prefixes itself, since browsers enforce them.
 const COOKIE_PREFIX = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]*$/
@@ -29,7 +30,36 @@ export const loginFields = {
   scopes: optionalTexts,
   allow_domains: optionalTexts,
   allow_emails: optionalTexts,
+  allow_groups: optionalTexts,
+  allow_claims: optionalTexts,
 }
+
+/** The flags that say whom OAuth and OIDC admit. */
+export const allowFlags = (option: 'oauth' | 'oidc'): OptionFlag[] => [
+  {
+    name: `${option}-allow-domain`,
+    field: 'allow_domains',
+    commaSeparated: true,
+    help: 'email domains to allow',
+  },
+  {
+    name: `${option}-allow-email`,
+    field: 'allow_emails',
+    commaSeparated: true,
+    help: 'email addresses to allow',
+  },
+  {
+    name: `${option}-allow-group`,
+    field: 'allow_groups',
+    commaSeparated: true,
+    help: 'groups whose members to allow',
+  },
+  {
+    name: `${option}-allow-claim`,
+    field: 'allow_claims',
+    help: 'claim that visitors must have, as name=value',
+  },
+]
 
 /** What OAuth and OIDC have in common in the options of a tunnel. */
 export interface LoginOption {
@@ -37,7 +67,20 @@ export interface LoginOption {
   readonly clientSecret: string
   readonly allowEmails: readonly string[]
   readonly allowDomains: readonly string[]
+  readonly allowGroups: readonly string[]
+  readonly allowClaims: readonly string[]
   readonly scopes: readonly string[]
+}
+
+/** In the agent: what is wrong with the rules that say whom the option admits. */
+export function allowError(
+  option: string,
+  { allow_claims = [] }: { allow_claims?: string[] },
+): string | undefined {
+  const invalid = allow_claims.find((rule) => claimRuleError(rule) !== undefined)
+  return invalid === undefined
+    ? undefined
+    : `"${option}.allow_claims": "${invalid}" ${claimRuleError(invalid)}`
 }
 
 export function decodeLogin(field: {
@@ -45,13 +88,19 @@ export function decodeLogin(field: {
   client_secret?: string
   allow_emails?: string[]
   allow_domains?: string[]
+  allow_groups?: string[]
+  allow_claims?: string[]
   scopes?: string[]
 }): LoginOption {
+  const invalid = allowError('login', field)
+  if (invalid !== undefined) throw new InvalidValue(undefined, invalid)
   return {
     clientId: field.client_id ?? '',
     clientSecret: field.client_secret ?? '',
-    allowEmails: field.allow_emails ?? [],
-    allowDomains: field.allow_domains ?? [],
+    allowEmails: (field.allow_emails ?? []).map((email) => email.toLowerCase()),
+    allowDomains: (field.allow_domains ?? []).map((domain) => domain.toLowerCase()),
+    allowGroups: field.allow_groups ?? [],
+    allowClaims: field.allow_claims ?? [],
     scopes: field.scopes ?? [],
   }
 }

@@ -1,27 +1,25 @@
 import { Type } from 'typebox'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalText, requireProvider } from '../option.ts'
-import { InvalidValue, list, nullable, object, parsed, required, secret, text, uint32 } from '../value.ts'
-import { decodeLogin, type LoginOption, loginFields, loginSession } from './login-session.ts'
+import { InvalidValue, list, nullable, object, required, secret, text, uint32 } from '../value.ts'
+import { claimRules, emailRules, groupRules } from './allow-rules.ts'
+import {
+  allowError,
+  allowFlags,
+  decodeLogin,
+  type LoginOption,
+  loginFields,
+  loginSession,
+} from './login-session.ts'
 
 const names = list(text(255), { maxItems: 200 })
-const lowercaseEntries = list(
-  parsed(255, (value) => {
-    if (value.trim() === '') throw new Error('an entry must not be empty.')
-    return value.trim().toLowerCase()
-  }),
-  {
-    maxItems: 500,
-    rule: (items) => (new Set(items).size === items.length ? undefined : 'holds the same entry twice.'),
-  },
-)
 
 const credentials = {
   client_id: nullable(text(1024)),
   client_secret: nullable(secret(text(4096), 'shown')),
   scopes: names,
-  email_addresses: lowercaseEntries,
-  email_domains: lowercaseEntries,
+  ...emailRules,
+  ...claimRules,
 }
 
 function missingCredential({
@@ -44,6 +42,7 @@ const provider = nullable(object(credentials, { rule: missingCredential }))
 const github = nullable(
   object({ ...credentials, teams: names, organizations: names }, { rule: missingCredential }),
 )
+const gitlab = nullable(object({ ...credentials, ...groupRules }, { rule: missingCredential }))
 
 /** The providers with a built-in log-in; others work through oidc. */
 export const OAUTH_PROVIDERS = [
@@ -74,7 +73,7 @@ export const Oauth = defineModule(
           amazon: provider,
           facebook: provider,
           github,
-          gitlab: provider,
+          gitlab,
           google: provider,
           linkedin: provider,
           microsoft: provider,
@@ -97,18 +96,7 @@ export const Oauth = defineModule(
       wire: Type.Object({ provider: Type.String(), client_id: optionalText, ...loginFields }),
       flags: [
         { name: 'oauth', field: 'provider', help: 'ask visitors to log in with this provider' },
-        {
-          name: 'oauth-allow-domain',
-          field: 'allow_domains',
-          commaSeparated: true,
-          help: 'email domains to allow',
-        },
-        {
-          name: 'oauth-allow-email',
-          field: 'allow_emails',
-          commaSeparated: true,
-          help: 'email addresses to allow',
-        },
+        ...allowFlags('oauth'),
         {
           name: 'oauth-scope',
           field: 'scopes',
@@ -118,10 +106,13 @@ export const Oauth = defineModule(
         { name: 'oauth-client-id', field: 'client_id', help: 'client id at the provider' },
         { name: 'oauth-client-secret', field: 'client_secret', help: 'client secret at the provider' },
       ],
-      check: ({ provider, client_id, client_secret }) => {
+      check: ({ provider, client_id, client_secret, ...fields }) => {
+        const { allow_groups = [] } = fields
         if (!provider) return '"oauth" needs a "provider"'
+        if (allow_groups.length > 0 && !isProviderWithGroups(provider))
+          return `"oauth.allow_groups": ${NO_GROUPS}`
         return client_id && client_secret
-          ? undefined
+          ? allowError('oauth', fields)
           : `"oauth" needs your own application at ${provider}: create one there, then add "oauth.client_id" and "oauth.client_secret"`
       },
       decode: (field): { readonly provider: string } & LoginOption => ({
@@ -133,9 +124,16 @@ export const Oauth = defineModule(
   },
 )
 
+const NO_GROUPS =
+  'only github and gitlab tell the groups of a visitor; allow email addresses or domains instead'
+
+const isProviderWithGroups = (provider: string) => ['github', 'gitlab'].includes(provider.toLowerCase())
+
 function providerSettings(option: { readonly provider: string } & LoginOption) {
   const chosen = OAUTH_PROVIDERS.find((name) => name === option.provider)
   if (chosen === undefined) throw new InvalidValue(undefined, `${option.provider} is not a known provider`)
+  if (option.allowGroups.length > 0 && !isProviderWithGroups(chosen))
+    throw new InvalidValue(undefined, `${NO_GROUPS}.`)
   return {
     ...NO_PROVIDER,
     [chosen]: {
@@ -144,8 +142,11 @@ function providerSettings(option: { readonly provider: string } & LoginOption) {
       scopes: [...option.scopes],
       email_addresses: [...option.allowEmails],
       email_domains: [...option.allowDomains],
-      teams: [],
-      organizations: [],
+      authorized_claims: [...option.allowClaims],
+      // A team is organization/team.
+      teams: option.allowGroups.filter((group) => group.includes('/')),
+      organizations: option.allowGroups.filter((group) => !group.includes('/')),
+      authorized_groups: [...option.allowGroups],
     },
   }
 }

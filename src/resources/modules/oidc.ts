@@ -3,7 +3,15 @@ import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption } from '../option.ts'
 import { list, required, secret, text } from '../value.ts'
-import { decodeLogin, type LoginOption, loginFields, loginSession } from './login-session.ts'
+import { claimRules, emailRules, groupRules } from './allow-rules.ts'
+import {
+  allowError,
+  allowFlags,
+  decodeLogin,
+  type LoginOption,
+  loginFields,
+  loginSession,
+} from './login-session.ts'
 
 /** Requires clients to sign in at an OpenID provider. */
 export const Oidc = defineModule(
@@ -19,6 +27,9 @@ export const Oidc = defineModule(
       ),
     ),
     scopes: list(text(255), { maxItems: 50 }),
+    ...emailRules,
+    ...groupRules,
+    ...claimRules,
   },
   {
     endpoint: defineEndpointOption({
@@ -31,6 +42,7 @@ export const Oidc = defineModule(
         { name: 'oidc', field: 'issuer_url', help: 'ask visitors to log in with this OpenID issuer' },
         { name: 'oidc-client-id', field: 'client_id', help: 'client id at the issuer' },
         { name: 'oidc-client-secret', field: 'client_secret', help: 'client secret at the issuer' },
+        ...allowFlags('oidc'),
         {
           name: 'oidc-scope',
           field: 'scopes',
@@ -38,20 +50,23 @@ export const Oidc = defineModule(
           help: 'scopes to request from the issuer',
         },
       ],
-      check: ({ issuer_url, client_id, client_secret }) =>
+      check: ({ issuer_url, client_id, client_secret, ...fields }) =>
         issuer_url && client_id && client_secret
-          ? undefined
+          ? allowError('oidc', fields)
           : '"oidc" needs "issuer_url", "client_id" and "client_secret"',
       decode: (field): { readonly issuerUrl: string } & LoginOption => ({
         issuerUrl: field.issuer_url,
         ...decodeLogin(field),
       }),
-      // Whom it admits is no setting of the module: the edge passes it on.
-      settings: ({ issuerUrl, clientId, clientSecret, scopes }) => ({
+      settings: ({ issuerUrl, clientId, clientSecret, scopes, ...allow }) => ({
         issuer: issuerUrl,
         client_id: clientId,
         client_secret: clientSecret,
         scopes: [...scopes],
+        email_addresses: [...allow.allowEmails],
+        email_domains: [...allow.allowDomains],
+        authorized_groups: [...allow.allowGroups],
+        authorized_claims: [...allow.allowClaims],
       }),
     }),
   },

@@ -1,6 +1,7 @@
 import { httpUrlOrNone } from '../formats.ts'
 import { defineModule } from '../module.ts'
-import { byService, choice, flag, list, secret, text } from '../value.ts'
+import { byService, choice, flag, secret, text } from '../value.ts'
+import { groupRules } from './allow-rules.ts'
 import { metadataError } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
 
@@ -21,7 +22,7 @@ export const Saml = defineModule(
     idp_metadata_url: httpUrlOrNone(2048),
     force_authn: flag(false),
     allow_idp_initiated: flag(true),
-    authorized_groups: list(text(255), { maxItems: 200 }),
+    ...groupRules,
     nameid_format: choice(NAMEID_FORMATS, NAMEID_FORMATS[0]),
     entity_id: byService(text(2048)),
     assertion_consumer_service_url: byService(text(2048)),

@@ -91,7 +91,11 @@ const HINTS: Readonly<Record<string, string>> = {
   auth_check_interval: 'Seconds after which the session is checked with the provider again; 0 for never.',
   idp_metadata: 'The metadata XML of the identity provider, if it does not publish it at a URL.',
   idp_metadata_url: 'Where the identity provider publishes its metadata.',
-  authorized_groups: 'One per line. Without groups, everyone who can sign in is admitted.',
+  authorized_groups:
+    'One per line. Members of one of these groups are admitted; without groups, everyone who can sign in.',
+  email_addresses: 'One per line. Visitors with one of these addresses are admitted.',
+  email_domains: 'One per line. Visitors with an address at one of these domains are admitted.',
+  authorized_claims: 'One per line, such as department=ops. Visitors must have these claims.',
   terminate_at: 'Where TLS terminates: at this edge, or at the upstream service.',
   min_version: 'Older versions are rejected. Versions before 1.2 are never accepted.',
   tripped_duration: 'Seconds for which the breaker stays open and sends nothing to the backend.',
