@@ -14,6 +14,12 @@ const FAILED_AUTH_LIMIT = { perMinute: 120, burst: 1000 }
 const CALLER_CACHE_TTL_MS = 1000
 const BEARER = /^Bearer +([^\s]+)$/i
 
+/** The caller of a request that the authentication hook has admitted. */
+export function requirePrincipal({ principal, method, url }: FastifyRequest): Principal {
+  if (principal === undefined) throw new Error(`${method} ${url} has no authentication hook`)
+  return principal
+}
+
 /** Creates the hook that authenticates a request, then applies IP restrictions and the rate limit. */
 export function createAuthenticate({
   auth,
@@ -39,9 +45,11 @@ export function createAuthenticate({
     throw problem('too_many_requests', seconds)
   }
 
-  async function authenticateKey(request: FastifyRequest, reply: FastifyReply): Promise<Principal> {
-    const header = request.headers.authorization
-    if (header === undefined) throw problem('no_key')
+  async function authenticateKey(
+    header: string,
+    request: FastifyRequest,
+    reply: FastifyReply,
+  ): Promise<Principal> {
     const token = BEARER.exec(header)?.[1]
     if (token === undefined) throw problem('bad_authorization')
     const principal = await auth.apiKey(token)
@@ -66,13 +74,8 @@ export function createAuthenticate({
   return (request, reply, done) => {
     const { socket } = request.raw
     const header = request.headers.authorization
-    const cached = callerCache.get(socket)
-    const isCached =
-      cached !== undefined &&
-      cached.header === header &&
-      cached.generation === auth.generation() &&
-      cached.expiresAt > clock.monotonic()
-    if (header === undefined && browserAuth !== undefined) {
+    if (header === undefined) {
+      if (browserAuth === undefined) return done(problem('no_key'))
       // Never cached: signing out and deactivation take effect at once.
       browserAuth
         .authenticate(request)
@@ -80,6 +83,12 @@ export function createAuthenticate({
         .then(() => done(), done)
       return
     }
+    const cached = callerCache.get(socket)
+    const isCached =
+      cached !== undefined &&
+      cached.header === header &&
+      cached.generation === auth.generation() &&
+      cached.expiresAt > clock.monotonic()
     if (isCached) {
       try {
         admit(request, reply, cached.principal)
@@ -89,10 +98,10 @@ export function createAuthenticate({
       return done()
     }
     const generation = auth.generation()
-    authenticateKey(request, reply)
+    authenticateKey(header, request, reply)
       .then((principal) => {
         callerCache.set(socket, {
-          header: header!,
+          header,
           principal,
           expiresAt: clock.monotonic() + CALLER_CACHE_TTL_MS,
           generation,

@@ -5,6 +5,7 @@
  * `crud.ts`; `all-operations.ts` lists what each resource does beyond CRUD, `problems.ts` every error. `all-routes.ts`
  * has the same routes without handlers, for clients.
  */
+export { requirePrincipal } from './authenticate.ts'
 export { createRenderContext } from './call.ts'
 export type { ApiConfig, BrowserAuth, CommandResult, OnlineInventory } from './config.ts'
 export type { ApiOperation } from './operations.ts'

@@ -19,7 +19,7 @@ import { pathOfNul } from '../base/nul.ts'
 import { hasRole } from '../resources/index.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
-import { createAuthenticate } from './authenticate.ts'
+import { createAuthenticate, requirePrincipal } from './authenticate.ts'
 import { type ApiCall, createRenderContext } from './call.ts'
 import { setClientAddress } from './client-address.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
@@ -129,8 +129,8 @@ export function createApi(options: ApiOptions): Api {
   http.addHook('onReady', validation.ready)
   http.setValidatorCompiler(validation.compile)
   http.decorateRequest('principal', undefined)
-  http.decorateRequest('original', false)
-  http.decorateRequest('began', 0)
+  http.decorateRequest('isOriginal', false)
+  http.decorateRequest('startedAt', 0)
 
   http.removeAllContentTypeParsers()
   const bodyReader = createBodyReader(MAX_BODY_BYTES, config.isShared)
@@ -168,8 +168,9 @@ export function createApi(options: ApiOptions): Api {
   installErrorHandlers(http, { routes: operations, bodyLimit: MAX_BODY_BYTES, log })
 
   function createCall(request: FastifyRequest, operation: ApiOperation): ApiCall {
+    const principal = requirePrincipal(request)
     return {
-      principal: request.principal!,
+      principal,
       operation,
       operationId: request.id,
       source: request.ip,
@@ -178,7 +179,7 @@ export function createApi(options: ApiOptions): Api {
       config,
       clock,
       log,
-      renderContext: hasRole(request.principal!.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
+      renderContext: hasRole(principal.role, ROLE_FOR_SECRETS) ? withSecrets : withoutSecrets,
       secrets: { shown: false },
     }
   }
@@ -198,7 +199,7 @@ export function createApi(options: ApiOptions): Api {
       onRequest: (request, reply, done) => {
         authenticate.call(http, request, reply, (error) => {
           if (error !== undefined) return done(error)
-          const denied = roleProblem(request.principal!, operation)
+          const denied = roleProblem(requirePrincipal(request), operation)
           if (denied !== undefined) return done(denied)
           if (rejectsBody(request) && declaresBody(request))
             return done(problem('body_unexpected', operation.method))

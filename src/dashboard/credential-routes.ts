@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
-import { type Api, fieldProblem, problem } from '../api/index.ts'
+import { type Api, fieldProblem, problem, requirePrincipal } from '../api/index.ts'
 import type { Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import type { AuditEntry, DurableStore } from '../store/index.ts'
@@ -51,7 +51,7 @@ export function mountCredentials(
   },
 ): void {
   async function requireSignedInUser(request: FastifyRequest): Promise<SignedInUser> {
-    const principal = request.principal!
+    const principal = requirePrincipal(request)
     const { accountId: account, ownerId: id, through } = principal
     // A leaked key must not be turned into a password that outlives it.
     if (through !== 'dashboard' || !id.startsWith('usr_')) throw problem('dashboard_only')
@@ -66,14 +66,14 @@ export function mountCredentials(
   }
 
   function audit(request: FastifyRequest, action: string, object: string, rejection?: string): AuditEntry {
-    const { accountId: account, ownerId: principal, credentialId: credential } = request.principal!
+    const { accountId: account, ownerId: principal, credentialId: credential } = requirePrincipal(request)
     const entry = { account, principal, credential, action, object }
     return auditRecord(request, rejection === undefined ? entry : { ...entry, rejection })
   }
 
   /** Audits a rejection, rate limited. */
   async function auditRejection(request: FastifyRequest, action: string, object: string, reason: string) {
-    if (limits.audits.take(request.principal!.accountId) > 0) return
+    if (limits.audits.take(requirePrincipal(request).accountId) > 0) return
     await store.write({}, (tx) => tx.audit(audit(request, action, object, reason)))
   }
 
@@ -193,7 +193,7 @@ export function mountCredentials(
 
   route('PUT', '/users/:id/password', undefined, async (request, reply) => {
     const { id } = request.params as { id: string }
-    const { accountId: account, role } = request.principal!
+    const { accountId: account, role } = requirePrincipal(request)
     if (role !== 'admin') {
       await auditRejection(request, 'make_password', id.slice(0, 64), 'not an administrator')
       throw problem('admins_only')

@@ -1,4 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { requirePrincipal } from '../api/index.ts'
 import { formatTimestamp } from '../base/clock.ts'
 import type { Row, Store } from '../store/index.ts'
 import { scanAll } from './scan.ts'
@@ -15,8 +16,8 @@ export function mountEdgeList(
   http: FastifyInstance,
   { authenticate, store }: { authenticate: onRequestHookHandler; store: Store },
 ): void {
-  http.get('/dashboard/api/edges', { onRequest: authenticate }, async ({ principal }) => {
-    const { accountId } = principal!
+  http.get('/dashboard/api/edges', { onRequest: authenticate }, async (request) => {
+    const { accountId } = requirePrincipal(request)
     const routes = Map.groupBy(
       await scanAll(store, 'edges_https_routes', accountId),
       ({ data }) => data.edge_id,

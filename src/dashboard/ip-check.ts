@@ -1,5 +1,5 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
-import { fieldProblem } from '../api/index.ts'
+import { fieldProblem, requirePrincipal } from '../api/index.ts'
 import { parseAddress } from '../base/cidr.ts'
 import { compileRules, type IpRule, plainAddress } from '../base/ip-rules.ts'
 import type { Store } from '../store/index.ts'
@@ -19,8 +19,9 @@ export function mountIpCheck(
   http.get<{ Querystring: { policies?: unknown; address?: unknown } }>(
     '/dashboard/api/ip_policies/check',
     { onRequest: authenticate },
-    async ({ query, principal }): Promise<AddressCheck> => {
-      const account = principal!.accountId
+    async (request): Promise<AddressCheck> => {
+      const { query } = request
+      const account = requirePrincipal(request).accountId
       const address = plainAddress(String(query.address ?? '').trim())
       if (parseAddress(address) === undefined)
         throw fieldProblem(

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { requirePrincipal } from '../api/index.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
 import type { ChangeTracker } from './changes.ts'
@@ -83,7 +84,7 @@ export function mountLive(
     '/dashboard/api/live',
     { onRequest: authenticate },
     (request, reply) => {
-      const { accountId } = request.principal!
+      const { accountId } = requirePrincipal(request)
       const accountViewers = [...viewers].filter((viewer) => viewer.accountId === accountId)
       if (accountViewers.length >= MAX_VIEWERS_PER_ACCOUNT) drop(accountViewers[0]!)
       reply.hijack()

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { Type } from 'typebox'
-import { type Api, fieldProblem, problem } from '../api/index.ts'
+import { type Api, fieldProblem, problem, requirePrincipal } from '../api/index.ts'
 import { formatTimestamp } from '../base/clock.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
@@ -104,7 +104,7 @@ export function mountSession(
   )
 
   http.delete('/dashboard/api/session', { onRequest: authenticate }, async (request, reply) => {
-    const { accountId, ownerId, credentialId, through } = request.principal!
+    const { accountId, ownerId, credentialId, through } = requirePrincipal(request)
     if (through !== 'dashboard') throw problem('dashboard_only')
     const entry = { account: accountId, principal: ownerId, credential: credentialId, action: 'sign_out' }
     await store.write({}, (tx) => tx.audit(auditRecord(request, { ...entry, object: credentialId })))
