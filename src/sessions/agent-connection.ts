@@ -127,6 +127,7 @@ interface Identity {
   fence: number
   extra: Extra
   startedAt: number
+  streams: AgentStreams
 }
 
 /** One agent connection from its first byte: serves its RPCs and, once authenticated, is its session. */
@@ -137,7 +138,6 @@ export class AgentConnection implements LiveSession {
   acl: Acl = compileAcl([])
   readonly #options: AgentConnectionOptions
   readonly #session: ServedSession
-  #streams: AgentStreams | undefined
   #identity: Identity | undefined
   #authenticating = false
   #restarting = false
@@ -150,7 +150,7 @@ export class AgentConnection implements LiveSession {
     this.#session = new ServedSession(transport, {
       onCall: (type, message) => this.#dispatch(type, message),
       onClose: (error) => this.#onClosed(error),
-      onStreamsClosed: (count) => this.#streams?.onStreamsClosed(count),
+      onStreamsClosed: (count) => this.#identity?.streams.onStreamsClosed(count),
       onInternalError: (error) => options.log.error({ err: error, session: this.id }, 'agent session failed'),
       clock: options.clock,
       pool: options.pool,
@@ -311,9 +311,10 @@ export class AgentConnection implements LiveSession {
 
   #requireIngress(accountId: string): void {
     const { serverName, ingressAccount } = this.#options
-    const owner = serverName === undefined ? undefined : ingressAccount?.(serverName)
+    if (serverName === undefined) return
+    const owner = ingressAccount?.(serverName)
     if (owner !== undefined && owner !== accountId)
-      throw protocolError('ingress_of_other_account', serverName!)
+      throw protocolError('ingress_of_other_account', serverName)
   }
 
   async #authenticate(request: AuthRequest): Promise<AuthResponse> {
@@ -342,13 +343,15 @@ export class AgentConnection implements LiveSession {
     if (!this.#options.admitSession(principal.accountId)) throw protocolError('too_many_sessions')
 
     const { credentialId } = principal
-    const provenFence = request.ClientId
-      ? resume.verifyCookie(extra.Cookie ?? '', credentialId, request.ClientId)
-      : undefined
-    const clientId = provenFence === undefined ? randomBytes(16).toString('hex') : request.ClientId!
+    const requestedId = request.ClientId ?? ''
+    const provenFence =
+      requestedId === '' ? undefined : resume.verifyCookie(extra.Cookie ?? '', credentialId, requestedId)
+    const clientId = provenFence === undefined ? randomBytes(16).toString('hex') : requestedId
     const fence = registry.nextFence(credentialId, clientId, provenFence ?? 0)
     const { Authtoken: _secret, ...publicExtra } = extra
-    this.#identity = { principal, clientId, fence, extra: publicExtra, startedAt: clock.now() }
+    const { firstParty, limits } = agentKind(extra)
+    const streams = new AgentStreams(this.#session, limits)
+    this.#identity = { principal, clientId, fence, extra: publicExtra, startedAt: clock.now(), streams }
     this.acl = compileAcl(principal.acl)
     try {
       registry.addSession(this, since)
@@ -356,8 +359,6 @@ export class AgentConnection implements LiveSession {
       this.#identity = undefined
       throw error
     }
-    const { firstParty, limits } = agentKind(extra)
-    this.#streams = new AgentStreams(this.#session, limits)
     this.#session.authenticated(silenceMs, firstParty)
     const maxWindow = this.#session.agreeOnWindows(extra.MaxWindow, this.#options.windows)
     this.#options.onAuthenticated()
@@ -485,7 +486,7 @@ export class AgentConnection implements LiveSession {
       proxyProto === 0
         ? undefined
         : proxyProtocolHeader(proxyProto, client.clientAddress, client.serverAddress)
-    return this.#streams!.open(header, preamble)
+    return this.#requiredIdentity.streams.open(header, preamble)
   }
 
   #wireText(error: unknown): string {
@@ -495,7 +496,7 @@ export class AgentConnection implements LiveSession {
   }
 
   #onClosed(error: Error | undefined): void {
-    this.#streams?.close(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is closed.'))
+    this.#identity?.streams.close(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is closed.'))
     // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
     const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
     const cause = orderly && !this.#restarting ? 'orderly' : 'lost'

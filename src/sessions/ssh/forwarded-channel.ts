@@ -25,6 +25,14 @@ export interface ChannelTransport {
   remove(channel: ForwardedChannel): void
 }
 
+/** The SSH client's end of an open channel. */
+interface Peer {
+  readonly id: number
+  /** What it still accepts. */
+  window: number
+  readonly packetBytes: number
+}
+
 /**
  * One proxied connection as a channel of the SSH connection. Received bytes count against the window until consumed, each
  * direction ends on its own, and the buffer for a slow SSH client is bounded.
@@ -34,9 +42,7 @@ export class ForwardedChannel implements ByteStream {
   readonly id: number
   readonly #transport: ChannelTransport
   /** Undefined until the SSH client has connected to its upstream. */
-  #peerId: number | undefined
-  #sendWindow = 0
-  #packetBytes = MAX_PACKET_BYTES
+  #peer: Peer | undefined
   #receiveWindow = CHANNEL_WINDOW_BYTES
   #consumed = 0
   readonly #buffer = new ByteQueue()
@@ -79,17 +85,16 @@ export class ForwardedChannel implements ByteStream {
   consumed(bytes: number): void {
     this.#consumed += bytes
     if (this.#consumed < CHANNEL_WINDOW_BYTES / 2 || this.#closed || this.#remoteEnded) return
+    if (this.#peer === undefined) return
     this.#receiveWindow += this.#consumed
-    this.#transport.sendWindowAdjust(this.#peerId!, this.#consumed)
+    this.#transport.sendWindowAdjust(this.#peer.id, this.#consumed)
     this.#consumed = 0
   }
 
   /** The SSH client has connected to its upstream. */
   onOpened(peerId: number, window: number, packet: number): void {
-    if (this.#peerId !== undefined) return
-    this.#peerId = peerId
-    this.#sendWindow = window
-    this.#packetBytes = Math.min(Math.max(packet, 1), MAX_PACKET_BYTES)
+    if (this.#peer !== undefined) return
+    this.#peer = { id: peerId, window, packetBytes: Math.min(Math.max(packet, 1), MAX_PACKET_BYTES) }
     if (this.#closed) this.#sendClose()
     else this.flush()
   }
@@ -100,13 +105,14 @@ export class ForwardedChannel implements ByteStream {
   }
 
   onWindow(bytes: number): void {
+    if (this.#peer === undefined) return
     // RFC 4254 section 5.2: a window never grows beyond this.
-    this.#sendWindow = Math.min(this.#sendWindow + bytes, 2 ** 32 - 1)
+    this.#peer.window = Math.min(this.#peer.window + bytes, 2 ** 32 - 1)
     this.flush()
   }
 
   onData(data: Buffer): void {
-    if (this.#closed || this.#remoteEnded || this.#peerId === undefined) return
+    if (this.#closed || this.#remoteEnded || this.#peer === undefined) return
     if (data.length > this.#receiveWindow) {
       this.#abort(new Error('The SSH client sent more than its window.'))
       return
@@ -157,22 +163,24 @@ export class ForwardedChannel implements ByteStream {
 
   /** Sends what the window allows and returns the rest. */
   #send(chunk: Buffer): Buffer {
+    const peer = this.#peer
+    if (peer === undefined) return chunk
     let offset = 0
-    while (offset < chunk.length && this.#peerId !== undefined && this.#sendWindow > 0) {
+    while (offset < chunk.length && peer.window > 0) {
       if (this.#transport.congested) break
-      const size = Math.min(chunk.length - offset, this.#sendWindow, this.#packetBytes)
-      this.#sendWindow -= size
-      this.#transport.sendData(this.#peerId, chunk.subarray(offset, offset + size))
+      const size = Math.min(chunk.length - offset, peer.window, peer.packetBytes)
+      peer.window -= size
+      this.#transport.sendData(peer.id, chunk.subarray(offset, offset + size))
       offset += size
     }
     return chunk.subarray(offset)
   }
 
   #sendEndIfDrained(): void {
-    if (this.#peerId === undefined || this.#closed || !this.#ended || this.#buffer.length > 0) return
+    if (this.#peer === undefined || this.#closed || !this.#ended || this.#buffer.length > 0) return
     if (!this.#endSent) {
       this.#endSent = true
-      this.#transport.sendEnd(this.#peerId)
+      this.#transport.sendEnd(this.#peer.id)
     }
     if (this.#remoteEnded) this.#sendClose()
   }
@@ -185,9 +193,9 @@ export class ForwardedChannel implements ByteStream {
   }
 
   #sendClose(): void {
-    if (this.#closeSent || this.#peerId === undefined) return
+    if (this.#closeSent || this.#peer === undefined) return
     this.#closeSent = true
-    this.#transport.sendClose(this.#peerId)
+    this.#transport.sendClose(this.#peer.id)
   }
 
   #close(): void {

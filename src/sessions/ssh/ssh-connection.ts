@@ -75,6 +75,12 @@ const UNSUPPORTED: Record<Exclude<Command, 'stop'>, string> = {
 const HELP =
   'Nothing to forward. Ask for a public address with -R: ssh -R 80:localhost:3000 gives HTTP, -R name:443:localhost:3000 HTTPS under that name, -R 0:localhost:22 a TCP port.'
 
+/** The principal of an authenticated connection, and since when it is a session. */
+interface Identity {
+  readonly principal: TunnelPrincipal
+  readonly startedAt: number
+}
+
 /** One SSH connection from its first byte: authenticates the client and, from then on, is its session. */
 export class SshConnection implements LiveSession {
   readonly id: string
@@ -92,10 +98,9 @@ export class SshConnection implements LiveSession {
   readonly #channels: Channels
   readonly #forwards: Forwards
   readonly #screens = new Set<Screen>()
-  #principal: TunnelPrincipal | undefined
+  #identity: Identity | undefined
   /** The key was verified, but its account has reached its session limit. */
   #sessionLimitReached = false
-  #startedAt = 0
   #openSessions = 0
   #command: SshCommand | undefined
   #commandTimer: NodeJS.Timeout | undefined
@@ -135,7 +140,7 @@ export class SshConnection implements LiveSession {
   }
 
   get authenticated(): boolean {
-    return this.#principal !== undefined
+    return this.#identity !== undefined
   }
 
   /** True when the client attempted to log in and no key was accepted. */
@@ -144,15 +149,15 @@ export class SshConnection implements LiveSession {
   }
 
   get accountId(): string {
-    return this.#principal!.accountId
+    return this.#requiredIdentity.principal.accountId
   }
 
   get credentialId(): string {
-    return this.#principal!.credentialId
+    return this.#requiredIdentity.principal.credentialId
   }
 
   get ownerId(): string {
-    return this.#principal!.ownerId
+    return this.#requiredIdentity.principal.ownerId
   }
 
   get userAgent(): string {
@@ -164,7 +169,7 @@ export class SshConnection implements LiveSession {
   }
 
   get startedAt(): number {
-    return this.#startedAt
+    return this.#requiredIdentity.startedAt
   }
 
   get region(): string {
@@ -210,6 +215,11 @@ export class SshConnection implements LiveSession {
     else if (this.#silentTicks % pingEvery === 0 && this.authenticated) pingClient(this.#client)
   }
 
+  get #requiredIdentity(): Identity {
+    if (this.#identity === undefined) throw protocolError('not_authenticated')
+    return this.#identity
+  }
+
   #addListeners(): void {
     this.#socket.on('data', () => {
       this.#silentTicks = 0
@@ -244,13 +254,12 @@ export class SshConnection implements LiveSession {
       sendBanner(this.#client, protocolError('too_many_sessions').text)
       return false
     }
-    this.#principal = principal
-    this.#startedAt = this.#options.clock.now()
+    this.#identity = { principal, startedAt: this.#options.clock.now() }
     this.acl = compileAcl(principal.acl)
     try {
       this.#options.registry.addSession(this)
     } catch (error) {
-      this.#principal = undefined
+      this.#identity = undefined
       if (error instanceof ProtocolError) return false
       throw error
     }
