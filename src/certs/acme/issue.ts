@@ -17,7 +17,7 @@ import { readTlsCertificate } from '../x509/x509.ts'
 import type { AcmeClient } from './client.ts'
 import { checkDns, type DnsProblem } from './dns-preflight.ts'
 import type { Inventory } from './inventory.ts'
-import { type Challenge, type IssuedCertificate, type Job, jobDueAt, sameNames } from './job.ts'
+import { type Challenge, type IssuedCertificate, type Job, jobDueAt, newJob, sameNames } from './job.ts'
 import { JobStore, SupersededError } from './job-store.ts'
 import { renewalId } from './renewal-info.ts'
 import type { NameResolver } from './resolver.ts'
@@ -88,7 +88,7 @@ export class IssueAttempt {
   readonly #lease: Lease
   readonly #signal: AbortSignal
   readonly #jobStore: JobStore
-  #job!: Job
+  #job: Job
   #key: Secret | undefined
   #revision = 0
 
@@ -97,6 +97,7 @@ export class IssueAttempt {
     this.#subject = subject
     this.#lease = lease
     this.#signal = signal
+    this.#job = newJob(subject)
     const { store, clock, inventory } = context
     this.#jobStore = new JobStore({ store, clock, base: inventory.base, subject, lease })
   }
@@ -143,19 +144,20 @@ export class IssueAttempt {
       if (problem !== undefined) throw new IssueFailure(problem)
     }
     const now = clock.now()
-    this.#key ??= await keys.generate(this.#subject.keyType)
+    const key = this.#key ?? (await keys.generate(this.#subject.keyType))
+    this.#key = key
     await this.#save({ startedAt: this.#job.startedAt ?? now, dueAt: now, error: null })
 
     let order = (await this.#openOrder()) ?? (await this.#newOrder())
     const deadline = clock.monotonic() + this.#context.timings.validation
     let finalized = false
     for (let wait = MIN_POLL_MS; ; wait = Math.min(wait * 1.5, MAX_POLL_MS)) {
-      if (order.status === 'valid') return this.#install(order)
+      if (order.status === 'valid') return this.#install(order, key)
       if (order.status === 'invalid') throw await this.#orderFailure(order)
       if (order.status === 'pending') await this.#validate(order, deadline)
       else if (order.status === 'ready' && !finalized) {
         await this.#requireLease()
-        await acme.finalize(order, this.#subject.names, this.#key)
+        await acme.finalize(order, this.#subject.names, key)
         finalized = true
       } else {
         this.#requireTime(deadline)
@@ -373,10 +375,10 @@ export class IssueAttempt {
   }
 
   /** Stores the certificate: from this commit on it is served instead of the previous one. */
-  async #install(order: Order): Promise<void> {
+  async #install(order: Order, privateKey: Secret): Promise<void> {
     const { acme, clock, log } = this.#context
     const pem = await acme.certificate(order)
-    const key = this.#key!.reveal()
+    const key = privateKey.reveal()
     const facts = readTlsCertificate(pem, key)
     const { names, keyType, domain, kind } = this.#subject
     if (!names.every((name) => facts.subject_alternative_names.dns_names.includes(name)))
