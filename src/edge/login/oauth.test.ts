@@ -125,7 +125,10 @@ async function start(
   const url = new URL(await signIn.begin(signInMemory, 'the-state'))
   const { pathname } = new URL(url.searchParams.get('redirect_uri') ?? '')
   const complete = (parameters: Record<string, string> = { code: 'c' }, path = pathname) =>
-    signIn.complete({ path, query: new URLSearchParams({ state: 'the-state', ...parameters }) }, signInMemory)
+    signIn.complete(
+      { path, query: new URLSearchParams({ state: 'the-state', ...parameters }), state: 'the-state' },
+      signInMemory,
+    )
   return { observed, url, memory, complete }
 }
 

@@ -4,7 +4,7 @@ import { type AllowRules, requireAllowed } from './allow-rules.ts'
 import { providerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { type OauthProvider, type OauthProviderName, toObject } from './oauth-providers.ts'
 import { createProviderFetch, type ProviderFetch } from './provider-fetch.ts'
-import { type SignIn, SignInError, throwSignInError } from './sign-in.ts'
+import { recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 export interface OauthOptions {
   readonly name: OauthProviderName
@@ -51,18 +51,18 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
     label: clientId,
     createMemory: () => ({ verifier: client.randomPKCECodeVerifier() }),
 
-    async begin({ memory }, state) {
+    async begin(memory, state) {
       return client.buildAuthorizationUrl(config, {
         redirect_uri: `${options.idpUrl()}${path}`,
         scope: scopes.join(' '),
-        code_challenge: await client.calculatePKCECodeChallenge(memory.verifier!),
+        code_challenge: await client.calculatePKCECodeChallenge(recall(memory, 'verifier')),
         code_challenge_method: 'S256',
         state,
         ...provider.parameters,
       }).href
     },
 
-    async complete(response, { memory }) {
+    async complete(response, memory) {
       if (response.path !== path)
         throw new SignInError('the response came from a different identity provider')
       const query = new URLSearchParams(response.query)
@@ -70,8 +70,8 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       query.delete('iss')
       const tokens = await client
         .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
-          pkceCodeVerifier: memory.verifier!,
-          expectedState: query.get('state')!,
+          pkceCodeVerifier: recall(memory, 'verifier'),
+          expectedState: response.state,
         })
         .catch((error: unknown) => {
           const isCancelled =

@@ -4,7 +4,7 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import { type AllowRules, listClaims, readClaim, requireAllowed } from './allow-rules.ts'
 import { issuerCallbackPath, SHARED_CALLBACK } from './callback-paths.ts'
 import { createProviderDocuments } from './provider-documents.ts'
-import { type Identity, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
+import { type Identity, recall, type SignIn, SignInError, throwSignInError } from './sign-in.ts'
 
 const CLOCK_SKEW_SECONDS = 60
 
@@ -80,9 +80,9 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
     label: clientId,
     createMemory: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
 
-    async begin({ memory }, state) {
+    async begin(memory, state) {
       const config = await loadConfiguration()
-      const code_challenge = await client.calculatePKCECodeChallenge(memory.verifier!)
+      const code_challenge = await client.calculatePKCECodeChallenge(recall(memory, 'verifier'))
       try {
         return client.buildAuthorizationUrl(config, {
           redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
@@ -90,22 +90,22 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
           code_challenge,
           code_challenge_method: 'S256',
           state,
-          nonce: memory.nonce!,
+          nonce: recall(memory, 'nonce'),
         }).href
       } catch (error) {
         return rejectDiscovery(error)
       }
     },
 
-    async complete({ path, query }, { memory }) {
+    async complete({ path, query, state }, memory) {
       const config = await loadConfiguration()
       if (path !== callbackPath(config))
         throw new SignInError('the response came from a different identity provider')
       const tokens = await client
         .authorizationCodeGrant(config, new URL(`${options.idpUrl()}${path}?${query}`), {
-          pkceCodeVerifier: memory.verifier!,
-          expectedState: query.get('state')!,
-          expectedNonce: memory.nonce!,
+          pkceCodeVerifier: recall(memory, 'verifier'),
+          expectedState: state,
+          expectedNonce: recall(memory, 'nonce'),
           idTokenExpected: true,
         })
         .catch(rejectResponse)

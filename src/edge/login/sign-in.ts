@@ -26,6 +26,8 @@ export interface ProviderResponse {
   readonly path: string
   /** Each parameter occurs once. */
   readonly query: URLSearchParams
+  /** The `state` parameter, which the login host has opened. */
+  readonly state: string
 }
 
 /** One sign-in protocol with its settings. */
@@ -47,6 +49,13 @@ export interface SignIn {
 /** A failed sign-in; the message may be shown to the visitor. */
 export class SignInError extends Error {
   override name = 'SignInError'
+}
+
+/** Reads what `createMemory` remembered; a sign-in that another protocol started has something else. */
+export function recall({ memory }: SignInMemory, name: string): string {
+  const value = memory[name]
+  if (value === undefined) throw new SignInError('the settings of this page have changed; try again')
+  return value
 }
 
 /** The provider is unreachable; the message may be shown to the visitor. */

@@ -184,7 +184,8 @@ export async function startOpenidProvider(t: TestContext) {
     const redirectUri = url.searchParams.get('redirect_uri') ?? ''
     const path = callbackPath ?? new URL(redirectUri).pathname
     const query = new URLSearchParams({ code: `code-${++codes}`, state: 'the-state', ...parameters })
-    return { identity: await signIn.complete({ path, query }, begun), url, memory, redirectUri }
+    const response = { path, query, state: parameters.state ?? 'the-state' }
+    return { identity: await signIn.complete(response, begun), url, memory, redirectUri }
   }
 
   return {
