@@ -18,23 +18,29 @@ const VERSION_WORDS = ['version', '--version', '-v']
 
 const loadApiClient = () => import('./api-cli/index.ts')
 
-/** Runs the command line of this process. Each part is loaded on demand. */
-export async function runProgram({ server, serverCompletion }: ProgramCommands): Promise<void> {
+/** Runs the command line of this process. */
+export async function runProgram(commands: ProgramCommands): Promise<void> {
   // Strips types and compiles code once per installation instead of at every start.
   if (!IS_EXECUTABLE) enableCompileCache(join(INSTALL_ROOT, 'node_modules', '.cache', 'adit'))
-  await runCommand(async () => {
-    const args = process.argv.slice(2)
-    if (args[0] === 'server') return server(args.slice(1))
-    if (args.length === 1 && VERSION_WORDS.includes(args[0]!))
-      return (await import('./agent/commands/version.ts')).printVersion()
-    const { runCli } = await import('./agent/cli.ts')
-    return runCli(args, {
-      api: async (rest) => (await loadApiClient()).runApi(rest),
-      explainErrors: async (topic) => (await import('./errors/index.ts')).explainErrors(topic),
-      completion: async () => [
-        ...(await (await loadApiClient()).apiCompletion()),
-        ...(await serverCompletion()),
-      ],
-    })
+  await runCommand(() => runArguments(process.argv.slice(2), commands))
+}
+
+/** Runs a command line and returns its exit code. Each part is loaded on demand. */
+export async function runArguments(
+  args: string[],
+  { server, serverCompletion }: ProgramCommands,
+): Promise<number> {
+  const [first = '', ...rest] = args
+  if (first === 'server') return server(rest)
+  if (rest.length === 0 && VERSION_WORDS.includes(first))
+    return (await import('./agent/commands/version.ts')).printVersion()
+  const { runCli } = await import('./agent/cli.ts')
+  return runCli(args, {
+    api: async (apiArgs) => (await loadApiClient()).runApi(apiArgs),
+    explainErrors: async (topic) => (await import('./errors/index.ts')).explainErrors(topic),
+    completion: async () => [
+      ...(await (await loadApiClient()).apiCompletion()),
+      ...(await serverCompletion()),
+    ],
   })
 }

@@ -4,13 +4,18 @@ import { once } from 'node:events'
 import { chmodSync, existsSync, mkdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { after, test } from 'node:test'
+import { startCommandHost } from '../../test/support/command-host.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import { ProtocolError, protocolError, StreamType } from '../protocol/index.ts'
 import { TestGateway } from './testing/gateway.ts'
 import { call, startHttpService } from './testing/local-api.ts'
 import { cleanEnv, createHome, gatewayFlags, runProgram, startProgram } from './testing/program.ts'
+
+// Runs the commands whose process is not the point.
+const host = startCommandHost()
+after(() => host.stop())
 
 const GET = 'GET /hello HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n'
 
@@ -77,7 +82,7 @@ const MISTAKES: [args: string[], message: RegExp][] = [
 
 for (const [args, message] of MISTAKES) {
   test(`"adit ${args.join(' ')}" fails with a clear error`, async (t) => {
-    const { code, stdout, stderr } = await runProgram(t, args, { env: cleanEnv(createHome(t)) })
+    const { code, stdout, stderr } = await host.run(args, { env: cleanEnv(createHome(t)) })
 
     assert.equal(code, 1)
     assert.equal(stdout, '')
@@ -88,7 +93,7 @@ for (const [args, message] of MISTAKES) {
 
 test('a command group lists its subcommands', async (t) => {
   for (const group of ['config', 'service']) {
-    const { code, stdout, stderr } = await runProgram(t, [group], { env: cleanEnv(createHome(t)) })
+    const { code, stdout, stderr } = await host.run([group], { env: cleanEnv(createHome(t)) })
 
     assert.equal(code, 1)
     assert.match(stdout, new RegExp(`^Usage: adit ${group} `))
@@ -162,10 +167,10 @@ test('tokens and keys are saved in a file only the owner can read', async (t) =>
   const env = cleanEnv(home)
   const path = join(home, '.config', 'adit', 'adit.yml')
 
-  const token = await runProgram(t, ['config', 'add-authtoken', 'TOKEN', '--log', 'stdout'], { env })
+  const token = await host.run(['config', 'add-authtoken', 'TOKEN', '--log', 'stdout'], { env })
   const key = await runProgram(t, ['config', 'add-api-key', '-'], { env, input: 'KEY\n' })
-  const url = await runProgram(t, ['config', 'add-server-addr', 'tunnel.example.com:443'], { env })
-  const check = await runProgram(t, ['config', 'check'], { env })
+  const url = await host.run(['config', 'add-server-addr', 'tunnel.example.com:443'], { env })
+  const check = await host.run(['config', 'check'], { env })
 
   assert.equal(token.stdout, `Authtoken saved to configuration file: ${path}\n`)
   assert.equal(key.stdout, `API key saved to configuration file: ${path}\n`)
@@ -188,9 +193,9 @@ test("a file is upgraded, and edited in the user's editor", async (t) => {
   chmodSync(editor, 0o700)
   const env = cleanEnv(home, { EDITOR: editor, VISUAL: 'false' })
 
-  const dry = await runProgram(t, ['config', 'upgrade', '--dry-run', `--config=${file}`], { env })
-  const upgraded = await runProgram(t, ['config', 'upgrade', `--config=${file}`], { env })
-  await runProgram(t, ['config', 'edit', `--config=${file}`], { env })
+  const dry = await host.run(['config', 'upgrade', '--dry-run', `--config=${file}`], { env })
+  const upgraded = await host.run(['config', 'upgrade', `--config=${file}`], { env })
+  await host.run(['config', 'edit', `--config=${file}`], { env })
 
   assert.equal(dry.stdout, 'version: "3"\nagent:\n  authtoken: T\n')
   assert.match(upgraded.stdout, /version: "3"\nagent:\n {2}authtoken: T\n$/)
@@ -507,14 +512,14 @@ test('diagnose names each step and the one that fails', async (t) => {
     config,
     'version: 3\nagent:\n  api_key: CANARY\n  update_url: https://me:CANARY@updates.test/x\n',
   )
-  const healthy = await runProgram(t, ['diagnose', '-w', report, '--config', config, ...flags], {
+  const healthy = await host.run(['diagnose', '-w', report, '--config', config, ...flags], {
     env: cleanEnv(home),
   })
-  const wrong = await runProgram(t, ['diagnose', ...flags.slice(0, 2), '--authtoken=nope-nope'], {
+  const wrong = await host.run(['diagnose', ...flags.slice(0, 2), '--authtoken=nope-nope'], {
     env: cleanEnv(home),
   })
   gateway.stop()
-  const down = await runProgram(t, ['diagnose', ...flags], { env: cleanEnv(home) })
+  const down = await host.run(['diagnose', ...flags], { env: cleanEnv(home) })
 
   assert.equal(healthy.code, 0, healthy.stdout)
   assert.match(healthy.stdout, /Agent protocol and authtoken +\[ OK \] account Ada, region eu/)
@@ -535,9 +540,9 @@ test('diagnose can be limited to one address family and can print JSON', async (
   const flags = [...gatewayFlags(gateway, home), '--output=json', '--log=stdout']
   const env = cleanEnv(home)
 
-  const four = await runProgram(t, ['diagnose', '-4', ...flags], { env })
-  const six = await runProgram(t, ['diagnose', '-6', ...flags], { env })
-  const both = await runProgram(t, ['diagnose', '-4', '-6', ...flags], { env })
+  const four = await host.run(['diagnose', '-4', ...flags], { env })
+  const six = await host.run(['diagnose', '-6', ...flags], { env })
+  const both = await host.run(['diagnose', '-4', '-6', ...flags], { env })
 
   const report = JSON.parse(four.stdout)
   assert.equal(four.code, 0)
@@ -579,13 +584,13 @@ test('a service is installed, controlled and removed with systemd', async (t) =>
   env.PATH = `${bin}:${env.PATH}`
   const unit = join(home, 'units', 'adit.service')
 
-  const beforeInstall = await runProgram(t, ['service', 'start'], { env })
-  const installed = await runProgram(t, ['service', 'install', '--config', file], { env })
+  const beforeInstall = await host.run(['service', 'start'], { env })
+  const installed = await host.run(['service', 'install', '--config', file], { env })
   const text = readFileSync(unit, 'utf8')
-  await runProgram(t, ['service', 'start'], { env })
-  await runProgram(t, ['service', 'restart'], { env })
-  await runProgram(t, ['service', 'stop'], { env })
-  const removed = await runProgram(t, ['service', 'uninstall'], { env })
+  await host.run(['service', 'start'], { env })
+  await host.run(['service', 'restart'], { env })
+  await host.run(['service', 'stop'], { env })
+  const removed = await host.run(['service', 'uninstall'], { env })
 
   assert.match(beforeInstall.stderr, /not installed/)
   assert.equal(installed.code, 0, installed.stderr)
@@ -618,7 +623,7 @@ for (const [title, source, message] of [
     const config = `--config=${join(home, 'adit.yml')}`
     writeFileSync(join(home, 'adit.yml'), source, { mode: 0o600 })
     const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
-    const run = (...args: string[]) => runProgram(t, [...args, config], { env })
+    const run = (...args: string[]) => host.run([...args, config], { env })
 
     const results = await Promise.all([
       run('config', 'check'),
@@ -641,8 +646,8 @@ test('a service without definitions is rejected like start --all', async (t) => 
   const config = `--config=${join(home, 'adit.yml')}`
   writeFileSync(join(home, 'adit.yml'), 'version: 3\nagent: {}\n', { mode: 0o600 })
 
-  const run = await runProgram(t, ['service', 'run', config], { env: cleanEnv(home) })
-  const install = await runProgram(t, ['service', 'install', config], { env: cleanEnv(home) })
+  const run = await host.run(['service', 'run', config], { env: cleanEnv(home) })
+  const install = await host.run(['service', 'install', config], { env: cleanEnv(home) })
 
   assert.equal(run.code, 5)
   assert.equal(install.code, 1)
@@ -653,7 +658,7 @@ test('a service with an unusable configuration exits with code 5', async (t) => 
   const home = createHome(t)
   writeFileSync(join(home, 'bad.yml'), 'version: 3\nagnt: {}\n')
 
-  const { code, stderr } = await runProgram(t, ['service', 'run', '--config', join(home, 'bad.yml')], {
+  const { code, stderr } = await host.run(['service', 'run', '--config', join(home, 'bad.yml')], {
     env: cleanEnv(home),
   })
 

@@ -2,7 +2,16 @@
  * A named point where a test makes the process fail. `TEST_FAILPOINT` is `name:nth:action`: on the nth call with that
  * name, `throw` throws and `exit` ends the process with SIGKILL. Ignored unless `NODE_ENV=test`.
  */
-export const failpoint: (name: string) => void = createFailpoint(process.env) ?? (() => {})
+export function failpoint(name: string): void {
+  armed?.(name)
+}
+
+/** Reads `TEST_FAILPOINT` again, for a process that runs several tests. */
+export function rearmFailpoint(): void {
+  armed = createFailpoint(process.env)
+}
+
+let armed = createFailpoint(process.env)
 
 /** Creates the failpoint that the environment names; undefined outside tests. */
 function createFailpoint(

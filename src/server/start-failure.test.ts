@@ -1,47 +1,27 @@
 import assert from 'node:assert/strict'
-import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
+import { startCommandHost } from '../../test/support/command-host.ts'
+import type { CommandResult } from '../../test/support/command-host-process.ts'
 import { findFreePorts } from '../../test/support/free-ports.ts'
 
-const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns', 'peer']
+const READY = 'Adit is ready.'
 
-interface ExitResult {
-  readonly code: number | null
-  readonly errors: string
+// One process for all starts: after a failed one it still lives, so it must have closed its listeners itself.
+const host = startCommandHost()
+after(() => host.stop())
+
+/** Starts a server until it fails, or stops it once it is ready. */
+function start(flags: readonly string[], env: Readonly<Record<string, string>> = {}): Promise<CommandResult> {
+  return host.run(['server', '--log-level', 'error', ...flags], { env, stopAfter: READY })
 }
 
-/** Starts a server; `outcome` is its exit, or `ready` once it serves. */
-async function start(
-  t: TestContext,
-  flags: readonly string[],
-  environment: Readonly<Record<string, string>> = {},
-): Promise<{ child: ChildProcess; outcome: Promise<ExitResult | 'ready'> }> {
-  const child = spawn(adit, ['server', '--log-level', 'error', ...flags], {
-    env: { PATH: process.env.PATH, ...environment } as NodeJS.ProcessEnv,
-    stdio: ['ignore', 'pipe', 'pipe'],
-  })
-  t.after(() => child.kill('SIGKILL'))
-  let [output, errors] = ['', '']
-  child.stderr.setEncoding('utf8').on('data', (chunk: string) => {
-    errors += chunk
-  })
-  const ready = new Promise<'ready'>((resolve) =>
-    child.stdout.setEncoding('utf8').on('data', (chunk: string) => {
-      output += chunk
-      if (output.includes('Adit is ready.')) resolve('ready')
-    }),
-  )
-  const ended = once(child, 'close').then(([code]) => ({ code: code as number | null, errors }))
-  return { child, outcome: Promise.race([ready, ended]) }
-}
-
-function assertOneSentence({ code, errors }: ExitResult, sentence: RegExp): void {
+function assertOneSentence({ code, stderr: errors }: CommandResult, sentence: RegExp): void {
   assert.equal(code, 1, errors)
   assert.match(errors, sentence)
   assert.doesNotMatch(errors, /cleanup/)
@@ -68,14 +48,12 @@ test('a start that fails after any component exits with 1 and one sentence, and 
   ]
   let failures = 0
   for (;;) {
-    const { child, outcome } = await start(t, flags, {
+    const ended = await start(flags, {
       NODE_ENV: 'test',
       TEST_FAILPOINT: `server.start:${failures + 1}:throw`,
     })
-    const ended = await outcome
-    if (ended === 'ready') {
-      child.kill('SIGTERM')
-      assert.equal((await once(child, 'exit'))[0], 0)
+    if (ended.stdout.includes(READY)) {
+      assert.equal(ended.code, 0)
       break
     }
     failures += 1
@@ -101,11 +79,10 @@ test('a start with one address in use exits with 1 and releases the others', asy
       `--${name}-addr`,
       `127.0.0.1:${name === taken ? busyPort : ports[index]}`,
     ])
-    const { outcome } = await start(t, ['--data-dir', dataDir, ...flags])
-    const ended = await outcome
+    const ended = await start(['--data-dir', dataDir, ...flags])
 
-    assert.notEqual(ended, 'ready', taken)
-    assertOneSentence(ended as ExitResult, /is in use by another program/)
+    assert.ok(!ended.stdout.includes(READY), taken)
+    assertOneSentence(ended, /is in use by another program/)
     await assertFree(ports)
   }
 })
@@ -114,8 +91,8 @@ test('a failpoint is ignored outside of tests', async (t) => {
   const dataDir = await tempDir(t)
   const flags = ['--data-dir', dataDir, ...LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])]
 
-  const { outcome } = await start(t, flags, { TEST_FAILPOINT: 'server.start:1:throw' })
+  const ended = await start(flags, { TEST_FAILPOINT: 'server.start:1:throw' })
 
-  assert.equal(await outcome, 'ready')
+  assert.ok(ended.stdout.includes(READY), ended.stderr)
   assert.ok((await readFile(join(dataDir, 'credentials.json'), 'utf8')).length > 0)
 })

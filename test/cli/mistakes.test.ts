@@ -3,9 +3,10 @@ import { once } from 'node:events'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
 import { createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { describeStartError } from '../../src/server/start-errors.ts'
+import { startCommandHost } from '../support/command-host.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
@@ -16,6 +17,10 @@ const INTERNALS =
   /\bE[A-Z]{4,}\b(?<!ERROR)|ERR_(?!ADIT_)|[Oo]pen[Ss][Ss][Ll]|SSL routines|node:|\n\s+at |\.ts:\d+|undefined|\[object/
 
 const CONCURRENCY = 3
+
+// Runs mistakes that are found before anything is started, or in a call of the API.
+const host = startCommandHost()
+after(() => host.stop())
 
 test('each of the common mistakes is answered with this text', async (t) => {
   const facts = await prepare(t)
@@ -102,6 +107,13 @@ async function runMistake(t: TestContext, mistake: Mistake, facts: Record<string
       '--data-dir',
       join(home, 'data'),
     )
+  const show = (printed: { stdout: string; stderr: string }) =>
+    `${printed.stdout}${printed.stderr}`.replaceAll(home, '{user}').replace(/^ERROR: {2}/gm, '')
+  if (args[0] === 'api' || ((mistake.offline || isServer) && mistake.until === undefined)) {
+    const result = await host.run(args, { env })
+    assert.equal(result.code, 1, mistake.line)
+    return show(result)
+  }
   const program = startProgram(t, args, { env })
   if (mistake.until !== undefined) {
     while (!program.stdout.includes(mistake.until)) await once(program.child.stdout!, 'data')
@@ -109,5 +121,5 @@ async function runMistake(t: TestContext, mistake: Mistake, facts: Record<string
   }
   const code = await program.waitForExit()
   if (mistake.until === undefined) assert.equal(code, 1, mistake.line)
-  return `${program.stdout}${program.stderr}`.replaceAll(home, '{user}').replace(/^ERROR: {2}/gm, '')
+  return show(program)
 }
