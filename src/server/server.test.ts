@@ -1,12 +1,14 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { copyFile, open, readdir, readFile, stat } from 'node:fs/promises'
+import { copyFile, mkdtemp, open, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
-import { type TestContext, test } from 'node:test'
+import { after, before, type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
+import { startCommandHost } from '../../test/support/command-host.ts'
 import { ANY_PORTS, findFreePorts } from '../../test/support/free-ports.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 
@@ -18,7 +20,10 @@ interface AditProcess {
   readonly errors: () => string
 }
 
-function runAdit(t: TestContext, args: string[], environment: Record<string, string> = {}): AditProcess {
+/** Runs something after a test, or after all of them. */
+type Cleanup = { after(cleanUp: () => unknown): void }
+
+function runAdit(t: Cleanup, args: string[], environment: Record<string, string> = {}): AditProcess {
   return run(t, adit, args, environment)
 }
 
@@ -27,12 +32,7 @@ function runInTerminal(t: TestContext, args: string[]): AditProcess {
   return run(t, 'script', ['--quiet', '--return', '--command', [adit, ...args].join(' '), '/dev/null'], {})
 }
 
-function run(
-  t: TestContext,
-  program: string,
-  args: string[],
-  environment: Record<string, string>,
-): AditProcess {
+function run(t: Cleanup, program: string, args: string[], environment: Record<string, string>): AditProcess {
   const child = spawn(program, args, { env: { PATH: process.env.PATH, ...environment } as NodeJS.ProcessEnv })
   const output: Buffer[] = []
   const errors: Buffer[] = []
@@ -72,6 +72,27 @@ async function signIn({ api_url }: CredentialsFile, email: string, password: str
     body: JSON.stringify({ email, password }),
   })
   return response.status
+}
+
+// A running server for the tests that only use it, and a process for commands beside it.
+const shared = { dataDir: '', credentials: {} as CredentialsFile }
+const host = startCommandHost()
+after(() => host.stop())
+const cleanUps: (() => unknown)[] = []
+before(async () => {
+  shared.dataDir = await mkdtemp(join(tmpdir(), 'adit-test-'))
+  const all = { after: (cleanUp: () => unknown) => cleanUps.push(cleanUp) }
+  const server = runAdit(all, ['server', '--data-dir', shared.dataDir, ...ANY_PORTS])
+  shared.credentials = await waitUntilReady(server, shared.dataDir)
+})
+after(async () => {
+  for (const cleanUp of cleanUps) await cleanUp()
+  await rm(shared.dataDir, { recursive: true, force: true })
+})
+
+/** Runs a subcommand on the data directory of the shared server. */
+function command(...words: string[]) {
+  return host.run(['server', ...words, '--data-dir', shared.dataDir], { env: {} })
 }
 
 test('the first start as a service creates an account and prints where its secrets are, but none of them', async (t) => {
@@ -123,8 +144,7 @@ test('the first start in a terminal prints the secrets of the account, once', as
 })
 
 test('commands that print secrets refuse to write to the journal and create none', async (t) => {
-  const dataDir = await tempDir(t)
-  await waitUntilReady(runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]), dataDir)
+  const accountsBefore = (await command('account', 'list')).stdout
   const journal = await open(join(await tempDir(t), 'journal'), 'w+')
   t.after(() => journal.close())
   const { dev, ino } = await journal.stat()
@@ -133,7 +153,7 @@ test('commands that print secrets refuse to write to the journal and create none
     ['account', 'create', 'team'],
     ['user', 'password', 'admin@adit.localhost'],
   ]) {
-    const child = spawn(adit, ['server', ...words, '--data-dir', dataDir], {
+    const child = spawn(adit, ['server', ...words, '--data-dir', shared.dataDir], {
       env: { PATH: process.env.PATH, JOURNAL_STREAM: `${dev}:${ino}` } as NodeJS.ProcessEnv,
       stdio: ['ignore', journal.fd, 'pipe'],
     })
@@ -143,9 +163,7 @@ test('commands that print secrets refuse to write to the journal and create none
   }
 
   assert.equal((await journal.stat()).size, 0)
-  const accounts = runAdit(t, ['server', 'account', 'list', '--data-dir', dataDir])
-  await once(accounts.child, 'close')
-  assert.equal(accounts.output().trim().split('\n').length, 1)
+  assert.equal((await command('account', 'list')).stdout, accountsBefore)
 })
 
 test('a second server on the same data directory does not start, also after a killed one', async (t) => {
@@ -179,16 +197,10 @@ test('servers with different roles share a data directory', async (t) => {
   assert.match(third.errors(), /Another server runs the role edge/)
 })
 
-test('only /healthz and /readyz respond without a key', async (t) => {
-  const dataDir = await tempDir(t)
-  const credentials = await waitUntilReady(
-    runAdit(t, ['server', ...ANY_PORTS], { ADIT_DATA_DIR: dataDir }),
-    dataDir,
-  )
-
+test('only /healthz and /readyz respond without a key', async () => {
   const statuses = await Promise.all(
     ['/healthz', '/readyz', '/metrics', '/api_keys'].map(
-      async (path) => (await fetch(credentials.api_url + path)).status,
+      async (path) => (await fetch(shared.credentials.api_url + path)).status,
     ),
   )
 
@@ -247,26 +259,19 @@ test('--help lists the subcommands and every flag', async (t) => {
   assert.match(run.output(), /ADIT_OUTBOUND_ALLOW/)
 })
 
-test('an account created on the command line gets its own keys', async (t) => {
-  const dataDir = await tempDir(t)
-  const credentials = await waitUntilReady(
-    runAdit(t, ['server', '--data-dir', dataDir, ...ANY_PORTS]),
-    dataDir,
-  )
-
-  const run = runAdit(t, ['server', 'account', 'create', 'team', '--data-dir', dataDir])
-  const [code] = (await once(run.child, 'exit')) as [number]
+test('an account created on the command line gets its own keys', async () => {
+  const { code, stdout } = await command('account', 'create', 'team')
 
   assert.equal(code, 0)
-  const created = JSON.parse(run.output()) as { api_key: string }
-  const response = await fetch(`${credentials.api_url}/api_keys`, {
+  const created = JSON.parse(stdout) as { api_key: string }
+  const response = await fetch(`${shared.credentials.api_url}/api_keys`, {
     headers: { authorization: `Bearer ${created.api_key}` },
   })
   const body = (await response.json()) as { keys: unknown[] }
   assert.equal(body.keys.length, 1)
-  const again = runAdit(t, ['server', 'account', 'create', 'team', '--data-dir', dataDir])
-  assert.equal(((await once(again.child, 'exit')) as [number])[0], 1)
-  assert.match(again.errors(), /There is an account called team already/)
+  const again = await command('account', 'create', 'team')
+  assert.equal(again.code, 1)
+  assert.match(again.stderr, /There is an account called team already/)
 })
 
 test('the operator resets the password of a user while the server runs', async (t) => {
@@ -276,16 +281,12 @@ test('the operator resets the password of a user while the server runs', async (
     dataDir,
   )
   const email = 'admin@adit.localhost'
-  const command = async (...words: string[]) => {
-    const run = runAdit(t, ['server', ...words, '--data-dir', dataDir])
-    const [code] = (await once(run.child, 'exit')) as [number]
-    return { code, run }
-  }
+  const command = (...words: string[]) => host.run(['server', ...words, '--data-dir', dataDir], { env: {} })
 
   const resetPassword = async () => {
-    const { code, run } = await command('user', 'password', email.toUpperCase())
-    assert.equal(code, 0, run.errors())
-    return /new password (\S+)/.exec(run.output())![1]!
+    const { code, stdout, stderr } = await command('user', 'password', email.toUpperCase())
+    assert.equal(code, 0, stderr)
+    return /new password (\S+)/.exec(stdout)![1]!
   }
   const oldPassword = await resetPassword()
   assert.equal(await signIn(credentials, email, oldPassword), 200)
@@ -296,44 +297,36 @@ test('the operator resets the password of a user while the server runs', async (
   assert.equal(await signIn(credentials, email, password), 200)
   const unknown = await command('user', 'password', 'nobody@example.com')
   assert.equal(unknown.code, 1)
-  assert.match(unknown.run.errors(), /There is no user with the email address nobody@example\.com/)
+  assert.match(unknown.stderr, /There is no user with the email address nobody@example\.com/)
 
-  const other = JSON.parse((await command('account', 'create', 'team')).run.output())
+  const other = JSON.parse((await command('account', 'create', 'team')).stdout)
   assert.equal(await signIn(credentials, other.email, other.password), 200)
   const ambiguous = await command('user', 'password', email)
   assert.equal(ambiguous.code, 1)
-  assert.match(ambiguous.run.errors(), /Several accounts have a user admin@adit\.localhost/)
+  assert.match(ambiguous.stderr, /Several accounts have a user admin@adit\.localhost/)
   const named = await command('user', 'password', email, other.account_id)
-  assert.equal(named.code, 0, named.run.errors())
+  assert.equal(named.code, 0, named.stderr)
   assert.equal(await signIn(credentials, email, other.password), 401)
   assert.equal(await signIn(credentials, email, password), 200)
 })
 
 test('a backup of a running server restores into an empty directory, given its master key', async (t) => {
   const dir = await tempDir(t)
-  const [from, to, file] = ['from', 'to', 'backup.db'].map((name) => join(dir, name)) as [
-    string,
-    string,
-    string,
-  ]
-  const credentials = await waitUntilReady(runAdit(t, ['server', '--data-dir', from, ...ANY_PORTS]), from)
+  const [to, file] = [join(dir, 'to'), join(dir, 'backup.db')]
 
-  const steps = [
-    ['backup', file, '--data-dir', from],
-    ['restore', file, '--data-dir', to],
-  ]
-  for (const step of steps) {
-    const run = runAdit(t, ['server', ...step])
-    assert.equal(((await once(run.child, 'exit')) as [number])[0], 0, run.errors())
-  }
-  const keyless = runAdit(t, ['server', '--data-dir', to, ...ANY_PORTS])
-  assert.equal(((await once(keyless.child, 'exit')) as [number])[0], 1)
-  assert.match(keyless.errors(), /master key/)
-  await copyFile(join(from, 'master.key'), join(to, 'master.key'))
+  const backup = await command('backup', file)
+  const restore = await host.run(['server', 'restore', file, '--data-dir', to], { env: {} })
+
+  assert.equal(backup.code, 0, backup.stderr)
+  assert.equal(restore.code, 0, restore.stderr)
+  const keyless = await host.run(['server', '--data-dir', to, ...ANY_PORTS], { env: {} })
+  assert.equal(keyless.code, 1)
+  assert.match(keyless.stderr, /master key/)
+  await copyFile(join(shared.dataDir, 'master.key'), join(to, 'master.key'))
 
   const restored = await waitUntilReady(runAdit(t, ['server', '--data-dir', to, ...ANY_PORTS]), to)
   const response = await fetch(`${restored.api_url}/api_keys`, {
-    headers: { authorization: `Bearer ${credentials.api_key}` },
+    headers: { authorization: `Bearer ${shared.credentials.api_key}` },
   })
   assert.equal(response.status, 200)
 })
