@@ -81,14 +81,11 @@ export class FrameParser {
   }
 
   #parseHeader(source: Buffer, offset: number): void {
-    const length = (source[offset]! << 16) | (source[offset + 1]! << 8) | source[offset + 2]!
-    const type = source[offset + 3]! >> 4
-    const flags = source[offset + 3]! & 15
-    const id =
-      ((source[offset + 4]! & 0x7f) << 24) |
-      (source[offset + 5]! << 16) |
-      (source[offset + 6]! << 8) |
-      source[offset + 7]!
+    const start = source.readUInt32BE(offset)
+    const length = start >>> 8
+    const type = (start >>> 4) & 15
+    const flags = start & 15
+    const id = source.readUInt32BE(offset + 4) & 0x7fffffff
     if (type === FrameType.Data) {
       if (id === 0) throw new MuxError(ErrorCode.Protocol, 'A DATA frame names stream 0.')
       this.#remaining = length

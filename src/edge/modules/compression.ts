@@ -10,9 +10,25 @@ import type { ModuleContext } from './context.ts'
 /** Below this size compression saves too little, or makes the response longer. */
 const MIN_BODY_BYTES = 256
 
-/** Textual media types. Images, video, archives and most fonts are compressed already. */
-const COMPRESSIBLE =
-  /^(?:text\/[\w.+-]+|application\/(?:[\w.-]+\+)?(?:json|xml)|application\/(?:javascript|x-javascript|x-ndjson|ndjson|wasm|yaml|x-yaml|toml|sql)|image\/(?:svg\+xml|bmp|x-icon|vnd\.microsoft\.icon)|font\/(?:ttf|otf))[ \t]*(?:;|$)/i
+/** Textual media types, with those below. Images, video, archives and most fonts are compressed already. */
+const TEXTUAL = /^(?:text\/[\w.+-]+|application\/(?:[\w.-]+\+)?(?:json|xml))$/
+const COMPRESSIBLE: ReadonlySet<string> = new Set([
+  'application/javascript',
+  'application/x-javascript',
+  'application/x-ndjson',
+  'application/ndjson',
+  'application/wasm',
+  'application/yaml',
+  'application/x-yaml',
+  'application/toml',
+  'application/sql',
+  'image/svg+xml',
+  'image/bmp',
+  'image/x-icon',
+  'image/vnd.microsoft.icon',
+  'font/ttf',
+  'font/otf',
+])
 
 const CODINGS = ['br', 'gzip', 'deflate'] as const
 type Coding = (typeof CODINGS)[number]
@@ -73,7 +89,9 @@ function isCompressible({ status, fields, length }: MutableResponse): boolean {
   const noTransform = fields
     .getAll('cache-control')
     .some((value) => /(^|[, \t])no-transform($|[, \t])/i.test(value))
-  return !noTransform && COMPRESSIBLE.test(fields.get('content-type') ?? '')
+  const [mediaType = ''] = (fields.get('content-type') ?? '').toLowerCase().split(';', 1)
+  const type = trimOws(mediaType)
+  return !noTransform && (TEXTUAL.test(type) || COMPRESSIBLE.has(type))
 }
 
 function addVary({ fields }: MutableResponse): void {
