@@ -49,11 +49,11 @@ export function createNameWatch<T extends NamedTunnel>(options: NameWatchOptions
   }
 
   /** The error that a bind of the tunnel would raise now, if any. */
-  async function findConflict({ accountId, proto, host, port, hostport }: T) {
+  async function findConflict({ accountId, host, port, hostport }: T) {
     try {
       if (host !== undefined) await requireAvailableName(reservations, accountId, host)
-      else if (proto === 'tcp')
-        await requireAvailableAddress(reservations, accountId, hostOf(hostport!), port!)
+      else if (hostport !== undefined && port !== undefined)
+        await requireAvailableAddress(reservations, accountId, hostOf(hostport), port)
       return undefined
     } catch (error) {
       if (error instanceof ProtocolError) return error
@@ -81,8 +81,9 @@ export function createNameWatch<T extends NamedTunnel>(options: NameWatchOptions
 
     remove(tunnel) {
       const name = nameOf(tunnel)
-      const tunnels = name === undefined ? undefined : online.get(name)
-      if (tunnels?.delete(tunnel) && tunnels.size === 0) online.delete(name!)
+      if (name === undefined) return
+      const tunnels = online.get(name)
+      if (tunnels?.delete(tunnel) && tunnels.size === 0) online.delete(name)
     },
 
     onReserved(names) {

@@ -240,19 +240,23 @@ export function createBinder(options: BinderOptions): Binder {
         return claimAndBind(session, spec, heldBefore)
       })
     } catch (error) {
-      if (proto === 'tcp') registry.releasePort(resolved.port!)
+      if (proto === 'tcp' && resolved.port !== undefined) registry.releasePort(resolved.port)
       throw toProtocolError(error, resolved.url)
     }
+  }
+
+  function addPending(session: LiveSession, count: number): void {
+    pendingBinds.set(session, (pendingBinds.get(session) ?? 0) + count)
   }
 
   return {
     async bind(session, request, open) {
       requireCapacity(session, request.Id)
-      pendingBinds.set(session, (pendingBinds.get(session) ?? 0) + 1)
+      addPending(session, 1)
       try {
         return await bindTunnel(session, request, open)
       } finally {
-        pendingBinds.set(session, pendingBinds.get(session)! - 1)
+        addPending(session, -1)
       }
     },
 

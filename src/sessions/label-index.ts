@@ -27,7 +27,7 @@ export class LabelIndex {
     const account = this.#accountOf(tunnel.accountId)
     account.version = ++this.#version
     account.tunnels.add(tunnel)
-    for (const label of labelKeys(tunnel.labels!)) {
+    for (const label of labelKeys(tunnel.labels ?? {})) {
       const holders = account.byLabel.get(label)
       if (holders === undefined) account.byLabel.set(label, new Set([tunnel]))
       else holders.add(tunnel)
@@ -38,7 +38,7 @@ export class LabelIndex {
     const account = this.#accounts.get(tunnel.accountId)
     if (account === undefined || !account.tunnels.delete(tunnel)) return
     account.version = ++this.#version
-    for (const label of labelKeys(tunnel.labels!)) {
+    for (const label of labelKeys(tunnel.labels ?? {})) {
       const holders = account.byLabel.get(label)
       holders?.delete(tunnel)
       if (holders?.size === 0) account.byLabel.delete(label)
@@ -82,7 +82,7 @@ function search(account: AccountLabels, selector: Labels): readonly LiveTunnel[]
       candidates = holders
     }
   }
-  return [...candidates].filter(({ labels }) => required.every(([key, value]) => labels![key] === value))
+  return [...candidates].filter(({ labels }) => required.every(([key, value]) => labels?.[key] === value))
 }
 
 function labelKeys(labels: Labels): string[] {

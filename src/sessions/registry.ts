@@ -414,7 +414,7 @@ export class Registry implements TunnelLookup {
       const timer = setTimeout(() => this.#endGracePeriod(key), this.#options.graceMs ?? GRACE_MS)
       timer.unref()
       this.#gracePeriods.set(key, { credentialId: tunnel.credentialId, timer })
-    } else if (tunnel.proto === 'tcp') this.releasePort(tunnel.port!)
+    } else if (tunnel.proto === 'tcp' && tunnel.port !== undefined) this.releasePort(tunnel.port)
   }
 
   /** Frees the name. */
@@ -503,12 +503,11 @@ function outranks(claim: { id: string; fence: number }, current: LiveTunnel, ses
   return session.remote === true && claim.id < current.id
 }
 
-function isStillAllowed({ session: { acl }, proto, host, port, hostport, labels }: LiveTunnel): boolean {
+function isStillAllowed({ session: { acl }, host, port, hostport, labels }: LiveTunnel): boolean {
   if (labels !== undefined) return Object.entries(labels).every(([key, value]) => acl.allowsLabel(key, value))
-  if (proto === 'tcp') {
-    return acl.allowsAnyAddress() || acl.allowsAddress(hostOf(hostport!), port!)
-  }
-  return acl.allowsName(host!)
+  if (host !== undefined) return acl.allowsName(host)
+  if (acl.allowsAnyAddress()) return true
+  return hostport !== undefined && port !== undefined && acl.allowsAddress(hostOf(hostport), port)
 }
 
 function addTo(index: Map<string, Set<LiveSession>>, key: string, session: LiveSession): void {

@@ -31,17 +31,14 @@ class PublishedDocument {
     return this.#document?.text
   }
 
-  isFresh(ttlMs: number): boolean {
-    return this.#document !== undefined && this.#clock.monotonic() - this.#document.fetchedAt < ttlMs
+  /** The cached document, unless it is older than this. */
+  freshText(ttlMs: number): string | undefined {
+    const isFresh = this.#document !== undefined && this.#clock.monotonic() - this.#document.fetchedAt < ttlMs
+    return isFresh ? this.#document?.text : undefined
   }
 
   invalidate(): void {
     this.#document = undefined
-  }
-
-  /** The cached document as a response. */
-  toResponse(): Response {
-    return toJsonResponse(this.#document!.text)
   }
 
   async fetch(url: string, init: OutboundRequest): Promise<Response> {
@@ -88,11 +85,10 @@ export function createProviderDocuments(options: {
     init: OutboundRequest,
   ): Promise<Response> | Response {
     // A token without a key id cannot reveal that there is a new key.
-    if (kid === undefined)
-      return keys.isFresh(UNKNOWN_KEY_INTERVAL_MS) ? keys.toResponse() : keys.fetch(url, init)
-    if (!keys.isFresh(KEYS_TTL_MS)) return keys.fetch(url, init)
-    const hasKey = parseKeyIds(keys.text!).includes(kid)
-    if (hasKey || clock.monotonic() - lastKeyLookup < UNKNOWN_KEY_INTERVAL_MS) return keys.toResponse()
+    const cached = keys.freshText(kid === undefined ? UNKNOWN_KEY_INTERVAL_MS : KEYS_TTL_MS)
+    if (cached === undefined) return keys.fetch(url, init)
+    const hasKey = kid === undefined || parseKeyIds(cached).includes(kid)
+    if (hasKey || clock.monotonic() - lastKeyLookup < UNKNOWN_KEY_INTERVAL_MS) return toJsonResponse(cached)
     lastKeyLookup = clock.monotonic()
     return keys.fetch(url, init)
   }
@@ -100,8 +96,10 @@ export function createProviderDocuments(options: {
   function fetchForSignIn(): ProviderFetch {
     let kid: string | undefined
     return async (url, init = {}) => {
-      if (init.method === 'GET' && url.endsWith('/.well-known/openid-configuration'))
-        return discovery.isFresh(DISCOVERY_TTL_MS) ? discovery.toResponse() : discovery.fetch(url, init)
+      if (init.method === 'GET' && url.endsWith('/.well-known/openid-configuration')) {
+        const cached = discovery.freshText(DISCOVERY_TTL_MS)
+        return cached === undefined ? discovery.fetch(url, init) : toJsonResponse(cached)
+      }
       if (init.method === 'GET' && discovery.text !== undefined && url === parseJwksUri(discovery.text))
         return keysFor(kid, url, init)
       const response = await fetch(url, init)
