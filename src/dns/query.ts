@@ -2,7 +2,7 @@ import { createSocket } from 'node:dgram'
 import { once } from 'node:events'
 import { connect, isIPv6 } from 'node:net'
 import { type DecodedPacket, decode, encode, type RecordType } from 'dns-packet'
-import { ByteQueue } from '../base/io/byte-queue.ts'
+import { exchangeMessage } from '../base/io/length-prefixed.ts'
 
 /** The response of one server, queried directly without a resolver. */
 export interface DirectResponse {
@@ -50,24 +50,9 @@ async function queryTcp(
 ): Promise<Buffer> {
   const socket = connect({ host, port, signal })
   try {
-    const length = Buffer.alloc(2)
-    length.writeUInt16BE(query.length)
-    socket.write(Buffer.concat([length, query]))
-    return await readMessage(socket)
+    return await exchangeMessage(socket, query)
   } finally {
     socket.on('error', () => {})
     socket.destroy()
   }
-}
-
-/** Reads one length-prefixed message (RFC 7766). */
-export async function readMessage(chunks: AsyncIterable<Buffer>): Promise<Buffer> {
-  const buffer = new ByteQueue()
-  for await (const chunk of chunks) {
-    buffer.push(chunk)
-    const { bytes } = buffer
-    if (bytes.length >= 2 && bytes.length >= 2 + bytes.readUInt16BE(0))
-      return bytes.subarray(2, 2 + bytes.readUInt16BE(0))
-  }
-  throw new Error('the connection was closed without a response')
 }
