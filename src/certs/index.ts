@@ -4,6 +4,12 @@
  * `acme/` runs certificate jobs against an ACME authority (the state machine is drawn in `acme/job.ts`), `x509/` reads and
  * signs X.509 certificates, `ssh/` reads SSH keys and signs SSH certificates. `problem.ts` holds all validation errors.
  */
+
+export {
+  type ConfiguredProvider,
+  configureProvider,
+  type DnsProviderName,
+} from './acme/dns/providers.ts'
 export { endManagement } from './acme/end-management.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
 export { describeCertificates, reportCertificates } from './acme/report.ts'

@@ -102,7 +102,8 @@ function parseBody(url: string, text: string, contentType: string): unknown {
   }
 }
 
-function parseRetryAfter(header: string | null): number | undefined {
+/** The wait that a Retry-After header requests, in milliseconds. */
+export function parseRetryAfter(header: string | null): number | undefined {
   if (header === null) return undefined
   const wait = /^\d+$/.test(header) ? Number(header) * 1000 : Date.parse(header) - Date.now()
   return Number.isFinite(wait) && wait > 0 ? wait : undefined
