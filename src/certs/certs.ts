@@ -6,6 +6,8 @@ import type { Outbound } from '../base/outbound/outbound.ts'
 import type { Store } from '../store/index.ts'
 import { announceAuthority, announceRegion } from './acme/announce.ts'
 import { AcmeClient, type AcmeSettings } from './acme/client.ts'
+import { ChallengeRecords } from './acme/dns/challenge-records.ts'
+import type { ConfiguredProvider } from './acme/dns/providers.ts'
 import { INVENTORY_KINDS, Inventory } from './acme/inventory.ts'
 import { defaultTimings, type IssueContext, type Timings } from './acme/issue.ts'
 import { JobRunner } from './acme/jobs.ts'
@@ -36,6 +38,10 @@ export interface CertsOptions {
   readonly resolver: NameResolver
   /** The name servers that domains are delegated to. */
   readonly nameServers: readonly string[]
+  /** Publishes challenge records of names that are not delegated to this server. */
+  readonly dnsProvider?: ConfiguredProvider | undefined
+  /** The port of the name servers that must have those records. */
+  readonly nameServerPort?: number
   readonly log: Logger
   readonly clock?: Clock
   /** Whether a tunnel is bound to this name. */
@@ -86,10 +92,11 @@ export function createCerts(options: CertsOptions): Certs {
     isBound: options.isBound ?? (() => false),
   })
   const acme = options.acme && new AcmeClient({ settings: options.acme, outbound, store, keys, holder })
+  const { resolver, nameServers, dnsProvider: provider, nameServerPort: port } = options
+  const challengeRecords =
+    provider && new ChallengeRecords({ provider, outbound, resolver, nameServers, log, port })
   const issueContext: IssueContext | undefined = acme && {
-    ...{ store, acme, inventory, keys, clock, random, log },
-    resolver: options.resolver,
-    nameServers: options.nameServers,
+    ...{ store, acme, inventory, keys, clock, random, log, resolver, nameServers, challengeRecords },
     timings: { ...defaultTimings, ...options.timings },
   }
   const lease = { holder, leaseMs: options.leaseMs ?? LEASE_MS }

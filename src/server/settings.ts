@@ -8,6 +8,7 @@ import { CLIENT_FIELDS } from '../base/forwarded.ts'
 import { parseHostPort } from '../base/hostport.ts'
 import { type AddressFilter, compileRules } from '../base/ip-rules.ts'
 import { findNearest } from '../base/nearest.ts'
+import type { DnsProviderName } from '../certs/index.ts'
 import { REGIONS } from '../resources/index.ts'
 
 /** An address to listen on; undefined when the listener is switched off. */
@@ -23,6 +24,15 @@ export type RoleName = (typeof ROLES)[number]
 /** The listeners that can require a PROXY protocol header. */
 const PROXY_PROTOCOL_LISTENERS = ['http', 'https', 'tcp', 'agent', 'ssh'] as const
 export type ProxyProtocolListener = (typeof PROXY_PROTOCOL_LISTENERS)[number]
+
+/** The DNS providers, as a record so that the compiler names one that is missing here. */
+const DNS_PROVIDERS = Object.keys({
+  cloudflare: true,
+  digitalocean: true,
+  hetzner: true,
+  rfc2136: true,
+  route53: true,
+} satisfies Record<DnsProviderName, true>) as DnsProviderName[]
 
 /** A setting; `name` is its flag without hyphens, `value` the placeholder in the help. */
 interface SettingDefinition<T> {
@@ -364,6 +374,26 @@ const definitions = {
     parseOptionalPath,
   ),
   acmeEmail: defineSetting('acme-email', 'ADDRESS', 'contact for the ACME account', '', parseOptional),
+  dnsProvider: defineSetting(
+    'dns-provider',
+    'NAME',
+    `publishes challenge records for wildcard certificates: ${DNS_PROVIDERS.join(', ')}`,
+    '',
+    (text, flag) => {
+      if (text === '') return undefined
+      const provider = DNS_PROVIDERS.find((name) => name === text.toLowerCase())
+      if (provider === undefined)
+        throw new CommandFailure(`--${flag} is "${text}"; write one of ${DNS_PROVIDERS.join(', ')}.`)
+      return provider
+    },
+  ),
+  dnsCredentials: defineSetting(
+    'dns-credentials',
+    'FILE',
+    'NAME=value lines with the credentials of the DNS provider; the environment when unset',
+    '',
+    parseOptionalPath,
+  ),
   outboundAllow: defineSetting(
     'outbound-allow',
     'LIST',
@@ -455,6 +485,8 @@ export function readCommandLine(
     throw new CommandFailure(
       '--proxy-protocol needs --trusted-proxies: the addresses of the proxies that send the header.',
     )
+  if (result.dnsCredentials !== undefined && result.dnsProvider === undefined)
+    throw new CommandFailure('--dns-credentials needs --dns-provider: the provider that they are for.')
   return { settings: result, rest }
 }
 

@@ -53,14 +53,19 @@ export function createMovableClock(): MovableClock {
 export const testLog = process.env.TEST_LOG ? createLog('debug') : silentLog
 
 /** Short delays for tests; the steps are the same. */
-export const TIMINGS = { settle: 0, propagation: 3000, validation: 30_000 }
+export const TIMINGS = {
+  propagationDelay: 0,
+  dnsVisibility: 3000,
+  providerPropagation: 3000,
+  validation: 30_000,
+}
 
 export async function startNames(
   t: TestContext,
   options: {
     databaseUrl?: string
     certs?: Partial<CertsOptions>
-    pebble?: { rejectNonces?: number; validitySeconds?: number; sleepSeconds?: number }
+    pebble?: { dnsPort?: number; rejectNonces?: number; validitySeconds?: number; sleepSeconds?: number }
     acme?: boolean
     base?: string
   } = {},

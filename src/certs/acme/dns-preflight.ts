@@ -16,7 +16,12 @@ const MAX_CHAIN = 8
  */
 export async function checkDns(
   subject: Subject,
-  { resolver, base, nameServers }: { resolver: NameResolver; base: string; nameServers: readonly string[] },
+  {
+    resolver,
+    base,
+    nameServers,
+    usesProvider = false,
+  }: { resolver: NameResolver; base: string; nameServers: readonly string[]; usesProvider?: boolean },
 ): Promise<DnsProblem | undefined> {
   try {
     switch (subject.kind) {
@@ -28,7 +33,10 @@ export async function checkDns(
         return await checkDelegation(subject.domain, resolver, nameServers)
       case 'platform':
       case 'own':
-        return await checkPlatform(subject, resolver, nameServers)
+        // A DNS provider that has the zone needs no delegation to this server; whether it has is checked with it.
+        return usesProvider && subject.challenge === 'dns-01'
+          ? undefined
+          : await checkPlatform(subject, resolver, nameServers)
     }
   } catch (error) {
     if (!(error instanceof ResolverError)) throw error
@@ -106,12 +114,7 @@ async function checkPlatform(
   const name = `_acme-challenge.${stripWildcard(domain)}`
   if (challengeAlias !== undefined && (await followCnames(name, resolver)).includes(challengeAlias))
     return undefined
-  for (let zone = stripWildcard(domain); zone.includes('.'); zone = zone.slice(zone.indexOf('.') + 1)) {
-    const servers = await resolver.ns(zone)
-    if (servers.length === 0) continue
-    if (servers.every((server) => nameServers.includes(server))) return undefined
-    break
-  }
+  if (await isDelegatedHere(stripWildcard(domain), resolver, nameServers)) return undefined
   const alias =
     challengeAlias === undefined
       ? ''
@@ -121,8 +124,21 @@ async function checkPlatform(
   )
 }
 
+/** Whether the zone of a name is delegated to this server alone. */
+export async function isDelegatedHere(
+  name: string,
+  resolver: NameResolver,
+  nameServers: readonly string[],
+): Promise<boolean> {
+  for (let zone = name; zone.includes('.'); zone = zone.slice(zone.indexOf('.') + 1)) {
+    const servers = await resolver.ns(zone)
+    if (servers.length > 0) return servers.every((server) => nameServers.includes(server))
+  }
+  return false
+}
+
 /** The chain of names behind a CNAME record, in order. */
-async function followCnames(name: string, resolver: NameResolver): Promise<string[]> {
+export async function followCnames(name: string, resolver: NameResolver): Promise<string[]> {
   const chain: string[] = []
   let next: string | undefined = name
   while (chain.length < MAX_CHAIN) {

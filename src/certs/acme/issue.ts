@@ -15,12 +15,14 @@ import {
 import type { KeyGenerator } from '../x509/keys.ts'
 import { readTlsCertificate } from '../x509/x509.ts'
 import type { AcmeClient } from './client.ts'
+import type { ChallengeRecord, ChallengeRecords } from './dns/challenge-records.ts'
+import { DnsProviderError } from './dns/provider.ts'
 import { checkDns, type DnsProblem } from './dns-preflight.ts'
 import type { Inventory } from './inventory.ts'
 import { type Challenge, type IssuedCertificate, type Job, jobDueAt, newJob, sameNames } from './job.ts'
 import { JobStore, SupersededError } from './job-store.ts'
 import { renewalId } from './renewal-info.ts'
-import type { NameResolver } from './resolver.ts'
+import { type NameResolver, ResolverError } from './resolver.ts'
 import type { Authorization, Order } from './rfc8555.ts'
 import { nextValidationAt, type Random, renewalAt, retryAt, suggestedAt } from './schedule.ts'
 import { PLATFORM, type Subject } from './subject.ts'
@@ -32,11 +34,18 @@ export interface Timings {
   readonly propagationDelay: number
   /** The timeout until a published record is visible through the resolver. */
   readonly dnsVisibility: number
+  /** The timeout until all name servers of a DNS provider have a new record. */
+  readonly providerPropagation: number
   /** The timeout for the authority's decision. */
   readonly validation: number
 }
 
-export const defaultTimings: Timings = { propagationDelay: 1000, dnsVisibility: 60_000, validation: 180_000 }
+export const defaultTimings: Timings = {
+  propagationDelay: 1000,
+  dnsVisibility: 60_000,
+  providerPropagation: 300_000,
+  validation: 180_000,
+}
 
 /** The dependencies of an issue attempt. */
 export interface IssueContext {
@@ -45,6 +54,8 @@ export interface IssueContext {
   readonly inventory: Inventory
   readonly resolver: NameResolver
   readonly nameServers: readonly string[]
+  /** Absent: only our own name server publishes challenge records. */
+  readonly challengeRecords?: ChallengeRecords | undefined
   readonly keys: KeyGenerator
   readonly clock: Clock
   readonly random: Random
@@ -77,6 +88,7 @@ class IssueFailure extends Error {
 const DAY = 24 * 60 * 60 * 1000
 const MIN_POLL_MS = 150
 const MAX_POLL_MS = 3000
+const CLEANUP_RETRY_MS = 60 * 60 * 1000
 
 /** ACME problem types that only the owner of the name can fix. */
 const OWNER_PROBLEMS = ['dns', 'caa', 'rejectedIdentifier', 'unsupportedIdentifier']
@@ -91,6 +103,8 @@ export class IssueAttempt {
   #job: Job
   #key: Secret | undefined
   #revision = 0
+  /** When the authority has to have decided, by the monotonic clock. */
+  #deadline = 0
 
   constructor(context: IssueContext, subject: Subject, lease: Lease, signal: AbortSignal) {
     this.#context = context
@@ -106,12 +120,18 @@ export class IssueAttempt {
   async run(): Promise<number> {
     const { log } = this.#context
     try {
-      if (!(await this.#isDue())) return 0
+      const dueWork = await this.#findDueWork()
+      if (dueWork === undefined) return 0
+      // What an interrupted attempt has left behind.
+      await this.#removeProviderRecords()
       try {
-        await this.#work()
+        if (dueWork === 'issue') await this.#work()
       } catch (error) {
-        if (!this.#isObsolete(error)) await this.#fail(this.#toFailure(error))
+        // The records belong to the next holder of the lease.
+        if (error instanceof LeaseLost || this.#signal.aborted) throw error
+        if (!(error instanceof SupersededError)) await this.#fail(this.#toFailure(error))
       }
+      await this.#removeProviderRecords()
     } catch (error) {
       if (!this.#isObsolete(error)) throw error
     }
@@ -120,14 +140,18 @@ export class IssueAttempt {
   }
 
   /** Reads the state again under the lease: another node may have done the work in the meantime. */
-  async #isDue(): Promise<boolean> {
+  async #findDueWork(): Promise<'issue' | 'cleanup' | undefined> {
     const { acme, clock } = this.#context
     const { job, key, subjectRevision, exists } = await this.#jobStore.read()
     this.#job = job
     this.#key = key
     const dueContext = { directory: acme.directoryUrl, subjectRevision, now: clock.now() }
-    const dueTime = jobDueAt(this.#subject, exists ? job : undefined, dueContext)
-    return dueTime !== undefined && dueTime <= clock.now()
+    const isDue = (candidate: Job | undefined) => {
+      const dueTime = jobDueAt(this.#subject, candidate, dueContext)
+      return dueTime !== undefined && dueTime <= clock.now()
+    }
+    if (!isDue(exists ? job : undefined)) return undefined
+    return !exists || isDue({ ...job, providerRecords: [] }) ? 'issue' : 'cleanup'
   }
 
   /** Whether to stop silently: the lease is lost, the subject has changed, or the server is stopping. */
@@ -136,12 +160,13 @@ export class IssueAttempt {
   }
 
   async #work(): Promise<void> {
-    const { acme, clock, keys, inventory } = this.#context
+    const { acme, clock, keys } = this.#context
     this.#dropStaleOrder()
     if (this.#job.order === null) {
       await this.#requireValidationBudget()
-      const problem = await checkDns(this.#subject, { ...this.#context, base: inventory.base })
+      const problem = await this.#checkDns()
       if (problem !== undefined) throw new IssueFailure(problem)
+      await this.#requireProviderZones()
     }
     const now = clock.now()
     const key = this.#key ?? (await keys.generate(this.#subject.keyType))
@@ -149,18 +174,18 @@ export class IssueAttempt {
     await this.#save({ startedAt: this.#job.startedAt ?? now, dueAt: now, error: null })
 
     let order = (await this.#openOrder()) ?? (await this.#newOrder())
-    const deadline = clock.monotonic() + this.#context.timings.validation
+    this.#startDeadline()
     let finalized = false
     for (let wait = MIN_POLL_MS; ; wait = Math.min(wait * 1.5, MAX_POLL_MS)) {
       if (order.status === 'valid') return this.#install(order, key)
       if (order.status === 'invalid') throw await this.#orderFailure(order)
-      if (order.status === 'pending') await this.#validate(order, deadline)
+      if (order.status === 'pending') await this.#validate(order)
       else if (order.status === 'ready' && !finalized) {
         await this.#requireLease()
         await acme.finalize(order, this.#subject.names, key)
         finalized = true
       } else {
-        this.#requireTime(deadline)
+        this.#requireTime()
         await delay(wait, undefined, { signal: this.#signal })
       }
       order = await acme.order(order.url)
@@ -219,13 +244,19 @@ export class IssueAttempt {
   }
 
   /** Publishes the challenge responses, starts the validation, and waits for its result. */
-  async #validate(order: Order, deadline: number): Promise<void> {
+  async #validate(order: Order): Promise<void> {
     const { acme } = this.#context
     const pending = (await acme.authorizations(order)).filter(({ status }) => status === 'pending')
     if (pending.length === 0) return
     const prepared = await Promise.all(pending.map((authorization) => this.#prepareChallenge(authorization)))
-    await this.#save({ challenges: prepared.flatMap(({ published }) => published) })
-    await this.#waitUntilVisible(prepared)
+    const providerRecords = prepared.flatMap(({ providerRecord }) => providerRecord ?? [])
+    await this.#save({
+      challenges: prepared.flatMap(({ published }) => published),
+      providerRecords: [...this.#job.providerRecords, ...providerRecords],
+    })
+    await this.#publishAtProvider(providerRecords)
+    await this.#waitUntilVisible(prepared.filter(({ providerRecord }) => providerRecord === undefined))
+    this.#startDeadline()
     for (const { challenge } of prepared)
       if (challenge.status === 'pending') await acme.respondToChallenge(challenge)
 
@@ -235,7 +266,7 @@ export class IssueAttempt {
       const failed = authorizations.find(({ status }) => status !== 'pending' && status !== 'valid')
       if (failed !== undefined) throw await this.#validationFailure(failed)
       if (authorizations.every(({ status }) => status === 'valid')) return
-      this.#requireTime(deadline)
+      this.#requireTime()
     }
   }
 
@@ -254,7 +285,9 @@ export class IssueAttempt {
       challenge.type === 'http-01'
         ? [{ type: 'http-01', host: name, token: challenge.token, value }]
         : names.map((recordName) => ({ type: 'dns-01', name: recordName, value }))
-    return { name, challenge, value, published }
+    const location = await this.#challengeRecords?.locate(`_acme-challenge.${name}`)
+    const providerRecord = location === undefined ? undefined : { name: location, value }
+    return { name, challenge, value, published, providerRecord }
   }
 
   /** Waits until every node serves the challenges: a validation that comes too early counts as failed. */
@@ -283,8 +316,59 @@ export class IssueAttempt {
     }
   }
 
-  #requireTime(deadline: number): void {
-    if (this.#context.clock.monotonic() < deadline) return
+  /** The records at the DNS provider; undefined for subjects that only our own name server can prove. */
+  get #challengeRecords(): ChallengeRecords | undefined {
+    const { kind, challenge } = this.#subject
+    return challenge === 'dns-01' && kind !== 'ingress' ? this.#context.challengeRecords : undefined
+  }
+
+  #checkDns(): Promise<DnsProblem | undefined> {
+    const usesProvider = this.#challengeRecords !== undefined
+    return checkDns(this.#subject, { ...this.#context, base: this.#context.inventory.base, usesProvider })
+  }
+
+  /** Fails before anything is ordered when the provider could not publish the records. */
+  async #requireProviderZones(): Promise<void> {
+    const records = this.#challengeRecords
+    if (records === undefined) return
+    const challengeNames = this.#subject.names.map((name) => `_acme-challenge.${name.replace(/^\*\./, '')}`)
+    const locations = await Promise.all([...new Set(challengeNames)].map((name) => records.locate(name)))
+    const names = locations.filter((name) => name !== undefined)
+    if (names.length > 0) await records.requireZones(names, this.#signal)
+  }
+
+  async #publishAtProvider(records: readonly ChallengeRecord[]): Promise<void> {
+    if (records.length === 0) return
+    await this.#challengeRecords!.publish(records, this.#signal)
+    const timeoutMs = this.#context.timings.providerPropagation
+    const invisible = await this.#challengeRecords!.waitUntilVisible(records, {
+      timeoutMs,
+      signal: this.#signal,
+    })
+    if (invisible === undefined) return
+    const msg = `The record that the DNS provider has at ${invisible} is not visible at all name servers of its zone after ${timeoutMs / 1000} s.`
+    throw new IssueFailure({ code: 'INTERNAL_ERROR', msg }, { keepOrder: true })
+  }
+
+  /** Removes the job's records at the DNS provider. What fails to be removed stays in the job for a later attempt. */
+  async #removeProviderRecords(): Promise<void> {
+    const { providerRecords, startedAt, certificate } = this.#job
+    if (providerRecords.length === 0) return
+    const { challengeRecords, clock, log } = this.#context
+    if (challengeRecords === undefined)
+      log.warn({ domain: this.#subject.domain }, 'challenge records left behind: no DNS provider configured')
+    const left = (await challengeRecords?.remove(providerRecords, this.#signal)) ?? []
+    const cleanupAt = left.length === 0 ? (certificate?.renewsAt ?? 0) : clock.now() + CLEANUP_RETRY_MS
+    await this.#save({ providerRecords: left, ...(startedAt === null ? { dueAt: cleanupAt } : {}) })
+  }
+
+  #startDeadline(): void {
+    const { clock, timings } = this.#context
+    this.#deadline = clock.monotonic() + timings.validation
+  }
+
+  #requireTime(): void {
+    if (this.#context.clock.monotonic() < this.#deadline) return
     throw new IssueFailure(
       { code: 'INTERNAL_ERROR', msg: 'The certificate authority has not finished validating the name yet.' },
       { keepOrder: true },
@@ -308,11 +392,7 @@ export class IssueAttempt {
       problemType(problem),
       problem?.detail ?? `The authorization is ${authorization.status}.`,
     )
-    const { inventory } = this.#context
-    const dnsProblem =
-      failure.problem.code === 'DNS_ERROR'
-        ? undefined
-        : await checkDns(this.#subject, { ...this.#context, base: inventory.base })
+    const dnsProblem = failure.problem.code === 'DNS_ERROR' ? undefined : await this.#checkDns()
     return new IssueFailure(dnsProblem ?? failure.problem, { failedValidation: true })
   }
 
@@ -327,6 +407,12 @@ export class IssueAttempt {
     const { domain } = this.#subject
     if (error instanceof StoreUnavailable) throw error
     if (error instanceof IssueFailure) return error
+    if (error instanceof DnsProviderError) {
+      const { message: msg, retryAfterMs } = error
+      return new IssueFailure({ code: 'INTERNAL_ERROR', msg }, { keepOrder: true, retryAfterMs })
+    }
+    if (error instanceof ResolverError)
+      return new IssueFailure({ code: 'INTERNAL_ERROR', msg: error.message }, { keepOrder: true })
     if (error instanceof AcmeRejected) {
       const failure = this.#rejection(error.type, error.message, error.retryAfterMs)
       return error.type === 'orderNotReady' ? new IssueFailure(failure.problem, { keepOrder: true }) : failure

@@ -2,6 +2,7 @@ import { formatTimestamp } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
 import type { Draft, Row } from '../../store/index.ts'
 import type { ManagedKeyType } from '../x509/keys.ts'
+import type { ChallengeRecord } from './dns/challenge-records.ts'
 import type { DnsProblem } from './dns-preflight.ts'
 import { PLATFORM, type Subject } from './subject.ts'
 
@@ -68,7 +69,8 @@ export interface IssuedCertificate {
  * the name have failed within the hour (`schedule.ts`).
  *
  * A lost lease, a changed subject (`SupersededError`), an unavailable store or a stopping server saves nothing: a row that
- * is `ordering` or `ordered` stays due, and the next attempt resumes it. Times written by a clock that was ahead count as
+ * is `ordering` or `ordered` stays due, and the next attempt resumes it. Records at a DNS provider are in the row before they
+ * are created, and an attempt begins by removing those that an interrupted one left behind. Times written by a clock that was ahead count as
  * due (`hasFutureTimes`). The Reconciler deletes the row when its subject is deleted or requests no certificate any more.
  */
 export type Job = {
@@ -93,6 +95,8 @@ export type Job = {
     readonly names: readonly string[]
   } | null
   readonly challenges: readonly Challenge[]
+  /** Records at the DNS provider that this job has to remove; stored before they are created. */
+  readonly providerRecords: readonly ChallengeRecord[]
   readonly certificate: IssuedCertificate | null
   /** The subject's revision at the last write of the job, to detect that its owner has changed it since. */
   readonly subjectRevision: number
@@ -118,6 +122,7 @@ export function newJob(subject: Subject): Job {
     failedSince: null,
     order: null,
     challenges: [],
+    providerRecords: [],
     certificate: null,
     subjectRevision: 0,
   }
@@ -130,7 +135,9 @@ export function jobKey({ kind, id, account }: Pick<Subject, 'kind' | 'id' | 'acc
 
 export function readJob(row: Row): StoredJob {
   const key = row.secrets?.key
-  return { job: row.data as Job, key: key === undefined ? undefined : new Secret(key) }
+  // Rows of earlier releases have no provider records.
+  const job = { providerRecords: [], ...row.data } as unknown as Job
+  return { job, key: key === undefined ? undefined : new Secret(key) }
 }
 
 export function toJobDraft(subject: Subject, { job, key }: StoredJob): Draft {
@@ -209,7 +216,10 @@ export function jobDueAt(
     certificate.directory === context.directory &&
     certificate.keyType === subject.keyType &&
     sameNames(certificate.names, subject.names)
-  return isCurrent ? certificate.renewsAt : 0
+  if (!isCurrent) return 0
+  // What could not be removed at the DNS provider is tried again at `dueAt`.
+  const cleanupAt = job.providerRecords.length > 0 ? job.dueAt : Number.POSITIVE_INFINITY
+  return Math.min(certificate.renewsAt, cleanupAt)
 }
 
 /** Longer than any Retry-After of an authority. */

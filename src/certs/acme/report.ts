@@ -1,6 +1,6 @@
 import { formatTimestamp } from '../../base/clock.ts'
 import type { Row, Store } from '../../store/index.ts'
-import { AUTOMATIC_OFF, JOBS, type Job } from './job.ts'
+import { AUTOMATIC_OFF, JOBS, type Job, readJob } from './job.ts'
 
 /** The state of one managed certificate, for people. */
 export interface CertificateReport {
@@ -21,7 +21,7 @@ export async function reportCertificates(
 ): Promise<CertificateReport[]> {
   const jobs = new Map<string, Job>()
   for await (const row of scanAll(store, JOBS)) {
-    const job = row.data as Job
+    const { job } = readJob(row)
     jobs.set(job.subject, job)
   }
   const reports = [...jobs.values()].map((job) => describeJob(job, now))
@@ -49,7 +49,18 @@ export function describeCertificates(reports: readonly CertificateReport[]): str
 }
 
 function describeJob(job: Job, now: number): CertificateReport {
-  const { domain, subject: id, account, startedAt, dueAt, error, certificate, order, attempts } = job
+  const {
+    domain,
+    subject: id,
+    account,
+    startedAt,
+    dueAt,
+    error,
+    certificate,
+    order,
+    attempts,
+    providerRecords,
+  } = job
   const common = { domain, id, account }
   const certificateState =
     certificate === null
@@ -62,7 +73,12 @@ function describeJob(job: Job, now: number): CertificateReport {
       says: `${certificateState} It is renewed ${formatRelative(certificate?.renewsAt ?? now, now)}.`,
     }
   if (error === null) {
-    const step = order === null ? 'Placing an order' : 'An order is open at the authority'
+    const step =
+      providerRecords.length > 0
+        ? 'Challenge records are published at the DNS provider'
+        : order === null
+          ? 'Placing an order'
+          : 'An order is open at the authority'
     return {
       ...common,
       state: 'in progress',

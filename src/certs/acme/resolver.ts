@@ -21,7 +21,8 @@ export interface NameResolver {
   txt(name: string): Promise<string[]>
 }
 
-const ABSENT_CODES = ['ENODATA', 'ENOTFOUND']
+/** The codes of lookups that found no records. */
+export const ABSENT_CODES = ['ENODATA', 'ENOTFOUND']
 const DOMAIN_ERROR_CODES = ['ESERVFAIL', 'EREFUSED', 'EFORMERR', 'ENOTIMP', 'EBADRESP']
 
 /** Creates a resolver that uses these servers (`address` or `address:port`), by default those of the machine. */

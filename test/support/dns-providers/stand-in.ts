@@ -36,7 +36,11 @@ export interface ApiStandIn extends ProviderStandIn {
   /** Answers instead of the API. */
   intercept: ((request: ApiRequest) => ApiReply | undefined) | undefined
   readonly requests: readonly ApiRequest[]
+  /** All records, as a name server has to publish them. */
+  records(): readonly StoredRecord[]
 }
+
+type StandInBase = Pick<ApiStandIn, 'intercept' | 'violations' | 'requests' | 'records' | 'values'>
 
 export interface ApiRequest {
   readonly method: string
@@ -100,13 +104,14 @@ export async function startApiStandIn(
   t: TestContext,
   store: RecordStore,
   serve: (request: ApiRequest) => ApiReply,
-): Promise<{ url: string; base: Pick<ApiStandIn, 'intercept' | 'violations' | 'requests' | 'values'> }> {
+): Promise<{ url: string; base: StandInBase }> {
   const violations: string[] = []
   const requests: ApiRequest[] = []
-  const base: Pick<ApiStandIn, 'intercept' | 'violations' | 'requests' | 'values'> = {
+  const base: StandInBase = {
     intercept: undefined,
     violations,
     requests,
+    records: () => store.all(),
     values: async (name) => store.at(name).map(({ value }) => value),
   }
   const port = await startHttp(t, (incoming, outgoing) => {

@@ -98,7 +98,7 @@ export async function retryTransient<T>(signal: AbortSignal, call: () => Promise
 export const CHALLENGE_TTL = 60
 
 /** The names of the zones that could hold a name, the closest first. */
-export function zoneCandidates(name: string): string[] {
+function zoneCandidates(name: string): string[] {
   const labels = name.split('.')
   return labels.slice(0, -1).map((_label, index) => labels.slice(index).join('.'))
 }
