@@ -5,6 +5,7 @@
  * signs X.509 certificates, `ssh/` reads SSH keys and signs SSH certificates. `problem.ts` holds all validation errors.
  */
 
+export { ChallengeRecords } from './acme/dns/challenge-records.ts'
 export {
   type ConfiguredProvider,
   configureProvider,
@@ -14,6 +15,7 @@ export { endManagement } from './acme/end-management.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
 export { describeCertificates, reportCertificates } from './acme/report.ts'
 export { createResolver, type NameResolver } from './acme/resolver.ts'
+export { describeRetries, retryCertificates } from './acme/retry.ts'
 export { startAutoRenew } from './auto-renew.ts'
 export { type Certs, type CertsOptions, createCerts } from './certs.ts'
 export { CertificateProblem } from './problem.ts'

@@ -178,6 +178,21 @@ export const subcommands: readonly Subcommand[] = [
       }),
   },
   {
+    words: ['certs', 'retry'],
+    operand: '[DOMAIN]',
+    help: 'retry failed certificate jobs now, all of them or that of one domain',
+    run: ([domain], settings) =>
+      withStore(settings, async (store) => {
+        const { describeRetries, retryCertificates } = await import('../certs/index.ts')
+        const outcomes = await retryCertificates({ store, clock: systemClock }, domain?.toLowerCase())
+        if (domain !== undefined && outcomes.length === 0)
+          throw new CommandFailure(
+            `No certificate job is for ${domain}. adit server certs lists them all; write the domain as it does.`,
+          )
+        print(describeRetries(outcomes, systemClock.now()))
+      }),
+  },
+  {
     words: ['events'],
     help: 'show the delivery status of every event destination',
     run: (_args, settings) =>

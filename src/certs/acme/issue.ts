@@ -443,7 +443,8 @@ export class IssueAttempt {
     const since = this.#subject.kind === 'domain' || this.#subject.kind === 'ingress' ? failedSince : now
     const backoffAt = retryAt({ now, attempts, failedSince: since, preflightOnly }, random)
     const allowedAt = nextValidationAt(await this.#jobStore.failures(), now)
-    const dueAt = backoffAt === undefined ? null : Math.max(backoffAt, allowedAt, now + failure.retryAfterMs)
+    const notBefore = Math.max(allowedAt, now + failure.retryAfterMs)
+    const dueAt = backoffAt === undefined ? null : Math.max(backoffAt, notBefore)
     log.warn(
       { domain: this.#subject.domain, ...problem, retriesAt: dueAt && formatTimestamp(dueAt) },
       'certificate attempt failed',
@@ -452,6 +453,7 @@ export class IssueAttempt {
     await this.#save({
       startedAt: this.#job.startedAt ?? now,
       dueAt,
+      notBefore,
       error: dueAt === null ? { ...problem, msg: `${problem.msg} ${GAVE_UP_MESSAGE}` } : problem,
       attempts: dueAt === null ? 0 : attempts,
       failedSince: dueAt === null ? null : failedSince,

@@ -81,9 +81,27 @@ test('a job is due at once when there is none, and when the subject requests som
 })
 
 test('a waiting job is not due before its retry', () => {
-  const waiting = { ...issued, startedAt: 1, dueAt: 500, error }
+  const { subjectRevision } = context
+  const waiting = { ...issued, startedAt: 1, dueAt: 500, error, subjectRevision }
 
   assert.equal(jobDueAt({ ...subject, keyType: 'rsa' }, waiting, context), 500)
+})
+
+test('an update by the owner makes a waiting job due, but not before the authority allows it', () => {
+  const waiting = { ...newJob(subject), startedAt: 1, dueAt: 500, error, subjectRevision: 5 }
+  const changed = { ...context, subjectRevision: 6 }
+
+  assert.equal(jobDueAt(subject, waiting, { ...context, subjectRevision: 5 }), 500)
+  assert.equal(jobDueAt(subject, waiting, changed), 0)
+  assert.equal(jobDueAt(subject, { ...waiting, notBefore: 400 }, changed), 400)
+  assert.equal(jobDueAt(subject, { ...waiting, error: null }, changed), 500)
+})
+
+test('a finished job with records left at the DNS provider is due to remove them', () => {
+  const providerRecords = [{ name: '_acme-challenge.example.com', value: 'v' }]
+
+  assert.equal(jobDueAt(subject, { ...issued, dueAt: 700, providerRecords }, context), 700)
+  assert.equal(jobDueAt(subject, { ...issued, dueAt: 700 }, context), 60_000)
 })
 
 test('a job that was given up wakes when its owner changes the resource', () => {
@@ -97,7 +115,8 @@ test('times written by a clock far ahead are ignored once the clock is right', (
   const year = 365 * 24 * 60 * 60 * 1000
   const ahead = 10 * year
   const renewsLate = { ...issued, certificate: { ...certificate, renewsAt: ahead } }
-  const failed = { ...newJob(subject), startedAt: ahead, dueAt: ahead + 60_000, error }
+  const { subjectRevision } = context
+  const failed = { ...newJob(subject), startedAt: ahead, dueAt: ahead + 60_000, error, subjectRevision }
   const startedBefore = { ...failed, startedAt: 1000 }
 
   for (const job of [renewsLate, failed, startedBefore]) assert.equal(jobDueAt(subject, job, context), 0)

@@ -38,10 +38,10 @@ export interface IssuedCertificate {
  *
  *   (no row)      waiting        issued          given up
  *       |            |              |                |
- *    at once    dueAt passed   renewsAt passed,   owner changes
- *       |            |         or the directory,  the subject
- *       |            |         key type or names     |
- *       |            |         have changed          |
+ *    at once    dueAt passed,  renewsAt passed,   owner updates
+ *       |       or the owner   or the directory,  the subject
+ *       |       updates the    key type or names     |
+ *       |       subject        have changed          |
  *       +------------+------+-------+----------------+
  *                           |
  *                           |  IssueAttempt.run, under the lease
@@ -83,6 +83,8 @@ export type Job = {
   readonly startedAt: number | null
   /** When the job is due; null after giving up. */
   readonly dueAt: number | null
+  /** A retry on request starts no earlier: the authority asked to wait, or validations of the name failed too often. */
+  readonly notBefore: number
   readonly error: DnsProblem | null
   /** Failed attempts since the last success. */
   readonly attempts: number
@@ -117,6 +119,7 @@ export function newJob(subject: Subject): Job {
     domain: subject.domain,
     startedAt: null,
     dueAt: 0,
+    notBefore: 0,
     error: null,
     attempts: 0,
     failedSince: null,
@@ -135,12 +138,15 @@ export function jobKey({ kind, id, account }: Pick<Subject, 'kind' | 'id' | 'acc
 
 export function readJob(row: Row): StoredJob {
   const key = row.secrets?.key
-  // Rows of earlier releases have no provider records.
-  const job = { providerRecords: [], ...row.data } as unknown as Job
+  // Rows of earlier releases lack these fields.
+  const job = { notBefore: 0, providerRecords: [], ...row.data } as unknown as Job
   return { job, key: key === undefined ? undefined : new Secret(key) }
 }
 
-export function toJobDraft(subject: Subject, { job, key }: StoredJob): Draft {
+export function toJobDraft(
+  subject: Pick<Subject, 'kind' | 'id' | 'account'>,
+  { job, key }: StoredJob,
+): Draft {
   return {
     ...jobKey(subject),
     data: { ...job },
@@ -207,9 +213,11 @@ export function jobDueAt(
 ): number | undefined {
   if (job === undefined) return 0
   if (hasFutureTimes(job, context.now)) return 0
-  if (job.dueAt === null) return context.subjectRevision > job.subjectRevision ? 0 : undefined
-  // A running or waiting job keeps its time, even when the subject has changed.
-  if (job.startedAt !== null) return job.dueAt
+  const isChanged = context.subjectRevision > job.subjectRevision
+  if (job.dueAt === null) return isChanged ? 0 : undefined
+  // A running job keeps its time. One that waits to be retried does not when the owner updates the resource (decision 192).
+  if (job.startedAt !== null)
+    return isChanged && job.error !== null ? Math.min(job.dueAt, job.notBefore) : job.dueAt
   const { certificate } = job
   const isCurrent =
     certificate !== null &&

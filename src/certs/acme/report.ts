@@ -1,6 +1,7 @@
 import { formatTimestamp } from '../../base/clock.ts'
-import type { Row, Store } from '../../store/index.ts'
+import type { Store } from '../../store/index.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, readJob } from './job.ts'
+import { scanAll } from './scan-all.ts'
 
 /** The state of one managed certificate, for people. */
 export interface CertificateReport {
@@ -11,8 +12,6 @@ export interface CertificateReport {
   /** A sentence about the current state and the next step. */
   readonly says: string
 }
-
-const PAGE_SIZE = 500
 
 /** Reports the state of every managed certificate, directly from the store. */
 export async function reportCertificates(
@@ -109,14 +108,4 @@ function formatRelative(time: number, now: number): string {
   if (count === 0) return 'now'
   const duration = `${count} ${name}${count === 1 ? '' : 's'}`
   return time > now ? `in ${duration}` : `${duration} ago`
-}
-
-async function* scanAll<K extends string>(store: Pick<Store, 'scan'>, kind: K): AsyncGenerator<Row<K>> {
-  let after: string | undefined
-  for (;;) {
-    const page = await store.scan(kind, { limit: PAGE_SIZE, after })
-    yield* page
-    if (page.length < PAGE_SIZE) return
-    after = page.at(-1)!.id
-  }
 }
