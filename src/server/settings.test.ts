@@ -64,6 +64,8 @@ test('an invalid setting is rejected with one sentence that names it', () => {
     [['--forwarded-header', 'cf-connecting-ip'], {}, /--forwarded-header is "cf-connecting-ip"/],
     [['--proxy-protocol', 'http,dns'], {}, /there is no listener "dns"; write some of http,https,tcp/],
     [['--proxy-protocol', 'http'], {}, /--proxy-protocol needs --trusted-proxies/],
+    [['--dns-provider', 'godaddy'], {}, /--dns-provider is "godaddy"; write one of cloudflare, digitalocean/],
+    [['--dns-credentials', '/etc/x'], {}, /--dns-credentials needs --dns-provider/],
     [[], { ADIT_DOMANE: 'x' }, /There is no setting ADIT_DOMANE/],
   ]
   for (const [args, environment, sentence] of cases)

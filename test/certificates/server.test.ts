@@ -4,18 +4,26 @@ import { writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
+import { connect } from '../../src/agent/index.ts'
+import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { startServer } from '../../src/server/index.ts'
 import { readSettings } from '../../src/server/settings.ts'
 import { tempDir } from '../support/api.ts'
+import { startBind } from '../support/dns-providers/bind.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
+import { startHttp } from '../support/local-server.ts'
 import { startPebble } from '../support/pebble.ts'
 
 const run = promisify(execFile)
 
 /** Starts the server with its own DNS and HTTP listeners as the ones a real authority validates against. */
-async function startServerWithPebble(t: TestContext) {
-  const [dnsPort, httpPort] = [await findFreePorts(1), await findFreePorts(1)]
+async function startServerWithPebble(
+  t: TestContext,
+  options: { dnsPort?: number; flags?: (dir: string) => Promise<Record<string, string>> } = {},
+) {
+  const dnsPort = options.dnsPort ?? (await findFreePorts(1))
+  const httpPort = await findFreePorts(1)
   const pebble = await startPebble(t, { dnsPort, httpPort })
   const dir = await tempDir(t)
   await writeFile(join(dir, 'acme-ca.pem'), pebble.ca)
@@ -35,6 +43,7 @@ async function startServerWithPebble(t: TestContext) {
     'acme-email': 'operator@adit.test',
     'outbound-allow': 'localhost,127.0.0.1',
     'log-level': process.env.TEST_LOG ?? 'silent',
+    ...(await options.flags?.(dir)),
   }
   const server = await startServer(
     readSettings(
@@ -76,4 +85,42 @@ test('curl and openssl accept the certificates of the edge with only the ACME di
   const result = await openssl
 
   assert.match(result.stdout, /Verify return code: 0 \(ok\)/)
+})
+
+test('with --dns-provider, curl accepts the name of a new tunnel without a name server of our own', async (t) => {
+  const bind = await startBind(t, { zones: ['adit.test'] })
+  const { server, rootFile } = await startServerWithPebble(t, {
+    dnsPort: bind.port,
+    flags: async (dir) => {
+      const file = join(dir, 'dns.env')
+      await writeFile(
+        file,
+        Object.entries(bind.variables)
+          .map((entry) => entry.join('='))
+          .join('\n'),
+      )
+      return { 'dns-addr': 'false', 'dns-provider': 'rfc2136', 'dns-credentials': file }
+    },
+  })
+  const port = await startHttp(t, (_request, response) => response.end('from the service'))
+  const { agent_addr, authtoken, ca_file } = server.credentials
+  const agent = await connect({
+    env: cleanEnv(createHome(t), {}),
+    connectUrl: agent_addr!,
+    authtoken: authtoken!,
+    rootCas: ca_file!,
+  })
+  t.after(() => agent.close())
+  const { hostname } = new URL((await agent.forward(port)).url)
+  const edgePort = new URL(server.credentials.https_url!).port
+
+  const curlFlags = ['--cacert', rootFile, '--resolve', `${hostname}:${edgePort}:127.0.0.1`]
+  const { stdout } = await eventually(
+    () => run('curl', ['-sS', ...curlFlags, `https://${hostname}:${edgePort}/`]).catch(() => undefined),
+    `curl accepts ${hostname}`,
+  )
+
+  assert.equal(stdout, 'from the service')
+  const recordsLeft = async () => (await bind.values('_acme-challenge.adit.test')).length
+  await eventually(async () => (await recordsLeft()) === 0, 'the challenge records are removed')
 })

@@ -70,6 +70,31 @@ const refuseConnection = async (): Promise<never> => {
   throw Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' })
 }
 
+test('with a DNS provider, the domain stays there and the provider is asked for the zone', async () => {
+  const foreign = { ...healthyProbes.resolver, ns: async () => ['ns.provider.example'] }
+  const probes = { resolver: foreign, locateChallenge: async (name: string) => name }
+
+  const findings = await checkSetup({ ...settings, dnsAddr: undefined }, { ...healthyProbes, ...probes })
+  const rejected = await failures(
+    {},
+    {
+      ...probes,
+      locateChallenge: async () => {
+        throw new Error('Cloudflare answered GET /zones with 403: Invalid access token (9109).')
+      },
+    },
+  )
+
+  assert.deepEqual(
+    findings.filter(({ state }) => state === 'failed'),
+    [],
+  )
+  assert.ok(findings.some(({ detail }) => detail.includes('at _acme-challenge.tunnels.example.com')))
+  const challenges = rejected.find(({ check }) => check === 'challenges')
+  assert.match(challenges?.detail ?? '', /Invalid access token/)
+  assert.match(challenges?.remedy ?? '', /--dns-credentials/)
+})
+
 const cases: [string, Partial<CheckedSettings>, Partial<SystemProbes>, string, RegExp][] = [
   ['a private address', { publicIps: ['10.0.0.5'] }, {}, 'public addresses', /--public-ips/],
   [

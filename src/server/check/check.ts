@@ -39,6 +39,11 @@ export interface SystemProbes {
   /** Whether a browser would accept the certificate served for a name, and if not why. */
   certificate(host: string, port: number, name: string): Promise<{ trusted: boolean; reason: string }>
   fetch(url: string): Promise<Response>
+  /**
+   * Where the DNS provider publishes a challenge record; undefined when our own name server answers for it. Throws when the
+   * provider cannot. Absent without a provider.
+   */
+  readonly locateChallenge?: ((name: string) => Promise<string | undefined>) | undefined
   readonly clock: Clock
 }
 
@@ -145,7 +150,10 @@ async function checkDnsServer(
       {
         check,
         state: 'skipped',
-        detail: 'switched off; wildcard certificates and agent ingresses need it',
+        detail:
+          probes.locateChallenge === undefined
+            ? 'switched off; wildcard certificates need it or a --dns-provider, agent ingresses need it'
+            : 'switched off; agent ingresses need it',
       },
     ]
   const host = publicIps[0] ?? ''
@@ -177,7 +185,7 @@ async function checkDnsServer(
 
 async function checkNames(
   { domain, publicIps }: CheckedSettings,
-  { resolver }: SystemProbes,
+  { resolver, locateChallenge }: SystemProbes,
 ): Promise<CheckResult[]> {
   const servers = nameServerNames(domain)
   const label = `check-${randomBytes(4).toString('hex')}`
@@ -223,11 +231,13 @@ async function checkNames(
       `${label}.${label}.cname.${domain}`,
       `${preamble}${addressRecords(`*.cname.${domain}`)}`,
     ),
-    await checkDelegation(
-      'challenges',
-      `acme-challenge.${domain}`,
-      `${preamble}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.`,
-    ),
+    locateChallenge === undefined
+      ? await checkDelegation(
+          'challenges',
+          `acme-challenge.${domain}`,
+          `${preamble}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.\nOr let the server publish challenges through your DNS provider: --dns-provider.`,
+        )
+      : await checkProvider(domain, locateChallenge),
   ]
   // A domain may stay with another provider if its records there are complete.
   const complete = zone.state === 'failed' && records.every(({ state }) => state === 'ok')
@@ -237,6 +247,29 @@ async function checkNames(
       : zone,
     ...records,
   ]
+}
+
+async function checkProvider(
+  domain: string,
+  locate: NonNullable<SystemProbes['locateChallenge']>,
+): Promise<CheckResult> {
+  const check = 'challenges'
+  try {
+    const location = await locate(`_acme-challenge.${domain}`)
+    const detail =
+      location === undefined
+        ? `${domain} is delegated to this server, so the DNS provider is not needed`
+        : `the DNS provider publishes them at ${location}`
+    return { check, state: 'ok', detail }
+  } catch (error) {
+    return {
+      check,
+      state: 'failed',
+      detail: describeError(error),
+      remedy:
+        'Check --dns-provider, and the credentials in the environment or the file of --dns-credentials.',
+    }
+  }
 }
 
 async function checkCertificate(settings: CheckedSettings, probes: SystemProbes): Promise<CheckResult> {

@@ -32,6 +32,8 @@ test('the check reports the state of each link on a real machine', async (t) => 
     acmeCa: undefined,
     dnsResolver: ['127.0.0.1:1'],
     outboundAllow: ['127.0.0.1'],
+    dnsProvider: undefined,
+    dnsCredentials: undefined,
   })
 
   assert.equal(passed, false)

@@ -2,23 +2,39 @@ import { readFile } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { connect as tlsConnect } from 'node:tls'
 import { systemClock } from '../../base/clock.ts'
+import { silentLog } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
-import { createResolver } from '../../certs/index.ts'
-import { queryServer } from '../../dns/index.ts'
+import { ChallengeRecords, createResolver } from '../../certs/index.ts'
+import { nameServerNames, queryServer } from '../../dns/index.ts'
+import { configureDnsProvider } from '../dns-provider.ts'
 import type { ServerSettings } from '../settings.ts'
 import { type CheckedSettings, checkSetup, formatResults } from './check.ts'
 
 /** Runs `adit server check` on this machine. */
 export async function runCheck(
-  settings: CheckedSettings & Pick<ServerSettings, 'dnsResolver' | 'acmeCa' | 'outboundAllow'>,
+  settings: CheckedSettings &
+    Pick<ServerSettings, 'dnsResolver' | 'acmeCa' | 'outboundAllow' | 'dnsProvider' | 'dnsCredentials'>,
 ): Promise<{ text: string; passed: boolean }> {
   const outbound = createOutbound({
     allow: settings.outboundAllow,
     ...(settings.acmeCa === undefined ? {} : { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
   })
   try {
+    const resolver = createResolver(settings.dnsResolver)
+    const provider = await configureDnsProvider(settings, outbound)
+    const nameServers = nameServerNames(settings.domain)
+    const records =
+      provider && new ChallengeRecords({ provider, outbound, resolver, nameServers, log: silentLog })
     const findings = await checkSetup(settings, {
-      resolver: createResolver(settings.dnsResolver),
+      resolver,
+      locateChallenge:
+        records &&
+        (async (name) => {
+          const location = await records.locate(name)
+          if (location !== undefined)
+            await records.requireZones([location], AbortSignal.timeout(PROVIDER_TIMEOUT_MS))
+          return location
+        }),
       dial,
       queryDns: (host, port, name, transport) =>
         queryServer({ host, port }, { name, type: 'SOA' }, transport),
@@ -33,6 +49,7 @@ export async function runCheck(
 }
 
 const DIAL_TIMEOUT_MS = 3000
+const PROVIDER_TIMEOUT_MS = 30_000
 
 function dial(host: string, port: number): Promise<void> {
   return new Promise((resolve, reject) => {

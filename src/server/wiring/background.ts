@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises'
-import { createOutbound, type Outbound } from '../../base/outbound/outbound.ts'
+import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
-import { type ConfiguredProvider, configureProvider, createCerts, createResolver } from '../../certs/index.ts'
+import { createCerts, createResolver } from '../../certs/index.ts'
 import { createDns, createZones, nameServerNames } from '../../dns/index.ts'
 import { createEvents, readEndpoints } from '../../events/index.ts'
-import type { ServerSettings } from '../settings.ts'
+import { configureDnsProvider } from '../dns-provider.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Certificates, DNS and events. */
@@ -62,17 +62,4 @@ export async function wireBackground(foundation: Foundation) {
     endpoints: readEndpoints(process.env),
   })
   return { certs, zones, dns, events }
-}
-
-/** The DNS provider of the operator. Its credentials are read here once, so that a missing one prevents the start. */
-export async function configureDnsProvider(
-  {
-    dnsProvider: name,
-    dnsCredentials: credentialsFile,
-  }: Pick<ServerSettings, 'dnsProvider' | 'dnsCredentials'>,
-  outbound: Outbound,
-): Promise<ConfiguredProvider | undefined> {
-  if (name === undefined) return undefined
-  const context = { outbound, signal: new AbortController().signal }
-  return configureProvider({ name, credentialsFile, environment: process.env }, context)
 }
