@@ -15,6 +15,9 @@ import type { ApiStandIn, ProviderStandIn } from '../support/dns-providers/stand
 import { eventually } from '../support/eventually.ts'
 import { BASE, scanRows, startNames, testLog, userZone } from '../support/names.ts'
 
+/** An order is a dozen calls to a real authority, which a busy machine delays. */
+const ISSUE_TIMEOUT_MS = 60_000
+
 type ZoneRecords = ZoneData['records']
 
 /** What the provider's name servers answer with, beside the records of the API. */
@@ -82,11 +85,15 @@ type Platform = Awaited<ReturnType<typeof startWithProvider>>['platform']
 
 /** The certificate served for a name below the platform's domain, once it is of the authority. */
 function waitForWildcard({ certs }: Platform) {
-  return eventually(async () => {
-    const served = await certs.lookup(`random-name.${BASE}`)
-    const certificate = served && new X509Certificate(served.certPem)
-    return certificate?.issuer.includes('Pebble') && certificate
-  }, 'a wildcard certificate of the authority')
+  return eventually(
+    async () => {
+      const served = await certs.lookup(`random-name.${BASE}`)
+      const certificate = served && new X509Certificate(served.certPem)
+      return certificate?.issuer.includes('Pebble') && certificate
+    },
+    'a wildcard certificate of the authority',
+    ISSUE_TIMEOUT_MS,
+  )
 }
 
 async function readJob({ api }: Platform) {
@@ -158,6 +165,33 @@ test("a user's wildcard domain is proven by a record below the platform's domain
   assert.equal(new X509Certificate(served!.certPem).subjectAltName, 'DNS:*.apps.example.com')
   const { body } = standIn.requests.filter(({ method }) => method === 'POST').at(-1)!
   assert.equal(JSON.parse(body).name, domain.acme_challenge_cname_target)
+  assert.deepEqual(standIn.records(), [])
+})
+
+test('a CNAME record that a user changes after the check leads to no other name of the zone', async (t) => {
+  const { platform, standIn, dns } = await startWithProvider(t)
+  await waitForWildcard(platform)
+  const domain = await platform.api.call.create('/reserved_domains', {
+    domain: '*.apps.example.com',
+    certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+  })
+  const point = (data: string) => {
+    dns.extra = [{ name: '_acme-challenge.apps.example.com', type: 'CNAME', data }]
+  }
+  point(domain.acme_challenge_cname_target)
+  platform.pebble.hook = (path) => {
+    if (path.startsWith('/order-plz')) point(`www.${BASE}`)
+    return undefined
+  }
+
+  platform.clock.offset += 3 * 60_000
+  await platform.certs.runDue()
+
+  const names = standIn.requests
+    .filter(({ method }) => method === 'POST')
+    .map(({ body }) => JSON.parse(body).name)
+  assert.equal(names.at(-1), domain.acme_challenge_cname_target)
+  assert.ok(!names.includes(`www.${BASE}`))
   assert.deepEqual(standIn.records(), [])
 })
 

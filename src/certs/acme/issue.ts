@@ -285,7 +285,7 @@ export class IssueAttempt {
       challenge.type === 'http-01'
         ? [{ type: 'http-01', host: name, token: challenge.token, value }]
         : names.map((recordName) => ({ type: 'dns-01', name: recordName, value }))
-    const location = await this.#challengeRecords?.locate(`_acme-challenge.${name}`)
+    const location = await this.#locateAtProvider(name)
     const providerRecord = location === undefined ? undefined : { name: location, value }
     return { name, challenge, value, published, providerRecord }
   }
@@ -331,10 +331,18 @@ export class IssueAttempt {
   async #requireProviderZones(): Promise<void> {
     const records = this.#challengeRecords
     if (records === undefined) return
-    const challengeNames = this.#subject.names.map((name) => `_acme-challenge.${name.replace(/^\*\./, '')}`)
-    const locations = await Promise.all([...new Set(challengeNames)].map((name) => records.locate(name)))
+    const bareNames = new Set(this.#subject.names.map((name) => name.replace(/^\*\./, '')))
+    const locations = await Promise.all([...bareNames].map((name) => this.#locateAtProvider(name)))
     const names = locations.filter((name) => name !== undefined)
     if (names.length > 0) await records.requireZones(names, this.#signal)
+  }
+
+  /** Where the DNS provider publishes the challenge of a name; undefined when our own name server answers for it. */
+  async #locateAtProvider(name: string): Promise<string | undefined> {
+    const { kind, challengeAlias } = this.#subject
+    // A user's CNAME record could lead to any name of the operator's zones, so it is not followed (decision 190).
+    const challengeName = kind === 'domain' ? challengeAlias : `_acme-challenge.${name}`
+    return challengeName && this.#challengeRecords?.locate(challengeName)
   }
 
   async #publishAtProvider(records: readonly ChallengeRecord[]): Promise<void> {
