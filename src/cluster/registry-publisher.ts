@@ -4,6 +4,7 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import { StreamRelay } from '../base/io/stream-relay.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import {
   CallReader,
@@ -18,7 +19,6 @@ import {
   StreamType,
   TypeReader,
   Watchdog,
-  type WindowBudget,
 } from '../protocol/index.ts'
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
 import { LineReader, writeLine } from './json-lines.ts'

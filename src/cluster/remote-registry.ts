@@ -3,6 +3,7 @@ import { compileAcl } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { errorMessage } from '../base/error-message.ts'
 import type { ByteStream } from '../base/io/stream.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import {
   call,
@@ -12,7 +13,6 @@ import {
   ProtocolError,
   typeBytes,
   Watchdog,
-  type WindowBudget,
 } from '../protocol/index.ts'
 import type {
   ClientInfo,

@@ -3,6 +3,7 @@ import { connect as connectTls } from 'node:tls'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { errorMessage } from '../base/error-message.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
+import { WindowBudget } from '../base/io/window-budget.ts'
 import type { Secret } from '../base/secret.ts'
 import { decode } from './decode.ts'
 import { ErrorCode, MAX_WINDOW, MuxError } from './frame.ts'
@@ -22,7 +23,6 @@ import { ProtocolError, parseProtocolError, toNativeCode } from './protocol-erro
 import { type ProxyHeader, ProxyHeaderReader } from './proxy-header.ts'
 import { CallReader, call } from './rpc.ts'
 import { StreamType, TypeReader } from './stream-type.ts'
-import { WindowBudget } from './window-budget.ts'
 
 /** The identity an agent sends in Auth. */
 export interface AgentIdentity {

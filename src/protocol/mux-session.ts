@@ -3,6 +3,8 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { BlockWriter } from '../base/io/block-writer.ts'
 import { BufferPool } from '../base/io/buffer-pool.ts'
 import { noteExternalGarbage } from '../base/io/gc-pressure.ts'
+import { RoundTrip } from '../base/io/round-trip.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import {
   ErrorCode,
   Flag,
@@ -19,8 +21,6 @@ import {
 } from './frame.ts'
 import { type FrameHandler, FrameParser } from './frame-parser.ts'
 import { MuxStream } from './mux-stream.ts'
-import { RoundTrip } from './round-trip.ts'
-import type { WindowBudget } from './window-budget.ts'
 import { WindowGrowth } from './window-growth.ts'
 
 /** Unsent bytes at which data waits in its streams, so that control frames can overtake it. */

@@ -2,6 +2,7 @@ import type { Duplex } from 'node:stream'
 import { type Clock, systemClock } from '../base/clock.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import type { ByteBudget } from '../base/io/byte-budget.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import { HeartbeatEcho, ping, Watchdog } from './heartbeat.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
@@ -9,7 +10,6 @@ import { parseProtocolError } from './protocol-error.ts'
 import { encodeProxyHeader, type ProxyHeader } from './proxy-header.ts'
 import { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
 import { StreamType, TypeReader, typeBytes } from './stream-type.ts'
-import type { WindowBudget } from './window-budget.ts'
 
 /** Callbacks and dependencies of the server's end. */
 export interface ServedSessionOptions {

@@ -1,7 +1,7 @@
 import type { Clock } from '../base/clock.ts'
+import type { RoundTrip } from '../base/io/round-trip.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import { WINDOW } from './frame.ts'
-import type { RoundTrip } from './round-trip.ts'
-import type { WindowBudget } from './window-budget.ts'
 
 /** A window that is consumed faster than this many round trips limits its stream. */
 const GROW_BELOW_ROUND_TRIPS = 1.5

@@ -2,10 +2,10 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import type { Clock } from '../base/clock.ts'
+import { WindowBudget } from '../base/io/window-budget.ts'
 import { MAX_WINDOW, WINDOW } from './frame.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { createWire, frame, uint32 } from './testing/wire.ts'
-import { WindowBudget } from './window-budget.ts'
 
 const DATA = 1
 const WNDINC = 2

@@ -8,6 +8,7 @@ import { newId } from '../base/id.ts'
 import type { BufferPool } from '../base/io/buffer-pool.ts'
 import type { ByteBudget } from '../base/io/byte-budget.ts'
 import type { ByteStream } from '../base/io/stream.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import {
   AuthRequest,
@@ -27,7 +28,6 @@ import {
   ServedSession,
   StreamType,
   UnbindRequest,
-  type WindowBudget,
 } from '../protocol/index.ts'
 import { agentKind } from './agent-kind.ts'
 import { AgentStreams } from './agent-streams.ts'

@@ -4,6 +4,7 @@ import { CommandFailure } from '../../base/command-line.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { parseHostPort } from '../../base/hostport.ts'
 import { Admission } from '../../base/io/admission.ts'
+import { WindowBudget } from '../../base/io/window-budget.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
 import { VERSION } from '../../base/version.ts'
 import { createAgentContexts, createGatewayCertificate, sshFingerprint } from '../../certs/index.ts'
@@ -16,7 +17,6 @@ import {
   type OauthEndpoints,
 } from '../../edge/index.ts'
 import { createNameWatch, createReservations } from '../../naming/index.ts'
-import { WindowBudget } from '../../protocol/index.ts'
 import {
   createAgentGateway,
   createBinder,
