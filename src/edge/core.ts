@@ -3,6 +3,7 @@ import type { TrustedProxies } from '../base/forwarded.ts'
 import type { ByteBudgets } from '../base/io/byte-budget.ts'
 import type { FlushScheduler } from '../base/io/flush-scheduler.ts'
 import type { TimerWheel } from '../base/io/timer-wheel.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import type { EdgeLimits } from './limits.ts'
 import type { Observer } from './observe.ts'
@@ -35,6 +36,8 @@ export interface Core {
   readonly traffic: Traffic
   /** Charged for request bodies that are held until a module has read them (decision 120). */
   readonly heldBodyBudgets: ByteBudgets
+  /** What the windows of HTTP/2 connections exceed their initial size by (decision 205). */
+  readonly windows: WindowBudget
   /** Returns the response to an ACME HTTP challenge of a host (RFC 8555 section 8.3). */
   readonly acmeChallenge: ((token: string, host: string) => string | undefined) | undefined
   /** Base URL of the pages that explain error codes; undefined when clients cannot reach them. */

@@ -6,6 +6,7 @@ import { ByteBudgets } from '../base/io/byte-budget.ts'
 import { FlushScheduler } from '../base/io/flush-scheduler.ts'
 import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
 import { TimerWheel } from '../base/io/timer-wheel.ts'
+import { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import { createDial, type Dial } from '../base/outbound/guarded-dial.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
@@ -76,6 +77,8 @@ export interface EdgeDependencies {
   /** Responds to ACME HTTP challenges, before any endpoint of the host. */
   readonly acmeChallenge?: (token: string, host: string) => string | undefined
   readonly clock?: Clock
+  /** Shared with the other receive windows of the process. */
+  readonly windows?: WindowBudget
 }
 
 /** The bound addresses. */
@@ -120,6 +123,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     observer: observe,
     traffic: new Traffic(),
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
+    windows: dependencies.windows ?? new WindowBudget(),
     acmeChallenge: dependencies.acmeChallenge,
     errorPagesUrl: config.errorPagesUrl,
     publicHttpsPort: config.publicHttpsPort ?? 443,

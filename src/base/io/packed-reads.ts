@@ -7,9 +7,10 @@ const MIN_UNPACKED_BYTES = 4096
 /**
  * Makes a paused Node stream buffer unread bytes in one block. Node queues a Buffer object per read: a peer that sends
  * single bytes (TLS records, HTTP/2 DATA frames, chunks) would take more than 100 bytes of memory for each
- * (decision 119). Nothing changes for a reader that keeps up.
+ * (decision 119). Nothing changes for a reader that keeps up. `onBuffered` is called with the bytes that wait for a reader
+ * whenever they become more.
  */
-export function packReads(stream: Readable): void {
+export function packReads(stream: Readable, onBuffered?: (bytes: number) => void): void {
   const queue = new ByteQueue()
   const push = stream.push
 
@@ -19,12 +20,16 @@ export function packReads(stream: Readable): void {
 
   stream.push = (chunk: Buffer | null): boolean => {
     const isData = chunk !== null && chunk.length < MIN_UNPACKED_BYTES
-    if (isData && stream.readableFlowing !== true) {
+    const isPaused = stream.readableFlowing !== true
+    if (isData && isPaused) {
       queue.push(chunk)
+      onBuffered?.(queue.length + stream.readableLength)
       return queue.length + stream.readableLength < stream.readableHighWaterMark
     }
-    const hasRoom = flush()
-    return push.call(stream, chunk) && hasRoom
+    const flushed = flush()
+    const hasRoom = push.call(stream, chunk) && flushed
+    if (isPaused) onBuffered?.(stream.readableLength)
+    return hasRoom
   }
   stream.on('resume', flush)
 }

@@ -13,6 +13,7 @@ import type { ClientConnection } from '../connection.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { dispatch, isStillAdmitted } from '../dispatch.ts'
 import { EdgeError } from '../errors.ts'
+import { Http2Windows, STREAM_WINDOW_BYTES } from '../http2-windows.ts'
 import { parseHttp2Head } from '../message/http2-head.ts'
 import { MAX_FIELDS, MAX_HEAD_BYTES } from '../message/request-head.ts'
 import { renderError } from '../response.ts'
@@ -22,7 +23,7 @@ import { Http2Exchange } from './http2-exchange.ts'
 const SESSION_OPTIONS = {
   settings: {
     maxConcurrentStreams: 100,
-    initialWindowSize: 64 * 1024,
+    initialWindowSize: STREAM_WINDOW_BYTES,
     maxHeaderListSize: MAX_HEAD_BYTES,
     enablePush: false,
     enableConnectProtocol: false,
@@ -39,8 +40,6 @@ const SESSION_OPTIONS = {
   streamResetRate: 10,
 }
 
-const SESSION_WINDOW_BYTES = 1024 * 1024
-
 /** The highest stream id: a GOAWAY with it announces the shutdown without rejecting requests in flight. */
 const MAX_STREAM_ID = 2 ** 31 - 1
 
@@ -50,6 +49,7 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
   readonly #transport: Socket
   readonly #connection: ClientConnection
   readonly #session: ServerHttp2Session
+  readonly #windows: Http2Windows
   readonly #exchanges = new Set<Http2Exchange>()
   #draining = false
   #closing = false
@@ -60,6 +60,7 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
     this.#transport = transport
     this.#connection = connection
     this.#session = performServerHandshake(socket, SESSION_OPTIONS)
+    this.#windows = new Http2Windows({ session: this.#session, clock: core.clock, budget: core.windows })
     core.connections.add(this)
     core.timers.set(this, core.limits.head)
     this.#session.on('stream', (stream, headers, flags, raw: unknown) =>
@@ -69,7 +70,6 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
     this.#session.on('close', () => this.#onClose())
     // HTTP/2 has no half-closed connection: a client that ended its side is gone.
     socket.on('end', () => this.destroy())
-    this.#session.on('connect', () => this.#session.setLocalWindowSize(SESSION_WINDOW_BYTES))
   }
 
   /** Sends GOAWAY (max id), then the final GOAWAY after `limits.goaway`; at once on an idle connection (P9). */
@@ -108,6 +108,7 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
   #onStream(stream: ServerHttp2Stream, _headers: IncomingHttpHeaders, flags: number, raw: unknown): void {
     stream.on('error', () => {})
     const endStream = (flags & constants.NGHTTP2_FLAG_END_STREAM) !== 0
+    const reads = endStream ? undefined : this.#windows.track(stream)
     const head = parseHttp2Head(raw as string[], endStream, 'https')
     if (head instanceof EdgeError) {
       rejectStream(stream, head)
@@ -118,7 +119,10 @@ export class Http2ServerConnection extends TimerEntry implements LiveConnection 
       rejectStream(stream, client)
       return
     }
-    const exchange = new Http2Exchange(this.#core, client, head, stream, () => this.#session.close())
+    const exchange = new Http2Exchange(this.#core, client, head, stream, {
+      reads,
+      closeSession: () => this.#session.close(),
+    })
     this.#exchanges.add(exchange)
     stream.on('close', () => {
       this.#exchanges.delete(exchange)

@@ -1,12 +1,12 @@
 import { constants, type ServerHttp2Stream } from 'node:http2'
 import { CoalescingWriter } from '../../base/io/coalescing-writer.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
-import { packReads } from '../../base/io/packed-reads.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
 import { edgeError } from '../errors.ts'
 import { Exchange } from '../exchange.ts'
+import type { StreamReads } from '../http2-windows.ts'
 import { requestNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
 import { toHttp2Headers } from '../message/http2-fields.ts'
@@ -19,6 +19,8 @@ export class Http2Exchange extends Exchange {
   readonly #writer: CoalescingWriter
   readonly #progressTimeout: ProgressTimeout
   readonly #closeSession: () => void
+  /** Undefined for a request without a body. */
+  readonly #reads: StreamReads | undefined
   #received = 0
   #flowing = false
   #lastPending = 0
@@ -32,12 +34,12 @@ export class Http2Exchange extends Exchange {
     connection: ClientConnection,
     head: RequestHead,
     stream: ServerHttp2Stream,
-    closeSession: () => void,
+    { reads, closeSession }: { reads: StreamReads | undefined; closeSession(): void },
   ) {
     super(core, connection, head)
     this.#stream = stream
     this.#closeSession = closeSession
-    packReads(stream)
+    this.#reads = reads
     this.#writer = new CoalescingWriter(stream, core.flushScheduler)
     this.#writer.onDrain = () => this.onClientDrain()
     this.#progressTimeout = new ProgressTimeout(() => this.#onDeadline())
@@ -123,6 +125,7 @@ export class Http2Exchange extends Exchange {
   #onData(chunk: Buffer): void {
     const { contentLength } = this.head.framing
     this.#received += chunk.length
+    this.#reads?.consumed(chunk.length)
     this.#touch()
     if (this.ended || this.upstream === undefined) return
     if (contentLength !== -1 && this.#received > contentLength) {

@@ -5,6 +5,7 @@ import { systemClock } from '../../base/clock.ts'
 import { ByteBudgets } from '../../base/io/byte-budget.ts'
 import { FlushScheduler } from '../../base/io/flush-scheduler.ts'
 import { TimerWheel } from '../../base/io/timer-wheel.ts'
+import { WindowBudget } from '../../base/io/window-budget.ts'
 import { silentLog } from '../../base/log.ts'
 import { createEndpointTable } from '../compile/endpoint-table.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
@@ -44,6 +45,7 @@ export class InProcessEdge {
       observer: undefined,
       traffic: new Traffic(),
       heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
+      windows: new WindowBudget(),
       acmeChallenge: undefined,
       errorPagesUrl: undefined,
       publicHttpsPort: 443,

@@ -7,7 +7,6 @@ import {
 } from 'node:http2'
 import { hasResponseBody } from '../../base/http1-framing.ts'
 import { noteExternalGarbage } from '../../base/io/gc-pressure.ts'
-import { packReads } from '../../base/io/packed-reads.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
@@ -16,14 +15,15 @@ import type { Core } from '../core.ts'
 import { fail, retry } from '../dispatch.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
+import { Http2Windows, STREAM_WINDOW_BYTES, type StreamReads } from '../http2-windows.ts'
 import { responseNames } from '../message/field-names.ts'
 import { MessageFraming, scanFields } from '../message/field-scan.ts'
 import { toHttp2Headers } from '../message/http2-fields.ts'
 import { MAX_INTERIMS, MAX_RESPONSE_FIELDS, MAX_RESPONSE_HEAD_BYTES } from '../message/response-head.ts'
 import { IDEMPOTENT_METHODS, type Upstream } from '../upstream.ts'
 
-/** Max response bytes of one exchange that are buffered for a slow client. */
-const STREAM_WINDOW_BYTES = 64 * 1024
+/** Max response bytes of one exchange that wait for a slow client before its stream is paused. */
+const MAX_UNCONSUMED_BYTES = 64 * 1024
 
 /** The codes with which the HTTP/2 library ends a stream whose response is malformed or too large. */
 const MALFORMED_RESPONSE_CODES = new Set([
@@ -35,6 +35,7 @@ const MALFORMED_RESPONSE_CODES = new Set([
 export class Http2UpstreamConnection extends TimerEntry {
   readonly #core: Core
   readonly #session: ClientHttp2Session
+  readonly #windows: Http2Windows
   readonly #onUnusable: () => void
   #exchanges = 0
   #used = false
@@ -53,6 +54,7 @@ export class Http2UpstreamConnection extends TimerEntry {
       },
       maxHeaderListPairs: MAX_RESPONSE_FIELDS,
     })
+    this.#windows = new Http2Windows({ session: this.#session, clock: core.clock, budget: core.windows })
     this.#session.on('error', () => {})
     this.#session.on('close', () => this.#onSessionClosed())
     this.#session.on('goaway', onUnusable)
@@ -66,7 +68,7 @@ export class Http2UpstreamConnection extends TimerEntry {
 
   /** Sends the request of this exchange. */
   start(exchange: Exchange, target: UpstreamTarget): Upstream {
-    const upstream = new Http2Upstream(this.#session, exchange, target, this.#used, {
+    const upstream = new Http2Upstream(this.#session, this.#windows, exchange, target, this.#used, {
       onClose: () => this.#onExchangeClosed(),
       onMalformed: () => this.#retire(),
     })
@@ -116,6 +118,7 @@ class Http2Upstream implements Upstream {
   readonly #exchange: Exchange
   readonly #target: UpstreamTarget
   readonly #stream: ClientHttp2Stream
+  readonly #reads: StreamReads
   readonly #events: { onClose(): void; onMalformed(): void }
   #responseStarted = false
   #ended = false
@@ -127,6 +130,7 @@ class Http2Upstream implements Upstream {
 
   constructor(
     session: ClientHttp2Session,
+    windows: Http2Windows,
     exchange: Exchange,
     target: UpstreamTarget,
     reused: boolean,
@@ -141,7 +145,7 @@ class Http2Upstream implements Upstream {
       endStream: !hasBody,
       waitForTrailers: hasBody && exchange.head.framing.chunked,
     })
-    packReads(this.#stream)
+    this.#reads = windows.track(this.#stream)
     this.#stream.on('wantTrailers', () => this.#stream.sendTrailers(toHttp2Headers(this.#requestTrailers)))
     this.#stream.on('headers', (_headers, _flags, raw: unknown) => this.#guard(() => this.#onInterim(raw)))
     this.#stream.on('response', (_headers, _flags, raw: unknown) => {
@@ -177,7 +181,7 @@ class Http2Upstream implements Upstream {
 
   consumed(bytes: number): void {
     this.#unconsumed -= bytes
-    if (!this.#paused || this.#unconsumed > STREAM_WINDOW_BYTES / 2) return
+    if (!this.#paused || this.#unconsumed > MAX_UNCONSUMED_BYTES / 2) return
     this.#paused = false
     this.#stream.resume()
   }
@@ -212,8 +216,9 @@ class Http2Upstream implements Upstream {
   }
 
   #onData(chunk: Buffer): void {
+    this.#reads.consumed(chunk.length)
     this.#unconsumed += chunk.length
-    if (this.#unconsumed > STREAM_WINDOW_BYTES && !this.#paused) {
+    if (this.#unconsumed > MAX_UNCONSUMED_BYTES && !this.#paused) {
       this.#paused = true
       this.#stream.pause()
     }

@@ -40,7 +40,7 @@ export type Traffic = Awaited<ReturnType<typeof wireTraffic>>
 export async function wireTraffic(foundation: Foundation, background: Background) {
   const requestLog = new RequestLog()
   const windows = new WindowBudget()
-  const { logins, loginSync, edge } = await wireEdge(foundation, background, requestLog)
+  const { logins, loginSync, edge } = await wireEdge(foundation, background, { requestLog, windows })
   const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, {
     ports: edge.ports,
     windows,
@@ -56,7 +56,11 @@ export async function wireTraffic(foundation: Foundation, background: Background
   }
 }
 
-async function wireEdge(foundation: Foundation, { certs, events }: Background, requestLog: RequestLog) {
+async function wireEdge(
+  foundation: Foundation,
+  { certs, events }: Background,
+  { requestLog, windows }: { requestLog: RequestLog; windows: WindowBudget },
+) {
   const { settings, store, clock, logOf, outbound, addresses, hasRole } = foundation
   const loginSync = createLoginSync({
     records: openLoginRecords(store),
@@ -80,6 +84,7 @@ async function wireEdge(foundation: Foundation, { certs, events }: Background, r
     logins,
     outbound,
     loginHost: { name: addresses.idpHost, entry: logins.host },
+    windows,
     clock,
     log: logOf('edge'),
     certificates: createServedCertificates(certs),

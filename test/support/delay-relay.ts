@@ -1,0 +1,68 @@
+import { once } from 'node:events'
+import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import type { TestContext } from 'node:test'
+
+/** What is on its way in one direction; more than any link here carries in its round trip. */
+const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024
+
+/** Relays TCP connections and holds each chunk for a fixed time in each direction, like a long link without loss. */
+export function createDelayRelay(target: number, oneWayMs: number): Server {
+  return createServer({ allowHalfOpen: true }, (client) => {
+    const server = connect({ port: target, host: '127.0.0.1', allowHalfOpen: true })
+    delay(client, server, oneWayMs)
+    delay(server, client, oneWayMs)
+  })
+}
+
+/** Starts a relay for a test; returns its port. */
+export async function startDelayRelay(t: TestContext, target: number, oneWayMs: number): Promise<number> {
+  const relay = createDelayRelay(target, oneWayMs)
+  const sockets = new Set<Socket>()
+  relay.on('connection', (socket: Socket) => sockets.add(socket))
+  t.after(() => {
+    relay.close()
+    for (const socket of sockets) socket.destroy()
+  })
+  await once(relay.listen(0, '127.0.0.1'), 'listening')
+  return (relay.address() as AddressInfo).port
+}
+
+function delay(from: Socket, to: Socket, oneWayMs: number): void {
+  const chunks: { due: number; bytes: Buffer | null }[] = []
+  let inFlight = 0
+  let scheduled = false
+  const deliver = (): void => {
+    scheduled = false
+    const now = performance.now()
+    to.cork()
+    while (chunks.length > 0 && chunks[0]!.due <= now) {
+      const { bytes } = chunks.shift()!
+      if (bytes === null) to.end()
+      else {
+        inFlight -= bytes.length
+        to.write(bytes)
+      }
+    }
+    to.uncork()
+    if (inFlight < MAX_IN_FLIGHT_BYTES && from.isPaused()) from.resume()
+    if (chunks.length > 0) schedule(Math.max(0, chunks[0]!.due - now))
+  }
+  const schedule = (ms: number): void => {
+    if (scheduled) return
+    scheduled = true
+    setTimeout(deliver, ms)
+  }
+  const hold = (bytes: Buffer | null): void => {
+    chunks.push({ due: performance.now() + oneWayMs, bytes })
+    schedule(oneWayMs)
+  }
+  from.setNoDelay(true)
+  from.on('data', (chunk: Buffer) => {
+    inFlight += chunk.length
+    hold(chunk)
+    if (inFlight >= MAX_IN_FLIGHT_BYTES) from.pause()
+  })
+  from.on('end', () => hold(null))
+  from.on('error', () => to.destroy())
+  from.on('close', () => from.errored && to.destroy())
+}
