@@ -64,5 +64,5 @@ function delay(from: Socket, to: Socket, oneWayMs: number): void {
   })
   from.on('end', () => hold(null))
   from.on('error', () => to.destroy())
-  from.on('close', () => from.errored && to.destroy())
+  from.on('close', () => from.readableEnded || to.destroy())
 }
