@@ -337,7 +337,7 @@ function startChannels() {
     _protocol: { _handlers: {}, _kexinit: undefined, forwardedTcpip() {} },
   })
   const socket = Object.assign(new EventEmitter(), { writableLength: 0, cork() {}, uncork() {} })
-  return { channels: new Channels(client as never, socket as never, () => {}), socket }
+  return { channels: new Channels(client as never, socket as never, undefined, () => {}), socket }
 }
 
 function openChannel(channels: Channels) {

@@ -16,7 +16,7 @@ export {
 } from './agent-session.ts'
 export { decode, rawField } from './decode.ts'
 export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
-export { ErrorCode, MAX_WINDOW, MuxError } from './frame.ts'
+export { ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
 export {
   Heartbeat,
   HeartbeatEcho,
@@ -43,3 +43,4 @@ export { proxyProtocolHeader } from './proxy-protocol.ts'
 export { CallReader, call, MESSAGE_TIMEOUT_MS } from './rpc.ts'
 export { ServedSession } from './served-session.ts'
 export { StreamType, TypeReader, typeBytes } from './stream-type.ts'
+export { WindowGrowth, WindowPace } from './window-growth.ts'

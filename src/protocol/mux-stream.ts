@@ -2,7 +2,7 @@ import { ByteQueue } from '../base/io/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
-import type { WindowGrowth } from './window-growth.ts'
+import { type WindowGrowth, WindowPace } from './window-growth.ts'
 
 /** Consumed bytes are granted back in batches of this part of the window: one WNDINC frame instead of many. */
 const GRANT_BATCH = 1 / 4
@@ -62,10 +62,8 @@ export class MuxStream implements ByteStream {
   #windowSize = WINDOW
   #unconsumed = 0
   #ungranted = 0
-  /** Bytes granted since `#roundStart`: a full window of them is a round. */
-  #roundBytes = 0
-  #roundStart = 0
-  #grantedAt = 0
+  /** Created with the first grant: most streams never need one. */
+  #pace: WindowPace | undefined
   /** Created when bytes first have to wait: most streams never need it. */
   #pending: ByteQueue | undefined
   #allowance = 0
@@ -256,14 +254,8 @@ export class MuxStream implements ByteStream {
 
   /** Adjusts the window's size to the reader's speed and returns the change. */
   #resize(growth: WindowGrowth, consumed: number): number {
-    const now = growth.clock.monotonic()
-    const surplus = growth.surplus(this.#windowSize, consumed, now - this.#grantedAt)
-    this.#grantedAt = now
-    this.#roundBytes += consumed
-    if (surplus === 0 && this.#roundBytes < this.#windowSize) return 0
-    const change = surplus > 0 ? -surplus : growth.grow(this.#windowSize, now - this.#roundStart)
-    this.#roundStart = now
-    this.#roundBytes = 0
+    this.#pace ??= new WindowPace()
+    const change = this.#pace.resize(growth, this.#windowSize, consumed)
     this.#windowSize += change
     return change
   }

@@ -72,3 +72,24 @@ export class WindowGrowth {
     this.#measure()
   }
 }
+
+/** How fast the reader of one window consumes it. */
+export class WindowPace {
+  /** Bytes granted since `#roundStart`: a full window of them is a round. */
+  #roundBytes = 0
+  #roundStart = 0
+  #grantedAt = 0
+
+  /** Returns by how much a window of this size changes, now that these bytes are granted again. */
+  resize(growth: WindowGrowth, window: number, consumed: number): number {
+    const now = growth.clock.monotonic()
+    const surplus = growth.surplus(window, consumed, now - this.#grantedAt)
+    this.#grantedAt = now
+    this.#roundBytes += consumed
+    if (surplus === 0 && this.#roundBytes < window) return 0
+    const change = surplus > 0 ? -surplus : growth.grow(window, now - this.#roundStart)
+    this.#roundStart = now
+    this.#roundBytes = 0
+    return change
+  }
+}

@@ -1,75 +1,14 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
 import type { AddressInfo } from 'node:net'
 import { connect, createServer, type Socket } from 'node:net'
-import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { test } from 'node:test'
 import { Admission } from '../../src/base/io/admission.ts'
-import { silentLog } from '../../src/base/log.ts'
-import { Secret } from '../../src/base/secret.ts'
-import {
-  createBinder,
-  createHostIdentity,
-  createResumeTokens,
-  createSshGateway,
-  generateHostKeys,
-  Registry,
-  RequestLog,
-} from '../../src/sessions/index.ts'
-import { tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
-import type { TestPlatform } from '../support/platform.ts'
+import { platformAt, startGateway } from './gateway.ts'
 import { openSshSkipReason, readUrl, startSsh } from './openssh.ts'
 
 const skip = openSshSkipReason
-const KEEPALIVE_MS = 200
-const SILENCE_MS = 500
-
-/** Starts the gateway alone, with short keepalives and one authorized key. */
-async function startGateway(t: TestContext, sessions = new Admission({ total: 100 })) {
-  const keyFile = join(await tempDir(t), 'id')
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', keyFile])
-  const [, blob = ''] = (await readFile(`${keyFile}.pub`, 'utf8')).split(' ')
-  const ports = { acquire: async (port?: number) => port ?? 20_000, release() {} }
-  const registry = new Registry({ ports })
-  const address = { domain: 'adit.test', httpPort: 80, httpsPort: 443, tcpHost: 'tcp.adit.test' }
-  const names = {
-    isPlatformName: () => false,
-    domain: async () => undefined,
-    address: async () => undefined,
-    edgeAt: async () => false,
-  }
-  const resume = createResumeTokens(new Secret(randomBytes(32)))
-  const gateway = createSshGateway({
-    registry,
-    binder: createBinder({ registry, reservations: names, address, resume }),
-    address,
-    hostIdentity: createHostIdentity(new Secret(generateHostKeys())),
-    requestLog: new RequestLog(),
-    authenticate: async (key) =>
-      key.toString('base64') === blob
-        ? { accountId: 'ac_1', credentialId: 'sshcr_1', ownerId: 'usr_1', acl: [] }
-        : undefined,
-    region: 'us',
-    log: silentLog,
-    sessions,
-    limits: { keepaliveIntervalMs: KEEPALIVE_MS, silenceTimeoutMs: SILENCE_MS, loginTimeoutMs: 400 },
-  })
-  const { port } = await gateway.listen(0, '127.0.0.1')
-  t.after(async () => {
-    await gateway.close()
-    registry.close()
-  })
-  return { registry, gateway, port, keyFile }
-}
-
-/** Returns the part of a platform that `startSsh` uses. */
-function platformAt(port: number): TestPlatform {
-  return { credentials: { ssh_addr: `127.0.0.1:${port}` } } as TestPlatform
-}
 
 test('a stopped client loses its name after the silence limit', { skip }, async (t) => {
   const { registry, port, keyFile } = await startGateway(t)
@@ -137,7 +76,7 @@ test('an account at its session limit is rejected with the reason, and admitted 
 }, async (t) => {
   const sessions = new Admission({ total: 2 })
   const release = sessions.acquire('ac_1')
-  const { registry, gateway, port, keyFile } = await startGateway(t, sessions)
+  const { registry, gateway, port, keyFile } = await startGateway(t, { sessions })
 
   // More often than a client address may fail: this is not a failed login.
   for (let count = 0; count < 5; count++) {

@@ -16,7 +16,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { startDelayRelay } from '../../../test/support/delay-relay.ts'
 import { startHttp } from '../../../test/support/local-server.ts'
-import { WindowBudget } from '../../base/io/window-budget.ts'
+import { ObservedBudget } from '../../../test/support/observed-budget.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { startEdge } from '../testing/edge.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -26,17 +26,6 @@ const ONE_WAY_MS = 10
 const MiB = 1024 * 1024
 const payload = randomBytes(16 * MiB)
 const payloadHash = createHash('sha256').update(payload).digest('hex')
-
-/** Remembers the largest share that was taken of it. */
-class ObservedBudget extends WindowBudget {
-  maxShare = 0
-
-  override grow(share: number, wanted: number): number {
-    const added = super.grow(share, wanted)
-    this.maxShare = Math.max(this.maxShare, share + added)
-    return added
-  }
-}
 
 async function startHashingUpstream(t: TestContext): Promise<number> {
   return await startHttp(t, (request, response) => {

@@ -232,6 +232,7 @@ async function wireGateways(
     hostIdentity: sshHost.identity,
     authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),
     requestLog,
+    windows,
   })
   return { nameWatch, agentGateway, gatewayCertificate: certificate, sshGateway, sshHost }
 }

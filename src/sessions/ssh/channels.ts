@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { fanOut, type OnReceiverError } from '../../base/fan-out.ts'
+import type { WindowGrowth } from '../../protocol/index.ts'
 import { TunnelBusy } from '../tunnel.ts'
 import { CHANNEL_WINDOW_BYTES, type ChannelTransport, ForwardedChannel } from './forwarded-channel.ts'
 import {
@@ -27,6 +28,7 @@ const FLUSH_THRESHOLD_BYTES = 64 * 1024
 
 /** The forwarded channels of one client connection. */
 export class Channels implements ChannelTransport {
+  readonly windowGrowth: WindowGrowth | undefined
   readonly #client: IncomingClient
   readonly #protocol: ChannelProtocol
   readonly #socket: Socket
@@ -37,7 +39,13 @@ export class Channels implements ChannelTransport {
   #corked = false
   #closed = false
 
-  constructor(client: IncomingClient, socket: Socket, onError: OnReceiverError) {
+  constructor(
+    client: IncomingClient,
+    socket: Socket,
+    windowGrowth: WindowGrowth | undefined,
+    onError: OnReceiverError,
+  ) {
+    this.windowGrowth = windowGrowth
     this.#onError = onError
     this.#client = client
     this.#protocol = channelProtocol(client)

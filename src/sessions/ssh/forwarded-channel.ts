@@ -1,9 +1,13 @@
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import { detachBackingStore } from '../../base/io/detach-buffer.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../../base/io/stream.ts'
+import { WINDOW, type WindowGrowth, WindowPace } from '../../protocol/index.ts'
 
-/** Receive window: what the SSH client may send ahead of `consumed` (P16). */
-export const CHANNEL_WINDOW_BYTES = 256 * 1024
+/** The initial receive window: what the SSH client may send ahead of `consumed` (P16). */
+export const CHANNEL_WINDOW_BYTES = WINDOW
+
+/** Consumed bytes are granted back in batches of this part of the window. */
+const GRANT_BATCH = 1 / 4
 
 /** High-water mark of bytes buffered for the SSH client; the chunk that crosses it is still accepted. */
 const MAX_BUFFERED_BYTES = 128 * 1024
@@ -15,6 +19,8 @@ const MAX_PACKET_BYTES = 32 * 1024
 export interface ChannelTransport {
   /** True when the channel must not send until `flush`. */
   readonly congested: boolean
+  /** Sizes the receive windows of the connection's channels; without it they keep their initial size. */
+  readonly windowGrowth?: WindowGrowth | undefined
   /** Requests `flush` once the connection has room. */
   wait(channel: ForwardedChannel): void
   sendData(peerId: number, data: Buffer): void
@@ -44,6 +50,9 @@ export class ForwardedChannel implements ByteStream {
   /** Undefined until the SSH client has connected to its upstream. */
   #peer: Peer | undefined
   #receiveWindow = CHANNEL_WINDOW_BYTES
+  /** The size of the receive window when all of it is granted. */
+  #windowSize = CHANNEL_WINDOW_BYTES
+  readonly #pace = new WindowPace()
   #consumed = 0
   readonly #buffer = new ByteQueue()
   #blocked = false
@@ -84,11 +93,16 @@ export class ForwardedChannel implements ByteStream {
 
   consumed(bytes: number): void {
     this.#consumed += bytes
-    if (this.#consumed < CHANNEL_WINDOW_BYTES / 2 || this.#closed || this.#remoteEnded) return
+    if (this.#consumed < this.#windowSize * GRANT_BATCH || this.#closed || this.#remoteEnded) return
     if (this.#peer === undefined) return
-    this.#receiveWindow += this.#consumed
-    this.#transport.sendWindowAdjust(this.#peer.id, this.#consumed)
+    const growth = this.#transport.windowGrowth
+    const change = growth === undefined ? 0 : this.#pace.resize(growth, this.#windowSize, this.#consumed)
+    const increment = this.#consumed + change
+    this.#windowSize += change
     this.#consumed = 0
+    if (increment === 0) return
+    this.#receiveWindow += increment
+    this.#transport.sendWindowAdjust(this.#peer.id, increment)
   }
 
   /** The SSH client has connected to its upstream. */
@@ -201,5 +215,6 @@ export class ForwardedChannel implements ByteStream {
   #close(): void {
     this.#closed = true
     this.#buffer.clear()
+    this.#transport.windowGrowth?.release(this.#windowSize)
   }
 }

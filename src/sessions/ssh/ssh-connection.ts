@@ -6,7 +6,14 @@ import { errorMessage } from '../../base/error-message.ts'
 import { fanOut } from '../../base/fan-out.ts'
 import { newId } from '../../base/id.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import { ProtocolError, protocolError, proxyProtocolHeader } from '../../protocol/index.ts'
+import type { WindowBudget } from '../../base/io/window-budget.ts'
+import {
+  MAX_WINDOW,
+  ProtocolError,
+  protocolError,
+  proxyProtocolHeader,
+  WindowGrowth,
+} from '../../protocol/index.ts'
 import type { Binder } from '../bind.ts'
 import {
   type Command,
@@ -26,12 +33,12 @@ import { toForwardRequest } from './forward-request.ts'
 import { type Forward, Forwards } from './forwards.ts'
 import type { HostIdentity } from './host-key.ts'
 import { Login, type LoginOptions } from './login.ts'
+import { Pings } from './pings.ts'
 import type { RequestLog } from './request-log.ts'
 import { jsonScreen, type Screen, textScreen } from './screen.ts'
 import {
   type ForwardTarget,
   type IncomingClient,
-  pingClient,
   type SessionChannel,
   type SessionRequests,
   sendBanner,
@@ -47,6 +54,8 @@ export interface SshConnectionOptions extends LoginOptions {
   requestLog: RequestLog
   region: string
   clock: Clock
+  /** Shared with the other receive windows of the process. */
+  windows: WindowBudget
   /** How long a client may take to answer a probe. */
   probeTimeoutMs?: number
   /** Admits a session of the account; false when it has reached its limit. */
@@ -95,6 +104,7 @@ export class SshConnection implements LiveSession {
   readonly #socket: Socket
   readonly #client: IncomingClient
   readonly #login: Login
+  readonly #pings: Pings
   readonly #channels: Channels
   readonly #forwards: Forwards
   readonly #screens = new Set<Screen>()
@@ -122,7 +132,15 @@ export class SshConnection implements LiveSession {
     this.#client = startSshServer(socket, offer, hostIdentity.keysFor, ({ versions, comments }) => {
       this.agentVersion = sanitize(`${versions.software} ${comments ?? ''}`.trim(), 200)
     })
-    this.#channels = new Channels(this.#client, socket, this.#onError)
+    this.#pings = new Pings(this.#client, options.clock)
+    const windowGrowth = new WindowGrowth({
+      clock: options.clock,
+      roundTrip: this.#pings.roundTrip,
+      maxWindow: MAX_WINDOW,
+      budget: options.windows.forSession(),
+      measure: () => this.#pings.send(),
+    })
+    this.#channels = new Channels(this.#client, socket, windowGrowth, this.#onError)
     this.#login = new Login(
       options,
       ip,
@@ -202,7 +220,7 @@ export class SshConnection implements LiveSession {
       this.#socket.once('data', () => resolve(true))
       setTimeout(() => resolve(false), this.#options.probeTimeoutMs ?? PROBE_TIMEOUT_MS).unref()
     })
-    pingClient(this.#client)
+    this.#pings.send()
     if (await answered) return 'alive'
     this.#destroy(new Error('The SSH client did not answer a probe.'))
     return 'gone'
@@ -212,7 +230,7 @@ export class SshConnection implements LiveSession {
   tick(pingEvery: number, deadAfter: number): void {
     this.#silentTicks++
     if (this.#silentTicks >= deadAfter) this.#destroy(new Error('The SSH client stopped answering.'))
-    else if (this.#silentTicks % pingEvery === 0 && this.authenticated) pingClient(this.#client)
+    else if (this.#silentTicks % pingEvery === 0 && this.authenticated) this.#pings.send()
   }
 
   get #requiredIdentity(): Identity {

@@ -5,12 +5,14 @@ import { fanOut } from '../../base/fan-out.ts'
 import { Admission } from '../../base/io/admission.ts'
 import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
 import { readEnds, type SocketEnds } from '../../base/io/socket-ends.ts'
+import { WindowBudget } from '../../base/io/window-budget.ts'
 import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../auth-throttle.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
 export interface SshGatewayOptions
-  extends Omit<SshConnectionOptions, 'admitSession' | 'onAuthenticated' | 'onClose' | 'clock'> {
+  extends Omit<SshConnectionOptions, 'admitSession' | 'onAuthenticated' | 'onClose' | 'clock' | 'windows'> {
   clock?: SshConnectionOptions['clock']
+  windows?: WindowBudget
   /** Admission of authenticated sessions by account, shared with the agent gateway. */
   sessions: Admission
   limits?: Partial<SshLimits>
@@ -61,6 +63,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     perHolder: limits.unauthenticatedPerClient,
     isShared: options.isShared,
   })
+  const windows = options.windows ?? new WindowBudget()
   const throttle = new AuthThrottle(clock, options.authThrottle ?? SSH_AUTH_THROTTLE)
   const connections = new Set<SshConnection>()
   const server = createServer({ noDelay: true }, accept)
@@ -89,6 +92,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
     const connection = new SshConnection(socket, ends, {
       ...options,
       clock,
+      windows,
       admitSession(accountId) {
         const release = options.sessions.acquire(accountId)
         if (release !== undefined) socket.once('close', release)

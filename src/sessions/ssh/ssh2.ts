@@ -222,6 +222,11 @@ export function isExchangingKeys(client: IncomingClient): boolean {
   return protocolOf(client)._kexinit !== undefined
 }
 
+/** Calls back for every reply to a global request; the gateway sends no such requests but pings. */
+export function onRequestReply(client: IncomingClient, onReply: () => void): void {
+  Object.assign(protocolOf(client)._handlers, { REQUEST_SUCCESS: onReply, REQUEST_FAILURE: onReply })
+}
+
 /** Sends a request that the client has to answer. */
 export function pingClient(client: IncomingClient): void {
   protocolOf(client).ping()
