@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net'
+import { connect, createServer, type Server, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import { listen } from './local-server.ts'
 
 /** What is on its way in one direction; more than any link here carries in its round trip. */
 const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024
@@ -15,16 +15,8 @@ export function createDelayRelay(target: number, oneWayMs: number): Server {
 }
 
 /** Starts a relay for a test; returns its port. */
-export async function startDelayRelay(t: TestContext, target: number, oneWayMs: number): Promise<number> {
-  const relay = createDelayRelay(target, oneWayMs)
-  const sockets = new Set<Socket>()
-  relay.on('connection', (socket: Socket) => sockets.add(socket))
-  t.after(() => {
-    relay.close()
-    for (const socket of sockets) socket.destroy()
-  })
-  await once(relay.listen(0, '127.0.0.1'), 'listening')
-  return (relay.address() as AddressInfo).port
+export function startDelayRelay(t: TestContext, target: number, oneWayMs: number): Promise<number> {
+  return listen(t, createDelayRelay(target, oneWayMs))
 }
 
 function delay(from: Socket, to: Socket, oneWayMs: number): void {
