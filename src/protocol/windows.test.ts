@@ -4,7 +4,9 @@ import { eventually } from '../../test/support/eventually.ts'
 import type { Clock } from '../base/clock.ts'
 import { WindowBudget } from '../base/io/window-budget.ts'
 import { MAX_WINDOW, WINDOW } from './frame.ts'
+import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
+import { transports } from './testing/pairs.ts'
 import { createWire, frame, uint32 } from './testing/wire.ts'
 
 const DATA = 1
@@ -161,3 +163,75 @@ test('a session takes from the budget of the process, and a closed stream gives 
   assert.equal(free, 7 * WINDOW)
   assert.equal(budget.free, 8 * WINDOW)
 })
+
+test('200 readers that read fast and then stop hold no more than the budget, and a fast one keeps its window', async (t) => {
+  const budgetBytes = 64 * WINDOW
+  const [near, far] = await transports.tcp!(t)
+  const readers: Reader[] = []
+  const onClose = () => {}
+  const onInternalError = (error: unknown) => assert.fail(error as Error)
+  const sender = new MuxSession(near, { role: 'client', onStream() {}, onClose, onInternalError })
+  const receiver = new MuxSession(far, {
+    role: 'server',
+    onStream: (stream) => void readers.push(new Reader(stream)),
+    onClose,
+    onInternalError,
+  })
+  t.after(() => {
+    sender.destroy()
+    receiver.destroy()
+  })
+  sender.agreeOnWindows(MAX_WINDOW, new WindowBudget())
+  receiver.agreeOnWindows(MAX_WINDOW, new WindowBudget(budgetBytes))
+  receiver.roundTrip.add(60_000)
+  const [fast] = await startReaders(1)
+  await eventually(() => fast!.received >= 64 * WINDOW, 'a fast reader')
+
+  const stopping = await startReaders(200)
+  await eventually(() => stopping.every(({ received }) => received >= 4 * WINDOW), 'fast readers')
+  for (const reader of stopping) reader.stopped = true
+  await eventually(() => stopping.every(({ held }) => held >= WINDOW / 2), 'stalled readers')
+  const before = fast!.received
+  await eventually(() => fast!.received - before >= 64 * WINDOW, 'the bytes of the fast reader')
+
+  const held = stopping.reduce((sum, reader) => sum + reader.held, 0)
+  assert.ok(held <= 200 * WINDOW + budgetBytes, `${held} bytes`)
+  fast!.stopped = true
+  await eventually(() => fast!.held >= 1024 * 1024, 'a window of 1 MiB')
+
+  async function startReaders(count: number): Promise<Reader[]> {
+    const first = readers.length
+    for (let n = 0; n < count; n++) sendWithoutEnd(sender.open(Buffer.from('x')))
+    await eventually(() => readers.length === first + count, 'the streams')
+    return readers.slice(first)
+  }
+})
+
+/** Reads a stream until it is stopped, and counts what arrives then. */
+class Reader {
+  stopped = false
+  received = 0
+  held = 0
+
+  constructor(stream: MuxStream) {
+    stream.sink = {
+      onData: (chunk) => {
+        this.received += chunk.length
+        if (this.stopped) this.held += chunk.length
+        else stream.consumed(chunk.length)
+      },
+      onEnd() {},
+      onDrain() {},
+      onClose() {},
+    }
+  }
+}
+
+function sendWithoutEnd(stream: MuxStream): void {
+  const chunk = Buffer.alloc(WINDOW / 4)
+  const send = () => {
+    while (!stream.closed && stream.write(chunk));
+  }
+  stream.sink = { onData() {}, onEnd() {}, onDrain: send, onClose() {} }
+  send()
+}
