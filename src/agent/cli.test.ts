@@ -534,6 +534,42 @@ test('diagnose names each step and the one that fails', async (t) => {
   assert.match(down.stdout, /nothing listens at localhost:\d+ .*\n {4}ERR_ADIT_8002/)
 })
 
+test('diagnose hides secrets in every setting, check and file, whatever form they have', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = createHome(t)
+  const [file, report] = [join(home, 'adit.yml'), join(home, 'report.json')]
+  const flags = gatewayFlags(gateway, home)
+  const token = 'CANARY-token'
+  // A hostile or careless server.
+  gateway.authError = new ProtocolError(`The authtoken ${token} is not valid.`, 107)
+  const cases: readonly [lines: string, env: Record<string, string>][] = [
+    [`connect_url: ["https://me:CANARY@127.0.0.1:9", "me:CANARY@127.0.0.1:9"]`, {}],
+    ['connect_url: "127.0.0.1:9?authtoken=CANARY"', {}],
+    ['connect_url: "tls://CANARY@/CANARY@x"', {}],
+    ['update_url: "https://me:CAN@CANARY@h.test/x?token=CANARY#CANARY"', {}],
+    ['crl_url: "http://127.0.0.1:9/list?sig=CANARY"', {}],
+    ['crl_url: "http://me:CANARY@127.0.0.1:9/list?sig=CANARY"', {}],
+    ['metadata: "postgres://me:CANARY@h.test/db"', {}],
+    ['proxy_url: "http://me:CANARY@127.0.0.1:9"', {}],
+    ['proxy_url: "http://me:CANARY @127.0.0.1:99999"', {}],
+    ['update_check: false', { http_proxy: 'http://me:CANARY@127.0.0.1:9' }],
+    ['update_check: false', { ADIT_PROXY_URL: 'ftp://me:CANARY@127.0.0.1:9' }],
+  ]
+
+  for (const [line, more] of cases) {
+    writeFileSync(file, `version: 3\nagent:\n  api_key: CANARY-key\n  authtoken: ${token}\n  ${line}\n`)
+    const args = ['--config', file, ...(line.startsWith('connect_url') ? [] : flags.slice(0, 2))]
+    const { code, stdout, stderr } = await runProgram(t, ['diagnose', '-w', report, ...args], {
+      env: cleanEnv(home, more),
+    })
+    const text = readFileSync(report, 'utf8')
+
+    assert.equal(code, 1, stdout)
+    assert.equal(JSON.parse(text).ok, false)
+    assert.doesNotMatch(`${stdout}${stderr}${text}`, /CANARY/, line)
+  }
+})
+
 test('diagnose can be limited to one address family and can print JSON', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = createHome(t)

@@ -1,6 +1,8 @@
 import { lookup } from 'node:dns/promises'
 import { joinHostPort } from '../../base/hostport.ts'
 import { describeNetworkError } from '../../base/network-error.ts'
+import { hideSecrets } from '../../base/serialize-error.ts'
+import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { VERSION } from '../../base/version.ts'
 import type { AgentSession } from '../../protocol/index.ts'
 import { ProtocolError, startAgentSession } from '../../protocol/index.ts'
@@ -40,6 +42,7 @@ export async function diagnose(
   const run: RunCheck = async (section, title, error, work) => {
     const code = error === undefined ? undefined : `ERR_ADIT_${error.code}`
     const result = await runCheck(section, title, code, work)
+    result.detail = redactDetail(result.detail, keys)
     if (checks.at(-1)?.section !== section) print(`${checks.length > 0 ? '\n' : ''}${section}\n`)
     checks.push(result)
     const detail = result.ok && result.detail ? ` ${result.detail}` : ''
@@ -189,14 +192,21 @@ async function checkServer(location: ServerLocation, { dial }: AgentSettings, ru
 /** The configuration without secrets, including those in URLs. */
 function redactConfig({ authtoken, api_key, proxy_url, ...rest }: AgentKeys): object {
   const redact = (value: string | undefined) => (value === undefined ? undefined : '[hidden]')
-  const entries = Object.entries(rest).map(([key, value]) => [
-    key,
-    typeof value === 'string' ? value.replace(/\/\/[^/@]*@/, '//[hidden]@') : value,
-  ])
+  const entries = Object.entries(rest).map(([key, value]) => {
+    if (typeof value !== 'string') return [key, value]
+    return [key, key.endsWith('_url') ? hideUrlSecrets(value) : hideSecrets(value)]
+  })
   return {
     ...Object.fromEntries(entries),
     authtoken: redact(authtoken),
     api_key: redact(api_key),
     proxy_url: redact(proxy_url),
   }
+}
+
+/** Hides secrets in the result of a check, which may quote a setting or what a server said. */
+function redactDetail(detail: string, { authtoken, api_key }: AgentKeys): string {
+  let text = detail
+  for (const secret of [authtoken, api_key]) if (secret) text = text.replaceAll(secret, '[hidden]')
+  return hideSecrets(text)
 }

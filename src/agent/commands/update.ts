@@ -1,4 +1,5 @@
 import { CommandFailure } from '../../base/command-line.ts'
+import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { describeFileError } from '../config/file-error.ts'
 import type { AgentKeys } from '../config/keys.ts'
@@ -39,6 +40,9 @@ function explainFailure(
         : /aborted due to timeout/.test(message)
           ? 'the server did not answer in time'
           : undefined
-  if (detail === undefined) return message
-  return `cannot read the channel "${channel}" at ${url}: ${detail}; check update_url and update_channel`
+  const text =
+    detail === undefined
+      ? message
+      : `cannot read the channel "${channel}" at ${url}: ${detail}; check update_url and update_channel`
+  return url === '' ? text : text.replaceAll(url, hideUrlSecrets(url))
 }

@@ -5,6 +5,7 @@ import { networkInterfaces } from 'node:os'
 import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
 import { joinHostPort } from '../../base/hostport.ts'
 import { describeNetworkError } from '../../base/network-error.ts'
+import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { ConfigError } from '../config/error.ts'
 import { describeFileError } from '../config/file-error.ts'
 import type { ServerLocation } from './location.ts'
@@ -221,10 +222,9 @@ async function readCrl(source: string, signal: AbortSignal): Promise<Buffer | st
     bytes = remote ? await fetchBytes(source, signal) : readFileSync(source)
   } catch (error) {
     const detail = remote ? describeNetworkError(error) : describeFileError(error)
-    throw new Error(
-      `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to skip the check`,
-      { cause: error },
-    )
+    const message = `cannot read the list of revoked certificates ${source}: ${detail}; correct crl_url, or set crl_noverify to skip the check`
+    // The detail may quote the URL as well.
+    throw new Error(remote ? message.replaceAll(source, hideUrlSecrets(source)) : message, { cause: error })
   }
   if (bytes.includes('-----BEGIN')) return bytes
   return `-----BEGIN X509 CRL-----\n${bytes.toString('base64').replace(/(.{64})/g, '$1\n')}\n-----END X509 CRL-----\n`

@@ -5,6 +5,7 @@ import { getCACertificates } from 'node:tls'
 import { joinHostPort, parseHostPort } from '../../base/hostport.ts'
 import { isLocalDomain } from '../../base/local-domain.ts'
 import { Secret } from '../../base/secret.ts'
+import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { ConfigError } from '../config/error.ts'
 import { describeFileError } from '../config/file-error.ts'
 import type { AgentKeys } from '../config/keys.ts'
@@ -119,7 +120,7 @@ export function parseServerAddress(text: string): Address {
   const parsed = parseHostPort(bare)
   if (!parsed)
     throw new ConfigError([
-      `"${text}" is not the address of a server; use host:port, for example tunnel.example.com:443`,
+      `"${hideUrlSecrets(text)}" is not the address of a server; use host:port, for example tunnel.example.com:443`,
     ])
   return { host: parsed.host.replace(/^\[|\]$/g, ''), port: parsed.port ?? DEFAULT_PORT }
 }
