@@ -217,6 +217,57 @@ test('a reader sees no secret on any route or view, by key or by session, and re
     }
 })
 
+test('no filter and no order of a list tells a reader whether a guess of a secret is right', async (t) => {
+  const { api, actors } = await startWithActors(t)
+  await createSecrets(api)
+  await createSecrets(api)
+  const guesses: readonly [list: string, secret: string, filter: (guess: string) => string][] = [
+    ['edges/https', SECRETS.oidc, (guess) => `obj.routes.exists(r, r.oidc.client_secret${guess})`],
+    [
+      'edges/https',
+      SECRETS.oauth,
+      (guess) => `obj.routes.exists(r, r.oauth.provider.github.client_secret${guess})`,
+    ],
+    [
+      'edges/https',
+      SECRETS.webhook,
+      (guess) => `obj.routes.exists(r, r.webhook_verification.secret${guess})`,
+    ],
+    ['event_destinations', SECRETS.target, (guess) => `obj.target.webhook.secret${guess}`],
+  ]
+  // Items beside the uri, which repeats the question.
+  const listed = async ({ call }: Actor, path: string) => {
+    const { status, body } = await call('GET', path)
+    return {
+      status,
+      items: Object.values(body)
+        .find(Array.isArray)
+        ?.map(({ id }: Body) => id),
+    }
+  }
+
+  for (const actor of actors) {
+    for (const [list, secret, filter] of guesses) {
+      const matches = async (guess: string) =>
+        listed(actor, `/${list}?filter=${encodeURIComponent(filter(guess))}`)
+      const wrong = await matches(`.startsWith('x')`)
+      const right = await matches(`.startsWith('${secret.slice(0, 3)}')`)
+      const larger = await matches(` > ''`)
+
+      const shown = actor.role !== 'read_only' && list === 'edges/https'
+      assert.deepEqual(wrong, { status: 200, items: [] })
+      assert.equal(right.items?.length, shown ? 2 : 0, `${list} as ${actor.name}`)
+      assert.equal(larger.items?.length, shown ? 2 : 0, `${list} as ${actor.name}`)
+    }
+    for (const list of ['edges/https', 'event_destinations', 'ip_policies'])
+      for (const name of ['sort', 'order', 'order_by', 'sort_by', 'orderBy', 'direction'])
+        for (const value of ['routes.oidc.client_secret', 'target.webhook.secret', '-id', "id';--"]) {
+          const { status } = await listed(actor, `/${list}?${name}=${encodeURIComponent(value)}`)
+          assert.equal(status, 400, `${list} by ${name}=${value}`)
+        }
+  }
+})
+
 test('sending back what a reader was shown erases no secret', async (t) => {
   const { api, actors } = await startWithActors(t)
   const { route } = await createSecrets(api)
