@@ -1,5 +1,6 @@
 import { ByteQueue } from '../base/io/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.ts'
+import type { UnreadBytes } from '../base/io/window-budget.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
 import { type WindowGrowth, WindowPace } from './window-growth.ts'
@@ -55,6 +56,8 @@ export class MuxStream implements ByteStream {
   nextQueued: MuxStream | undefined
 
   readonly #session: MuxSession
+  /** Undefined for streams that are older than the agreement on windows. */
+  readonly #unread: UnreadBytes | undefined
   #acknowledged = false
   #sendWindow = WINDOW
   #receiveWindow = WINDOW
@@ -76,6 +79,7 @@ export class MuxStream implements ByteStream {
 
   constructor(session: MuxSession, id: number) {
     this.#session = session
+    this.#unread = session.windowGrowth?.unread
     this.id = id
   }
 
@@ -122,16 +126,19 @@ export class MuxStream implements ByteStream {
     // Never grant more than was received: the peer's send window must not exceed its initial size.
     const counted = Math.min(bytes, this.#unconsumed)
     this.#unconsumed -= counted
+    this.#unread?.add(-counted)
     this.#ungranted += counted
-    if (this.#ungranted >= this.#windowSize * GRANT_BATCH) this.grant()
+    const heldBack = this.#heldBack
+    if (this.#ungranted - heldBack >= (this.#windowSize - heldBack) * GRANT_BATCH) this.grant()
   }
 
   /** Grants what was consumed without waiting for a full batch. */
   grant(): void {
-    if (this.#ungranted === 0 || this.#closed || this.#remoteEnded) return
+    const bytes = this.#ungranted - this.#heldBack
+    if (bytes <= 0 || this.#closed || this.#remoteEnded) return
     const growth = this.#session.windowGrowth
-    const increment = this.#ungranted + (growth === undefined ? 0 : this.#resize(growth, this.#ungranted))
-    this.#ungranted = 0
+    const increment = bytes + (growth === undefined ? 0 : this.#resize(growth, bytes))
+    this.#ungranted -= bytes
     if (increment === 0) return
     this.#session.sendWindow(this.id, increment)
     this.#receiveWindow += increment
@@ -156,6 +163,7 @@ export class MuxStream implements ByteStream {
   deliver(chunk: Buffer): void {
     if (this.#closed) return
     this.#unconsumed += chunk.length
+    this.#unread?.add(chunk.length)
     try {
       this.sink.onData(chunk)
     } catch (error) {
@@ -252,6 +260,11 @@ export class MuxStream implements ByteStream {
     return this.urgent || this.#session.hasCapacity ? WINDOW : this.#allowance
   }
 
+  /** Consumed bytes that are not granted for now. */
+  get #heldBack(): number {
+    return this.#unread?.heldBack ?? 0
+  }
+
   /** Adjusts the window's size to the reader's speed and returns the change. */
   #resize(growth: WindowGrowth, consumed: number): number {
     this.#pace ??= new WindowPace()
@@ -271,6 +284,8 @@ export class MuxStream implements ByteStream {
     this.#closed = true
     this.#closeError = error
     this.#pending?.clear()
+    this.#unread?.add(-this.#unconsumed)
+    this.#unconsumed = 0
     this.#session.windowGrowth?.release(this.#windowSize)
     this.#session.remove(this)
   }

@@ -1,6 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { RoundTrip } from '../base/io/round-trip.ts'
-import type { WindowBudget } from '../base/io/window-budget.ts'
+import type { UnreadBytes, WindowBudget } from '../base/io/window-budget.ts'
 import { WINDOW } from './frame.ts'
 
 /** A window that is consumed faster than this many round trips limits its stream. */
@@ -39,6 +39,11 @@ export class WindowGrowth {
     this.#roundTrip = roundTrip
     this.#budget = budget
     this.#measure = measure
+  }
+
+  /** The unread bytes of the process. */
+  get unread(): UnreadBytes {
+    return this.#budget.unread
   }
 
   /** By how much a window grows whose reader consumed all of it in this time. */

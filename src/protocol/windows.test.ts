@@ -92,6 +92,44 @@ test('a window whose reader slows down shrinks back to its initial size', async 
   assert.equal(budget.free, free)
 })
 
+const MUCH_UNREAD = 16 * 1024 * 1024
+
+test('a stream holds a quarter of its window back while the process has much unread, and grants it later', async (t) => {
+  const budget = new WindowBudget()
+  const { readWindow } = await createReader(t, { budget })
+  budget.unread.add(MUCH_UNREAD)
+
+  assert.equal(await readWindow(WINDOW, 10), WINDOW * 0.75)
+  assert.equal(await readWindow(WINDOW * 0.75, 10), WINDOW * 0.75)
+  budget.unread.add(-MUCH_UNREAD)
+  assert.ok((await readWindow(WINDOW * 0.75, 10_000)) > WINDOW * 0.75)
+})
+
+test('a window whose reader keeps up grows while readers of other streams do not', async (t) => {
+  const budget = new WindowBudget()
+  const { readWindow } = await createReader(t, { budget })
+  budget.unread.add(MUCH_UNREAD)
+  await readWindow(WINDOW, 10)
+
+  const granted: number[] = []
+  for (let round = 0; round < 4; round++) granted.push(await readWindow(WINDOW * 0.75, ROUND_TRIP_MS))
+
+  assert.ok(Math.max(...granted) >= WINDOW * 1.75, granted.join(', '))
+})
+
+test('a closed stream counts as read', async (t) => {
+  const budget = new WindowBudget()
+  const { wire, stream, probe } = await createReader(t, { budget })
+  budget.unread.add(8 * 1024 * 1024 - WINDOW / 2)
+  for (let sent = 0; sent < WINDOW; sent += 65_536) wire.send(frame(DATA, 0, STREAM_ID, 65_536))
+  await eventually(() => probe.received === WINDOW, 'all bytes')
+  assert.ok(budget.unread.heldBack > 0)
+
+  stream.reset()
+
+  assert.equal(budget.unread.heldBack, 0)
+})
+
 test('a window stays as it is without an agreement, however fast its reader is', async (t) => {
   const { readWindow } = await createReader(t, { agreed: false })
 

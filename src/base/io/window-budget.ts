@@ -7,6 +7,32 @@ const SESSION_WINDOW_BYTES = 64 * 1024 * 1024
 /** What a single stream may take of the bytes still free: the rest stays for the streams to come. */
 const STREAM_SHARE = 1 / 4
 
+/** With more unread bytes than this in the process, streams hold credit back. */
+const MAX_UNREAD_BYTES = 8 * 1024 * 1024
+
+/**
+ * What a stream then holds back: a quarter of the initial window of agents. A reader that keeps up still empties the rest
+ * fast enough for its window to grow.
+ */
+const HELD_BACK_BYTES = 64 * 1024
+
+/**
+ * Counts the bytes that the streams of a process received and their readers have not taken, and decides how much credit
+ * a stream holds back for as long as that is much (decision 173).
+ */
+export class UnreadBytes {
+  #bytes = 0
+
+  add(bytes: number): void {
+    this.#bytes += bytes
+  }
+
+  /** The credit that each stream holds back now. */
+  get heldBack(): number {
+    return this.#bytes > MAX_UNREAD_BYTES ? HELD_BACK_BYTES : 0
+  }
+}
+
 /**
  * Bounds the bytes by which receive windows exceed their initial size, for one session or for the process (the parent of
  * its sessions).
@@ -16,12 +42,15 @@ const STREAM_SHARE = 1 / 4
  * budget.
  */
 export class WindowBudget {
+  /** Shared with the sessions' budgets. */
+  readonly unread: UnreadBytes
   readonly #parent: WindowBudget | undefined
   #free: number
 
   constructor(bytes = PROCESS_WINDOW_BYTES, parent?: WindowBudget) {
     this.#free = bytes
     this.#parent = parent
+    this.unread = parent?.unread ?? new UnreadBytes()
   }
 
   /** The budget of one session within that of the process. */
