@@ -111,18 +111,21 @@ export async function runServer(args: readonly string[]): Promise<number> {
 
 /** Traffic in flight has a grace period of 30 s; the process exits soon after it, whatever is still open (P9). */
 const STOP_TIMEOUT_MS = 35_000
+/** A start has no traffic to drain, but one that hangs must not block signals. */
+const START_STOP_TIMEOUT_MS = 5_000
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/** Runs until a signal; a second signal exits at once. */
+/** Runs until a signal; a second signal ends the process at once. */
 async function serve(settings: ServerSettings): Promise<void> {
   // Installed before the start: a signal may arrive as soon as the server prints that it is ready.
   const signal = new Promise<void>((resolve) => {
     for (const name of STOP_SIGNALS) process.once(name, () => resolve())
   })
-  // Also during the start: a start that hangs must not block signals.
-  void signal.then(enforceStopTimeout)
+  const progress = { started: false }
+  void signal.then(() => enforceStopTimeout(progress))
   const { startServer } = await import('./index.ts')
   const server = await startServer(settings)
+  progress.started = true
   process.stdout.write(formatWelcome(server, settings))
   void printUnresolved(server.credentials)
   await signal
@@ -139,12 +142,17 @@ async function printUnresolved({ http_url, https_url }: CredentialsFile): Promis
   process.stdout.write(`${finding}\n${remedies.map((remedy) => `  ${remedy}\n`).join('')}\n`)
 }
 
-function enforceStopTimeout(): void {
-  for (const name of STOP_SIGNALS) process.once(name, () => process.exit(1))
+function enforceStopTimeout(progress: { readonly started: boolean }): void {
+  for (const name of STOP_SIGNALS) process.once(name, killProcess)
+  const timeoutMs = progress.started ? STOP_TIMEOUT_MS : START_STOP_TIMEOUT_MS
   setTimeout(() => {
-    process.stderr.write(
-      `ERROR:  not everything had ended ${STOP_TIMEOUT_MS / 1000} seconds after the signal.\n`,
-    )
-    process.exit(1)
-  }, STOP_TIMEOUT_MS).unref()
+    process.stderr.write(`ERROR:  not everything had ended ${timeoutMs / 1000} seconds after the signal.\n`)
+    if (progress.started) process.exit(1)
+    else killProcess()
+  }, timeoutMs).unref()
+}
+
+/** `process.exit` waits for system calls in progress, which may never return: reading a pipe, or a file on a lost network. */
+function killProcess(): void {
+  process.kill(process.pid, 'SIGKILL')
 }

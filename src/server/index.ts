@@ -5,9 +5,9 @@
  * `adit server check`. The other files belong to the process: its id, locks, addresses and
  * limits, `credentials.json`, and the host keys of the SSH gateway, where `certs`, `sessions` and `store` meet.
  */
-import { mkdir } from 'node:fs/promises'
 import { setTimeout as delay } from 'node:timers/promises'
 import { CleanupStack } from '../base/cleanup-stack.ts'
+import { createDirectory } from '../base/create-directory.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { createLog } from '../base/log.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
@@ -47,7 +47,7 @@ export async function startServer(
   const logOf: LogOf = (part) => processLog.child({ part })
   const cleanup = new CleanupStack()
   let serving = false
-  await mkdir(settings.dataDir, { recursive: true, mode: 0o700 })
+  createDirectory(settings.dataDir, 0o700)
   try {
     const foundation = await openFoundation(settings, limits, { cleanup, logOf })
     const background = await wireBackground(foundation)

@@ -1,3 +1,4 @@
+import { dirname } from 'node:path'
 import { CommandFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { FailpointError } from '../base/failpoint.ts'
@@ -71,6 +72,9 @@ function describeFileError({ code = '', syscall }: SystemError, path: string): s
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
     return `The disk is full: ${path} cannot be written. Free some space, then try again.`
   const reason = FILE_REASONS[code] ?? 'the system refused'
+  // The parents exist by then: the file system itself takes no directories.
+  if (syscall === 'mkdir' && code === 'ENOENT')
+    return `The directory ${path} cannot be created: the file system of ${dirname(path)} takes no directories. Choose another one with --data-dir DIR.`
   return syscall === 'mkdir'
     ? `The directory ${path} cannot be created: ${reason}. Choose another one with --data-dir DIR.`
     : `${path} cannot be used: ${reason}. Correct the path or its permissions (adit server --help).`

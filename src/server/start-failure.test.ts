@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict'
+import { execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { open, readFile } from 'node:fs/promises'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
 import { startCommandHost } from '../../test/support/command-host.ts'
@@ -11,6 +13,7 @@ import { findFreePorts } from '../../test/support/free-ports.ts'
 
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns', 'peer']
 const READY = 'Adit is ready.'
+const PROGRAM = join(import.meta.dirname, '../main.ts')
 
 // One process for all starts: after a failed one it still lives, so it must have closed its listeners itself.
 const host = startCommandHost()
@@ -85,6 +88,29 @@ test('a start with one address in use exits with 1 and releases the others', asy
     assertOneSentence(ended, /is in use by another program/)
     await assertFree(ports)
   }
+})
+
+test('a signal ends a start that hangs', async (t) => {
+  const dataDir = await tempDir(t)
+  const pipe = join(dataDir, 'oauth.json')
+  execFileSync('mkfifo', [pipe])
+  const addresses = LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])
+  const flags = ['--log-level', 'silent', '--data-dir', dataDir, '--oauth-endpoints', pipe, ...addresses]
+  // A process of its own, since it is killed.
+  const child = spawn(process.execPath, [PROGRAM, 'server', ...flags], {
+    stdio: ['ignore', 'ignore', 'pipe'],
+  })
+  t.after(() => child.kill('SIGKILL'))
+  const errors = text(child.stderr)
+  // Opens when the server reads, which then waits for content.
+  const writer = await open(pipe, 'w')
+  t.after(() => writer.close())
+
+  child.kill('SIGTERM')
+
+  const [code] = await once(child, 'close')
+  assert.equal(code, null)
+  assert.equal(await errors, 'ERROR:  not everything had ended 5 seconds after the signal.\n')
 })
 
 test('a failpoint is ignored outside of tests', async (t) => {

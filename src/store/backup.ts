@@ -4,7 +4,6 @@ import {
   copyFileSync,
   existsSync,
   fsyncSync,
-  mkdirSync,
   openSync,
   renameSync,
   rmSync,
@@ -12,6 +11,7 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { createDirectory } from '../base/create-directory.ts'
 import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import { appendDigest, BackupError, verifyDigest } from './backup-digest.ts'
@@ -59,7 +59,7 @@ export async function restore(
     if (existsSync(existing))
       throw new BackupError(`${existing} exists already: restore into an empty data directory.`)
   }
-  mkdirSync(dataDir, { recursive: true, mode: 0o700 })
+  createDirectory(dataDir, 0o700)
   await writeAtomically(file, async (tempFile) => {
     copyFileSync(source, tempFile)
     if (length !== undefined) truncateSync(tempFile, length)

@@ -90,7 +90,10 @@ export function writeMasterKeys(file: string, keys: readonly MasterKey[]): void 
 export function readMasterKeys(file: string): MasterKey[] {
   let text: string
   try {
-    const mode = statSync(file).mode & 0o777
+    const stats = statSync(file)
+    // Reading a pipe could block the process, its signals included.
+    if (!stats.isFile()) throw new MasterKeyError(`The master key file ${file} is not a regular file.`)
+    const mode = stats.mode & 0o777
     if (mode & 0o027) {
       throw new MasterKeyError(
         `The master key file ${file} is open to others (mode ${mode.toString(8)}): run chmod 600 ${file}.`,

@@ -1,8 +1,9 @@
-import { chmodSync, closeSync, mkdirSync, openSync, statSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, statSync } from 'node:fs'
 import { statfs } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { setTimeout as delay } from 'node:timers/promises'
+import { createDirectory } from '../base/create-directory.ts'
 import { errorMessage } from '../base/error-message.ts'
 import type { Logger } from '../base/log.ts'
 import { SELECT_HEAD, toHead } from './changes.ts'
@@ -52,7 +53,7 @@ export class SqliteEngine implements Engine, Migrator {
     this.#file = file
     this.#log = log
     try {
-      mkdirSync(dirname(file), { recursive: true, mode: 0o700 })
+      createDirectory(dirname(file), 0o700)
       // Created here and not by SQLite, so that neither the file nor its log is ever readable by others.
       closeSync(openSync(file, 'a', 0o600))
       chmodSync(file, 0o600)

@@ -474,6 +474,12 @@ export const MISTAKES: readonly Mistake[] = [
     ),
   },
   {
+    line: 'adit server --data-dir /proc/adit',
+    says: text(
+      'The directory /proc/adit cannot be created: the file system of /proc takes no directories. Choose another one with --data-dir DIR.',
+    ),
+  },
+  {
     line: 'adit server restore /nonexistent.db --data-dir {home}/restored',
     says: text('There is no file /nonexistent.db.'),
   },

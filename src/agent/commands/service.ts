@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { CommandFailure } from '../../base/command-line.ts'
+import { createDirectory } from '../../base/create-directory.ts'
 import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { BASE_ROOT, LAUNCH_COMMAND } from '../../base/version.ts'
 import { describeFileError } from '../config/file-error.ts'
@@ -65,7 +66,7 @@ export async function runServiceAction(
 
 function writeUnit(path: string, text: string): void {
   try {
-    mkdirSync(join(path, '..'), { recursive: true })
+    createDirectory(dirname(path))
     writeFileSync(path, text, { mode: 0o644 })
   } catch (error) {
     throw new CommandFailure(`cannot write ${path}: ${describeFileError(error)}`)

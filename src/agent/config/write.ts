@@ -1,16 +1,8 @@
-import {
-  chmodSync,
-  existsSync,
-  mkdirSync,
-  readFileSync,
-  realpathSync,
-  renameSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs'
+import { chmodSync, existsSync, readFileSync, realpathSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isScalar, type YAMLMap } from 'yaml'
+import { createDirectory } from '../../base/create-directory.ts'
 import {
   appendEntry,
   applyEdits,
@@ -118,7 +110,7 @@ export function writePrivateFile(path: string, content: string): void {
   const target = existsSync(path) ? realpathSync(path) : path
   const draft = join(dirname(target), `.${basename(target)}.${process.pid}.tmp`)
   try {
-    mkdirSync(dirname(target), { recursive: true, mode: 0o700 })
+    createDirectory(dirname(target), 0o700)
     writeFileSync(draft, content, { mode: 0o600 })
     chmodSync(draft, 0o600)
     renameSync(draft, target)

@@ -1,7 +1,8 @@
 import { execFile } from 'node:child_process'
-import { access, constants, mkdir, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
+import { access, constants, readFile, rename, rm, symlink, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
+import { createDirectory } from '../../base/create-directory.ts'
 import type { Channel } from './channel.ts'
 import { requireHash } from './hash.ts'
 import type { Manifest } from './manifest.ts'
@@ -27,7 +28,7 @@ export async function installVersion(
   const target = join(versions, version)
   try {
     await rm(stagingDir, { recursive: true, force: true })
-    await mkdir(stagingDir, { recursive: true })
+    createDirectory(stagingDir)
     const file = join(stagingDir, 'archive.tgz')
     await channel.fetch(archive.file, file, archive.size)
     await requireHash(file, archive.sha256)
