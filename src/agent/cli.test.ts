@@ -203,6 +203,22 @@ test("a file is upgraded, and edited in the user's editor", async (t) => {
   assert.equal(readFileSync(join(home, 'edited'), 'utf8').trim(), file)
 })
 
+test('a local port without a service is a hint on the screen and a warning in the log', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = createHome(t)
+  const log = join(home, 'agent.log')
+  const args = ['http', '1', ...gatewayFlags(gateway, home), '--web-addr=false', `--log=${log}`]
+
+  const program = startProgram(t, args, { env: cleanEnv(home) })
+  await program.until(({ stdout }) => /Hint +Nothing listens at http:\/\/localhost:1 yet/.test(stdout))
+
+  assert.match(program.stdout, /Forwarding/)
+  assert.match(
+    readFileSync(log, 'utf8'),
+    /lvl=warn msg="nothing listens at the address of the tunnel" addr=http:\/\/localhost:1/,
+  )
+})
+
 test('http prints its URL without a terminal, serves it, unbinds it on SIGTERM and exits', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = createHome(t)

@@ -13,7 +13,7 @@ import { findFreePorts } from '../../test/support/free-ports.ts'
 
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns', 'peer']
 const READY = 'Adit is ready.'
-const PROGRAM = join(import.meta.dirname, '../main.ts')
+const PROGRAM = join(import.meta.dirname, '../cli.ts')
 
 // One process for all starts: after a failed one it still lives, so it must have closed its listeners itself.
 const host = startCommandHost()

@@ -4,12 +4,15 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { after, type TestContext, test } from 'node:test'
+import { createServer as createTlsServer } from 'node:tls'
+import { connect } from '../../src/agent/index.ts'
 import { createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { describeStartError } from '../../src/server/start-errors.ts'
 import { startCommandHost } from '../support/command-host.ts'
 import { ANY_PORTS } from '../support/free-ports.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
+import { createTestCa } from '../support/test-ca.ts'
 import { MISTAKES, type Mistake, SYSTEM_ERRORS } from './mistakes.ts'
 
 /** What must not reach a user: texts of Node, OpenSSL and V8, stack traces, codes of the system. */
@@ -60,6 +63,10 @@ async function prepare(t: TestContext): Promise<Record<string, string>> {
   const busy = createServer().listen(0, '127.0.0.1')
   await once(busy, 'listening')
   t.after(() => busy.close())
+  const agent = await connect({ env: { ADIT_DATA_DIR: platform.dataDir } })
+  t.after(() => agent.close())
+  await agent.forward({ addr: 3000, url: 'https://taken.adit.localhost' })
+  const early = await startEarlyServer(t)
   const portOf = (url: string) => new URL(url).port
   const home = createHome(t)
   writeFileSync(join(home, 'file'), '')
@@ -73,8 +80,22 @@ async function prepare(t: TestContext): Promise<Record<string, string>> {
     http: portOf(credentials.http_url),
     api: credentials.api_url,
     apiHost: new URL(credentials.api_url).host,
+    ...early,
+    today: new Date().toISOString().slice(0, 10),
     busy: String((busy.address() as { port: number }).port),
   }
+}
+
+/** A server whose certificate is not valid yet, as all are for a machine whose clock is behind. */
+async function startEarlyServer(t: TestContext): Promise<{ early: string; earlyCa: string }> {
+  const ca = await createTestCa({ now: Date.now() + 365 * 86_400_000 })
+  const earlyCa = join(createHome(t), 'early.pem')
+  writeFileSync(earlyCa, ca.caPem)
+  const server = createTlsServer(await ca.issue('127.0.0.1')).listen(0, '127.0.0.1')
+  server.on('tlsClientError', () => {})
+  t.after(() => server.close())
+  await once(server, 'listening')
+  return { early: String((server.address() as { port: number }).port), earlyCa }
 }
 
 /** Runs the command line of a mistake and returns all of its output; one that keeps running is stopped at `until`. */

@@ -180,6 +180,7 @@ export const MISTAKES: readonly Mistake[] = [
     config: 'version: 3\nagent:\n  authtoken: [\n',
     says: text(
       '{user}/.config/adit/adit.yml line 4: Flow sequence in block collection must be sufficiently indented and end with a ]',
+      'Correct it with: adit config edit --config {user}/.config/adit/adit.yml',
     ),
   },
   {
@@ -192,13 +193,19 @@ export const MISTAKES: readonly Mistake[] = [
     line: 'adit http 80',
     offline: true,
     config: 'version: 1\nauthtoken: x\n',
-    says: text('{user}/.config/adit/adit.yml line 1: version must be 2 or 3, not "1"'),
+    says: text(
+      '{user}/.config/adit/adit.yml line 1: version must be 2 or 3, not "1"',
+      'Bring it to version 3 with: adit config upgrade --config {user}/.config/adit/adit.yml',
+    ),
   },
   {
     line: 'adit http 80',
     offline: true,
     config: 'version: 9\n',
-    says: text('{user}/.config/adit/adit.yml line 1: version must be 2 or 3, not "9"'),
+    says: text(
+      '{user}/.config/adit/adit.yml line 1: version must be 2 or 3, not "9"',
+      'Correct it with: adit config edit --config {user}/.config/adit/adit.yml',
+    ),
   },
   {
     line: 'adit start wb',
@@ -267,6 +274,25 @@ export const MISTAKES: readonly Mistake[] = [
     ),
   },
   {
+    line: 'adit http 3000 --url https://taken.adit.localhost',
+    says: text(
+      'Session        online',
+      'failed to start tunnel: https://taken.adit.localhost:{https} is already online. Stop the other tunnel, or enable pooling on both (--pooling-enabled) to share the address.',
+      '',
+      'ERR_ADIT_334',
+      'adit help ERR_ADIT_334',
+    ),
+  },
+  {
+    line: 'adit http 3000 --connect-url 127.0.0.1:{early} --root-cas {earlyCa}',
+    says: text(
+      'Session        closed (The certificate of 127.0.0.1:{early} is not trusted: it is not valid yet.)',
+      'The certificate of 127.0.0.1:{early} is not trusted: it is not valid yet.',
+      'If today is not {today}, set the clock of this machine, for example with: timedatectl set-ntp true',
+      'Otherwise check the certificate on the server with: adit server certs',
+    ),
+  },
+  {
     line: 'adit http 3000 --url https://*.wild.example.com',
     says: text(
       'Session        online',
@@ -307,15 +333,14 @@ export const MISTAKES: readonly Mistake[] = [
     line: 'adit http 3000 --connect-url {apiHost}',
     until: 'Session',
     says: text(
-      'Session        connecting ({apiHost} does not speak TLS; it is not the address for agents, which the server prints as "Agents" (save it with: adit config add-connect-url HOST:PORT))',
+      'Session        connecting ({apiHost} does not speak TLS (an HTTP port?); it is not the address for agents, which the server prints as "Agents" (save it with: adit config add-connect-url HOST:PORT))',
     ),
   },
   {
     line: 'adit http 3000 --connect-url 127.0.0.1:{http}',
-    env: { ADIT_CONNECT_TIMEOUT: '1s' },
     until: 'Session',
     says: text(
-      'Session        connecting (127.0.0.1:{http} accepts connections, but did not answer with TLS within 1 s; it is not the address for agents, which the server prints as "Agents" (save it with: adit config add-connect-url HOST:PORT))',
+      'Session        connecting (127.0.0.1:{http} does not speak TLS (an HTTP port?); it is not the address for agents, which the server prints as "Agents" (save it with: adit config add-connect-url HOST:PORT))',
     ),
   },
   {

@@ -18,7 +18,8 @@ export interface TestCa {
   issue(...names: string[]): Promise<TlsIdentity>
 }
 
-export async function createTestCa(): Promise<TestCa> {
+/** Creates an authority; its leaves are valid from a day before `now` to a day after it. */
+export async function createTestCa({ now = Date.now() }: { now?: number } = {}): Promise<TestCa> {
   x509.cryptoProvider.set(webcrypto as Crypto)
   const keys = await webcrypto.subtle.generateKey(ALGORITHM, true, ['sign', 'verify'])
   const root = await x509.X509CertificateGenerator.createSelfSigned({
@@ -40,8 +41,8 @@ export async function createTestCa(): Promise<TestCa> {
       const leaf = await x509.X509CertificateGenerator.create({
         subject: `CN=${names[0]}`,
         issuer: root.subject,
-        notBefore: new Date(Date.now() - DAY_MS),
-        notAfter: new Date(Date.now() + DAY_MS),
+        notBefore: new Date(now - DAY_MS),
+        notAfter: new Date(now + DAY_MS),
         signingAlgorithm: ALGORITHM,
         publicKey: leafKeys.publicKey as CryptoKey,
         signingKey: keys.privateKey as CryptoKey,

@@ -60,7 +60,10 @@ export function parseYaml(
   if (first) {
     const { line } = lines.linePos(first.pos[0])
     const advice = /tab/i.test(first.message) ? '; YAML must be indented with spaces' : ''
-    throw new ConfigError([`${path} line ${line}: ${first.message.split('\n')[0]}${advice}`])
+    throw new ConfigError([
+      `${path} line ${line}: ${first.message.split('\n')[0]}${advice}`,
+      `Correct it with: adit config edit --config ${path}`,
+    ])
   }
   preserveSource(document, (offset) => {
     const { line } = lines.linePos(offset)
@@ -103,7 +106,12 @@ export function parseConfig(path: string, source: string): ConfigFile {
     warnings.push(`${path} has no "version"; it is read as version 2. Add the line: version: "2"`)
   } else if (version !== '2' && version !== '3') {
     const line = lineOf(['version'])
-    throw new ConfigError([`${path} line ${line}: version must be 2 or 3, not ${JSON.stringify(version)}`])
+    throw new ConfigError([
+      `${path} line ${line}: version must be 2 or 3, not ${JSON.stringify(version)}`,
+      version === '1'
+        ? `Bring it to version 3 with: adit config upgrade --config ${path}`
+        : `Correct it with: adit config edit --config ${path}`,
+    ])
   }
 
   const problems: ConfigProblem[] = []

@@ -54,6 +54,18 @@ test("the configuration wins, and the local server's token is sent to no other s
   assert.equal(locate({ connect_url: 'elsewhere.test', authtoken: 'T' }, env).cas, undefined)
 })
 
+test('another port of the server on this machine is answered with the address for agents', async (t) => {
+  const port = await startProxy(t, (client) => client.end('HTTP/1.1 400 Bad Request\r\n\r\n'))
+  const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
+  const location = locate({ connect_url: `localhost:${port}`, authtoken: 'T' }, env)
+  const { dial } = testSettings(await TestGateway.start(t))
+
+  await assert.rejects(
+    dialServer(location, dial),
+    /localhost:\d+ does not speak TLS \(an HTTP port\?\); agents connect to 127\.0\.0\.1:4443 \(save it with: adit config add-connect-url 127\.0\.0\.1:4443\)/,
+  )
+})
+
 test('several addresses are comma-separated, and each has its own token and authority', (t) => {
   const env = dataDir(t, { agent_addr: '127.0.0.1:4443', authtoken: 'LOCAL' })
   const keys = { connect_url: 'one.example.com:4443, [2001:db8::1]:5,127.0.0.1:4443', authtoken: 'T' }

@@ -35,6 +35,8 @@ interface Peer {
   /** Addresses of the host, in the order to try. */
   addresses?: readonly string[] | undefined
   label: string
+  /** What to say when the peer is no gateway for agents. */
+  notForAgents?: string
   explain(error: NodeJS.ErrnoException): Error
 }
 
@@ -118,7 +120,7 @@ async function withTimeout<T>(
       const seconds = settings.timeoutMs / 1000
       throw new Error(
         hop.inTlsHandshake
-          ? `${label} accepts connections, but did not answer with TLS within ${seconds} s; ${NOT_FOR_AGENTS}`
+          ? `${label} accepts connections, but did not answer with TLS within ${seconds} s; ${hop.peer.notForAgents ?? NOT_FOR_AGENTS}`
           : `${label} did not answer within ${seconds} s`,
         { cause: error },
       )
@@ -254,17 +256,22 @@ const UNTRUSTED_CODES = new Set([
   'CERT_REVOKED',
 ])
 
-function serverPeer({ host, port, addresses }: ServerLocation): Peer {
+function serverPeer({ host, port, addresses, localAgentAddr }: ServerLocation): Peer {
   const label = joinHostPort(host, port)
-  return { host, port, addresses, label, explain: (error) => explainServer(error, host, label) }
+  const notForAgents =
+    localAgentAddr === undefined
+      ? NOT_FOR_AGENTS
+      : `agents connect to ${localAgentAddr} (save it with: adit config add-connect-url ${localAgentAddr})`
+  const explain = (error: NodeJS.ErrnoException) => explainServer(error, host, label, notForAgents)
+  return { host, port, addresses, label, notForAgents, explain }
 }
 
 const NOT_FOR_AGENTS =
   'it is not the address for agents, which the server prints as "Agents" (save it with: adit config add-connect-url HOST:PORT)'
 
 const UNTRUSTED_REASONS: Readonly<Record<string, string>> = {
-  CERT_HAS_EXPIRED: 'it has expired; check the clock of this machine, or renew it on the server',
-  CERT_NOT_YET_VALID: 'it is not valid yet; check the clock of this machine and of the server',
+  CERT_HAS_EXPIRED: 'it has expired',
+  CERT_NOT_YET_VALID: 'it is not valid yet',
   CERT_REVOKED: 'it was revoked',
   CERT_SIGNATURE_FAILURE: 'its signature is wrong',
   DEPTH_ZERO_SELF_SIGNED_CERT: 'it is signed by itself',
@@ -278,10 +285,23 @@ function describeUntrusted({ code = '', message }: NodeJS.ErrnoException, host: 
   return UNTRUSTED_REASONS[code] ?? message
 }
 
-function explainServer(error: NodeJS.ErrnoException, host: string, label: string): Error {
+/** What to do about a certificate that is not trusted. */
+function adviseUntrusted({ code = '' }: NodeJS.ErrnoException): string {
+  if (code !== 'CERT_HAS_EXPIRED' && code !== 'CERT_NOT_YET_VALID')
+    return 'Name the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.'
+  const today = new Date().toISOString().slice(0, 10)
+  return `If today is not ${today}, set the clock of this machine, for example with: timedatectl set-ntp true\nOtherwise check the certificate on the server with: adit server certs`
+}
+
+function explainServer(
+  error: NodeJS.ErrnoException,
+  host: string,
+  label: string,
+  notForAgents: string,
+): Error {
   if (UNTRUSTED_CODES.has(error.code ?? '')) {
     return new UntrustedServer(
-      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\nName the authority of the server with --root-cas FILE or the key connect_cas; a server without a public certificate keeps it as ca.pem in its data directory.`,
+      `The certificate of ${label} is not trusted: ${describeUntrusted(error, host)}.\n${adviseUntrusted(error)}`,
       { cause: error },
     )
   }
@@ -297,11 +317,11 @@ function explainServer(error: NodeJS.ErrnoException, host: string, label: string
     case 'EPROTO':
     case 'ERR_SSL_WRONG_VERSION_NUMBER':
     case 'ERR_SSL_PACKET_LENGTH_TOO_LONG':
-      return new Error(`${label} does not speak TLS; ${NOT_FOR_AGENTS}`, { cause: error })
+      return new Error(`${label} does not speak TLS (an HTTP port?); ${notForAgents}`, { cause: error })
     default:
       // The text of the TLS library names its source files.
       return error.code?.startsWith('ERR_SSL_')
-        ? new Error(`${label} refused the TLS handshake; ${NOT_FOR_AGENTS}`, { cause: error })
+        ? new Error(`${label} refused the TLS handshake; ${notForAgents}`, { cause: error })
         : error
   }
 }

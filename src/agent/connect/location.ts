@@ -23,6 +23,8 @@ export interface ServerLocation {
   cas: string[] | undefined
   /** True for this machine: no proxy, and short backoff. */
   loopback: boolean
+  /** The address for agents of a server on this machine, where this location is another one of it. */
+  localAgentAddr?: string | undefined
   /** What a server on this machine has announced in its data directory; undefined for other servers. */
   announced?: AnnouncedServer | undefined
 }
@@ -87,6 +89,7 @@ function locateServer(
     authtoken: new Secret(authtoken),
     cas: resolveAuthorities(keys.connect_cas, isLocal ? local?.ca_file : undefined),
     loopback: isLoopback(host),
+    localAgentAddr: !isLocal && isLoopback(host) ? local?.agent_addr : undefined,
     announced: isLocal ? { caFile: local?.ca_file, httpUrl: local?.http_url } : undefined,
   }
 }

@@ -6,15 +6,46 @@ import {
 } from '../../base/local-domain.ts'
 import { isRootTrusted, TRUST_HINT } from '../../base/trusted-root.ts'
 import type { Agent } from '../agent.ts'
+import { isServed } from '../tunnels/local-listeners.ts'
 
-/** Advice about the printed URLs: the finding, then one line for each remedy. */
+/** Advice about the running tunnels: the finding, then one line for each remedy. */
 export type Hint = readonly [finding: string, ...remedies: string[]]
+
+/** Watches the tunnels and gives each hint once. The returned function stops it. */
+export function followHints(agent: Agent, onHint: (hint: Hint) => void, lookup?: SystemLookup): () => void {
+  const unfollows = [
+    followUrls(agent, onHint, lookup),
+    followUnserved(agent, (address) =>
+      onHint([`Nothing listens at ${address} yet: start the service there, or correct the address.`]),
+    ),
+  ]
+  return () => {
+    for (const unfollow of unfollows) unfollow()
+  }
+}
+
+/** Watches for tunnels to services of this machine that do not run when the tunnel starts. */
+export function followUnserved(agent: Agent, onUnserved: (address: string) => void): () => void {
+  const checked = new Set<string>()
+  const check = () => {
+    for (const { spec } of agent.tunnels.list()) {
+      const { shown } = spec.upstream
+      if (checked.has(shown)) continue
+      checked.add(shown)
+      void isServed(spec.upstream).then((served) => {
+        if (served === false) onUnserved(shown)
+      })
+    }
+  }
+  check()
+  return agent.follow(check)
+}
 
 /**
  * Watches for URLs on a local domain that do not open everywhere, and tells each reason once: the private root is not
- * trusted, or the system does not resolve the name. The returned function stops it.
+ * trusted, or the system does not resolve the name.
  */
-export function followHints(agent: Agent, onHint: (hint: Hint) => void, lookup?: SystemLookup): () => void {
+function followUrls(agent: Agent, onHint: (hint: Hint) => void, lookup?: SystemLookup): () => void {
   const { announced } = agent.settings.location
   let trustChecked = false
   let resolveChecked = false

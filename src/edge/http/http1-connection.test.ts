@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
+import { once } from 'node:events'
 import type { ServerResponse } from 'node:http'
 import { test } from 'node:test'
+import { connect } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import { shortLimits, startEdge } from '../testing/edge.ts'
@@ -38,6 +40,20 @@ test('an unknown host gets an error in the form the client accepts', async (t) =
   }
   assert.match(page.text, /Content-Security-Policy: default-src 'none'/)
   assert.equal(JSON.parse(json.text.split('\r\n\r\n')[1]!).error_code, 'ERR_ADIT_3200')
+})
+
+test('a TLS handshake on the plain port is answered at once with 400', async (t) => {
+  const { port } = await startEdge(t)
+  const handshake = connect({ host: '127.0.0.1', port, rejectUnauthorized: false })
+
+  const [error] = await once(handshake, 'error')
+  const client = await openRawClient(t, port)
+    .write(Buffer.from([22, 3, 1]))
+    .untilClosed()
+
+  assert.equal((error as NodeJS.ErrnoException).code, 'ERR_SSL_WRONG_VERSION_NUMBER')
+  assert.match(client.text, /^HTTP\/1\.1 400 Bad Request\r\n/)
+  assert.match(client.text, /it begins with a TLS handshake, but this port speaks HTTP without TLS/)
 })
 
 test('requests of one connection and of several share pooled upstream connections', async (t) => {

@@ -21,6 +21,7 @@ import {
   oversizedHeadError,
   parseRequestHead,
   type RequestHead,
+  rejectFirstByte,
 } from '../message/request-head.ts'
 import { renderError } from '../response.ts'
 import { checkWebSocketRequest, isWebSocketRequest } from '../websocket.ts'
@@ -246,6 +247,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
       return this.#reject(oversizedHeadError(input.toString('latin1', 0, MAX_HEAD_BYTES + 1)))
     }
     if (size === -1) {
+      const error = searched === 0 ? rejectFirstByte(input[0]!) : undefined
+      if (error !== undefined) return this.#reject(error)
       if (searched === 0) this.#core.timers.set(this, this.#core.limits.head)
       this.#partialHead.retain(input)
       return undefined

@@ -65,6 +65,19 @@ export function parseRequestHead(text: string, scheme: 'http' | 'https'): Reques
   return { method, target, minor, host: host.host, authority, framing }
 }
 
+/** The type of a TLS record with a handshake (RFC 8446 section 5.1). */
+const TLS_HANDSHAKE = 22
+
+/** Returns the error for a byte that no request begins with, so that a client of another protocol need not time out. */
+export function rejectFirstByte(byte: number): EdgeError | undefined {
+  if (TOKEN_CHARS[byte] === 1) return undefined
+  return badRequest(
+    byte === TLS_HANDSHAKE
+      ? 'it begins with a TLS handshake, but this port speaks HTTP without TLS'
+      : 'its request line is malformed',
+  )
+}
+
 /** Returns the error for a head that exceeds the limit: its target is too long, or the head as a whole is. */
 export function oversizedHeadError(text: string): EdgeError {
   const start = text.indexOf(' ') + 1

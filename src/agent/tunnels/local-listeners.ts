@@ -1,0 +1,51 @@
+import { execFile } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { isIP } from 'node:net'
+import { promisify } from 'node:util'
+import type { UpstreamAddress } from './upstream-address.ts'
+
+const run = promisify(execFile)
+const NETSTAT_TIMEOUT_MS = 3_000
+
+/**
+ * Whether a service listens at an upstream address of this machine; undefined when that is not known. It reads the list of
+ * the system and does not connect: a service such as `nc -l` takes one connection only.
+ */
+export async function isServed({ kind, host, port, path }: UpstreamAddress): Promise<boolean | undefined> {
+  if (kind === 'directory') return true
+  if (kind === 'unix') return existsSync(path)
+  if (host !== 'localhost' && !(isIP(host) && /^127\.|^::1$/.test(host))) return undefined
+  const ports = await (process.platform === 'linux' ? readKernelTables() : runNetstat()).catch(
+    () => undefined,
+  )
+  return ports?.has(port)
+}
+
+/** The ports in the state LISTEN of this network namespace. */
+async function readKernelTables(): Promise<Set<number>> {
+  const tables = [
+    readFile('/proc/self/net/tcp', 'latin1'),
+    readFile('/proc/self/net/tcp6', 'latin1').catch(() => ''),
+  ]
+  return parseKernelTables((await Promise.all(tables)).join('\n'))
+}
+
+const KERNEL_ENTRY = /^ *\d+: [0-9A-F]+:([0-9A-F]{4}) [0-9A-F]+:[0-9A-F]{4} 0A /gm
+
+/** Reads the listening ports from the kernel's tables (proc(5), /proc/net/tcp). */
+export function parseKernelTables(text: string): Set<number> {
+  return new Set([...text.matchAll(KERNEL_ENTRY)].map(([, port = '']) => Number.parseInt(port, 16)))
+}
+
+async function runNetstat(): Promise<Set<number>> {
+  const { stdout } = await run('netstat', ['-an'], { timeout: NETSTAT_TIMEOUT_MS, windowsHide: true })
+  return parseNetstat(stdout)
+}
+
+const NETSTAT_ENTRY = /^ *tcp\S* .*?\S[.:](\d{1,5})\s.*\bLISTEN/gim
+
+/** Reads the listening ports from the output of `netstat -an` on macOS, BSD or Windows. */
+export function parseNetstat(text: string): Set<number> {
+  return new Set([...text.matchAll(NETSTAT_ENTRY)].map(([, port]) => Number(port)))
+}
