@@ -680,8 +680,8 @@ for (const [title, source, message] of [
     const results = await Promise.all([
       run('config', 'check'),
       run('service', 'install'),
-      run('start', '--none'),
-      run('http', '80'),
+      run('start', '--all'),
+      run('start', 'web'),
       run('service', 'run'),
     ])
 

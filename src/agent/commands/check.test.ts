@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { ConfigError } from '../config/error.ts'
-import { resolveSpecs } from './check.ts'
+import { requireSpecs, resolveDefinitions } from './check.ts'
 import { createContext } from './context.ts'
 import type { FlagValues } from './session-flags.ts'
 
@@ -16,7 +16,7 @@ function check(t: TestContext, sources: string[], flags: FlagValues = {}, env: R
     writeFileSync(path, source, { mode: 0o600 })
     return path
   })
-  return resolveSpecs(createContext({ config, ...flags }, env))
+  return requireSpecs(resolveDefinitions(createContext({ config, ...flags }, env)))
 }
 
 function messagesOf(...args: Parameters<typeof check>): string[] {
@@ -28,6 +28,41 @@ function messagesOf(...args: Parameters<typeof check>): string[] {
   }
   assert.fail('everything was accepted')
 }
+
+test('a definition with an invalid value prevents only its own start', (t) => {
+  const directory = mkdtempSync(join(tmpdir(), 'adit-check-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'adit.yml')
+  writeFileSync(
+    file,
+    `version: 3
+tunnels:
+  good: {proto: http, addr: 80}
+  word: 80
+  key: {proto: http, addr: 80, subdomian: x}
+  value: {proto: http, addr: ftp://x}
+endpoints:
+  - {name: fine, upstream: {url: 81}}
+  - {name: bad, upstream: {url: 81, protocol: http9}}
+`,
+    { mode: 0o600 },
+  )
+
+  const definitions = resolveDefinitions(createContext({ config: file }, {}))
+  const usable = [...definitions].filter(([, each]) => 'spec' in each).map(([name]) => name)
+  const problems = [...definitions.values()].flatMap((each) => ('problems' in each ? each.problems : []))
+
+  assert.deepEqual(usable, ['good', 'fine'])
+  assert.deepEqual(
+    problems.map((message) => message.replace(`${file} `, '')),
+    [
+      'line 5: unknown key "subdomian"; did you mean "subdomain"?',
+      'line 6: addr of the tunnel "value": the scheme ftp:// is not supported; use http, https, tcp, tls, unix or file',
+      'line 4: tunnels.word must be a map, not the number 80',
+      'line 9: endpoints[1].upstream.protocol must be one of http1, http2, empty, not "http9"',
+    ],
+  )
+})
 
 const INVALID: [title: string, source: string, message: RegExp][] = [
   [

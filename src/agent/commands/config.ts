@@ -46,8 +46,8 @@ export async function checkConfig(values: FlagValues, env: Env, write: Write, wa
   const paths = configPaths(values, env)
   // Check the files alone: the environment may differ when the agent runs.
   const config = loadConfig(paths.length > 0 ? paths : [defaultConfigPath(env)], {})
-  const { resolveSpecs } = await import('./check.ts')
-  resolveSpecs({ config, keys: config.agent, describeSource: config.describeSource })
+  const { requireSpecs, resolveDefinitions } = await import('./check.ts')
+  requireSpecs(resolveDefinitions({ config, keys: config.agent, describeSource: config.describeSource }))
   for (const path of config.files) write(`Valid configuration file at ${path}\n`)
   for (const warning of config.warnings) warn(`WARN:  ${warning}\n`)
 }

@@ -39,9 +39,11 @@ export async function runServiceAction(
     const paths = configPaths(values, env).map((path) => resolve(path))
     if (paths.length === 0)
       throw new CommandFailure('name the configuration to run: adit service install --config FILE')
-    const { resolveSpecs, noDefinitionsFailure } = await import('./check.ts')
+    const { requireSpecs, resolveDefinitions, noDefinitionsFailure } = await import('./check.ts')
     const config = loadConfig(paths, {})
-    const specs = resolveSpecs({ config, keys: config.agent, describeSource: config.describeSource })
+    const specs = requireSpecs(
+      resolveDefinitions({ config, keys: config.agent, describeSource: config.describeSource }),
+    )
     if (specs.size === 0) throw noDefinitionsFailure(config)
     if (existsSync(unit))
       throw new CommandFailure(`the service is already installed (${unit}); uninstall it first`)

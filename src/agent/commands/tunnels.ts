@@ -8,7 +8,7 @@ import type { Env } from '../config/paths.ts'
 import type { ConfigProblem } from '../config/shape.ts'
 import { type AgentTunnelSpec, toTunnelSpec } from '../tunnels/spec.ts'
 import { SpecError } from '../tunnels/spec-error.ts'
-import { noDefinitionsFailure, resolveSpecs } from './check.ts'
+import { type Definition, noDefinitionsFailure, requireSpecs, resolveDefinitions } from './check.ts'
 import { type CommandContext, createContext } from './context.ts'
 import { deprecationWarnings, ENDPOINT_FLAGS, LABELLED_FLAGS, toDefinition } from './flags.ts'
 import { consumeResumeState } from './reexec.ts'
@@ -35,7 +35,7 @@ export async function endpointCommand(
   const policy = await fetchPolicy(values['traffic-policy-url'])
   const definition = { ...toDefinition(ENDPOINT_FLAGS[kind], values), ...policy, proto: kind, addr: address }
   const context = createContext(values, env)
-  resolveSpecs(context)
+  resolveDefinitions(context)
   const spec = parseSpec(definition, ENDPOINT_FLAGS[kind], values, `adit ${kind} 3000`)
   return runSpecs(context, [spec], ENDPOINT_FLAGS[kind], values, env)
 }
@@ -50,7 +50,7 @@ export async function labelledCommand(
     throw new CommandFailure('a labelled tunnel needs labels: adit tunnel --label key=value ADDRESS')
   const definition = { ...toDefinition(LABELLED_FLAGS, values), addr: address }
   const context = createContext(values, env)
-  resolveSpecs(context)
+  resolveDefinitions(context)
   const spec = parseSpec(definition, LABELLED_FLAGS, values, 'adit tunnel --label key=value 3000')
   return runSpecs(context, [spec], LABELLED_FLAGS, values, env)
 }
@@ -62,7 +62,7 @@ export async function startCommand(
   env: NodeJS.ProcessEnv & Env,
 ): Promise<number> {
   const context = createContext(values, env)
-  const available = resolveSpecs(context)
+  const available = resolveDefinitions(context)
   if (typeof values.metadata === 'string') context.keys.metadata = values.metadata
   const specs = selectSpecs(available, names, values, context.config)
   return runSpecs(context, specs, [], values, env)
@@ -74,7 +74,7 @@ export async function serviceRunCommand(values: FlagValues, env: NodeJS.ProcessE
   let available: Map<string, AgentTunnelSpec>
   try {
     context = createContext({ log: 'stdout', 'log-format': 'logfmt', ...values }, env)
-    available = resolveSpecs(context)
+    available = requireSpecs(resolveDefinitions(context))
   } catch (error) {
     throw error instanceof ConfigError ? new CommandFailure(error.message, EXIT_UNUSABLE_CONFIG) : error
   }
@@ -138,7 +138,7 @@ async function fetchPolicy(url: string | string[] | undefined): Promise<object> 
 }
 
 function selectSpecs(
-  available: ReadonlyMap<string, AgentTunnelSpec>,
+  available: ReadonlyMap<string, Definition>,
   names: string[],
   values: FlagValues,
   config: Config,
@@ -152,13 +152,14 @@ function selectSpecs(
     if (names.length > 0)
       throw new CommandFailure('--all starts everything that is defined; leave either the names or --all out')
     if (available.size === 0) throw noDefinitionsFailure(config)
-    return [...available.values()]
+    return [...requireSpecs(available).values()]
   }
   if (names.length === 0)
     throw new CommandFailure('say what to start: adit start NAME..., adit start --all or adit start --none')
   return names.map((name) => {
-    const spec = available.get(name)
-    if (spec) return spec
+    const definition = available.get(name)
+    if (definition && 'spec' in definition) return definition.spec
+    if (definition) throw new ConfigError(definition.problems)
     const nearest = findNearest(name, available.keys())
     const suggestion = nearest === undefined ? '' : ` Did you mean: adit start ${nearest}`
     const definedNames = [...available.keys()].join(', ') || 'none'

@@ -6,7 +6,8 @@ import { parseConfig } from './file.ts'
 
 function errorOf(source: string): string {
   try {
-    parseConfig('adit.yml', source)
+    const { definitionProblems } = parseConfig('adit.yml', source)
+    if (definitionProblems.length > 0) return definitionProblems.map(({ message }) => message).join('\n')
   } catch (error) {
     assert.ok(error instanceof ConfigError, String(error))
     return error.message

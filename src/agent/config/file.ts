@@ -22,6 +22,8 @@ import { SourceScalar } from './source-text.ts'
 export type ConfigFile = {
   path: string
   warnings: string[]
+  /** Problems of single tunnels and endpoints, which concern only commands that start them. */
+  definitionProblems: ConfigProblem[]
   /** The line of a key path in this file; undefined when the file does not contain it. */
   lineOf(keyPath: Path): number | undefined
 } & (
@@ -115,19 +117,25 @@ export function parseConfig(path: string, source: string): ConfigFile {
   }
 
   const problems: ConfigProblem[] = []
+  const common = { path, warnings, lineOf, definitionProblems: [] as ConfigProblem[] }
   const file: ConfigFile =
     version === '3'
-      ? { path, warnings, lineOf, version: 3, values: version3.read(content, [], problems) ?? {} }
-      : { path, warnings, lineOf, version: 2, values: version2.read(content, [], problems) ?? {} }
-  if (problems.length > 0) {
-    throw new ConfigError(
-      problems.map(({ path: keyPath, message }) => {
-        const line = lineOf(keyPath)
-        return line === undefined ? `${path}: ${message}` : `${path} line ${line}: ${message}`
-      }),
-    )
-  }
+      ? { ...common, version: 3, values: version3.read(content, [], problems) ?? {} }
+      : { ...common, version: 2, values: version2.read(content, [], problems) ?? {} }
+  const locatedProblems = problems.map(({ path: keyPath, message }) => {
+    const line = lineOf(keyPath)
+    const source = line === undefined ? path : `${path} line ${line}`
+    return { path: keyPath, message: `${source}: ${message}` }
+  })
+  file.definitionProblems = locatedProblems.filter(isDefinitionProblem)
+  if (file.definitionProblems.length < locatedProblems.length)
+    throw new ConfigError(locatedProblems.map(({ message }) => message))
   return file
+}
+
+/** A list item that is no map has no name, so that no command could say whether it is started. */
+function isDefinitionProblem({ path }: ConfigProblem): boolean {
+  return path.length >= (path[0] === 'tunnels' ? 2 : path[0] === 'endpoints' ? 3 : Number.POSITIVE_INFINITY)
 }
 
 function readVersion(document: Document): string | undefined {

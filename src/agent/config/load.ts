@@ -11,6 +11,8 @@ export interface Config {
   agent: AgentKeys
   tunnels: Map<string, TunnelDefinition>
   endpoints: EndpointDefinition[]
+  /** Problems of single definitions; the path begins with the section and the name or index, the message with the line. */
+  definitionProblems: ConfigProblem[]
   /** The files read, in order. */
   files: string[]
   /** The version of the last file, which the session reports; undefined without files. */
@@ -28,6 +30,7 @@ export function loadConfig(paths: readonly string[], env: Env): Config {
     agent: {},
     tunnels: new Map(),
     endpoints: [],
+    definitionProblems: [],
     files: [],
     version: undefined,
     warnings: [],
@@ -71,7 +74,10 @@ function mergeFile(config: Config, file: ConfigFile): void {
   config.warnings.push(...file.warnings)
   if (file.version === 3) {
     Object.assign(config.agent, file.values.agent)
-    if (file.values.endpoints) config.endpoints = file.values.endpoints
+    if (file.values.endpoints) {
+      config.endpoints = file.values.endpoints
+      config.definitionProblems = config.definitionProblems.filter(({ path }) => path[0] !== 'endpoints')
+    }
   } else {
     const { version: _, tunnels: __, region, server_addr, root_cas, ...agent } = file.values
     Object.assign(config.agent, agent)
@@ -83,6 +89,7 @@ function mergeFile(config: Config, file: ConfigFile): void {
       )
     }
   }
+  config.definitionProblems.push(...file.definitionProblems)
   for (const [name, tunnel] of file.values.tunnels ?? []) {
     config.tunnels.set(name, merge(config.tunnels.get(name) ?? {}, tunnel) as TunnelDefinition)
   }

@@ -60,6 +60,8 @@ function upgradeText(path: string, source: string, from: number, to: 2 | 3): str
   // Up to here line numbers match the user's file, so that errors name the right line.
   let text = from < 2 ? renameForVersion2(path, source) : source
   const original = parseConfig(path, text)
+  if (original.definitionProblems.length > 0)
+    throw new ConfigError(original.definitionProblems.map(({ message }) => message))
   if (from < 2 && to === 2) text = toVersion2(path, text)
   if (from < 3 && to === 3) text = toVersion3(path, text)
   if (from < to && !isEquivalent(original, path, text)) {

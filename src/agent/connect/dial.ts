@@ -206,7 +206,8 @@ export async function resolveAll(
   throw v4.status === 'rejected' ? v4.reason : new Error(`${host} has no address`)
 }
 
-function resolveInterface(name: string): string {
+/** The address of a network interface to connect from. */
+export function resolveInterface(name: string): string {
   const addresses = networkInterfaces()[name]
   const [address] = addresses?.filter(({ family }) => family === 'IPv4') ?? addresses ?? []
   if (!address) {
