@@ -1,6 +1,7 @@
 import { enableCompileCache } from 'node:module'
 import { join } from 'node:path'
 import type { CompletionNode } from './base/completion.ts'
+import { dropOwnPath } from './base/drop-in.ts'
 import { IS_EXECUTABLE } from './base/program-files.ts'
 import { runCommand } from './base/run-command.ts'
 import { INSTALL_ROOT } from './base/version.ts'
@@ -22,7 +23,7 @@ const loadApiClient = () => import('./api-cli/index.ts')
 export async function runProgram(commands: ProgramCommands): Promise<void> {
   // Strips types and compiles code once per installation instead of at every start.
   if (!IS_EXECUTABLE) enableCompileCache(join(INSTALL_ROOT, 'node_modules', '.cache', 'adit'))
-  await runCommand(() => runArguments(process.argv.slice(2), commands))
+  await runCommand(() => runArguments(dropOwnPath(process.argv.slice(2)), commands))
 }
 
 /** Runs a command line and returns its exit code. Each part is loaded on demand. */

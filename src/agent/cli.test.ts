@@ -203,6 +203,32 @@ test("a file is upgraded, and edited in the user's editor", async (t) => {
   assert.equal(readFileSync(join(home, 'edited'), 'utf8').trim(), file)
 })
 
+test('a link called ngrok prints the version and the codes that wrappers of the original read', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const home = createHome(t)
+  const launcher = join(home, 'ngrok')
+  symlinkSync(join(BASE_ROOT, 'bin', 'adit'), launcher)
+  const run = (...args: string[]) => runProgram(t, args, { env: cleanEnv(home), launcher })
+
+  const versions = await Promise.all([run('--version'), run('version'), run(launcher, 'version')])
+  const wrongToken = await run(
+    'http',
+    '80',
+    ...gatewayFlags(gateway, home),
+    '--authtoken=wrong',
+    '--web-addr=false',
+  )
+  const update = await run(launcher, 'update')
+
+  assert.deepEqual(
+    versions.map(({ stdout }) => stdout),
+    Array.from({ length: 3 }, () => 'ngrok version 3.22.0\n'),
+  )
+  assert.match(wrongToken.stderr, /^ERROR: {2}ERR_NGROK_\d+$/m)
+  assert.doesNotMatch(wrongToken.stderr, /ERR_ADIT_/)
+  assert.match(update.stderr, /update_url/)
+})
+
 test('a local port without a service is a hint on the screen and a warning in the log', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = createHome(t)

@@ -3,7 +3,7 @@ import { CommandFailure, printFailure } from '../base/command-line.ts'
 import type { CompletionNode } from '../base/completion.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
-import { describeVersion } from '../base/version.ts'
+import { formatExamples } from './commands/examples.ts'
 import { ignoreBrokenPipe } from './commands/outputs.ts'
 import type { ServiceAction } from './commands/service.ts'
 import {
@@ -15,6 +15,7 @@ import {
   SESSION_FLAGS,
 } from './commands/session-flags.ts'
 import { describeUsageError } from './commands/usage-errors.ts'
+import { VERSION_TEXT } from './commands/version.ts'
 
 /** Commands of other parts, loaded on demand. */
 export interface ExternalCommands {
@@ -110,7 +111,7 @@ export function createProgram(
 ): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
-    .version(describeVersion(), '-v, --version', 'print the version')
+    .version(VERSION_TEXT, '-v, --version', 'print the version')
     .exitOverride()
     .allowExcessArguments(false)
     .configureOutput({ writeOut: output.out, writeErr: output.out, outputError() {} })
@@ -165,7 +166,13 @@ export function createProgram(
   addServiceCommands(program, state)
   addUpdate(program)
   addSmallCommands(program, completion)
+  addExamples(program, [])
   return program
+}
+
+function addExamples(command: Command, words: readonly string[]): void {
+  command.addHelpText('after', () => formatExamples(words.join(' ')))
+  for (const each of command.commands) addExamples(each, [...words, each.name()])
 }
 
 const DESCRIPTIONS = {
@@ -288,7 +295,7 @@ function addSmallCommands(program: Command, completion: ExternalCommands['comple
   program
     .command('version')
     .description('print the version')
-    .action(() => output.out(`${describeVersion()}\n`))
+    .action(() => output.out(`${VERSION_TEXT}\n`))
   program
     .command('completion [shell]')
     .description('print completion code for bash, zsh, fish or powershell')

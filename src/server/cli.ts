@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { CommandFailure } from '../base/command-line.ts'
+import { CommandFailure, findCommand } from '../base/command-line.ts'
 import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
 import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
@@ -9,7 +9,7 @@ import type { RunningServer } from './index.ts'
 import { offerCommandOnPath } from './path-offer.ts'
 import { isTerminalOutput } from './secret-output.ts'
 import { formatSettingsHelp, readCommandLine, type ServerSettings } from './settings.ts'
-import { parseSubcommand, subcommands } from './subcommands.ts'
+import { parseSubcommand, type Subcommand, subcommands } from './subcommands.ts'
 
 function formatHelp(): string {
   const usages = subcommands.map(({ words, operand = '', help }) => {
@@ -25,7 +25,32 @@ ${usages.join('\n')}
 Flags, each with its environment variable
 ${formatSettingsHelp()}
 
+Examples
+  adit server                                         try it on this machine
+  adit server --domain tunnel.example.com \\
+    --http-addr 0.0.0.0:80 --https-addr 0.0.0.0:443 --agent-addr 0.0.0.0:4443
+  adit server --database-url postgres://adit@localhost/adit
+  adit server backup --help                           more about a command
+
 An address with port 0 means any free port; false switches that listener off.
+`
+}
+
+function formatSubcommandHelp({ words, operand, help, switches = [], examples }: Subcommand): string {
+  const usage = [
+    'adit server',
+    ...words,
+    ...(operand ? [operand] : []),
+    ...switches.map((name) => `[--${name}]`),
+  ]
+  return `${help}
+
+Usage
+  ${usage.join(' ')} [--flags]
+
+Examples
+${examples.map((line) => `  ${line}\n`).join('')}
+It finds the server's state by the flags of the server, mostly --data-dir and --database-url: adit server --help
 `
 }
 
@@ -90,7 +115,9 @@ async function describeError(error: unknown): Promise<string | undefined> {
 /** Runs `adit server …`; returns the exit code, or exits with 1 when the server could not start. */
 export async function runServer(args: readonly string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
-    process.stdout.write(formatHelp())
+    const words = args.filter((word, index) => !word.startsWith('-') && (index > 0 || word !== 'help'))
+    const { command } = findCommand(subcommands, words)
+    process.stdout.write(command === undefined ? formatHelp() : formatSubcommandHelp(command))
     return 0
   }
   try {

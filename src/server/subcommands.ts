@@ -10,10 +10,11 @@ import { resolveMasterKeyFile, type ServerSettings, unknownFlag } from './settin
 import { runTrust } from './trust/trust.ts'
 
 /** An operator command beside starting the server. `operand` names its argument in the help. */
-interface Subcommand {
+export interface Subcommand {
   readonly words: readonly string[]
   readonly operand?: string
   readonly help: string
+  readonly examples: readonly [string, ...string[]]
   /** Flags of this command beside the settings, without hyphens; each is a switch. */
   readonly switches?: readonly string[]
   run(args: readonly string[], settings: ServerSettings, switches: ReadonlySet<string>): Promise<void>
@@ -75,6 +76,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['account', 'create'],
     operand: 'NAME',
     help: 'create another account, with its own administrator, API key and authtoken',
+    examples: ['adit server account create acme', 'adit server account create acme > acme.json'],
     async run([argument], settings) {
       const name = requireArgument(argument, 'Give the new account a name: adit server account create NAME.')
       rejectJournalOutput()
@@ -102,6 +104,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['account', 'list'],
     help: 'list all accounts',
+    examples: ['adit server account list'],
     run: (_args, settings) =>
       withStore(settings, async (store) => {
         let cursor: string | undefined
@@ -117,6 +120,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['user', 'password'],
     operand: 'EMAIL',
     help: "reset a user's dashboard password; switches the second factor off",
+    examples: ['adit server user password admin@example.com'],
     async run([argument, account], settings) {
       const email = requireArgument(argument, 'Name the user: adit server user password EMAIL.')
       rejectJournalOutput()
@@ -139,6 +143,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['check'],
     help: 'check the public set-up: ports, DNS, certificates, clock',
+    examples: ['adit server check --domain tunnel.example.com'],
     async run(_args, settings) {
       const { runCheck } = await import('./check/system-probes.ts')
       const { text, passed } = await runCheck(settings)
@@ -150,6 +155,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['trust'],
     operand: '[FILE]',
     help: 'make this machine and its browsers trust the private root; --uninstall, --print, --java',
+    examples: ['adit server trust', 'adit server trust --print', 'adit server trust ca.pem --uninstall'],
     switches: ['uninstall', 'print', 'java'],
     run: ([file], { dataDir }, switches) =>
       runTrust(
@@ -166,6 +172,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['certs'],
     help: 'show the status of every automatic certificate',
+    examples: ['adit server certs'],
     run: (_args, settings) =>
       withStore(settings, async (store) => {
         const { describeCertificates, reportCertificates } = await import('../certs/index.ts')
@@ -181,6 +188,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['certs', 'retry'],
     operand: '[DOMAIN]',
     help: 'retry failed certificate jobs now, all of them or that of one domain',
+    examples: ['adit server certs retry', 'adit server certs retry app.example.com'],
     run: ([domain], settings) =>
       withStore(settings, async (store) => {
         const { describeRetries, retryCertificates } = await import('../certs/index.ts')
@@ -195,6 +203,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['events'],
     help: 'show the delivery status of every event destination',
+    examples: ['adit server events'],
     run: (_args, settings) =>
       withEvents(settings, async (events) => {
         const states = await events.states()
@@ -206,6 +215,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['events', 'dead'],
     operand: 'DESTINATION',
     help: 'list events whose delivery was given up',
+    examples: ['adit server events dead ed_2abc'],
     async run([argument], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events dead ed_….')
       await withEvents(settings, async (events) => {
@@ -217,6 +227,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['events', 'replay'],
     operand: 'DESTINATION',
     help: 'queue those events again',
+    examples: ['adit server events replay ed_2abc', 'adit server events replay ed_2abc ev_2def'],
     async run([argument, ...ids], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events replay ed_….')
       await withEvents(settings, async (events) => {
@@ -229,6 +240,10 @@ export const subcommands: readonly Subcommand[] = [
     words: ['backup'],
     operand: 'FILE',
     help: 'write all state to one file, while the server runs; the master key is not in it',
+    examples: [
+      'adit server backup /var/backups/adit.db',
+      'adit server backup all.db --database-url postgres://adit@localhost/adit',
+    ],
     async run([argument], settings) {
       const file = requireArgument(argument, 'Say where to: adit server backup FILE.')
       const { backup } = await loadStore()
@@ -240,6 +255,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['restore'],
     operand: 'FILE',
     help: 'fill an empty data directory or database from a backup',
+    examples: ['adit server restore /var/backups/adit.db --data-dir /var/lib/adit'],
     async run([argument], settings) {
       const file = requireArgument(argument, 'Say from where: adit server restore FILE.')
       const { restore } = await loadStore()
@@ -257,6 +273,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['rotate-key'],
     help: 'seal all secrets under a new master key, while the server runs',
+    examples: ['adit server rotate-key'],
     run: (_args, settings) =>
       withStore(settings, async (store) => {
         const { rotateMasterKey } = await loadStore()

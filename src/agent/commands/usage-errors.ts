@@ -1,5 +1,6 @@
 import type { Command, CommanderError, Option } from 'commander'
 import { findNearest } from '../../base/nearest.ts'
+import { EXAMPLES } from './examples.ts'
 
 /** Names that other tools use, with the command line that does it here. */
 const SYNONYMS: Readonly<Record<string, string>> = {
@@ -18,17 +19,6 @@ const SYNONYMS: Readonly<Record<string, string>> = {
   upgrade: 'update',
 }
 
-/** A complete command line for each command that needs an argument. */
-const EXAMPLES: Readonly<Record<string, string>> = {
-  http: 'adit http 3000',
-  tcp: 'adit tcp 22',
-  tls: 'adit tls 443',
-  tunnel: 'adit tunnel --label app=web 3000',
-  'config add-authtoken': 'adit config add-authtoken TOKEN',
-  'config add-api-key': 'adit config add-api-key KEY',
-  'config add-connect-url': 'adit config add-connect-url tunnel.example.com:4443',
-}
-
 /** Words a mistake on the command line: what is wrong, and the command line to write instead. */
 export function describeUsageError(error: CommanderError, program: Command, argv: readonly string[]): string {
   const { command, path, rest } = findCommand(program, argv)
@@ -40,7 +30,7 @@ export function describeUsageError(error: CommanderError, program: Command, argv
     case 'commander.unknownOption':
       return describeUnknownFlag(quoted, command, name, rest)
     case 'commander.missingArgument':
-      return `${name} needs ${quoted === 'address' ? 'the address of a local service' : `a ${quoted}`}.\nFor example: ${EXAMPLES[path.join(' ')] ?? name}`
+      return `${name} needs ${quoted === 'address' ? 'the address of a local service' : `a ${quoted}`}.\nFor example: ${EXAMPLES[path.join(' ')]?.[0][0] ?? name}`
     case 'commander.optionMissingArgument': {
       const [flag = ''] = quoted.split(' ')
       return `${flag} needs a value: ${optionsOf(command).find(({ long }) => long === flag)?.description ?? ''}.\nAll flags: ${name} --help`

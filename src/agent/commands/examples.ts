@@ -1,0 +1,73 @@
+/** A command line and what it does. */
+type Example = readonly [line: string, effect: string]
+
+/** Examples of each command, by its words; the first one also completes an error about missing arguments. */
+export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>> = {
+  http: [
+    ['adit http 3000', 'a random name for the web service on port 3000'],
+    ['adit http 3000 --url https://app.example.com', 'a name of your choice'],
+    ['adit http 3000 --basic-auth ada:secret-password', 'visitors need a password'],
+    ['adit http file:///var/www', 'a directory, without a web server'],
+  ],
+  tcp: [
+    ['adit tcp 22', 'a public port for SSH on this machine'],
+    ['adit tcp db.internal:5432 --remote-addr tunnel.example.com:20001', 'a reserved public port'],
+  ],
+  tls: [
+    ['adit tls 443 --url tls://app.example.com', 'pass TLS through to the local service'],
+    ['adit tls 8080 --crt cert.pem --key key.pem', 'end TLS in the agent'],
+  ],
+  start: [
+    ['adit start web db', 'two tunnels of the configuration file'],
+    ['adit start --all', 'all of them'],
+    ['adit start --none', 'none: tunnels are started by the local API'],
+  ],
+  tunnel: [['adit tunnel --label app=web 3000', 'serve the edges whose backend asks for app=web']],
+  'config add-authtoken': [
+    ['adit config add-authtoken TOKEN', 'save the token of the agent'],
+    ['adit config add-authtoken - < token.txt', 'read it from a file'],
+  ],
+  'config add-api-key': [['adit config add-api-key KEY', 'save the key for adit api']],
+  'config add-connect-url': [
+    ['adit config add-connect-url tunnel.example.com:4443', 'use the server at this address'],
+  ],
+  'config check': [
+    ['adit config check', 'check the default file'],
+    ['adit config check --config work.yml', 'check another one'],
+  ],
+  'config edit': [['EDITOR=vim adit config edit', 'edit the default file with vim']],
+  'config upgrade': [
+    ['adit config upgrade --dry-run', 'print the file in the newest version'],
+    ['adit config upgrade 3', 'change it; the old one is kept as a backup'],
+  ],
+  diagnose: [
+    ['adit diagnose', 'test the connection to the configured server'],
+    ['adit diagnose -w report.json', 'write the findings to a file, without secrets'],
+  ],
+  'service install': [
+    ['adit service install --config /etc/adit/agent.yml', 'start all tunnels of this file at boot'],
+  ],
+  'service start': [['adit service start', 'start the installed service']],
+  'service stop': [['adit service stop', 'stop it until the next boot']],
+  'service restart': [['adit service restart', 'use a changed configuration file']],
+  'service uninstall': [['adit service uninstall', 'stop it and remove it']],
+  update: [
+    ['adit update', 'install the newest version'],
+    ['adit update --channel beta', 'the newest one of another channel'],
+  ],
+  version: [['adit version', 'print the version']],
+  completion: [
+    ['source <(adit completion bash)', 'complete commands and flags in this shell'],
+    ['adit completion fish > ~/.config/fish/completions/adit.fish', 'in each new fish'],
+  ],
+  credits: [['adit credits', 'print packages and licences']],
+}
+
+/** The examples of a command, for its help. */
+export function formatExamples(path: string): string {
+  const examples = EXAMPLES[path] ?? []
+  const width = Math.max(0, ...examples.map(([line]) => line.length))
+  return examples.length === 0
+    ? ''
+    : `\nExamples:\n${examples.map(([line, effect]) => `  ${line.padEnd(width)}  # ${effect}\n`).join('')}`
+}
