@@ -8,6 +8,7 @@ export class ServerAddresses implements PublicAddress {
   readonly tcpHost: string
   /** The host that identity providers send visitors back to. */
   readonly idpHost: string
+  readonly disabled: { readonly http: string | undefined; readonly https: string | undefined }
   readonly #settings: ServerSettings
   #apiUrl: string
   #httpPort = 0
@@ -22,6 +23,12 @@ export class ServerAddresses implements PublicAddress {
     // Few programs besides browsers and curl resolve names below localhost.
     this.tcpHost = domain.endsWith('localhost') ? 'localhost' : `tcp.${domain}`
     this.idpHost = `idp.${domain}`
+    // A gateway without the role edge serves visitors through other processes, whatever its own listeners.
+    const isEdge = settings.roles.has('edge')
+    this.disabled = {
+      http: isEdge && !settings.httpAddr && !settings.publicHttpPort ? '--http-addr false' : undefined,
+      https: isEdge && !settings.httpsAddr && !settings.publicHttpsPort ? '--https-addr false' : undefined,
+    }
     this.#settings = settings
     this.#apiUrl = settings.apiUrl ?? ''
   }

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { findCommand } from '../base/command-line.ts'
 import { readSettings } from './settings.ts'
-import { subcommands } from './subcommands.ts'
+import { parseSubcommand, subcommands } from './subcommands.ts'
 
 test('a subcommand without its argument says what to write', async () => {
   const settings = readSettings([], { HOME: '/nonexistent' })
@@ -20,4 +20,21 @@ test('a subcommand without its argument says what to write', async () => {
         message: sentence,
       },
     )
+})
+
+test('words that no subcommand takes are rejected with the line to write', () => {
+  for (const [line, message] of [
+    ['events ded ed_1', 'adit server events has no command "ded". Did you mean: adit server events dead'],
+    ['certs now', 'adit server certs takes no argument, but got "now". Write: adit server certs'],
+    [
+      'backup a.db b.db',
+      'adit server backup takes one argument, and "b.db" is one too many. Write: adit server backup a.db',
+    ],
+  ] as const)
+    assert.throws(() => parseSubcommand(line.split(' ')), { message })
+  assert.deepEqual(parseSubcommand(['events', 'replay', 'ed_1', 'ev_1', 'ev_2']).operands, [
+    'ed_1',
+    'ev_1',
+    'ev_2',
+  ])
 })

@@ -13,6 +13,8 @@ import { runTrust } from './trust/trust.ts'
 export interface Subcommand {
   readonly words: readonly string[]
   readonly operand?: string
+  /** One with `operand`, none without, unless this says otherwise. */
+  readonly maxOperands?: number
   readonly help: string
   readonly examples: readonly [string, ...string[]]
   /** Flags of this command beside the settings, without hyphens; each is a switch. */
@@ -47,14 +49,30 @@ async function withStore(
   }
 }
 
-async function withEvents(settings: ServerSettings, work: (events: Events) => Promise<void>): Promise<void> {
+async function withEvents(
+  settings: ServerSettings,
+  work: (events: Events, store: DurableStore) => Promise<void>,
+): Promise<void> {
   const { createOutbound } = await import('../base/outbound/outbound.ts')
   const { createEvents } = await import('../events/index.ts')
   const outbound = createOutbound({ allow: settings.outboundAllow })
   const apiUrl = (await readCredentialsFile(settings.dataDir))?.api_url ?? ''
   await withStore(settings, (store) =>
-    work(createEvents({ store, outbound, log: silentLog, apiUrl: () => apiUrl, jobs: false })),
+    work(createEvents({ store, outbound, log: silentLog, apiUrl: () => apiUrl, jobs: false }), store),
   ).finally(() => outbound.close())
+}
+
+async function requireDestination(store: DurableStore, id: string): Promise<void> {
+  let after: string | undefined
+  for (;;) {
+    const rows = await store.scan('event_destinations', { limit: 1000, after })
+    if (rows.some((row) => row.id === id)) return
+    after = rows.at(-1)?.id
+    if (after === undefined)
+      throw new CommandFailure(
+        `There is no event destination ${id}. List those that have had events with: adit server events`,
+      )
+  }
 }
 
 function requireArgument(value: string | undefined, message: string): string {
@@ -119,6 +137,7 @@ export const subcommands: readonly Subcommand[] = [
   {
     words: ['user', 'password'],
     operand: 'EMAIL',
+    maxOperands: 2,
     help: "reset a user's dashboard password; switches the second factor off",
     examples: ['adit server user password admin@example.com'],
     async run([argument, account], settings) {
@@ -218,21 +237,30 @@ export const subcommands: readonly Subcommand[] = [
     examples: ['adit server events dead ed_2abc'],
     async run([argument], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events dead ed_….')
-      await withEvents(settings, async (events) => {
-        for (const dead of await events.deadLetters(destination, { limit: 1000 })) print(JSON.stringify(dead))
+      await withEvents(settings, async (events, store) => {
+        await requireDestination(store, destination)
+        const deadLetters = await events.deadLetters(destination, { limit: 1000 })
+        if (deadLetters.length === 0) print(`No delivery to ${destination} was given up.`)
+        for (const dead of deadLetters) print(JSON.stringify(dead))
       })
     },
   },
   {
     words: ['events', 'replay'],
     operand: 'DESTINATION',
+    maxOperands: Number.POSITIVE_INFINITY,
     help: 'queue those events again',
     examples: ['adit server events replay ed_2abc', 'adit server events replay ed_2abc ev_2def'],
     async run([argument, ...ids], settings) {
       const destination = requireArgument(argument, 'Name the destination: adit server events replay ed_….')
-      await withEvents(settings, async (events) => {
+      await withEvents(settings, async (events, store) => {
+        await requireDestination(store, destination)
         const count = await events.replay(destination, ids.length === 0 ? undefined : ids)
         print(`${count} events will be delivered again (${formatTimestamp(systemClock.now())}).`)
+        if (count < new Set(ids).size)
+          throw new CommandFailure(
+            `The other ids are not among the events that were given up. List those with: adit server events dead ${destination}`,
+          )
       })
     },
   },
@@ -299,8 +327,26 @@ export function parseSubcommand(args: readonly string[]): {
   const unknown = words.find(isFlag)
   if (unknown !== undefined) throw unknownFlag(unknown)
   if (command === undefined) throw unknownSubcommand(group, matched, words[matched.length])
+  const operands = words.slice(matched.length)
+  const { operand, maxOperands = operand === undefined ? 0 : 1 } = command
+  if (operands.length > maxOperands) throw excessOperand(group, matched, operands, maxOperands)
   const switches = [...values].filter(([, [value]]) => value === 'true').map(([{ name }]) => name)
-  return { command, operands: words.slice(matched.length), switches: new Set(switches) }
+  return { command, operands, switches: new Set(switches) }
+}
+
+function excessOperand(
+  group: readonly Subcommand[],
+  matched: readonly string[],
+  operands: readonly string[],
+  maxOperands: number,
+): CommandFailure {
+  if (group.length > 1) return unknownSubcommand(group, matched, operands[0])
+  const name = ['adit server', ...matched].join(' ')
+  return new CommandFailure(
+    maxOperands === 0
+      ? `${name} takes no argument, but got "${operands[0]}". Write: ${name}`
+      : `${name} takes one argument, and "${operands[maxOperands]}" is one too many. Write: ${[name, ...operands.slice(0, maxOperands)].join(' ')}`,
+  )
 }
 
 function unknownSubcommand(
@@ -309,7 +355,7 @@ function unknownSubcommand(
   word: string | undefined,
 ): CommandFailure {
   const name = ['adit server', ...matched].join(' ')
-  const choices = [...new Set(group.map((each) => each.words[matched.length]!))]
+  const choices = [...new Set(group.flatMap((each) => each.words[matched.length] ?? []))]
   if (word === undefined) return new CommandFailure(`${name} needs one more word: ${choices.join(' or ')}.`)
   const problem = `${name} has no command "${word}".`
   if (matched.length === 0 && ['start', 'run', 'up'].includes(word))

@@ -1,4 +1,5 @@
 import { joinHostPort } from '../base/hostport.ts'
+import { protocolError } from '../protocol/index.ts'
 import type { TunnelProto } from './tunnel.ts'
 
 /** The public addresses of this server. */
@@ -7,6 +8,8 @@ export interface PublicAddress {
   domain: string
   httpPort: number
   httpsPort: number
+  /** Listeners that are switched off, each with the setting that does it. */
+  disabled?: { readonly http?: string | undefined; readonly https?: string | undefined }
   /** The host of TCP tunnel addresses. */
   tcpHost: string
 }
@@ -18,8 +21,15 @@ const DEFAULT_PORTS: Record<TunnelProto, number | undefined> = {
   tcp: undefined,
 }
 
-/** The public port of a named tunnel. */
+/** The public port of a named tunnel; throws if the listener is switched off. */
 export function publicPort(proto: 'http' | 'https' | 'tls', address: PublicAddress): number {
+  const { http, https } = address.disabled ?? {}
+  const setting = proto === 'http' ? http : https
+  if (setting !== undefined)
+    throw protocolError(
+      'options_invalid',
+      `this server does not serve ${proto} (${setting}); use ${proto === 'http' ? 'https' : 'http or tcp'}, or ask its operator.`,
+    )
   return proto === 'http' ? address.httpPort : address.httpsPort
 }
 

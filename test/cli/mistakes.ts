@@ -444,6 +444,20 @@ export const MISTAKES: readonly Mistake[] = [
     says: text('adit server has no command "bakup". Did you mean: adit server backup'),
   },
   {
+    line: 'adit server events ded ed_1',
+    says: text('adit server events has no command "ded". Did you mean: adit server events dead'),
+  },
+  {
+    line: 'adit server events dead ed_1 --data-dir {home}/events',
+    says: text(
+      'There is no event destination ed_1. List those that have had events with: adit server events',
+    ),
+  },
+  {
+    line: 'adit server certs now',
+    says: text('adit server certs takes no argument, but got "now". Write: adit server certs'),
+  },
+  {
     line: 'adit server backup',
     says: text('Say where to: adit server backup FILE.'),
   },

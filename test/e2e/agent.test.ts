@@ -30,6 +30,20 @@ async function startAgent(t: TestContext, platform: TestPlatform, more = {}): Pr
   return agent
 }
 
+test('a server without a plain HTTP listener rejects http endpoints, and serves https ones', async (t) => {
+  const platform = await startPlatform(t, ['--http-addr', 'false'])
+  const port = await startHttp(t, (_request, response) => response.end('hello'))
+  const agent = await startAgent(t, platform)
+
+  await assert.rejects(agent.forward({ addr: port, schemes: ['http'] }), {
+    message:
+      'The options of the tunnel are not valid: this server does not serve http (--http-addr false); use https, or ask its operator.',
+  })
+  const { url } = await agent.forward(port)
+
+  assert.equal(await (await platform.fetch(url)).text(), 'hello')
+})
+
 test('an agent without configuration discovers the local server and prints a working URL', async (t) => {
   const platform = await startPlatform(t)
   const port = await startHttp(t, (request, response) => response.end(`hello ${request.url}`))
