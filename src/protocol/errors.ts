@@ -228,7 +228,11 @@ export const protocolErrors = {
       next: 'Request another one.',
     },
   ),
-  options_invalid: defineError(undefined, (why: string) => `The options of the tunnel are not valid: ${why}`),
+  options_invalid: defineError(33404, (why: string) => `The options of the tunnel are not valid: ${why}`, {
+    cause:
+      'An option of the tunnel has a value that the server does not take; the message names it and says why.',
+    next: 'Correct that flag or key. `adit http --help` lists the options, and `docs/agent-config.md` the keys.',
+  }),
   random_address_forbidden: defineError(
     356,
     () =>

@@ -250,6 +250,9 @@ export const MISTAKES: readonly Mistake[] = [
     says: text(
       'Session        online',
       'failed to start tunnel: The options of the tunnel are not valid: this server serves https on port {https}; leave :9 out of the URL.',
+      '',
+      'ERR_ADIT_33404',
+      'adit help ERR_ADIT_33404',
     ),
   },
   {
@@ -363,6 +366,9 @@ export const MISTAKES: readonly Mistake[] = [
     says: text(
       'Session        online',
       'failed to start tunnel: The options of the tunnel are not valid: "goggle" is not a provider of OAuth; use one of amazon, facebook, github, gitlab, google, linkedin, microsoft, twitch.',
+      '',
+      'ERR_ADIT_33404',
+      'adit help ERR_ADIT_33404',
     ),
   },
   {

@@ -269,7 +269,7 @@ export class SshConnection implements LiveSession {
     if (this.#closed) return false
     if (!this.#options.admitSession(principal.accountId)) {
       this.#sessionLimitReached = true
-      sendBanner(this.#client, protocolError('too_many_sessions').text)
+      sendBanner(this.#client, `${toLine(protocolError('too_many_sessions'))}\n`)
       return false
     }
     this.#identity = { principal, startedAt: this.#options.clock.now() }
@@ -403,7 +403,7 @@ export class SshConnection implements LiveSession {
   }
 
   #errorText(error: unknown): string {
-    if (error instanceof ProtocolError) return error.text
+    if (error instanceof ProtocolError) return toLine(error)
     this.#options.log.error({ err: error, session: this.id }, 'SSH forward not bound')
     return 'The server cannot answer at the moment. Try again shortly.'
   }
@@ -444,3 +444,9 @@ export class SshConnection implements LiveSession {
 
 const OPTIONS_TOO_LATE =
   'The tunnels of this connection are already online. Pass options with the first command.'
+
+/** The sentence and the code on one line: terminals of clients get no control characters. */
+function toLine({ message, code }: ProtocolError): string {
+  const sentence = message.replaceAll('\n', ' ')
+  return code === undefined ? sentence : `${sentence} (${code})`
+}
