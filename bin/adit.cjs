@@ -17,9 +17,17 @@ if (major < minMajor || (major === minMajor && minor < minMinor)) {
 }
 
 function start() {
+  const { existsSync } = require('node:fs')
   const { join } = require('node:path')
   const { pathToFileURL } = require('node:url')
   const program = join(findVersion(), 'dist', 'lib', 'cli.js')
+  if (!existsSync(program)) {
+    process.stderr.write(
+      'ERROR:  This copy of Adit was not built. In its repository, run: npm run build && npm pack\n',
+    )
+    process.exitCode = 1
+    return
+  }
   hideSqliteWarning()
   void import(pathToFileURL(program).href)
 }

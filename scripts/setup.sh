@@ -1,6 +1,6 @@
 #!/bin/sh
-# Sets up a fresh checkout: installs the dependencies, the pinned Node and, with --test, the Debian packages that tests
-# need. Does nothing when everything is installed.
+# Sets up a fresh checkout: installs the dependencies and the pinned Node, builds the pages and, with --test, installs the
+# Debian packages that tests need. With --dependencies it stops before the pages. Does nothing when everything is installed.
 set -eu
 cd "$(dirname "$0")/.."
 
@@ -11,7 +11,7 @@ checksum=$(cksum package-lock.json | cut -d' ' -f1,2)
 if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$checksum" ]; then
   say 'installing dependencies (a minute or two, once)'
   # Not `npm ci`, which also accepts the lock file: it would install everything again after each change of it.
-  npm install --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
+  npm install --include=dev --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
   # The only install script that is needed: it installs the pinned Node.
   (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)
   ln -sf ../node/bin/node node_modules/.bin/node
@@ -19,12 +19,10 @@ if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" !=
   printf '%s' "$checksum" >"$stamp"
 fi
 
+[ "${1:-}" != --dependencies ] || exit 0
+
 # The browser pages: built when they are missing or older than their sources.
-if [ -d node_modules/vite ]; then
-  node_modules/.bin/node scripts/build-pages.ts
-elif [ ! -f dist/inspector/index.html ] || [ ! -f dist/dashboard/index.html ]; then
-  say 'vite is not installed, so the inspector and the dashboard are not built; everything else works'
-fi
+node_modules/.bin/node scripts/build-pages.ts
 
 [ "${1:-}" = --test ] || exit 0
 

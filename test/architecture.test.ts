@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { glob, readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { test } from 'node:test'
+import { listLibraries } from '../scripts/build/libraries.ts'
 import { cyclesOf, readImportGraph } from '../scripts/import-graph.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -325,16 +326,13 @@ test('what a dependency does not promise is used by its adapter alone', async ()
   assert.deepEqual(privateMembers, ['src/sessions/ssh/ssh2.ts'])
 })
 
-/** Decision 128: the pinned runtime is installed through npm, but is no library. */
-const RUNTIME = 'node'
-
 test('direct production dependencies stay few', async () => {
-  const { dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
-    dependencies: Record<string, string>
+  const { program, pages } = await listLibraries(root)
+  const { devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as {
+    devDependencies: Record<string, string>
   }
 
-  const libraries = Object.keys(dependencies).filter((name) => name !== RUNTIME)
-  assert.ok(libraries.length <= 25, libraries.join(' '))
-  for (const [name, version] of Object.entries(dependencies))
-    assert.match(version, /^\d+\.\d+\.\d+/, `${name} is not pinned`)
+  assert.ok(program.length > 0 && program.length <= 25, program.join(' '))
+  for (const name of ['node', ...program, ...pages])
+    assert.match(devDependencies[name] ?? '', /^\d+\.\d+\.\d+/, `${name} is not pinned`)
 })

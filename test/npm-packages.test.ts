@@ -1,11 +1,12 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
-import { mkdtemp, readFile, rm } from 'node:fs/promises'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { cp, mkdtemp, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { after, before, test } from 'node:test'
-import { type Manifest, publishedManifest } from '../scripts/build/manifest.ts'
-import { buildPackage } from '../scripts/build/packages.ts'
+import { agentManifest, type Manifest } from '../scripts/build/manifest.ts'
+import { buildAgentPackage } from '../scripts/build/packages.ts'
+import { tempDir } from './support/api.ts'
 
 const root = join(import.meta.dirname, '..')
 
@@ -22,34 +23,68 @@ let packed: string[]
 before(async () => {
   source = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   packageDir = await mkdtemp(join(tmpdir(), 'adit-agent-'))
-  await buildPackage('adit-agent', packageDir)
-  const [{ files }] = JSON.parse(
-    execFileSync('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], {
-      cwd: packageDir,
-      encoding: 'utf8',
-      stdio: ['ignore', 'pipe', 'ignore'],
-    }),
-  )
-  packed = files.map(({ path }: { path: string }) => path)
+  await buildAgentPackage(packageDir)
+  packed = listPacked(packageDir)
 })
+
+/** The files that `npm pack` puts into the tarball of a directory. */
+function listPacked(directory: string): string[] {
+  const json = execFileSync('npm', ['pack', '--dry-run', '--json'], {
+    cwd: directory,
+    encoding: 'utf8',
+    stdio: ['ignore', 'pipe', 'ignore'],
+  })
+  const [{ files }] = JSON.parse(json) as [{ files: { path: string }[] }]
+  return files.map(({ path }) => path)
+}
 
 after(() => rm(packageDir, { recursive: true, force: true }))
 
-test('a published manifest depends on nothing, runs no scripts and may be published with provenance', () => {
-  const env = { GITHUB_REPOSITORY: 'someone/adit' }
-  const { repository, publishConfig, ...manifest } = publishedManifest(source, env)
+test('both packages depend on nothing, run no scripts when installed and may be published with provenance', () => {
+  for (const { publishConfig, engines, ...manifest } of [source, agentManifest(source)]) {
+    assert.deepEqual(
+      ['private', 'dependencies', 'optionalDependencies', 'peerDependencies', 'bundleDependencies'].filter(
+        (field) => field in manifest,
+      ),
+      [],
+    )
+    assert.doesNotMatch(
+      Object.keys(manifest.scripts ?? {}).join(' '),
+      /\b(?:pre|post)?(?:install|prepare|pack|publish)\b/,
+    )
+    assert.deepEqual(publishConfig, { access: 'public', provenance: true })
+    assert.match(JSON.stringify(engines), /">=\d+\.\d+\.\d+"/)
+  }
+})
+
+test('`npm pack` in the repository packs nothing but the build and its documents', () => {
+  const expected =
+    /^(?:bin\/adit\.cjs|dist\/(?:lib|types|inspector|dashboard)\/.+|dist\/third-party-licences\.txt|docs\/[^/]+|[A-Z]+(?:\.md)?|package\.json)$/
+
+  const files = listPacked(root)
 
   assert.deepEqual(
-    ['private', 'scripts', 'dependencies', 'devDependencies'].filter((field) => field in manifest),
+    files.filter((file) => !expected.test(file)),
     [],
   )
-  assert.deepEqual(repository, { type: 'git', url: 'git+https://github.com/someone/adit.git' })
-  assert.deepEqual(publishConfig, { access: 'public', provenance: true })
-  assert.match(JSON.stringify(manifest.engines), /">=\d+\.\d+\.\d+"/)
+  assert.ok(files.includes('bin/adit.cjs') && files.includes('dist/dashboard/index.html'))
+})
+
+test('a copy that was packed before it was built says so', async (t) => {
+  const directory = await tempDir(t)
+  for (const file of ['bin/adit.cjs', 'package.json'])
+    await cp(join(root, file), join(directory, file), { recursive: true })
+
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(directory, 'bin', 'adit.cjs')], {
+    encoding: 'utf8',
+  })
+
+  assert.deepEqual([status, stdout], [1, ''])
+  assert.match(stderr, /^ERROR: {2}This copy of Adit was not built\. .*npm run build && npm pack\n$/)
 })
 
 test('a package holds no TypeScript, no test, and every file that its manifest names', async () => {
-  const { bin, exports, files } = publishedManifest(source) as unknown as PackedManifest
+  const { bin, exports, files } = agentManifest(source) as unknown as PackedManifest
 
   assert.deepEqual(
     packed.filter((file) =>
@@ -59,7 +94,7 @@ test('a package holds no TypeScript, no test, and every file that its manifest n
   )
   for (const file of [...Object.values(bin), ...Object.values(exports['.'])])
     assert.ok(packed.includes(file.replace('./', '')), `${file} is missing`)
-  for (const file of files.filter((name) => name !== 'dist/dashboard'))
+  for (const file of files)
     assert.ok(
       packed.some((path) => path === file || path.startsWith(`${file}/`)),
       `${file} is missing`,

@@ -3,6 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
+import { listLibraries } from '../scripts/build/libraries.ts'
 import { tempDir } from './support/api.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -70,7 +71,7 @@ test('the bill of materials is CycloneDX and lists every production dependency w
   const file = join(await tempDir(t), 'sbom.json')
   execFileSync(process.execPath, [join(root, 'scripts', 'sbom.ts'), file])
   const bill = JSON.parse(await readFile(file, 'utf8'))
-  const { name, version, dependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
+  const { name, version, devDependencies } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
 
   assert.equal(bill.bomFormat, 'CycloneDX')
   assert.match(bill.specVersion, /^1\.[5-9]$/)
@@ -83,17 +84,21 @@ test('the bill of materials is CycloneDX and lists every production dependency w
   for (const { ref, dependsOn = [] } of bill.dependencies)
     for (const reference of [ref, ...dependsOn])
       assert.ok(references.has(reference), `${reference} is not listed`)
+  const production = new Set<string>()
   for (const component of bill.components) {
     assert.match(component.purl, /^pkg:npm\//)
     const properties: { name: string; value: string }[] = component.properties ?? []
     const isDevelopment = properties.some(({ name }) => name === 'cdx:npm:package:development')
     assert.ok(isDevelopment || component.hashes.length > 0, `${component.name} has no digest`)
+    if (!isDevelopment) production.add(`${component.name}@${component.version}`)
   }
-  const components = new Set(
-    bill.components.map(
-      (component: { name: string; version: string }) => `${component.name}@${component.version}`,
-    ),
+  const { program, pages } = await listLibraries(root)
+  for (const library of ['node', ...program, ...pages])
+    assert.ok(production.has(`${library}@${devDependencies[library]}`), `${library} is not listed`)
+  assert.ok(
+    [...production].some((component) => component.startsWith('fast-json-stringify@')),
+    'fastify brings it',
   )
-  for (const [dependency, version] of Object.entries(dependencies))
-    assert.ok(components.has(`${dependency}@${version}`), `${dependency} is not listed`)
+  for (const tool of ['vite', 'typescript', 'playwright-core'])
+    assert.ok(!production.has(`${tool}@${devDependencies[tool]}`), `${tool} is not shipped`)
 })

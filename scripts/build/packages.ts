@@ -2,37 +2,36 @@ import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { bundle } from './bundle.ts'
 import { formatLicences } from './licences.ts'
-import { agentManifest, publishedManifest } from './manifest.ts'
+import { agentManifest } from './manifest.ts'
 import { writeTypes } from './types.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const LIBRARY = join(root, 'src', 'agent', 'index.ts')
-const COPIED = ['bin/adit.cjs', 'dist/inspector', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md']
+const AGENT_FILES = ['bin/adit.cjs', 'dist/inspector', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md']
 
-/** The packages, each with its program in `src`. */
-const PACKAGES = {
-  adit: { program: 'cli.ts', manifest: publishedManifest, copied: [...COPIED, 'dist/dashboard'] },
-  'adit-agent': { program: 'agent-cli.ts', manifest: agentManifest, copied: COPIED },
+/** Writes what the package `adit` contains beside the pages into `dist` of the repository, where `npm pack` finds it. */
+export async function buildServerPackage(): Promise<void> {
+  await buildProgram('cli.ts', join(root, 'dist'))
 }
-export type PackageName = keyof typeof PACKAGES
 
-/**
- * Writes a whole package into a directory: the program and the library in `dist/lib`, its types, the licences of what they
- * contain, the launcher, the documents and the pages, which must have been built.
- */
-export async function buildPackage(name: PackageName, directory: string): Promise<void> {
-  const { program, manifest, copied } = PACKAGES[name]
-  const dist = join(directory, 'dist')
+/** Writes the whole package `adit-agent`, which has no server, into a directory. The pages must have been built. */
+export async function buildAgentPackage(directory: string): Promise<void> {
   await rm(directory, { recursive: true, force: true })
-  await mkdir(dist, { recursive: true })
+  await mkdir(directory, { recursive: true })
   const source = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
-  await writeFile(join(directory, 'package.json'), `${JSON.stringify(manifest(source), null, 2)}\n`)
-  for (const path of copied) await cp(join(root, path), join(directory, path), { recursive: true })
+  await writeFile(join(directory, 'package.json'), `${JSON.stringify(agentManifest(source), null, 2)}\n`)
+  for (const path of AGENT_FILES) await cp(join(root, path), join(directory, path), { recursive: true })
+  await buildProgram('agent-cli.ts', join(directory, 'dist'))
+}
 
+/** The program and the library, their types, and the licences of the packages they contain. */
+async function buildProgram(program: string, dist: string): Promise<void> {
+  const [lib, types] = [join(dist, 'lib'), join(dist, 'types')]
+  for (const directory of [lib, types]) await rm(directory, { recursive: true, force: true })
   const packages = await bundle({
     entries: { cli: join(root, 'src', program), index: LIBRARY },
-    directory: join(dist, 'lib'),
+    directory: lib,
   })
   await writeFile(join(dist, 'third-party-licences.txt'), formatLicences(packages))
-  await writeTypes(root, LIBRARY, join(dist, 'types'))
+  await writeTypes(root, LIBRARY, types)
 }

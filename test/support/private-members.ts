@@ -19,8 +19,8 @@ export function assertPrivateMembers(
   dependency: string,
   adapter: string,
 ): (member: string, isAsExpected: boolean) => void {
-  const { dependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const advice = `is not what ${adapter} relies on; adapt it to the version that package.json pins`
   return (member, isAsExpected) =>
-    assert.ok(isAsExpected, `${dependency} ${dependencies[dependency]}: ${member} ${advice}`)
+    assert.ok(isAsExpected, `${dependency} ${devDependencies[dependency]}: ${member} ${advice}`)
 }

@@ -5,7 +5,6 @@ import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'nod
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { bundle } from '../../../scripts/build/bundle.ts'
-import { publishedManifest } from '../../../scripts/build/manifest.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { BASE_ROOT, VERSION } from '../../base/version.ts'
 import { StreamType } from '../../protocol/index.ts'
@@ -39,7 +38,7 @@ async function createInstallation(t: TestContext) {
     entries: { cli: join(BASE_ROOT, 'src/agent-cli.ts') },
     directory: join(build, 'dist', 'lib'),
   })
-  const manifest = publishedManifest(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')))
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   writeFileSync(join(build, 'package.json'), JSON.stringify({ ...manifest, version: NEXT }))
   const channel = join(home, 'releases', 'stable')
   mkdirSync(channel, { recursive: true })

@@ -25,7 +25,7 @@ const tarballs: Partial<Record<PackageName, string>> = {}
 before(async () => {
   scratch = await mkdtemp(join(tmpdir(), 'adit-packages-'))
   execFileSync(process.execPath, [join(root, 'scripts', 'build.ts')], { stdio: 'pipe' })
-  execFileSync('npm', ['pack', './dist/adit', './dist/adit-agent', '--pack-destination', scratch], {
+  execFileSync('npm', ['pack', '.', './dist/adit-agent', '--pack-destination', scratch], {
     cwd: root,
     stdio: 'pipe',
   })
