@@ -654,36 +654,39 @@ test('a service is installed, controlled and removed with systemd', async (t) =>
   const home = createHome(t)
   const bin = join(home, 'bin')
   mkdirSync(bin)
-  writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> ${join(home, 'calls')}\n`)
+  writeFileSync(join(bin, 'systemctl'), `#!/bin/sh\necho "$*" >> ${join(home, 'calls')}\necho active\n`)
   chmodSync(join(bin, 'systemctl'), 0o700)
   const file = join(home, 'my config.yml')
   writeFileSync(file, 'version: 3\ntunnels:\n  ssh: {proto: tcp, addr: 22}\n', { mode: 0o600 })
   const env = cleanEnv(home, { ADIT_UNIT_DIR: join(home, 'units') })
   env.PATH = `${bin}:${env.PATH}`
-  const unit = join(home, 'units', 'adit.service')
+  const unit = join(home, 'units', 'adit-agent.service')
 
   const beforeInstall = await host.run(['service', 'start'], { env })
   const installed = await host.run(['service', 'install', '--config', file], { env })
   const text = readFileSync(unit, 'utf8')
   await host.run(['service', 'start'], { env })
   await host.run(['service', 'restart'], { env })
+  const status = await host.run(['service', 'status'], { env })
   await host.run(['service', 'stop'], { env })
   const removed = await host.run(['service', 'uninstall'], { env })
 
   assert.match(beforeInstall.stderr, /not installed/)
   assert.equal(installed.code, 0, installed.stderr)
-  assert.match(text, new RegExp(`ExecStart="${BASE_ROOT}/bin/adit" service run --config "${file}"`))
+  assert.match(text, new RegExp(`ExecStart="${BASE_ROOT}/bin/adit" "service" "run" "--config" "${file}"`))
   assert.match(text, /Restart=always\nRestartSec=15/)
+  assert.deepEqual([status.code, status.stdout], [0, `Service running: ${unit}\n`])
   assert.equal(removed.code, 0)
   assert.ok(!existsSync(unit))
   const calls = readFileSync(join(home, 'calls'), 'utf8').replaceAll('--user ', '').trim().split('\n')
   assert.deepEqual(calls, [
     'daemon-reload',
-    'enable adit.service',
-    'start adit.service',
-    'restart adit.service',
-    'stop adit.service',
-    'disable --now adit.service',
+    'enable adit-agent.service',
+    'start adit-agent.service',
+    'restart adit-agent.service',
+    'is-active adit-agent.service',
+    'stop adit-agent.service',
+    'disable --now adit-agent.service',
     'daemon-reload',
   ])
 })

@@ -5,7 +5,7 @@ import { errorMessage } from '../base/error-message.ts'
 import { findNearest } from '../base/nearest.ts'
 import { formatExamples } from './commands/examples.ts'
 import { ignoreBrokenPipe } from './commands/outputs.ts'
-import type { ServiceAction } from './commands/service.ts'
+import type { ServiceAction } from './commands/service/manager.ts'
 import {
   COMMON_FLAGS,
   type CommandFlag,
@@ -262,13 +262,14 @@ function addServiceCommands(program: Command, state: { code: number }): void {
     ['start', 'start it'],
     ['stop', 'stop it'],
     ['restart', 'stop it and start it again'],
+    ['status', 'show whether it runs; the exit code is 3 if not'],
     ['uninstall', 'remove it'],
   ]
   for (const [action, help] of actions) {
     const command = parent.command(action).description(help)
     command.action(async () => {
-      const { runServiceAction } = await import('./commands/service.ts')
-      await runServiceAction(action, valuesOf(command), process.env, output.out)
+      const { runServiceAction } = await import('./commands/service/service.ts')
+      state.code = await runServiceAction(action, valuesOf(command), process.env, output.out)
     })
   }
   const run = parent.command('run', { hidden: true })
