@@ -1,0 +1,124 @@
+import assert from 'node:assert/strict'
+import { execFileSync, spawnSync } from 'node:child_process'
+import { generateKeyPairSync } from 'node:crypto'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { gzipSync } from 'node:zlib'
+import { signRelease } from '../scripts/release/signature.ts'
+import { readManifest } from '../src/agent/update/manifest.ts'
+import { tempDir } from './support/api.ts'
+
+const script = join(import.meta.dirname, '..', 'scripts', 'install.sh')
+const PLATFORM = `linux-${process.arch}`
+const PROGRAM = '#!/bin/sh\necho "adit version 1.2.3"\n'
+
+/** A signed release whose executable is a shell script, an empty prefix, and a function that runs the installer. */
+async function createRelease(t: TestContext) {
+  const [home, release] = [await tempDir(t), await tempDir(t)]
+  const keys = generateKeyPairSync('ed25519')
+  const key = join(home, 'release.pub')
+  writeFileSync(key, keys.publicKey.export({ type: 'spki', format: 'pem' }))
+  writeFileSync(join(release, 'adit-1.2.3.tgz'), 'the npm package')
+  writeFileSync(join(release, `adit-1.2.3-${PLATFORM}.gz`), gzipSync(PROGRAM))
+  writeFileSync(join(release, 'adit-1.2.3-win32-x64.exe.gz'), gzipSync('another platform'))
+  await signRelease(release, '1.2.3', keys.privateKey)
+  const prefix = join(home, 'prefix')
+  const install = (...args: string[]) =>
+    spawnSync('sh', [script, '--prefix', prefix, ...args], {
+      encoding: 'utf8',
+      env: { ...process.env, HOME: home },
+    })
+  return {
+    home,
+    release,
+    prefix,
+    key,
+    publicKey: keys.publicKey,
+    install,
+    program: join(prefix, 'bin', 'adit'),
+  }
+}
+
+test('a release directory is installed and removed again', async (t) => {
+  const { release, prefix, key, install, program } = await createRelease(t)
+
+  const installed = install('--key', key, release)
+  const version = execFileSync(program, ['version'], { encoding: 'utf8' })
+  const removed = install('--uninstall')
+  const again = install('--uninstall')
+
+  assert.equal(installed.status, 0, installed.stderr)
+  assert.match(
+    installed.stdout,
+    /^Installed .*\/prefix\/bin\/adit \(adit version 1\.2\.3\)\.\n.* is not on the PATH\. Add it: export PATH=/,
+  )
+  assert.equal(version, 'adit version 1.2.3\n')
+  assert.equal(removed.status, 0, removed.stderr)
+  assert.deepEqual(readdirSync(join(prefix, 'bin')), [])
+  assert.deepEqual([again.status, again.stderr], [1, `ERROR:  ${program} is not installed\n`])
+})
+
+test('a tar archive of a release is installed too', async (t) => {
+  const { home, release, key, install, program } = await createRelease(t)
+  const archive = join(home, 'release.tar.gz')
+  execFileSync('tar', ['-czf', archive, '-C', join(release, '..'), release.split('/').at(-1)!])
+
+  const { status, stderr } = install(`--key=${key}`, archive)
+
+  assert.equal(status, 0, stderr)
+  assert.equal(readFileSync(program, 'utf8'), PROGRAM)
+})
+
+test('a release that was changed, or that another key signed, is not installed', async (t) => {
+  const { release, key, install, program } = await createRelease(t)
+  const other = await createRelease(t)
+  const executable = join(release, `adit-1.2.3-${PLATFORM}.gz`)
+
+  const unnamedKey = install(release)
+  const wrongKey = install('--key', other.key, release)
+  writeFileSync(executable, gzipSync('#!/bin/sh\necho changed\n'))
+  const changedFile = install('--key', key, release)
+  const unsigned = install('--no-signature', release)
+  const sums = join(release, 'SHA256SUMS')
+  const { stdout } = spawnSync('sha256sum', [executable], { encoding: 'utf8' })
+  writeFileSync(
+    sums,
+    readFileSync(sums, 'utf8').replace(/^\w+(?= {2}adit-1\.2\.3-linux)/m, stdout.slice(0, 64)),
+  )
+  const changedSums = install('--key', key, release)
+
+  assert.match(unnamedKey.stderr, /^ERROR: {2}name the public key of the release with --key FILE/)
+  assert.match(wrongKey.stderr, /^ERROR: {2}the signature of the release does not match the key/)
+  assert.match(
+    changedFile.stderr,
+    /^ERROR: {2}the checksum of adit-1\.2\.3-linux-\w+\.gz is wrong; nothing was installed\n$/,
+  )
+  assert.match(unsigned.stderr, /checksum of .* is wrong/)
+  assert.match(changedSums.stderr, /signature of the release does not match/)
+  for (const { status } of [unnamedKey, wrongKey, changedFile, unsigned, changedSums]) assert.equal(status, 1)
+  assert.ok(!existsSync(program))
+})
+
+test('mistakes name the cause', async (t) => {
+  const { home, install } = await createRelease(t)
+
+  assert.match(install().stderr, /^Usage: sh install\.sh/)
+  assert.match(install('--no-signature', join(home, 'nothing')).stderr, /nothing does not exist/)
+  assert.match(install('--no-signature', home).stderr, /holds no release: there is no SHA256SUMS/)
+  assert.match(install('--no-signature', script).stderr, /install\.sh is not a tar archive/)
+  assert.match(install('--frobnicate').stderr, /there is no option --frobnicate/)
+  assert.match(install('--key').stderr, /--key needs a value/)
+})
+
+test('the directory of a release is an update channel', async (t) => {
+  const { release, publicKey } = await createRelease(t)
+  const read = (file: string) => readFileSync(join(release, file))
+
+  const manifest = readManifest(read('manifest.json'), String(read('manifest.json.sig')), publicKey)
+
+  assert.equal(manifest.version, '1.2.3')
+  assert.equal(manifest.archive.file, 'adit-1.2.3.tgz')
+  assert.deepEqual(Object.keys(manifest.executables).sort(), [PLATFORM, 'win32-x64'])
+  execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: release })
+})
