@@ -26,7 +26,7 @@ node_modules/.bin/node scripts/build-pages.ts
 
 [ "${1:-}" = --test ] || exit 0
 
-packages='postgresql strace openssh-server openssh-client chromium chromium-headless-shell pebble bind9 bind9-dnsutils nsd curl openssl python3 tmux libnss3-tools zbar-tools nginx libnginx-mod-stream haproxy zsh fish jq'
+packages='postgresql strace openssh-server openssh-client chromium chromium-headless-shell pebble bind9 bind9-dnsutils nsd curl openssl python3 tmux libnss3-tools zbar-tools nginx libnginx-mod-stream haproxy zsh fish jq xz-utils'
 missing=''
 for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
