@@ -1,7 +1,7 @@
-// Prints the size of each artefact in dist as a table, or with --write puts the table into docs/install.md:
+// Prints the size of each artefact that is in dist as a table, or with --write puts the table into docs/install.md:
 //   node scripts/sizes.ts [--write]
 import { execFileSync } from 'node:child_process'
-import { readFileSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { RUNTIMES } from './executables/runtime.ts'
 
@@ -10,38 +10,46 @@ const document = join(root, 'docs', 'install.md')
 const TABLE = /(?<=<!-- sizes: npm run sizes -- --write -->\n)[\s\S]*?(?=<!-- end of sizes -->)/
 const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
 
+const packages = ['adit', 'adit-agent'].map((name) => ({ name, file: `${name}-${version}.tgz` }))
+const debianPackage = `adit_${version}_amd64.deb`
+const executables = Object.keys(RUNTIMES).map((platform) => ({
+  platform,
+  file: `executables/adit-${version}-${platform}${platform.startsWith('win32') ? '.exe' : ''}`,
+}))
+
 const rows = [
-  ...['adit', 'adit-agent'].map((name) => describePackage(name)),
-  describeDebianPackage(),
-  ...Object.keys(RUNTIMES).map(describeExecutable),
+  ...packages.filter(({ file }) => isBuilt(file)).map(describePackage),
+  ...[debianPackage].filter(isBuilt).map(describeDebianPackage),
+  ...executables.filter(({ file }) => isBuilt(`${file}.xz`)).map(describeExecutable),
 ]
 const table = `| Artefact | Download | Installed |\n|---|---|---|\n${rows.map((row) => `| ${row.join(' | ')} |\n`).join('')}`
 if (process.argv.includes('--write'))
   writeFileSync(document, readFileSync(document, 'utf8').replace(TABLE, table))
 else process.stdout.write(table)
 
-function describePackage(name: string): string[] {
-  const file = join(root, 'dist', `${name}-${version}.tgz`)
-  const list = execFileSync('tar', ['-tvzf', file], { encoding: 'utf8' })
-  const bytes = [...list.matchAll(/^\S+ +\S+ +(\d+)/gm)].reduce((sum, [, size]) => sum + Number(size), 0)
-  return [`npm package \`${name}\``, megabytes(statSync(file).size), megabytes(bytes)]
+function isBuilt(file: string): boolean {
+  return existsSync(join(root, 'dist', file))
 }
 
-function describeDebianPackage(): string[] {
-  const file = join(root, 'dist', `adit_${version}_amd64.deb`)
-  const kilobytes = execFileSync('dpkg-deb', ['--field', file, 'Installed-Size'], { encoding: 'utf8' })
-  return ['Debian package (amd64)', megabytes(statSync(file).size), megabytes(Number(kilobytes) * 1024)]
+function sizeOf(file: string): string {
+  return megabytes(statSync(join(root, 'dist', file)).size)
+}
+
+function describePackage({ name, file }: { name: string; file: string }): string[] {
+  const list = execFileSync('tar', ['-tvzf', join(root, 'dist', file)], { encoding: 'utf8' })
+  const bytes = [...list.matchAll(/^\S+ +\S+ +(\d+)/gm)].reduce((sum, [, size]) => sum + Number(size), 0)
+  return [`npm package \`${name}\``, sizeOf(file), megabytes(bytes)]
+}
+
+function describeDebianPackage(file: string): string[] {
+  const path = join(root, 'dist', file)
+  const kilobytes = execFileSync('dpkg-deb', ['--field', path, 'Installed-Size'], { encoding: 'utf8' })
+  return ['Debian package (amd64)', sizeOf(file), megabytes(Number(kilobytes) * 1024)]
 }
 
 /** The download is compressed with xz. */
-function describeExecutable(platform: string): string[] {
-  const suffix = platform.startsWith('win32') ? '.exe' : ''
-  const file = join(root, 'dist', 'executables', `adit-${version}-${platform}${suffix}`)
-  return [
-    `executable \`${platform}\``,
-    megabytes(statSync(`${file}.xz`).size),
-    megabytes(statSync(file).size),
-  ]
+function describeExecutable({ platform, file }: { platform: string; file: string }): string[] {
+  return [`executable \`${platform}\``, sizeOf(`${file}.xz`), sizeOf(file)]
 }
 
 function megabytes(bytes: number): string {
