@@ -1,14 +1,47 @@
 /**
- * Policy: the expression language of Adit, CEL. Uses `base` alone. Begin with `cel/compile.ts`: an expression is tokenized
- * and parsed (`tokens.ts`, `parse.ts`, `macros.ts`), checked against an `Environment` (`check.ts`, `assign.ts`), compiled to
- * closures (`closures.ts`) and then evaluated as often as needed, each time within a budget. `cel/library/` has the
- * functions, one file a family. `condition.ts` compiles what has to be true or false, such as a filter.
+ * Policy: the languages of Adit. Uses `base` alone. `cel/` is CEL, the language of expressions; begin with `cel/compile.ts`:
+ * an expression is tokenized and parsed (`tokens.ts`, `parse.ts`, `macros.ts`), checked against an `Environment`
+ * (`check.ts`, `assign.ts`), compiled to closures (`closures.ts`) and then evaluated as often as needed, each time within a
+ * budget. `cel/library/` has the functions, one file a family. `condition.ts` compiles what has to be true or false.
+ *
+ * The other files are the language of traffic policies; begin with `validate.ts`. A text becomes phases and rules
+ * (`document.ts`), whose actions (`actions/`, one declaration each) read their configuration (`config.ts`) with `${}`
+ * compiled (`template.ts`). Expressions read `variables/` and call `functions/`, both through an `Activation`.
+ * `evaluate.ts` runs rules. What actions do to traffic is in `src/edge/policy`.
  */
+
+export type { ConfigOf } from './actions/define.ts'
+export type { ActionOf, ActionType } from './actions/index.ts'
+export type { VarValue } from './actions/set-vars.ts'
+export type {
+  ActionResult,
+  Activation,
+  ConnectionSource,
+  EndpointSource,
+  RequestSource,
+  ResponseSource,
+  TlsSource,
+} from './activation.ts'
 export type { Program } from './cel/compile.ts'
 export { Environment } from './cel/environment.ts'
 export { fromJson } from './cel/from-json.ts'
 export { overload } from './cel/signature.ts'
 export { parseDuration, parseTimestamp } from './cel/time.ts'
 export { DYN, type Field, objectOf, type Shape, STRING, TIMESTAMP } from './cel/types.ts'
-export { CostExceeded, EvaluationError, Timestamp } from './cel/values.ts'
+export {
+  CostExceeded,
+  EvaluationError,
+  type MapKey,
+  type MapValue,
+  Timestamp,
+  type Value,
+} from './cel/values.ts'
 export { compileCondition } from './condition.ts'
+export type { PatternTemplate } from './config.ts'
+export { type ActionStep, type CompiledRule, runRules } from './evaluate.ts'
+export { issueText, PolicyError } from './issue.ts'
+export type { Template } from './template.ts'
+export { type Policy, type PolicyRule, readPolicy } from './validate.ts'
+export { valueText } from './value-text.ts'
+export { requestUrl } from './variables/req.ts'
+export { urlText } from './variables/url.ts'

@@ -1,0 +1,48 @@
+import { BOOL, STRING } from '../cel/types.ts'
+import { described, flag, listOf, object, template, text, withDefault } from '../config.ts'
+import { plain } from '../variables/shape.ts'
+import { defineAction } from './define.ts'
+import { errorResult } from './results.ts'
+
+const MIN_PASSWORD = 8
+const MAX_PASSWORD = 128
+
+export const basicAuth = defineAction({
+  type: 'basic-auth',
+  description: 'Requires a user name and a password.',
+  phases: ['on_http_request'],
+  ends: 'sometimes',
+  config: object({
+    credentials: described(
+      listOf(template({ check: checkCredential }), { minItems: 1, maxItems: 10 }),
+      'user:password, at most ten; the first colon divides them',
+    ),
+    realm: described(
+      withDefault(
+        text({
+          maxLength: 128,
+          check: (realm) =>
+            /^[\x20-\x7e]*$/.test(realm) && !/["\\]/.test(realm)
+              ? undefined
+              : [2258, 'it consists of ASCII characters, without quotation marks'],
+        }),
+        'adit',
+      ),
+      'the name that browsers show',
+    ),
+    enforce: described(withDefault(flag, true), 'false: only sets the results'),
+  }),
+  results: {
+    credentials: plain('credentials', { presented: BOOL, username: STRING, authorized: BOOL }),
+    error: errorResult,
+  },
+})
+
+function checkCredential(credential: string): readonly [number, string] | undefined {
+  const colon = credential.indexOf(':')
+  if (colon === -1) return [2257, 'a credential has the form user:password']
+  const { length } = credential.slice(colon + 1)
+  return length < MIN_PASSWORD || length > MAX_PASSWORD
+    ? [2237, `a password has ${MIN_PASSWORD} to ${MAX_PASSWORD} characters`]
+    : undefined
+}

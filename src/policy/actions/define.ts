@@ -1,0 +1,42 @@
+import type { Type } from '../cel/types.ts'
+import type { ConfigField } from '../config.ts'
+import type { PhaseName, PolicyProtocol } from '../phases.ts'
+
+/** An action of the policy language. The validator, the reference page and the edge use the same declaration. */
+export interface Action<N extends string = string, C = unknown, P extends PhaseName = PhaseName> {
+  readonly type: N
+  /** Older names of the type. */
+  readonly aliases: readonly string[]
+  /** What it does, in one or two sentences. */
+  readonly description: string
+  readonly phases: readonly P[]
+  /** The protocols it works with, where not all that have its phases. */
+  readonly protocols: readonly PolicyProtocol[] | undefined
+  /** Whether it ends the phase: `always`, or `sometimes` as guards do when they refuse. */
+  readonly ends: 'always' | 'sometimes' | 'never'
+  /** An endpoint has one action at most that signs visitors in. */
+  readonly signsIn: boolean
+  readonly config: ConfigField<C>
+  /** Its name below `actions.ngrok`, and the types of its results. */
+  readonly resultName: string
+  readonly results: Readonly<Record<string, Type>>
+}
+
+type Defaults = 'aliases' | 'protocols' | 'ends' | 'signsIn' | 'resultName' | 'results'
+
+export function defineAction<const N extends string, C, const P extends PhaseName>(
+  action: Omit<Action<N, C, P>, Defaults> & Partial<Pick<Action<N, C, P>, Defaults>>,
+): Action<N, C, P> {
+  return {
+    aliases: [],
+    protocols: undefined,
+    ends: 'never',
+    signsIn: false,
+    resultName: action.type.replaceAll('-', '_'),
+    results: {},
+    ...action,
+  }
+}
+
+/** The configuration of an action once it is read. */
+export type ConfigOf<A> = A extends { readonly config: ConfigField<infer C> } ? C : never

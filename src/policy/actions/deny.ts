@@ -1,0 +1,12 @@
+import { described, integer, object, withDefault } from '../config.ts'
+import { defineAction } from './define.ts'
+
+export const deny = defineAction({
+  type: 'deny',
+  description: 'Refuses a request with an empty response, or closes a connection.',
+  phases: ['on_tcp_connect', 'on_http_request'],
+  ends: 'always',
+  config: object({
+    status_code: described(withDefault(integer(400, 599), 403), 'the status of the response to a request'),
+  }),
+})

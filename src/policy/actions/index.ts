@@ -1,0 +1,40 @@
+/** Every action of the policy language, in the order of the reference page. */
+import { addHeaders } from './add-headers.ts'
+import { basicAuth } from './basic-auth.ts'
+import { closeConnection } from './close-connection.ts'
+import { customResponse } from './custom-response.ts'
+import type { Action } from './define.ts'
+import { deny } from './deny.ts'
+import { log } from './log.ts'
+import { rateLimit } from './rate-limit.ts'
+import { redirect } from './redirect.ts'
+import { removeHeaders } from './remove-headers.ts'
+import { restrictIps } from './restrict-ips.ts'
+import { setVars } from './set-vars.ts'
+import { urlRewrite } from './url-rewrite.ts'
+
+const actionList = [
+  addHeaders,
+  basicAuth,
+  closeConnection,
+  customResponse,
+  deny,
+  log,
+  rateLimit,
+  redirect,
+  removeHeaders,
+  restrictIps,
+  setVars,
+  urlRewrite,
+] as const
+
+/** The same, for code that treats all alike. */
+export const actions: readonly Action[] = actionList
+
+type ActionList = (typeof actionList)[number]
+
+/** The type of an action, as it is written in policies. */
+export type ActionType = ActionList['type']
+
+/** The action of a type. */
+export type ActionOf<T extends ActionType> = Extract<ActionList, { readonly type: T }>

@@ -1,0 +1,24 @@
+import { listOf as listType, STRING } from '../cel/types.ts'
+import { checkHeaderName, described, listOf, object, text } from '../config.ts'
+import { defineAction } from './define.ts'
+
+export const removeHeaders = defineAction({
+  type: 'remove-headers',
+  description: 'Removes header fields from a request or a response.',
+  phases: ['on_http_request', 'on_http_response'],
+  config: object({
+    headers: described(
+      listOf(
+        text({
+          check: (name) =>
+            name.toLowerCase() === 'user-agent'
+              ? [2209, 'user-agent cannot be removed']
+              : checkHeaderName(name),
+        }),
+        { minItems: 1, maxItems: 10 },
+      ),
+      'names, in any case',
+    ),
+  }),
+  results: { headers_removed: listType(STRING) },
+})

@@ -1,0 +1,66 @@
+import { Type } from 'typebox'
+import { type ConfigField, described, isMap, listOf, object, type Place, template } from '../config.ts'
+import type { Template } from '../template.ts'
+import { defineAction } from './define.ts'
+
+const MAX_DEPTH = 5
+const MAX_VARS = 100
+
+/** A value with `${}` anywhere inside. */
+export type VarValue =
+  | { readonly kind: 'template'; readonly template: Template }
+  | { readonly kind: 'literal'; readonly value: number | boolean | null }
+  | { readonly kind: 'list'; readonly elements: readonly VarValue[] }
+  | { readonly kind: 'map'; readonly entries: readonly (readonly [string, VarValue])[] }
+
+export interface VarAssignment {
+  readonly name: string
+  readonly value: VarValue
+}
+
+const assignment: ConfigField<VarAssignment> = {
+  schema: Type.Record(Type.String(), Type.Unknown(), { minProperties: 1, maxProperties: 1 }),
+  read(entry, place) {
+    const [name, ...others] = isMap(entry) ? Object.keys(entry) : []
+    if (name === undefined || others.length > 0) {
+      place.report(2250, 'each entry is a map with one name and its value')
+      return { name: '', value: { kind: 'literal', value: null } }
+    }
+    if (!/^[A-Za-z_]\w{0,127}$/.test(name))
+      place.report(2250, `"${name.slice(0, 60)}" cannot be the name of a variable`)
+    return { name, value: readValue((entry as Record<string, unknown>)[name], place.at(name), 1) }
+  },
+}
+
+function readValue(value: unknown, place: Place, depth: number): VarValue {
+  if (depth > MAX_DEPTH) {
+    place.report(2252, `values are nested ${MAX_DEPTH} levels deep at most`)
+    return { kind: 'literal', value: null }
+  }
+  if (typeof value === 'string') return { kind: 'template', template: template().read(value, place) }
+  if (Array.isArray(value))
+    return {
+      kind: 'list',
+      elements: value.map((element, index) => readValue(element, place.at(index), depth + 1)),
+    }
+  if (isMap(value))
+    return {
+      kind: 'map',
+      entries: Object.entries(value).map(
+        ([key, element]) => [key, readValue(element, place.at(key), depth + 1)] as const,
+      ),
+    }
+  return { kind: 'literal', value: value as number | boolean | null }
+}
+
+export const setVars = defineAction({
+  type: 'set-vars',
+  description: 'Sets variables that later actions and rules of the same phase read as `vars.NAME`.',
+  phases: ['on_tcp_connect', 'on_http_request', 'on_http_response'],
+  config: object({
+    vars: described(
+      listOf(assignment, { minItems: 1, maxItems: MAX_VARS }),
+      'maps of one name and its value; a value that is one expression and nothing else keeps its type',
+    ),
+  }),
+})

@@ -1,0 +1,81 @@
+import type { X509Certificate } from 'node:crypto'
+import type { MapValue, Value } from './cel/values.ts'
+
+/** The client connection, as `conn` reads it. */
+export interface ConnectionSource {
+  readonly remoteAddress: string
+  readonly remotePort: number
+  readonly localAddress: string
+  readonly localPort: number
+  readonly region: string
+  /** Wall-clock milliseconds. */
+  readonly startedAt: number
+  /** Undefined for a plain connection. */
+  readonly tls: TlsSource | undefined
+}
+
+/** What is not negotiated yet, or not here, is undefined. */
+export interface TlsSource {
+  readonly sni: string | undefined
+  /** Such as `TLSv1.3`. */
+  readonly version: string | undefined
+  readonly cipher: string | undefined
+  readonly alpn: string | undefined
+  readonly clientCertificate: X509Certificate | undefined
+}
+
+/** The request, as `req` reads it. Header fields are as the actions before have left them. */
+export interface RequestSource {
+  readonly method: string
+  readonly scheme: 'http' | 'https'
+  readonly host: string
+  /** The host with the port that the client sent, if any. */
+  readonly authority: string
+  /** Path and query. */
+  readonly target: string
+  /** `HTTP/1.1` */
+  readonly version: string
+  /** -1 when it is not known or there is no body. */
+  readonly contentLength: number
+  readonly headers: MapValue
+  /** Wall-clock milliseconds. */
+  readonly receivedAt: number
+}
+
+/** The response, as `res` reads it. */
+export interface ResponseSource {
+  readonly status: number
+  /** -1 when it is not known. */
+  readonly contentLength: number
+  readonly headers: MapValue
+}
+
+/** The endpoint or edge that the policy is attached to. */
+export interface EndpointSource {
+  readonly id: string
+  readonly protocol: string
+  readonly host: string
+  readonly port: number
+  /** `host:port` */
+  readonly addr: string
+  readonly url: string
+}
+
+/** What expressions of a policy read. */
+export interface Activation {
+  readonly conn: ConnectionSource
+  readonly endpoint: EndpointSource
+  /** Undefined before a request has arrived. */
+  readonly req: RequestSource | undefined
+  /** Undefined before the response has. */
+  readonly res: ResponseSource | undefined
+  /** What `set-vars` has set in this phase. */
+  readonly vars: Map<string, Value>
+  /** What the last execution of each action found out, by its name with underscores. */
+  readonly results: Record<string, ActionResult>
+  /** Wall-clock milliseconds. */
+  now(): number
+}
+
+/** Values by the names that the action declares; objects are nested results. */
+export type ActionResult = Readonly<Record<string, unknown>>

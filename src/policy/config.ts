@@ -1,0 +1,395 @@
+import { type TSchema, Type } from 'typebox'
+import { parseCidr } from '../base/cidr.ts'
+import { errorMessage } from '../base/error-message.ts'
+import { compileLinearRegex, type LinearRegex } from '../base/linear-pattern.ts'
+import { findNearest } from '../base/nearest.ts'
+import { compile, type Program } from './cel/compile.ts'
+import type { Environment } from './cel/environment.ts'
+import { parseDuration } from './cel/time.ts'
+import type { Path } from './issue.ts'
+import { compileTemplate, type Template, TemplateError } from './template.ts'
+
+/** Where a field of a configuration is, and what its expressions may use. */
+export interface Place {
+  readonly environment: Environment
+  readonly path: Path
+  report(code: number, message: string): void
+  /** The place of a field or entry. */
+  at(step: string | number): Place
+}
+
+/**
+ * A field of an action's configuration: its schema for documents and editors, and how it is read. `read` reports what is
+ * wrong and returns anything then: a configuration with mistakes is never used.
+ */
+export interface ConfigField<T = unknown> {
+  readonly schema: TSchema
+  /** What stands for an absent field; undefined when the field is required. */
+  readonly absent?: { readonly value: T }
+  /** Other names of the field, in the order in which they are looked for. */
+  readonly aliases?: readonly string[]
+  read(value: unknown, place: Place): T
+}
+
+type Read<F> = F extends ConfigField<infer T> ? T : never
+
+/** May be left out. */
+export const optional = <T>(field: ConfigField<T>): ConfigField<T | undefined> => ({
+  ...field,
+  schema: Type.Optional(field.schema),
+  absent: { value: undefined },
+})
+
+/** May be left out, with this value then. */
+export const withDefault = <T>(field: ConfigField<T>, value: T, shown: unknown = value): ConfigField<T> => ({
+  ...field,
+  schema: Type.Optional(Type.Unsafe({ ...field.schema, default: shown })),
+  absent: { value },
+})
+
+/** May be written under other names too. */
+export const named = <T>(field: ConfigField<T>, ...aliases: string[]): ConfigField<T> => ({
+  ...field,
+  aliases,
+})
+
+/** Tells what a field is for. */
+export const described = <T>(field: ConfigField<T>, description: string): ConfigField<T> => ({
+  ...field,
+  schema: Type.Unsafe({ ...field.schema, description }),
+})
+
+interface TextLimits {
+  readonly minLength?: number
+  readonly maxLength?: number
+  /** Returns what is wrong with a text, and the number of the mistake if it is not 2204. */
+  readonly check?: (text: string) => string | readonly [code: number, message: string] | undefined
+}
+
+function readText(value: unknown, place: Place, { minLength = 0, maxLength, check }: TextLimits): string {
+  if (typeof value !== 'string') {
+    place.report(2204, `it must be a text, not ${nounOf(value)}`)
+    return ''
+  }
+  if (value.length < minLength) place.report(2223, 'it must not be empty')
+  else if (maxLength !== undefined && value.length > maxLength)
+    place.report(2221, `it has at most ${maxLength} characters`)
+  else {
+    const fault = check?.(value)
+    if (fault !== undefined) place.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
+  }
+  return value
+}
+
+/** A text that is taken as it is. */
+export function text(limits: TextLimits = {}): ConfigField<string> {
+  const { check: _, ...schema } = limits
+  return { schema: Type.String(schema), read: (value, place) => readText(value, place, limits) }
+}
+
+const templateSchema = { description: 'a text that may contain CEL in braces after a dollar sign' }
+
+/** A text with `${}`; its checks apply at once when it has none. */
+export function template(limits: TextLimits = {}): ConfigField<Template> {
+  const { check: _, ...schema } = limits
+  return {
+    schema: Type.String({ ...templateSchema, ...schema }),
+    read(value, place) {
+      const source = typeof value === 'number' || typeof value === 'boolean' ? String(value) : value
+      const plain = typeof source === 'string' && !source.includes('${')
+      const compiled = compileAt(readText(source, place, plain ? limits : {}), place)
+      return compiled
+    },
+  }
+}
+
+function compileAt(source: string, place: Place): Template {
+  try {
+    return compileTemplate(source, place.environment)
+  } catch (error) {
+    if (!(error instanceof TemplateError)) throw error
+    place.report(2224, error.message)
+    return compileTemplate('', place.environment)
+  }
+}
+
+/** A CEL expression without `${}`. */
+export const expression: ConfigField<Program> = {
+  schema: Type.String({ description: 'a CEL expression' }),
+  read(value, place) {
+    const compilation = compile(readText(value, place, { minLength: 1 }), place.environment)
+    if (compilation.ok) return compilation.program
+    const [{ message, line, column }] = compilation.errors as [(typeof compilation.errors)[number]]
+    place.report(2200, `${message} (line ${line}, column ${column})`)
+    return NOTHING
+  },
+}
+
+const NOTHING: Program = { type: { kind: 'dyn' }, evaluate: () => null }
+
+/** A regular expression in RE2 syntax that may contain `${}`, which is evaluated before the pattern is compiled. */
+export interface PatternTemplate {
+  readonly template: Template
+  /** The compiled pattern when it has no `${}`. */
+  readonly regex: LinearRegex | undefined
+}
+
+export const pattern: ConfigField<PatternTemplate> = {
+  schema: Type.String({ format: 're2', ...templateSchema }),
+  read(value, place) {
+    const compiled = template().read(value, place)
+    if (compiled.literal === undefined) return { template: compiled, regex: undefined }
+    try {
+      return { template: compiled, regex: compileLinearRegex(compiled.literal) }
+    } catch (error) {
+      place.report(2261, `it is not a regular expression of RE2: ${errorMessage(error)}`)
+      return { template: compiled, regex: undefined }
+    }
+  },
+}
+
+export const flag: ConfigField<boolean> = {
+  schema: Type.Boolean(),
+  read(value, place) {
+    if (typeof value !== 'boolean') place.report(2204, `it must be true or false, not ${nounOf(value)}`)
+    return value === true
+  },
+}
+
+/** A whole number in a range. */
+export function integer(minimum: number, maximum: number): ConfigField<number> {
+  return {
+    schema: Type.Integer({ minimum, maximum }),
+    read(value, place) {
+      if (typeof value !== 'number' || !Number.isInteger(value))
+        place.report(2204, `it must be a whole number, not ${nounOf(value)}`)
+      else if (value < minimum || value > maximum)
+        place.report(2215, `it must be between ${minimum} and ${maximum}`)
+      return value as number
+    },
+  }
+}
+
+/** A number in a range. */
+export function number(minimum: number, maximum: number): ConfigField<number> {
+  return {
+    schema: Type.Number({ minimum, maximum }),
+    read(value, place) {
+      if (typeof value !== 'number') place.report(2204, `it must be a number, not ${nounOf(value)}`)
+      else if (value < minimum || value > maximum)
+        place.report(2215, `it must be between ${minimum} and ${maximum}`)
+      return value as number
+    },
+  }
+}
+
+/** One of several words. */
+export function choice<const W extends string>(...words: readonly W[]): ConfigField<W> {
+  return {
+    schema: Type.Union(words.map((word) => Type.Literal(word))),
+    read(value, place) {
+      if (!words.includes(value as W)) {
+        const near = typeof value === 'string' ? findNearest(value, words) : undefined
+        const hint = near === undefined ? `use one of ${words.join(', ')}` : `did you mean ${near}?`
+        place.report(2222, `${shown(value)} cannot be used; ${hint}`)
+      }
+      return value as W
+    },
+  }
+}
+
+const SECOND = 1000
+
+/** A duration such as `10s` or, as Go writes it, a number of nanoseconds; read as milliseconds. Limits are in seconds. */
+export function duration(minSeconds: number, maxSeconds: number): ConfigField<number> {
+  return {
+    schema: Type.Union([Type.String({ format: 'duration' }), Type.Integer()]),
+    read(value, place) {
+      const millis = toMillis(value)
+      if (millis === undefined) place.report(2225, `${shown(value)} is not a duration, such as 10s or 2m`)
+      else if (millis < minSeconds * SECOND || millis > maxSeconds * SECOND)
+        place.report(2225, `it must be between ${minSeconds}s and ${maxSeconds}s`)
+      return millis ?? 0
+    },
+  }
+}
+
+function toMillis(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isSafeInteger(value) ? value / 1e6 : undefined
+  if (typeof value !== 'string') return undefined
+  try {
+    return Number(parseDuration(value).nanos) / 1e6
+  } catch {
+    return undefined
+  }
+}
+
+interface ListLimits {
+  readonly minItems?: number
+  readonly maxItems?: number
+  readonly unique?: true
+}
+
+/** A list of fields of one kind. */
+export function listOf<T>(of: ConfigField<T>, limits: ListLimits = {}): ConfigField<T[]> {
+  const { minItems = 0, maxItems = 100, unique } = limits
+  return {
+    schema: Type.Array(of.schema, { minItems, maxItems, ...(unique && { uniqueItems: true }) }),
+    read(value, place) {
+      if (!Array.isArray(value)) {
+        place.report(2204, `it must be a list, not ${nounOf(value)}`)
+        return []
+      }
+      if (value.length < minItems)
+        place.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
+      if (value.length > maxItems) {
+        place.report(2218, `it has at most ${maxItems} entries`)
+        return []
+      }
+      if (unique && new Set(value).size < value.length) place.report(2231, 'it names something twice')
+      return value.map((entry, index) => of.read(entry, place.at(index)))
+    },
+  }
+}
+
+/** A map of fields of one kind, whose names are checked. */
+export function mapOf<T>(
+  of: ConfigField<T>,
+  { minItems = 0, maxItems = 100, checkName }: ListLimits & { checkName?: TextLimits['check'] },
+): ConfigField<(readonly [name: string, value: T])[]> {
+  return {
+    schema: Type.Record(Type.String(), of.schema, { minProperties: minItems, maxProperties: maxItems }),
+    read(value, place) {
+      if (!isMap(value)) {
+        place.report(2204, `it must be a map, not ${nounOf(value)}`)
+        return []
+      }
+      const entries = Object.entries(value)
+      if (entries.length < minItems)
+        place.report(2223, `it needs at least ${minItems} ${noun('entry', minItems)}`)
+      if (entries.length > maxItems) {
+        place.report(2212, `it has at most ${maxItems} entries`)
+        return []
+      }
+      return entries.map(([name, entry]) => {
+        const inner = place.at(name)
+        const fault = checkName?.(name)
+        if (fault !== undefined)
+          inner.report(...(typeof fault === 'string' ? ([2204, fault] as const) : fault))
+        return [name, of.read(entry, inner)] as const
+      })
+    },
+  }
+}
+
+/** A map with these fields and no others. */
+export function object<F extends Readonly<Record<string, ConfigField>>>(
+  fields: F,
+  check?: (config: { [K in keyof F]: Read<F[K]> }, place: Place) => void,
+): ConfigField<{ [K in keyof F]: Read<F[K]> }> {
+  const names = Object.keys(fields)
+  return {
+    schema: Type.Object(Object.fromEntries(names.map((name) => [name, fields[name]!.schema])), {
+      additionalProperties: false,
+    }),
+    read(value, place) {
+      const config: Record<string, unknown> = {}
+      if (!isMap(value)) {
+        place.report(2203, `it must be a map, not ${nounOf(value)}`)
+        return config as never
+      }
+      const known = new Set<string>()
+      let isComplete = true
+      const report = (at: Place, code: number, message: string) => {
+        isComplete = false
+        at.report(code, message)
+      }
+      for (const [name, field] of Object.entries(fields)) {
+        const key = [name, ...(field.aliases ?? [])].find((spelling) => value[spelling] != null)
+        for (const spelling of [name, ...(field.aliases ?? [])]) known.add(spelling)
+        if (key !== undefined) {
+          const inner = place.at(key)
+          config[name] = field.read(value[key], { ...inner, report: (...args) => report(inner, ...args) })
+        } else if (field.absent !== undefined) config[name] = field.absent.value
+        else report(place, 2234, `"${name}" is required`)
+      }
+      for (const key of Object.keys(value))
+        if (!known.has(key)) report(place.at(key), 2203, unknownKey(key, names))
+      if (isComplete) check?.(config as never, place)
+      return config as never
+    },
+  }
+}
+
+function unknownKey(key: string, names: readonly string[]): string {
+  const near = findNearest(key, names)
+  const fields = names.length === 0 ? 'there are no fields' : `the fields are ${names.join(', ')}`
+  return `"${key.slice(0, 60)}" is not a field; ${near === undefined ? fields : `did you mean ${near}?`}`
+}
+
+/** A configuration without fields. */
+export const empty = object({})
+
+/** A range of addresses, in a text that may contain `${}`. */
+export const cidr = template({
+  check(value) {
+    try {
+      parseCidr(value)
+      return undefined
+    } catch (error) {
+      return [2217, errorMessage(error)]
+    }
+  },
+})
+
+const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/** What is wrong with the name of a header. */
+export function checkHeaderName(name: string): readonly [number, string] | undefined {
+  if (!TOKEN.test(name)) return [2208, `"${name.slice(0, 60)}" is not the name of a header`]
+  if (RESERVED.has(name.toLowerCase()) || name.toLowerCase().startsWith('proxy-'))
+    return [2209, `${name} cannot be changed, since it belongs to the connection`]
+  return undefined
+}
+
+/** Fields that frame a message or belong to one connection: only the edge writes them. */
+const RESERVED = new Set([
+  ...[
+    'connection',
+    'content-length',
+    'expect',
+    'keep-alive',
+    'te',
+    'trailer',
+    'transfer-encoding',
+    'upgrade',
+  ],
+])
+
+const MAX_HEADERS = 10
+const MAX_HEADER_LENGTH = 8192
+
+/** Headers by name, with values that may contain `${}`. */
+export const headers = (minItems = 0, checkName = checkHeaderName) =>
+  mapOf(
+    template({
+      maxLength: MAX_HEADER_LENGTH,
+      check: (value) =>
+        /[\r\n\0]/.test(value) ? [2210, 'a header must not contain line breaks'] : undefined,
+    }),
+    { minItems, maxItems: MAX_HEADERS, checkName },
+  )
+
+export function isMap(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function nounOf(value: unknown): string {
+  if (value === null || value === undefined) return 'empty'
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value === 'object') return 'a map'
+  return shown(value)
+}
+
+const shown = (value: unknown) => JSON.stringify(value)?.slice(0, 80) ?? 'nothing'
+const noun = (singular: string, count: number) => (count === 1 ? singular : singular.replace(/y$/, 'ies'))

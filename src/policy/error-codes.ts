@@ -1,0 +1,62 @@
+import type { ErrorExplanation } from '../base/error-explanation.ts'
+
+const file = 'Correct the place that the message names; `adit policy check FILE` shows all mistakes.'
+
+/** The mistakes of traffic policies. The numbers are those of the original service. */
+export const policyErrors: readonly (ErrorExplanation & { readonly code: number })[] = [
+  {
+    code: 2200,
+    cause: 'An expression of a traffic policy is not valid CEL, or is not true or false.',
+    next: file,
+  },
+  { code: 2201, cause: 'A traffic policy names an action that does not exist.', next: file },
+  { code: 2202, cause: 'An action of a traffic policy cannot be used in its phase.', next: file },
+  {
+    code: 2203,
+    cause: 'The configuration of an action has a field that the action does not have.',
+    next: file,
+  },
+  { code: 2204, cause: 'A value in a traffic policy is of the wrong kind.', next: file },
+  { code: 2205, cause: 'An action cannot be used with the protocol of the endpoint.', next: file },
+  { code: 2206, cause: 'A rule of a traffic policy has no action.', next: file },
+  {
+    code: 2207,
+    cause: 'An action is never reached, because the one before always ends its rule.',
+    next: file,
+  },
+  { code: 2208, cause: 'A header in a traffic policy has an invalid name.', next: file },
+  { code: 2209, cause: 'A traffic policy changes a header that only the server may change.', next: file },
+  { code: 2210, cause: 'A header in a traffic policy has an invalid value.', next: file },
+  { code: 2212, cause: 'An action has too many headers or entries.', next: file },
+  { code: 2215, cause: 'A number in a traffic policy is out of its range.', next: file },
+  { code: 2216, cause: 'A traffic policy names an IP policy by something that is no id.', next: file },
+  { code: 2217, cause: 'A range of addresses in a traffic policy is not in CIDR notation.', next: file },
+  { code: 2218, cause: 'A list in a traffic policy has too many entries.', next: file },
+  { code: 2221, cause: 'A text in a traffic policy is too long.', next: file },
+  { code: 2222, cause: 'A value in a traffic policy is not one of those that can be used.', next: file },
+  { code: 2223, cause: 'A value in a traffic policy is empty.', next: file },
+  { code: 2224, cause: 'A text of a traffic policy has an invalid expression in it.', next: file },
+  { code: 2225, cause: 'A duration in a traffic policy is not valid or out of its range.', next: file },
+  { code: 2226, cause: 'A URL in a traffic policy is not valid.', next: file },
+  { code: 2230, cause: 'The protocol of the endpoint does not have this phase.', next: file },
+  { code: 2231, cause: 'A list in a traffic policy names something twice.', next: file },
+  { code: 2234, cause: 'The configuration of an action lacks a field.', next: file },
+  { code: 2236, cause: 'A traffic policy is not YAML or JSON of the right form.', next: file },
+  { code: 2237, cause: 'A password in a traffic policy is too short or too long.', next: file },
+  { code: 2239, cause: 'A traffic policy signs visitors in with more than one action.', next: file },
+  {
+    code: 2240,
+    cause: 'A traffic policy has a certificate without its key, or a key without certificate.',
+    next: file,
+  },
+  { code: 2244, cause: 'A query parameter in a traffic policy is not valid.', next: file },
+  { code: 2248, cause: 'Routes of HTTPS edges do not have this phase.', next: file },
+  { code: 2250, cause: 'A variable in a traffic policy is not valid.', next: file },
+  { code: 2252, cause: 'A variable in a traffic policy is nested too deep.', next: file },
+  { code: 2255, cause: 'A rule of a traffic policy has too many actions.', next: file },
+  { code: 2257, cause: 'A credential in a traffic policy is not of the form user:password.', next: file },
+  { code: 2258, cause: 'The realm of a basic-auth action has characters that cannot be used.', next: file },
+  { code: 2261, cause: 'A regular expression in a traffic policy is not one of RE2.', next: file },
+  { code: 2264, cause: 'A traffic policy has too many rules.', next: file },
+  { code: 2265, cause: 'A rule of a traffic policy has too many expressions.', next: file },
+]

@@ -1,0 +1,75 @@
+import type { Activation } from './activation.ts'
+import type { Program } from './cel/compile.ts'
+import { EvaluationError } from './cel/values.ts'
+
+/**
+ * An action as it runs: returns undefined to go on, or what ends the phase. A promise holds the traffic until it settles.
+ */
+export type ActionStep<C, R> = (context: C) => R | undefined | Promise<R | undefined>
+
+/** A rule with its actions compiled for the place where it runs. */
+export interface CompiledRule<C, R> {
+  readonly name: string
+  readonly conditions: readonly Program[]
+  readonly steps: readonly ActionStep<C, R>[]
+}
+
+/** Is told of expressions that failed. */
+export type OnFault = (rule: string, message: string) => void
+
+/**
+ * Runs the rules of a phase in order, and the actions of each rule whose expressions are all true, until one ends the
+ * phase. Expressions are evaluated when their rule is reached, so they see what earlier actions did. One that fails, for
+ * a missing key or the like, is not true; one that spends its budget throws `CostExceeded`.
+ */
+export function runRules<C, R>(
+  rules: readonly CompiledRule<C, R>[],
+  activation: Activation,
+  context: C,
+  onFault?: OnFault,
+): R | undefined | Promise<R | undefined> {
+  for (let index = 0; index < rules.length; index++) {
+    const rule = rules[index]!
+    if (!holds(rule, activation, onFault)) continue
+    const { steps } = rule
+    for (let step = 0; step < steps.length; step++) {
+      const result = steps[step]!(context)
+      if (result === undefined) continue
+      if (!(result instanceof Promise)) return result
+      return resume(rules, activation, context, onFault, result, index, step)
+    }
+  }
+  return undefined
+}
+
+/** Continues after a step that had to wait. */
+async function resume<C, R>(
+  rules: readonly CompiledRule<C, R>[],
+  activation: Activation,
+  context: C,
+  onFault: OnFault | undefined,
+  pending: Promise<R | undefined>,
+  index: number,
+  step: number,
+): Promise<R | undefined> {
+  let result = await pending
+  const { steps } = rules[index]!
+  for (let next = step + 1; result === undefined && next < steps.length; next++)
+    result = await steps[next]!(context)
+  return result ?? runRules(rules.slice(index + 1), activation, context, onFault)
+}
+
+function holds<C, R>(
+  { name, conditions }: CompiledRule<C, R>,
+  activation: Activation,
+  onFault: OnFault | undefined,
+): boolean {
+  try {
+    for (const condition of conditions) if (condition.evaluate(activation) !== true) return false
+    return true
+  } catch (error) {
+    if (!(error instanceof EvaluationError)) throw error
+    onFault?.(name, error.message)
+    return false
+  }
+}

@@ -1,0 +1,9 @@
+/** The functions of policies beside those of CEL, by the phases that have them. */
+import type { Overload } from '../cel/overload.ts'
+import { hashFunctions } from './hashes.ts'
+import { requestMessageFunctions, responseMessageFunctions } from './messages.ts'
+import { textFunctions } from './texts.ts'
+
+export const connectionFunctions: readonly Overload[] = [...textFunctions, ...hashFunctions]
+export const requestFunctions: readonly Overload[] = [...connectionFunctions, ...requestMessageFunctions]
+export const responseFunctions: readonly Overload[] = [...requestFunctions, ...responseMessageFunctions]

@@ -1,0 +1,61 @@
+/** The way from the root of a document to a value: keys and indexes. */
+export type Path = readonly (string | number)[]
+
+/** A mistake in a policy. */
+export interface PolicyIssue {
+  /** The number of the original service for this kind of mistake. */
+  readonly code: number
+  /** A sentence without the place. */
+  readonly message: string
+  readonly path: Path
+  /** Where it is in the text, counted from 1; undefined for a mistake of the document as a whole. */
+  readonly line: number | undefined
+}
+
+/** A policy that cannot be used. The message names the first mistake and its place. */
+export class PolicyError extends Error {
+  override name = 'PolicyError'
+  readonly issues: readonly PolicyIssue[]
+
+  constructor(issues: readonly PolicyIssue[]) {
+    super(issueText(issues[0]!))
+    this.issues = issues
+  }
+
+  get code(): number {
+    return this.issues[0]!.code
+  }
+}
+
+/** A mistake with its place: `on_http_request, rule 2, action 1, config.status_code: it must be … (line 7)`. */
+export function issueText({ path, message, line }: PolicyIssue): string {
+  const place = placeText(path)
+  return `${place === '' ? '' : `${place}: `}${message}${line === undefined ? '' : ` (line ${line} of the policy)`}`
+}
+
+const NOUNS: Readonly<Record<string, string>> = {
+  expressions: 'expression',
+  actions: 'action',
+  Expressions: 'expression',
+  Actions: 'action',
+}
+
+/** Rules, expressions and actions are counted from 1, as people count; fields below keep their own notation. */
+function placeText([phase, rule, ...rest]: Path): string {
+  if (phase === undefined) return ''
+  const parts = [String(phase)]
+  if (rule !== undefined) parts.push(typeof rule === 'number' ? `rule ${rule + 1}` : rule)
+  const [list, index, ...field] = rest
+  if (typeof list === 'string' && typeof index === 'number' && Object.hasOwn(NOUNS, list))
+    parts.push(`${NOUNS[list]} ${index + 1}`)
+  else field.unshift(...rest.slice(0, 2))
+  if (field.length > 0) parts.push(fieldText(field))
+  return parts.join(', ')
+}
+
+function fieldText(field: Path): string {
+  return field.reduce<string>(
+    (text, step) => (typeof step === 'number' ? `${text}[${step}]` : text === '' ? step : `${text}.${step}`),
+    '',
+  )
+}

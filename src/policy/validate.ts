@@ -1,0 +1,133 @@
+import { findNearest } from '../base/nearest.ts'
+import type { Action } from './actions/define.ts'
+import { actions } from './actions/index.ts'
+import type { Program } from './cel/compile.ts'
+import { compileCondition } from './condition.ts'
+import type { Place } from './config.ts'
+import { type ActionSource, type PolicyDocument, type RuleSource, readDocument } from './document.ts'
+import { type Path, PolicyError, type PolicyIssue } from './issue.ts'
+import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
+import { environments } from './variables/index.ts'
+
+/** A policy that can be used. */
+export interface Policy {
+  readonly phases: Readonly<Partial<Record<PhaseName, readonly PolicyRule[]>>>
+}
+
+export interface PolicyRule {
+  readonly name: string
+  /** All of them have to be true; none means always. */
+  readonly conditions: readonly Program[]
+  /** The conditions as they are written. */
+  readonly expressions: readonly string[]
+  readonly actions: readonly PolicyAction[]
+}
+
+export interface PolicyAction {
+  readonly action: Action
+  /** As the action's declaration reads it. */
+  readonly config: unknown
+}
+
+/** Reads and checks a policy. Throws `PolicyError` with every mistake that was found. */
+export function readPolicy(text: string, attachment: Attachment): Policy {
+  return new Validator(readDocument(text, attachment), attachment).validate()
+}
+
+class Validator {
+  readonly #document: PolicyDocument
+  readonly #attachment: Attachment
+  readonly #issues: PolicyIssue[] = []
+  #signIn: string | undefined
+
+  constructor(document: PolicyDocument, attachment: Attachment) {
+    this.#document = document
+    this.#attachment = attachment
+  }
+
+  validate(): Policy {
+    const phases: Partial<Record<PhaseName, readonly PolicyRule[]>> = {}
+    for (const phase of PHASES) {
+      const rules = this.#document.phases[phase]
+      if (rules === undefined || rules.length === 0) continue
+      this.#checkPhase(phase, rules[0]!.path.slice(0, 1))
+      phases[phase] = rules.map((rule) => this.#readRule(rule, phase))
+    }
+    if (this.#issues.length > 0) throw new PolicyError(this.#issues)
+    return { phases }
+  }
+
+  #checkPhase(phase: PhaseName, path: Path): void {
+    const { protocol, place } = this.#attachment
+    if (!isHttp(this.#attachment) && phase !== 'on_tcp_connect')
+      this.#report(2230, `${phase} is not a phase of ${protocol} endpoints; use on_tcp_connect`, path)
+    if (place === 'route' && phase === 'on_tcp_connect')
+      this.#report(
+        2248,
+        'a route of an HTTPS edge has no on_tcp_connect: its requests share connections',
+        path,
+      )
+  }
+
+  #readRule({ name, expressions, actions: sources, path }: RuleSource, phase: PhaseName): PolicyRule {
+    const conditions = expressions.flatMap((source, index) => {
+      const condition = compileCondition(source, environments[phase])
+      if ('program' in condition) return [condition.program]
+      this.#report(2200, condition.error, [...path, 'expressions', index])
+      return []
+    })
+    const read = sources.flatMap((source) => this.#readAction(source, phase))
+    const end = read.findIndex(({ action }) => action.ends === 'always')
+    const unreachable = end === -1 ? undefined : sources[end + 1]
+    if (unreachable !== undefined && read.length === sources.length)
+      this.#report(
+        2207,
+        `it is never reached, because ${read[end]!.action.type} ends the rule`,
+        unreachable.path,
+      )
+    return { name, conditions, expressions, actions: read }
+  }
+
+  #readAction({ type, config, path }: ActionSource, phase: PhaseName): PolicyAction[] {
+    const action = actions.find((candidate) => candidate.type === type || candidate.aliases.includes(type))
+    if (action === undefined) {
+      const near = findNearest(
+        type,
+        actions.map((candidate) => candidate.type),
+      )
+      const hint = near === undefined ? '' : `; did you mean ${near}?`
+      this.#report(2201, `there is no action "${type.slice(0, 60)}"${hint}`, path)
+      return []
+    }
+    const { protocol } = this.#attachment
+    if (!action.phases.includes(phase)) {
+      this.#report(
+        2202,
+        `${action.type} cannot be used in ${phase}, only in ${action.phases.join(', ')}`,
+        path,
+      )
+      return []
+    }
+    if (action.protocols !== undefined && !action.protocols.includes(protocol))
+      this.#report(2205, `${action.type} cannot be used on ${protocol} endpoints`, path)
+    if (action.signsIn) {
+      if (this.#signIn !== undefined)
+        this.#report(2239, `one action can sign visitors in, and ${this.#signIn} does so already`, path)
+      this.#signIn = action.type
+    }
+    return [{ action, config: action.config.read(config, this.#place([...path, 'config'], phase)) }]
+  }
+
+  #place(path: Path, phase: PhaseName): Place {
+    return {
+      environment: environments[phase],
+      path,
+      report: (code, message) => this.#report(code, message, path),
+      at: (step) => this.#place([...path, step], phase),
+    }
+  }
+
+  #report(code: number, message: string, path: Path): void {
+    this.#issues.push(this.#document.issue(code, message, path))
+  }
+}

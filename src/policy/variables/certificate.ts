@@ -1,0 +1,82 @@
+import type { X509Certificate } from 'node:crypto'
+import { listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
+import { Timestamp } from '../cel/values.ts'
+import { field, group } from './shape.ts'
+
+const strings = listOf(STRING)
+
+/** The attributes of a name by their CEL names. */
+const ATTRIBUTES = {
+  country: 'C',
+  locality: 'L',
+  organization: 'O',
+  organizational_unit: 'OU',
+  postal_code: 'postalCode',
+  province: 'ST',
+  street_address: 'street',
+} as const
+
+/** A distinguished name: a text in the order of RFC 2253, and its attributes. */
+const nameType = (name: string): Type =>
+  objectOf({
+    name,
+    text: (lines: string) =>
+      lines
+        .split('\n')
+        .filter((line) => line !== '')
+        .reverse()
+        .join(','),
+    fields: {
+      common_name: field(STRING, (lines: string) => attribute(lines, 'CN')[0]),
+      ...Object.fromEntries(
+        Object.entries(ATTRIBUTES).map(([key, short]) => [
+          key,
+          field(strings, (lines: string) => attribute(lines, short)),
+        ]),
+      ),
+    },
+  })
+
+/** Node writes a distinguished name with one attribute a line. */
+function attribute(lines: string, short: string): string[] {
+  return lines
+    .split('\n')
+    .filter((line) => line.startsWith(`${short}=`))
+    .map((line) => line.slice(short.length + 1))
+}
+
+/** `DNS:a, IP Address:1.2.3.4`; a name with a comma is quoted. */
+const ALTERNATIVE = /(?:^|, )([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,]*)/g
+
+const alternatives = (kind: string) => (text: string) =>
+  [...text.matchAll(ALTERNATIVE)].filter(([, found]) => found === kind).map(([, , name]) => name!)
+
+const alternativeNames = objectOf({
+  name: 'alternative names',
+  text: (text: string) => text,
+  fields: {
+    dns_names: field(strings, alternatives('DNS')),
+    email_addresses: field(strings, alternatives('email')),
+    ip_addresses: field(strings, alternatives('IP Address')),
+    uris: field(strings, alternatives('URI')),
+  },
+})
+
+const moment = (text: string) => Timestamp.fromMillis(Date.parse(text))
+
+/** A certificate, read from its parsed form. */
+export const certificate: Type = objectOf({
+  name: 'certificate',
+  fields: {
+    pem: field(STRING, (source: X509Certificate) => source.toString()),
+    serial_number: field(STRING, ({ serialNumber }: X509Certificate) => serialNumber.toLowerCase()),
+    signature_algorithm: field(STRING, ({ signatureAlgorithm }: X509Certificate) => signatureAlgorithm),
+    subject: field(nameType('subject'), ({ subject }: X509Certificate) => subject ?? ''),
+    issuer: field(nameType('issuer'), ({ issuer }: X509Certificate) => issuer ?? ''),
+    san: field(alternativeNames, ({ subjectAltName }: X509Certificate) => subjectAltName ?? ''),
+    validity: group('validity', {
+      not_before: field(TIMESTAMP, ({ validFrom }: X509Certificate) => moment(validFrom)),
+      not_after: field(TIMESTAMP, ({ validTo }: X509Certificate) => moment(validTo)),
+    }),
+  },
+})

@@ -1,0 +1,74 @@
+import type { ConnectionSource, TlsSource } from '../activation.ts'
+import { BOOL, INT, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
+import { Timestamp } from '../cel/values.ts'
+import { certificate } from './certificate.ts'
+import { field, plain } from './shape.ts'
+
+const PLACE = {
+  city: STRING,
+  continent: STRING,
+  country: STRING,
+  country_code: STRING,
+  is_eu: BOOL,
+  metro_code: STRING,
+  subdivision: STRING,
+  timezone: STRING,
+}
+
+const COORDINATES = { latitude: STRING, longitude: STRING, postal_code: STRING, radius: STRING }
+
+/** No address data is installed, so what is known of an address beyond itself is absent. */
+const unknown = (type: Type) => field(type, () => undefined)
+
+/** An address: a text, and what is known about it. */
+const address = objectOf({
+  name: 'address',
+  text: (ip: string) => ip,
+  fields: {
+    categories: unknown(listOf(STRING)),
+    is_on_blocklist: unknown(BOOL),
+    is_tor_node: unknown(BOOL),
+    as: unknown(plain('as', { number: INT, organization: STRING })),
+    geo: unknown(
+      plain('geo', {
+        location: plain('location', { ...PLACE, ...COORDINATES }),
+        registered_location: plain('registered_location', PLACE),
+      }),
+    ),
+  },
+})
+
+const tls = objectOf({
+  name: 'tls',
+  fields: {
+    sni: field(STRING, ({ sni }: TlsSource) => sni),
+    version: field(STRING, ({ version }: TlsSource) => version?.replace(/^TLSv/, '')),
+    cipher_suite: field(STRING, ({ cipher }: TlsSource) => cipher),
+    negotiated_alpn: field(STRING, ({ alpn }: TlsSource) => alpn),
+    // Every connection makes its own handshake or proves an earlier one; which of the two is not recorded.
+    session_resumed: field(BOOL, () => false),
+    client: field(certificate, ({ clientCertificate }: TlsSource) => clientCertificate),
+  },
+})
+
+/** `conn`: the connection of the client. */
+export const conn: Type = objectOf({
+  name: 'conn',
+  fields: {
+    client_ip: field(address, ({ remoteAddress }: ConnectionSource) => remoteAddress),
+    client_port: field(INT, ({ remotePort }: ConnectionSource) => remotePort),
+    server_ip: field(address, ({ localAddress }: ConnectionSource) => localAddress),
+    server_port: field(INT, ({ localPort }: ConnectionSource) => localPort),
+    server_region: field(STRING, ({ region }: ConnectionSource) => region),
+    ts: field(plain('ts', { start: TIMESTAMP }), ({ startedAt }: ConnectionSource) => ({
+      start: Timestamp.fromMillis(startedAt),
+    })),
+    geo: unknown(
+      plain('geo', {
+        ...{ city: STRING, country: STRING, country_code: STRING, latitude: STRING },
+        ...{ longitude: STRING, radius: STRING, subdivision: STRING },
+      }),
+    ),
+    tls: field(tls, ({ tls }: ConnectionSource) => tls),
+  },
+})

@@ -1,0 +1,96 @@
+import { BOOL, DURATION, listOf, mapOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
+import { Duration, type MapKey, type MapValue, Struct, Timestamp, type Value } from '../cel/values.ts'
+import { headerValues } from './message.ts'
+import { plain } from './shape.ts'
+
+export interface CookieSource {
+  readonly name: string
+  readonly value: string
+}
+
+const requestCookie = plain('cookie', { name: STRING, value: STRING })
+
+const responseCookie = plain('cookie', {
+  ...{ name: STRING, value: STRING, domain: STRING, path: STRING, same_site: STRING },
+  ...{ secure: BOOL, http_only: BOOL, expires: TIMESTAMP, max_age: DURATION },
+  unparsed_attributes: mapOf(STRING, STRING),
+})
+
+export const requestCookies: Type = mapOf(STRING, listOf(requestCookie))
+export const responseCookies: Type = mapOf(STRING, listOf(responseCookie))
+
+/** The cookies that a client sends, in order. */
+export function parseCookies(headers: MapValue): CookieSource[] {
+  return headerValues(headers, 'cookie')
+    .flatMap((line) => line.split(';'))
+    .flatMap((part) => splitPair(part) ?? [])
+}
+
+/** The cookies that a response sets, the longest path first. */
+export function parseSetCookies(headers: MapValue): ResponseCookieSource[] {
+  return headerValues(headers, 'set-cookie')
+    .flatMap((line) => parseSetCookie(line) ?? [])
+    .sort((one, other) => (other.path?.length ?? 0) - (one.path?.length ?? 0))
+}
+
+interface ResponseCookieSource extends CookieSource {
+  readonly path?: string
+}
+
+function parseSetCookie(line: string): ResponseCookieSource | undefined {
+  const [pair = '', ...attributes] = line.split(';')
+  const cookie = splitPair(pair)
+  if (cookie === undefined) return undefined
+  const source: Record<string, unknown> = { ...cookie, secure: false, http_only: false }
+  const others = new Map<MapKey, Value>()
+  for (const attribute of attributes) {
+    const { name, value } = splitPair(attribute) ?? { name: attribute.trim(), value: '' }
+    const read = ATTRIBUTES[name.toLowerCase()]
+    if (read === undefined) others.set(name, value)
+    else Object.assign(source, read(value))
+  }
+  return { ...source, unparsed_attributes: others } as unknown as ResponseCookieSource
+}
+
+const ATTRIBUTES: Readonly<Record<string, (value: string) => object>> = {
+  domain: (domain) => ({ domain }),
+  path: (path) => ({ path }),
+  samesite: (same_site) => ({ same_site }),
+  secure: () => ({ secure: true }),
+  httponly: () => ({ http_only: true }),
+  expires: (text) => {
+    const millis = Date.parse(text)
+    return Number.isNaN(millis) ? {} : { expires: Timestamp.fromMillis(millis) }
+  },
+  'max-age': (text) =>
+    /^-?\d{1,9}$/.test(text) ? { max_age: new Duration(BigInt(text) * 1_000_000_000n) } : {},
+}
+
+function splitPair(text: string): CookieSource | undefined {
+  const equals = text.indexOf('=')
+  if (equals === -1) return undefined
+  return { name: text.slice(0, equals).trim(), value: text.slice(equals + 1).trim() }
+}
+
+/** Cookies by name. */
+export function byName(cookies: readonly CookieSource[], type: Type): MapValue {
+  const map = new Map<MapKey, Value[]>()
+  for (const cookie of cookies) {
+    const struct = toStruct(cookie, type)
+    const same = map.get(cookie.name)
+    if (same === undefined) map.set(cookie.name, [struct])
+    else same.push(struct)
+  }
+  return map
+}
+
+function toStruct(cookie: CookieSource, type: Type): Value {
+  const element = (type as Type & { kind: 'map' }).value as Type & { kind: 'list' }
+  return new Struct((element.of as Type & { kind: 'object' }).shape, cookie)
+}
+
+/** The first cookie of a name as a value. */
+export function findCookie(cookies: readonly CookieSource[], name: string, type: Type): Value | undefined {
+  const cookie = cookies.find((candidate) => candidate.name === name)
+  return cookie && toStruct(cookie, type)
+}

@@ -1,0 +1,55 @@
+import { actions } from '../actions/index.ts'
+import type { Activation, EndpointSource } from '../activation.ts'
+import { Environment, type Variable } from '../cel/environment.ts'
+import { DYN, INT, mapOf, objectOf, STRING, type Type } from '../cel/types.ts'
+import { connectionFunctions, requestFunctions, responseFunctions } from '../functions/index.ts'
+import type { PhaseName } from '../phases.ts'
+import { conn } from './conn.ts'
+import { req } from './req.ts'
+import { res } from './res.ts'
+import { field, plain } from './shape.ts'
+
+const endpoint = objectOf({
+  name: 'endpoint',
+  fields: {
+    addr: field(STRING, ({ addr }: EndpointSource) => addr),
+    host: field(STRING, ({ host }: EndpointSource) => host),
+    id: field(STRING, ({ id }: EndpointSource) => id),
+    port: field(INT, ({ port }: EndpointSource) => port),
+    protocol: field(STRING, ({ protocol }: EndpointSource) => protocol),
+    url: field(STRING, ({ url }: EndpointSource) => url),
+  },
+})
+
+/** `actions.ngrok.…`: what actions found out, as far as they have been executed. */
+const results = objectOf({
+  name: 'actions.ngrok',
+  fields: Object.fromEntries(
+    actions.map(({ resultName, results: types }) => [
+      resultName,
+      field(plain(`actions.ngrok.${resultName}`, types), (found: Activation['results']) => found[resultName]),
+    ]),
+  ),
+})
+
+const variable = (type: Type, read: (activation: Activation) => unknown): Variable => ({ type, read })
+
+const everywhere = {
+  conn: variable(conn, (activation) => activation.conn),
+  endpoint: variable(endpoint, (activation) => activation.endpoint),
+  'time.now': variable(STRING, (activation) => new Date(activation.now()).toISOString()),
+  vars: variable(mapOf(STRING, DYN), (activation) => activation.vars),
+  actions: variable(
+    objectOf({ name: 'actions', fields: { ngrok: field(results, (found: Activation['results']) => found) } }),
+    (activation) => activation.results,
+  ),
+}
+const request = { ...everywhere, req: variable(req, (activation) => activation.req) }
+const response = { ...request, res: variable(res, (activation) => activation.res) }
+
+/** What the expressions of each phase may use. */
+export const environments: Readonly<Record<PhaseName, Environment>> = {
+  on_tcp_connect: new Environment({ variables: everywhere, functions: connectionFunctions }),
+  on_http_request: new Environment({ variables: request, functions: requestFunctions }),
+  on_http_response: new Environment({ variables: response, functions: responseFunctions }),
+}

@@ -1,0 +1,47 @@
+import type { RequestSource } from '../activation.ts'
+import { INT, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
+import { Timestamp } from '../cel/values.ts'
+import { byName, parseCookies, requestCookies } from './cookies.ts'
+import { contentType, encodings, headerValues } from './message.ts'
+import { field, plain } from './shape.ts'
+import { splitTarget, stringLists, type UrlSource, url } from './url.ts'
+import { userAgent } from './user-agent.ts'
+
+/** The URL of a request as the client sees it. */
+export function requestUrl({ scheme, authority, host, target }: RequestSource): UrlSource {
+  const port = authority === host ? -1 : Number(authority.slice(authority.lastIndexOf(':') + 1))
+  return { scheme, userPassword: '', host, port, ...splitTarget(target) }
+}
+
+/** `req`: the request, as the actions before have left it. */
+export const req: Type = objectOf({
+  name: 'req',
+  fields: {
+    method: field(STRING, ({ method }: RequestSource) => method),
+    host: field(STRING, ({ host }: RequestSource) => host),
+    version: field(STRING, ({ version }: RequestSource) => version),
+    location: field(STRING, ({ headers }: RequestSource) => headerValues(headers, 'location')[0]),
+    headers: field(stringLists, ({ headers }: RequestSource) => headers),
+    trailers: field(stringLists, () => new Map()),
+    content_length: field(INT, ({ contentLength }: RequestSource) =>
+      contentLength === -1 ? undefined : contentLength,
+    ),
+    content_encoding: field(listOf(STRING), ({ headers }: RequestSource) => encodings(headers)),
+    content_type: field(
+      contentType,
+      ({ headers }: RequestSource) => headerValues(headers, 'content-type')[0],
+    ),
+    cookies: field(requestCookies, ({ headers }: RequestSource) =>
+      byName(parseCookies(headers), requestCookies),
+    ),
+    ts: field(
+      plain('ts', { header_received: TIMESTAMP, body_received: TIMESTAMP }),
+      ({ receivedAt }: RequestSource) => ({ header_received: Timestamp.fromMillis(receivedAt) }),
+    ),
+    url: field(url, requestUrl),
+    user_agent: field(
+      userAgent,
+      ({ headers }: RequestSource) => headerValues(headers, 'user-agent')[0] ?? '',
+    ),
+  },
+})

@@ -1,0 +1,22 @@
+import { type Field, objectOf, type Shape, type Type } from '../cel/types.ts'
+
+/** A field that is read from the source. */
+export const field = <S>(type: Type, read: (source: S) => unknown): Field => ({ type, read })
+
+/** An object whose fields are read from the same source as itself. */
+export const group = (name: string, fields: Shape['fields']): Field => ({
+  type: objectOf({ name, fields }),
+  read: (source: never) => source,
+})
+
+/** Fields of a plain object, each with the type that is declared for it. */
+export const plain = (name: string, types: Readonly<Record<string, Type>>): Type =>
+  objectOf({
+    name,
+    fields: Object.fromEntries(
+      Object.entries(types).map(([key, type]) => [
+        key,
+        field(type, (source: Readonly<Record<string, unknown>>) => source[key]),
+      ]),
+    ),
+  })

@@ -1,0 +1,72 @@
+import { INT, listOf, mapOf, objectOf, STRING, type Type } from '../cel/types.ts'
+import type { MapKey, MapValue, Value } from '../cel/values.ts'
+import { field } from './shape.ts'
+
+/** A URL, read from its parts. `port` is -1 when it is not written. */
+export interface UrlSource {
+  readonly scheme: string
+  readonly userPassword: string
+  readonly host: string
+  readonly port: number
+  readonly rawPath: string
+  readonly query: string
+}
+
+export const stringLists = mapOf(STRING, listOf(STRING))
+
+const authorityOf = ({ host, port }: UrlSource) => (port === -1 ? host : `${host}:${port}`)
+
+const uriOf = ({ rawPath, query }: UrlSource) => (query === '' ? rawPath : `${rawPath}?${query}`)
+
+export function urlText(url: UrlSource): string {
+  const user = url.userPassword === '' ? '' : `${url.userPassword}@`
+  return `${url.scheme}://${user}${authorityOf(url)}${uriOf(url)}`
+}
+
+/** Splits the target of a request. */
+export function splitTarget(target: string): { rawPath: string; query: string } {
+  const mark = target.indexOf('?')
+  return mark === -1
+    ? { rawPath: target, query: '' }
+    : { rawPath: target.slice(0, mark), query: target.slice(mark + 1) }
+}
+
+/** Decodes percent signs; what is not valid stays as it is. */
+export function decodePercent(text: string): string {
+  if (!text.includes('%')) return text
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The parameters of a query by name, in order. */
+export function parseQuery(query: string): MapValue {
+  const parameters = new Map<MapKey, Value[]>()
+  for (const [name, value] of new URLSearchParams(query)) {
+    const values = parameters.get(name)
+    if (values === undefined) parameters.set(name, [value])
+    else values.push(value)
+  }
+  return parameters
+}
+
+/** A URL: a text with its parts as fields. */
+export const url: Type = objectOf({
+  name: 'url',
+  text: urlText,
+  fields: {
+    scheme: field(STRING, ({ scheme }: UrlSource) => scheme),
+    authority: field(STRING, authorityOf),
+    host: field(STRING, ({ host }: UrlSource) => host),
+    port: field(INT, ({ port }: UrlSource) => (port === -1 ? undefined : port)),
+    path: field(STRING, ({ rawPath }: UrlSource) => decodePercent(rawPath)),
+    raw_path: field(STRING, ({ rawPath }: UrlSource) => rawPath),
+    query: field(STRING, ({ query }: UrlSource) => query),
+    query_params: field(stringLists, ({ query }: UrlSource) => parseQuery(query)),
+    uri: field(STRING, uriOf),
+    raw: field(STRING, urlText),
+    user_password: field(STRING, ({ userPassword }: UrlSource) => userPassword),
+  },
+})

@@ -1,0 +1,81 @@
+import { BOOL, objectOf, STRING, type Type } from '../cel/types.ts'
+import { field } from './shape.ts'
+
+/** Programs by the product token they send, the most specific first: browsers name each other. */
+const PRODUCTS: readonly (readonly [name: string, token: string])[] = [
+  ['Edge', 'Edg'],
+  ['Edge', 'EdgA'],
+  ['Edge', 'EdgiOS'],
+  ['Opera', 'OPR'],
+  ['Samsung Browser', 'SamsungBrowser'],
+  ['Firefox', 'FxiOS'],
+  ['Chrome', 'CriOS'],
+  ['Firefox', 'Firefox'],
+  ['Headless Chrome', 'HeadlessChrome'],
+  ['Chrome', 'Chrome'],
+  ['Safari', 'Version'],
+]
+
+const SYSTEMS: readonly (readonly [name: string, pattern: RegExp])[] = [
+  ['Windows', /Windows(?: NT (\d[\d.]*))?/],
+  ['iOS', /(?:iPhone|iPad|iPod)[^)]* OS (\d[\d_]*)/],
+  ['Android', /Android(?: (\d[\d.]*))?/],
+  ['ChromeOS', /CrOS/],
+  ['macOS', /Mac OS X(?: (\d[\d_.]*))?/],
+  ['Linux', /Linux/],
+]
+
+const BOT =
+  /bot\b|crawl|spider|slurp|facebookexternalhit|headless|curl\/|wget\/|python-requests|go-http-client/i
+
+/** `name version` of the program. */
+function product(agent: string): readonly [name: string, version: string] {
+  const bot = /\b([A-Za-z-]{0,40}[Bb]ot)(?:\/(\d[\d.]{0,20}))?/.exec(agent)
+  if (bot !== null) return [bot[1]!, bot[2] ?? '']
+  for (const [name, token] of PRODUCTS) {
+    const start = agent.indexOf(`${token}/`)
+    if (start !== -1) return [name, versionAt(agent, start + token.length + 1)]
+  }
+  const slash = agent.indexOf('/')
+  if (slash === -1) return [agent, '']
+  return [agent.slice(0, slash), versionAt(agent, slash + 1)]
+}
+
+function versionAt(agent: string, start: number): string {
+  const end = agent.slice(start).search(/[ ;)]/)
+  return end === -1 ? agent.slice(start) : agent.slice(start, start + end)
+}
+
+function system(agent: string): readonly [name: string, version: string] {
+  for (const [name, pattern] of SYSTEMS) {
+    const match = pattern.exec(agent)
+    if (match !== null) return [name, (match[1] ?? '').replaceAll('_', '.')]
+  }
+  return ['', '']
+}
+
+const isTablet = (agent: string) =>
+  /iPad|Tablet/.test(agent) || (/Android/.test(agent) && !/Mobile/.test(agent))
+const isMobile = (agent: string) => !isTablet(agent) && /Mobi|iPhone|iPod/.test(agent)
+const isBot = (agent: string) => BOT.test(agent)
+
+/** `req.user_agent`: a text, and what it says about the program. */
+export const userAgent: Type = objectOf({
+  name: 'user_agent',
+  text: (agent: string) => agent,
+  fields: {
+    name: field(STRING, (agent: string) => product(agent)[0]),
+    version: field(STRING, (agent: string) => product(agent)[1]),
+    os: field(STRING, (agent: string) => system(agent)[0]),
+    os_version: field(STRING, (agent: string) => system(agent)[1]),
+    device: field(STRING, (agent: string) => /\b(iPhone|iPad|iPod)\b/.exec(agent)?.[1] ?? ''),
+    url: field(STRING, (agent: string) => /https?:\/\/[^\s;)]{1,200}/.exec(agent)?.[0] ?? ''),
+    is_mobile: field(BOOL, isMobile),
+    is_tablet: field(BOOL, isTablet),
+    is_desktop: field(
+      BOOL,
+      (agent: string) => !isMobile(agent) && !isTablet(agent) && !isBot(agent) && system(agent)[0] !== '',
+    ),
+    is_bot: field(BOOL, isBot),
+  },
+})
