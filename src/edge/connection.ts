@@ -8,6 +8,7 @@ export interface PeerCertificate {
   readonly serialNumber: string
   /** SHA-256 of the certificate; upstream connections of different clients are pooled apart by it (P30). */
   readonly fingerprint: string
+  readonly der: Buffer
 }
 
 /** What the TLS handshake of a client negotiated. */

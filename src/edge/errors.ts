@@ -223,6 +223,28 @@ const errorKinds = {
     text: (module: string) =>
       `The ${module} module of this endpoint is misconfigured, so every request is denied. Contact the owner.`,
   },
+  policy_failed: {
+    code: 2300,
+    status: 500,
+    cause:
+      'The traffic policy of the endpoint could not be applied to this request: an expression in a text failed or took too long.',
+    next: 'Its owner finds the reason in the log of the server, and can test the policy with `adit policy check FILE`.',
+    text: () => 'The traffic policy of this endpoint could not be applied, so the request was denied.',
+  },
+  policy_denied: {
+    code: 2301,
+    status: 403,
+    cause: 'A rule of the traffic policy closed the connection.',
+    next: 'Its owner can change the rule.',
+    text: () => 'The traffic policy of this endpoint closed the connection.',
+  },
+  rate_limited: {
+    code: 3221,
+    status: 429,
+    cause: 'A rate limit in the traffic policy of the endpoint is exceeded.',
+    next: 'Try again after the seconds in `Retry-After`.',
+    text: () => 'Too many requests. Try again later.',
+  },
   no_backend: {
     code: 6528,
     status: 503,
@@ -289,6 +311,10 @@ export class EdgeError {
   readonly text: string
   /** Seconds after which a retry makes sense; sent as `Retry-After` where one does. */
   retryAfter = 5
+  /** True when the connection is closed without a response. */
+  closesConnection = false
+  /** The name that browsers show when they ask for a password. */
+  realm = 'adit'
   /** The upstream that failed. Its address is private: it goes to the log, never to the client. */
   upstream: string | undefined
 
@@ -300,6 +326,18 @@ export class EdgeError {
   /** Sets the seconds after which a retry makes sense. */
   withRetryAfter(seconds: number): this {
     this.retryAfter = seconds
+    return this
+  }
+
+  /** Closes the connection without a response. */
+  closingConnection(): this {
+    this.closesConnection = true
+    return this
+  }
+
+  /** Sets the name that browsers show when they ask for a password. */
+  withRealm(realm: string): this {
+    this.realm = realm
     return this
   }
 

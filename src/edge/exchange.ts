@@ -24,6 +24,8 @@ export interface MutableResponse {
   readonly hasBody: boolean
   /** Set by a step to transform the body; the length is then unknown. */
   transform: Transform | undefined
+  /** Set by a step to replace the body; the rest of the upstream's response is then dropped. */
+  body: Buffer | undefined
 }
 
 /** The outcome of an exchange. */
@@ -56,6 +58,7 @@ export interface ExchangeResult {
  *   `heldBody`          the body was read before it was forwarded; each new upstream gets it first
  *   `upgrading`         the request asks for WebSocket; a 101 then calls `upgrade()` instead of `respond()`
  *   `#transformWriter`  a response step transforms the body; `finish()` waits for the transform to end
+ *   `#replaced`         a response step replaced the response; what the upstream still sends is dropped
  */
 export abstract class Exchange {
   readonly core: Core
@@ -66,6 +69,8 @@ export abstract class Exchange {
   upstream: Upstream | undefined = undefined
   /** The Host field the upstream gets. */
   authority: string
+  /** The path and query the upstream gets. */
+  target: string
   /** The request asks for WebSocket. */
   upgrading = false
   /** The targets that could not be reached. */
@@ -89,12 +94,15 @@ export abstract class Exchange {
   #finishListeners: ((result: ExchangeResult) => void)[] | undefined = undefined
   #transformWriter: TransformWriter | undefined = undefined
   #transformUncredited = 0
+  /** A response step replaced the response. */
+  #replaced = false
 
   constructor(core: Core, connection: ClientConnection, head: RequestHead) {
     this.core = core
     this.connection = connection
     this.head = head
     this.authority = head.authority
+    this.target = head.target
   }
 
   /** The request's fields; the upstream gets them as modules leave them. */
@@ -130,13 +138,21 @@ export abstract class Exchange {
     if (this.trace !== undefined) this.trace.notes[key] = value
   }
 
+  /** Adds facts of a policy to the request's event, if an observer wants them. */
+  logFacts(facts: Readonly<Record<string, string>>): void {
+    if (this.trace === undefined) return
+    this.trace.logs ??= []
+    this.trace.logs.push(facts)
+  }
+
   /** Starts the response. `fields` are lines without framing; `length` is -1 when the body's length is unknown. */
   respond(status: number, reason: string, fields: string, length: number, hasBody: boolean): void {
     if (this.ended || this.responded) return
     this.responded = true
     if (this.#responseSteps !== undefined) {
       const response = applySteps(this.#responseSteps, status, fields, length, hasBody)
-      this.#respondChanged(response, response.status === status ? reason : undefined)
+      if (response.body !== undefined) this.#respondReplaced(response, response.body)
+      else this.#respondChanged(response, response.status === status ? reason : undefined)
       return
     }
     this.#recordStatus(status)
@@ -146,7 +162,7 @@ export abstract class Exchange {
 
   /** Writes a chunk of the response body, lent for this call (decision 96). */
   respondBody(chunk: Buffer): void {
-    if (this.ended) return
+    if (this.ended || this.#replaced) return
     if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
     if (this.trace !== undefined) this.trace.responseBodyLength += chunk.length
     if (this.#transformWriter === undefined) this.writeBody(chunk)
@@ -156,7 +172,7 @@ export abstract class Exchange {
   /** Ends the response body. */
   finish(trailers: string): void {
     if (this.ended) return
-    if (this.#transformWriter === undefined) this.#complete(trailers)
+    if (this.#transformWriter === undefined) this.#complete(this.#replaced ? '' : trailers)
     else {
       this.#transformWriter.transform.once('end', () => this.#complete(trailers))
       this.#transformWriter.end()
@@ -179,10 +195,15 @@ export abstract class Exchange {
   upgrade(reason: string, fields: string): void {
     if (this.ended || this.responded) return
     this.responded = true
-    const lines =
-      this.#responseSteps === undefined
-        ? fields
-        : applySteps(this.#responseSteps, 101, fields, -1, false).fields.text
+    let lines = fields
+    if (this.#responseSteps !== undefined) {
+      const response = applySteps(this.#responseSteps, 101, fields, -1, false)
+      if (response.body !== undefined) {
+        this.#respondReplaced(response, response.body)
+        return
+      }
+      lines = response.fields.text
+    }
     this.#recordStatus(101)
     if (this.trace !== undefined) this.trace.responseFields = lines
     this.writeUpgrade(reason, lines)
@@ -190,11 +211,10 @@ export abstract class Exchange {
 
   /** Sends a complete response of the edge itself. */
   respondWith(response: EdgeResponse): void {
-    const bodiless = response.status === 204 || response.status === 304
-    const hasBody = this.head.method !== 'HEAD' && !bodiless
-    const length = bodiless ? -1 : response.body.length
-    this.respond(response.status, STATUS_CODES[response.status] ?? '', response.fields, length, hasBody)
-    if (hasBody) this.respondBody(response.body)
+    const { status, fields, body } = response
+    const { length, hasBody } = frameBody(this.head.method, status, body)
+    this.respond(status, STATUS_CODES[status] ?? '', fields, length, hasBody)
+    if (hasBody) this.respondBody(body)
     this.finish('')
   }
 
@@ -207,7 +227,7 @@ export abstract class Exchange {
       this.core.log.debug({ host: this.head.host, upstream: address, code, reason: text }, 'upstream failed')
     if (this.route !== undefined) this.route.counters.refusals++
     const { upstream } = this
-    if (this.responded) {
+    if (this.responded || error.closesConnection) {
       this.abort()
       return
     }
@@ -300,6 +320,28 @@ export abstract class Exchange {
     } else this.writeHead(status, phrase, lines, length, hasBody)
   }
 
+  /** Sends what a response step put in place of the response, and drops the rest of the upstream's. */
+  #respondReplaced({ status, fields }: MutableResponse, body: Buffer): void {
+    this.#replaced = true
+    this.#recordStatus(status)
+    const lines = fields.text
+    if (this.trace !== undefined) this.trace.responseFields = lines
+    const { length, hasBody } = frameBody(this.head.method, status, body)
+    this.writeHead(status, STATUS_CODES[status] ?? '', lines, length, hasBody)
+    if (hasBody) {
+      if (this.entry !== undefined) this.entry.traffic.bytesOut += body.length
+      if (this.trace !== undefined) this.trace.responseBodyLength += body.length
+      this.writeBody(body)
+    }
+    // Not at once: the upstream is in the middle of handing over its response.
+    queueMicrotask(() => {
+      if (this.ended) return
+      this.upstream?.abort()
+      this.upstream = undefined
+      this.#complete('')
+    })
+  }
+
   #attachTransform(transform: Transform): void {
     this.#transformWriter = new TransformWriter(transform, () => this.#creditTransform())
     transform.on('data', (chunk: Buffer) => {
@@ -328,7 +370,7 @@ export abstract class Exchange {
       endedAt: core.clock.now(),
       method: head.method,
       host: head.host,
-      target: head.target,
+      target: this.target,
       requestFields: head.framing.fieldLines,
       requestBodyLength: watch.requestBodyLength,
       status: this.#status,
@@ -336,6 +378,7 @@ export abstract class Exchange {
       responseBodyLength: watch.responseBodyLength,
       connectionReused: watch.connectionReused,
       notes: watch.notes,
+      logs: watch.logs,
       errorCode: this.#error?.code,
       complete,
     })
@@ -350,7 +393,20 @@ function applySteps(
   length: number,
   hasBody: boolean,
 ): MutableResponse {
-  const response = { status, fields: new HeaderFields(fields), length, hasBody, transform: undefined }
+  const response: MutableResponse = {
+    status,
+    fields: new HeaderFields(fields),
+    length,
+    hasBody,
+    transform: undefined,
+    body: undefined,
+  }
   for (const step of steps) step(response)
   return response
+}
+
+/** How the body of a complete response is framed: HEAD, 204 and 304 have none. */
+function frameBody(method: string, status: number, body: Buffer): { length: number; hasBody: boolean } {
+  const bodiless = status === 204 || status === 304
+  return { length: bodiless ? -1 : body.length, hasBody: method !== 'HEAD' && !bodiless }
 }

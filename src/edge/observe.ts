@@ -25,6 +25,8 @@ export interface RequestEvent {
   readonly connectionReused: boolean
   /** Decisions of modules, such as `ip_policy.decision`; the keys are those of the event. */
   readonly notes: Readonly<Record<string, string | number>>
+  /** What `log` actions of a policy recorded, in order. */
+  readonly logs?: readonly Readonly<Record<string, string>>[] | undefined
   /** The code of the error the edge responded with, if any. */
   readonly errorCode: string | undefined
   /** False when the client did not get the complete response. */
@@ -60,4 +62,5 @@ export interface RequestTrace {
   connectionReused: boolean
   tunnelId: string
   readonly notes: Record<string, string | number>
+  logs?: Readonly<Record<string, string>>[]
 }

@@ -67,16 +67,17 @@ export function renderError(error: EdgeError, accept: string, pagesUrl?: string)
   return { status, fields, body }
 }
 
-function extraFields({ name, retryAfter }: EdgeError): string {
+function extraFields({ name, retryAfter, realm }: EdgeError): string {
   switch (name) {
     case 'too_busy':
     case 'breaker_open':
     case 'no_backend':
     case 'login_busy':
     case 'too_many_logins':
+    case 'rate_limited':
       return `Retry-After: ${retryAfter}\r\n`
     case 'credentials_required':
-      return 'WWW-Authenticate: Basic realm="adit", charset="UTF-8"\r\n'
+      return `WWW-Authenticate: Basic realm="${realm}", charset="UTF-8"\r\n`
     case 'method_refused':
       return 'Allow: GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS, TRACE\r\n'
     default:

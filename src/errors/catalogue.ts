@@ -14,12 +14,14 @@ export interface ErrorEntry extends ErrorExplanation {
 /** Loads every error code, by area and number. */
 export async function loadErrorCatalogue(): Promise<readonly ErrorEntry[]> {
   // Not through the front doors, which would load the whole parts.
-  const [{ catalogue }, { edgeErrorKinds }, { protocolErrors }, { diagnosisErrors }] = await Promise.all([
-    import('../api/problems.ts'),
-    import('../edge/errors.ts'),
-    import('../protocol/errors.ts'),
-    import('../agent/commands/documentation.ts'),
-  ])
+  const [{ catalogue }, { edgeErrorKinds }, { protocolErrors }, { policyErrors }, { diagnosisErrors }] =
+    await Promise.all([
+      import('../api/problems.ts'),
+      import('../edge/errors.ts'),
+      import('../protocol/errors.ts'),
+      import('../policy/error-codes.ts'),
+      import('../agent/commands/documentation.ts'),
+    ])
   return [
     ...entriesOf('Management API', Object.values(catalogue)),
     ...entriesOf('Public endpoints', Object.values(edgeErrorKinds)),
@@ -29,6 +31,7 @@ export async function loadErrorCatalogue(): Promise<readonly ErrorEntry[]> {
         number === undefined || explanation === undefined ? [] : [{ code: number, ...explanation }],
       ),
     ),
+    ...entriesOf('Traffic policies', policyErrors),
     ...entriesOf('adit diagnose', Object.values(diagnosisErrors)),
   ]
 }

@@ -23,6 +23,8 @@ export interface EndpointOptions extends ModuleOptions {
   mutualTls?: { caPem: string }
   /** Absent: a TLS endpoint passes TLS through. Present: the edge terminates it, with this certificate if set. */
   tlsTermination?: { certPem?: string; keyPem?: string }
+  /** The text of a traffic policy, which was valid when the tunnel was bound. */
+  trafficPolicy?: string
   /** PROXY protocol version of the header before the client's bytes; 0 for none. */
   proxyProto: 0 | 1 | 2
 }

@@ -1,5 +1,7 @@
 import { hash } from 'node:crypto'
+import { parseHostPort } from '../../base/hostport.ts'
 import { compileRules } from '../../base/ip-rules.ts'
+import { readPolicy } from '../../policy/index.ts'
 import { endpointOptions, type ModuleOptions, type OptionName } from '../../resources/endpoint-options.ts'
 import { routeModules } from '../../resources/index.ts'
 import type { BackendStep, ConnectionStep, Phase, PhaseResult, RequestStep } from '../module.ts'
@@ -10,6 +12,7 @@ import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
 import { editRequests } from '../modules/request-headers.ts'
 import { editResponses } from '../modules/response-headers.ts'
+import { type CompiledPolicy, compilePolicy } from '../policy/index.ts'
 import type { TlsSettings } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel } from '../tunnels.ts'
 import { readAuthorities } from './authorities.ts'
@@ -35,6 +38,10 @@ export function compileEndpoint(
   try {
     const context = createEndpointContext(tunnel, parts)
     const { connection, request, backend, tls: tlsOptions } = buildOptions(options, context)
+    const policy = buildPolicy(tunnel, context, parts)
+    // A policy is nearest to the upstream: it sees requests as the options leave them, and responses first.
+    if (policy?.connection !== undefined) connection.push(policy.connection)
+    if (policy?.request !== undefined) request.push(policy.request)
     const tls = Object.assign(buildTlsSettings(options, context), ...tlsOptions)
     if (tls.clientAuthorities !== undefined) request.unshift(clientIdentity)
     if (options.ipRestriction !== undefined) request.unshift(noteAdmitted)
@@ -51,6 +58,33 @@ export function compileEndpoint(
     parts.core.log.warn({ id, module, reason: message }, 'endpoint option broken: denying all traffic')
     return { admission: [denyAll(module)], steps: undefined, wrapBackend: undefined, tls: {} }
   }
+}
+
+/** Compiles the endpoint's traffic policy, if it has one. */
+function buildPolicy(
+  { id, accountId, proto, options, url = '', hostport = '', region }: Tunnel,
+  context: ModuleContext,
+  { core, ipPolicies }: Pick<CompilerParts, 'core' | 'ipPolicies'>,
+): CompiledPolicy | undefined {
+  if (options.trafficPolicy === undefined || proto === undefined) return undefined
+  const { host, port } = parseHostPort(hostport) ?? { host: hostport, port: 0 }
+  const policyContext = {
+    ...context,
+    endpoint: {
+      id: id.replace(/^tn_/, 'ep_'),
+      protocol: proto,
+      host,
+      port: port ?? 0,
+      addr: hostport,
+      url,
+    },
+    region,
+    log: core.log,
+    compileIpPolicies: (ids: readonly string[]) => ipPolicies.compileOwned(ids, accountId),
+  }
+  return nameModuleInErrors('traffic_policy', () =>
+    compilePolicy(readPolicy(options.trafficPolicy!, { protocol: proto, place: 'endpoint' }), policyContext),
+  )
 }
 
 /** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */

@@ -1,21 +1,22 @@
 import type { HttpBackend } from '../backend.ts'
 import type { Core } from '../core.ts'
-import { createCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
+import { createCounters, type EntryCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
-import type { Tunnel } from '../tunnels.ts'
+import type { EndpointOptions, Tunnel } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { EndpointModules } from './endpoint-options.ts'
 import { denyAll } from './module.ts'
 
-/** Compiles agents' endpoints, once per tunnel. */
+/** Compiles agents' endpoints, once per tunnel and for each change of its options. */
 export class CompiledEndpoints {
   readonly #core: Core
   readonly #budgets: IdleBudgets
   readonly #policies: TlsPolicies
   readonly #compileModules: (tunnel: Tunnel) => EndpointModules
-  readonly #http = new WeakMap<Tunnel, HttpEntry>()
-  readonly #raw = new WeakMap<Tunnel, RawEntry>()
-  readonly #redirects = new WeakMap<Tunnel, HttpEntry>()
+  readonly #http = new CompiledEntries<HttpEntry>()
+  readonly #raw = new CompiledEntries<RawEntry>()
+  readonly #redirects = new CompiledEntries<HttpEntry>()
+  readonly #targets = new WeakMap<Tunnel, TunnelTarget>()
 
   constructor(
     core: Core,
@@ -31,41 +32,37 @@ export class CompiledEndpoints {
 
   /** The endpoint of an http or https tunnel. */
   http(tunnel: Tunnel): HttpEntry {
-    const existing = this.#http.get(tunnel)
-    if (existing !== undefined) return existing
-    const entry = this.#compileHttp(tunnel)
-    this.#http.set(tunnel, entry)
-    return entry
+    return this.#http.getOrCompile(tunnel, (counters) => this.#compileHttp(tunnel, counters))
   }
 
   /** What plain HTTP requests get where only https is served. */
   redirect(tunnel: Tunnel): HttpEntry {
-    const existing = this.#redirects.get(tunnel)
-    if (existing !== undefined) return existing
-    const entry = { ...this.http(tunnel), policy: undefined, redirectToHttps: true }
-    this.#redirects.set(tunnel, entry)
-    return entry
+    return this.#redirects.getOrCompile(tunnel, () => ({
+      ...this.http(tunnel),
+      policy: undefined,
+      redirectToHttps: true,
+    }))
   }
 
   /** The endpoint of a tcp or tls tunnel. */
   raw(tunnel: Tunnel): RawEntry {
-    const existing = this.#raw.get(tunnel)
-    if (existing !== undefined) return existing
-    const entry = this.#compileRaw(tunnel)
-    this.#raw.set(tunnel, entry)
-    return entry
+    return this.#raw.getOrCompile(tunnel, (counters) => this.#compileRaw(tunnel, counters))
   }
 
-  #compileHttp(tunnel: Tunnel): HttpEntry {
-    const { id, accountId } = tunnel
+  /** Upstream connections outlive a change of options. */
+  #target(tunnel: Tunnel): TunnelTarget {
+    const existing = this.#targets.get(tunnel)
+    if (existing !== undefined) return existing
+    const budget = this.#budgets.forSession(tunnel.sessionId)
     const proto = tunnel.proto === 'https' ? 'https' : 'http'
-    const target = new TunnelTarget(
-      this.#core,
-      tunnel,
-      this.#budgets.forSession(tunnel.sessionId),
-      'endpoint',
-      proto,
-    )
+    const target = new TunnelTarget(this.#core, tunnel, budget, 'endpoint', proto)
+    this.#targets.set(tunnel, target)
+    return target
+  }
+
+  #compileHttp(tunnel: Tunnel, counters: EntryCounters): HttpEntry {
+    const { id, accountId } = tunnel
+    const target = this.#target(tunnel)
     const { admission, steps, wrapBackend, tls } = this.#compileModules(tunnel)
     const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
     const route: HttpRoute = {
@@ -73,29 +70,23 @@ export class CompiledEndpoints {
       admission,
       steps,
       backend: wrapBackend === undefined ? backend : wrapBackend(backend),
-      counters: createCounters(),
+      counters,
     }
     return {
       kind: 'http',
       id,
       accountId,
       traffic: this.#core.traffic.forAccount(accountId),
-      policy: proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
+      policy: tunnel.proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
     }
   }
 
-  #compileRaw(tunnel: Tunnel): RawEntry {
-    const { id, accountId, options, sessionId } = tunnel
+  #compileRaw(tunnel: Tunnel, counters: EntryCounters): RawEntry {
+    const { id, accountId, options } = tunnel
     const terminated = tunnel.proto === 'tls' && options.tlsTermination !== undefined
-    const target = new TunnelTarget(
-      this.#core,
-      tunnel,
-      this.#budgets.forSession(sessionId),
-      'endpoint',
-      'http',
-    )
+    const target = this.#target(tunnel)
     const { admission, tls } = this.#compileModules(tunnel)
     return {
       kind: 'raw',
@@ -108,7 +99,25 @@ export class CompiledEndpoints {
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
       restricted: options.ipRestriction !== undefined,
       backend: (tried) => (tried.length === 0 ? target : undefined),
-      counters: createCounters(),
+      counters,
     }
+  }
+}
+
+/** Entries by tunnel, compiled again when the agent has replaced the tunnel's options. */
+class CompiledEntries<E> {
+  readonly #entries = new WeakMap<
+    Tunnel,
+    { readonly options: EndpointOptions; readonly entry: E; readonly counters: EntryCounters }
+  >()
+
+  getOrCompile(tunnel: Tunnel, compile: (counters: EntryCounters) => E): E {
+    const existing = this.#entries.get(tunnel)
+    const { options } = tunnel
+    if (existing !== undefined && existing.options === options) return existing.entry
+    const counters = existing?.counters ?? createCounters()
+    const entry = compile(counters)
+    this.#entries.set(tunnel, { options, entry, counters })
+    return entry
   }
 }

@@ -42,6 +42,13 @@ export class CompiledIpPolicies {
     return (address) => ruleSet.admits(address)
   }
 
+  /** The same for policies that users name by id where no reference is stored: those of another account are missing. */
+  compileOwned(policyIds: readonly string[], accountId: string): AddressFilter {
+    const foreign = policyIds.find((id) => this.#snapshot.policies.get(id)?.accountId !== accountId)
+    if (foreign !== undefined) throw new ModuleConfigError(`the IP policy ${foreign} is missing`)
+    return this.compile(policyIds)
+  }
+
   /** Recompiles the rule sets and account restrictions that depend on these ids. */
   refresh(ids: ReadonlySet<string>): void {
     for (const [key, ruleSet] of this.#ruleSets) {

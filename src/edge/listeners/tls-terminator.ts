@@ -181,6 +181,7 @@ function toPeerCertificate(certificate: X509Certificate): PeerCertificate {
     emailAddresses: namesOf('email'),
     serialNumber: certificate.serialNumber.toLowerCase(),
     fingerprint: certificate.fingerprint256,
+    der: certificate.raw,
   }
 }
 

@@ -12,20 +12,40 @@ export interface BasicCredential {
 
 /** Requires HTTP basic authentication (RFC 7617). Only agents' endpoints have it; there is no such edge module. */
 export function basicAuth(credentials: readonly BasicCredential[]): RequestStep {
+  const check = compileCredentials(credentials.map(({ username, password }) => `${username}:${password}`))
+
+  return (exchange) => {
+    if (!check(exchange).authorized) throw edgeError('credentials_required')
+    return undefined
+  }
+}
+
+/** What a request presented. */
+export interface PresentedCredential {
+  readonly presented: boolean
+  /** Empty when nothing was presented. */
+  readonly username: string
+  readonly authorized: boolean
+}
+
+/** Compiles a check for one of these credentials, each `user:password`; it notes its decision. */
+export function compileCredentials(
+  credentials: readonly string[],
+): (exchange: Exchange) => PresentedCredential {
   if (credentials.length === 0) throw new ModuleConfigError('no credential is configured')
-  const digests = credentials.map(({ username, password }) => digest(`${username}:${password}`))
+  const digests = credentials.map(digest)
 
   return (exchange) => {
     const credential = parseCredential(exchange)
     const presentedDigest = digest(credential ?? '')
     // Compares every credential, and digests of equal length, so that timing reveals nothing.
-    let admitted = false
-    for (const expected of digests) if (timingSafeEqual(expected, presentedDigest)) admitted = true
-    admitted &&= credential !== undefined
-    exchange.note('basic_auth.decision', admitted ? 'allow' : 'block')
-    if (!admitted || credential === undefined) throw edgeError('credentials_required')
-    exchange.note('basic_auth.username', credential.slice(0, credential.indexOf(':')))
-    return undefined
+    let authorized = false
+    for (const expected of digests) if (timingSafeEqual(expected, presentedDigest)) authorized = true
+    authorized &&= credential !== undefined
+    const username = credential?.slice(0, credential.indexOf(':')) ?? ''
+    exchange.note('basic_auth.decision', authorized ? 'allow' : 'block')
+    if (authorized) exchange.note('basic_auth.username', username)
+    return { presented: credential !== undefined, username, authorized }
   }
 }
 

@@ -1,19 +1,8 @@
 import type { Exchange } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
+import { EDGE_OWNED_FIELDS } from '../message/own-fields.ts'
 import { ModuleConfigError } from './context.ts'
 import { compileTemplate } from './template.ts'
-
-/** Fields that frame a message or belong to one connection. Only the edge writes them. */
-const EDGE_OWNED_FIELDS = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 
 /** Edits the fields of a message; `status` is that of the response, 0 for a request. */
 export type EditFields = (fields: HeaderFields, exchange: Exchange, status: number) => void

@@ -264,7 +264,7 @@ function requestHeaders(exchange: Exchange): OutgoingHttpHeaders {
   const { head, connection } = exchange
   const headers = toHttp2Headers(exchange.fieldLines)
   headers[':method'] = head.method
-  headers[':path'] = head.target
+  headers[':path'] = exchange.target
   headers[':scheme'] = 'http'
   headers[':authority'] = exchange.authority
   headers['x-forwarded-for'] = connection.remoteAddress

@@ -11,7 +11,7 @@ export function formatRequestHead(exchange: Exchange): string {
   if (framing.acceptsTrailers) framingLines += 'TE: trailers\r\n'
   if (exchange.upgrading) framingLines += 'Connection: Upgrade\r\nUpgrade: websocket\r\n'
   return (
-    `${head.method} ${head.target} HTTP/1.1\r\nHost: ${exchange.authority}\r\n${exchange.fieldLines}${framingLines}` +
+    `${head.method} ${exchange.target} HTTP/1.1\r\nHost: ${exchange.authority}\r\n${exchange.fieldLines}${framingLines}` +
     `X-Forwarded-For: ${connection.remoteAddress}\r\nX-Forwarded-Proto: ${connection.scheme}\r\n` +
     `X-Forwarded-Host: ${head.authority}\r\n\r\n`
   )

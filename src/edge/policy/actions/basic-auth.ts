@@ -1,0 +1,21 @@
+import { edgeError } from '../../errors.ts'
+import { compileCredentials } from '../../modules/basic-auth.ts'
+import type { Implementation } from '../implement.ts'
+import { errorResult } from './results.ts'
+
+export const basicAuth: Implementation<'basic-auth'> = {
+  on_http_request({ credentials, realm, enforce }) {
+    const literals = credentials.flatMap(({ literal }) => literal ?? [])
+    const fixed = literals.length === credentials.length ? compileCredentials(literals) : undefined
+
+    return (execution) => {
+      const check =
+        fixed ?? compileCredentials(credentials.map((credential) => credential.evaluate(execution)))
+      const found = check(execution.exchange)
+      const error = found.authorized ? undefined : edgeError('credentials_required').withRealm(realm)
+      execution.results.basic_auth = { credentials: found, ...errorResult(error) }
+      if (enforce && error !== undefined) throw error
+      return undefined
+    }
+  },
+}

@@ -1,0 +1,30 @@
+import type { ActionType } from '../../../policy/index.ts'
+import type { Implementation } from '../implement.ts'
+import { addHeaders } from './add-headers.ts'
+import { basicAuth } from './basic-auth.ts'
+import { closeConnection } from './close-connection.ts'
+import { customResponse } from './custom-response.ts'
+import { deny } from './deny.ts'
+import { log } from './log.ts'
+import { rateLimit } from './rate-limit.ts'
+import { redirect } from './redirect.ts'
+import { removeHeaders } from './remove-headers.ts'
+import { restrictIps } from './restrict-ips.ts'
+import { setVars } from './set-vars.ts'
+import { urlRewrite } from './url-rewrite.ts'
+
+/** The behaviour of every declared action. A missing one, or a missing phase of one, does not compile. */
+export const implementations: { readonly [T in ActionType]: Implementation<T> } = {
+  'add-headers': addHeaders,
+  'basic-auth': basicAuth,
+  'close-connection': closeConnection,
+  'custom-response': customResponse,
+  deny,
+  log,
+  'rate-limit': rateLimit,
+  redirect,
+  'remove-headers': removeHeaders,
+  'restrict-ips': restrictIps,
+  'set-vars': setVars,
+  'url-rewrite': urlRewrite,
+}

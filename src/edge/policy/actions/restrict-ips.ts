@@ -1,0 +1,107 @@
+import { parseAddress, parseCidr } from '../../../base/cidr.ts'
+import { type AddressFilter, compileRules, type IpRule } from '../../../base/ip-rules.ts'
+import { type Activation, EvaluationError, type Template } from '../../../policy/index.ts'
+import { type EdgeError, edgeError } from '../../errors.ts'
+import { renderError } from '../../response.ts'
+import type { PolicyContext } from '../context.ts'
+import { ENDED, type Implementation } from '../implement.ts'
+import { replaceResponse } from '../replace-response.ts'
+import { errorResult } from './results.ts'
+
+type Config = Parameters<Implementation<'restrict-ips'>['on_http_request']>[0]
+
+/** Decides about the address of a visitor; the error when it is refused. */
+type Check = (activation: Activation) => EdgeError | undefined
+
+function compile({ enforce, allow, deny, ip_policies }: Config, context: PolicyContext): Check {
+  const byPolicy = ip_policies.length === 0 ? undefined : context.compileIpPolicies(ip_policies)
+  const isStatic = [...allow, ...deny].every(({ literal }) => literal !== undefined)
+  const listed = allow.length + deny.length > 0
+  const fixed = isStatic && listed ? compileLists(allow, deny, undefined) : undefined
+
+  return (activation) => {
+    const { remoteAddress } = activation.conn
+    const byList = fixed ?? (listed ? compileLists(allow, deny, activation) : undefined)
+    const admitted = byList?.(remoteAddress) !== false && byPolicy?.(remoteAddress) !== false
+    const error = admitted ? undefined : edgeError('address_denied', remoteAddress)
+    activation.results.restrict_ips = {
+      action: admitted ? 'allow' : 'deny',
+      // Only policies that read it pay for the search.
+      get matched_cidr() {
+        return findRange(admitted ? allow : deny, activation, remoteAddress)
+      },
+      ...errorResult(error),
+    }
+    return enforce ? error : undefined
+  }
+}
+
+function compileLists(
+  allow: readonly Template[],
+  deny: readonly Template[],
+  activation: Activation | undefined,
+): AddressFilter {
+  const rule = (action: IpRule['action']) => (template: Template) => ({
+    cidr: template.literal ?? template.evaluate(activation!),
+    action,
+  })
+  try {
+    return compileRules([
+      // Without an allow list, every address that is not denied is allowed.
+      ...(allow.length > 0 ? allow.map(rule('allow')) : EVERYBODY),
+      ...deny.map(rule('deny')),
+    ])
+  } catch (error) {
+    throw new EvaluationError((error as Error).message)
+  }
+}
+
+const EVERYBODY: readonly IpRule[] = [
+  { cidr: '0.0.0.0/0', action: 'allow' },
+  { cidr: '::/0', action: 'allow' },
+]
+
+function findRange(
+  templates: readonly Template[],
+  activation: Activation,
+  address: string,
+): string | undefined {
+  const parsed = parseAddress(address)
+  if (parsed === undefined) return undefined
+  return templates
+    .map((template) => template.evaluate(activation))
+    .find((text) => {
+      const { family, base, bits } = parseCidr(text)
+      const hostBits = BigInt((family === 4 ? 32 : 128) - bits)
+      return family === parsed.family && parsed.value >> hostBits === base >> hostBits
+    })
+}
+
+export const restrictIps: Implementation<'restrict-ips'> = {
+  on_tcp_connect(config, context) {
+    const check = compile(config, context)
+    return (execution) => {
+      const error = check(execution)
+      if (error !== undefined) throw error
+      return undefined
+    }
+  },
+  on_http_request(config, context) {
+    const check = compile(config, context)
+    return (execution) => {
+      const error = check(execution)
+      execution.exchange.note('ip_policy.decision', error === undefined ? 'allow' : 'block')
+      if (error !== undefined) throw error
+      return undefined
+    }
+  },
+  on_http_response(config, context) {
+    const check = compile(config, context)
+    return (execution) => {
+      const error = check(execution)
+      if (error === undefined) return undefined
+      replaceResponse(execution, renderError(error, execution.exchange.fields.get('accept') ?? ''))
+      return ENDED
+    }
+  },
+}

@@ -1,0 +1,46 @@
+import { parseHostPort } from '../../../base/hostport.ts'
+import { requestUrl, urlText } from '../../../policy/index.ts'
+import { TARGET_CHARS } from '../../message/ascii.ts'
+import { MAX_TARGET_BYTES } from '../../message/request-head.ts'
+import type { RequestExecution } from '../execution.ts'
+import { PolicyFailure } from '../failure.ts'
+import type { Implementation } from '../implement.ts'
+import { patternOf, replaceAll } from '../rewrite.ts'
+
+export const urlRewrite: Implementation<'url-rewrite'> = {
+  on_http_request({ from, to }) {
+    return (execution) => {
+      const url = urlText(requestUrl(execution))
+      const target = to.evaluate(execution)
+      const rewritten =
+        from === undefined
+          ? { text: target, matches: [url] }
+          : replaceAll(url, patternOf(from, execution), target)
+      execution.results.url_rewrite = { url: rewritten.text, matches: rewritten.matches }
+      if (rewritten.text !== url) applyUrl(execution, rewritten.text)
+      return undefined
+    }
+  },
+}
+
+const URL_PARTS = /^(?:https?:\/\/([^/?#]*))?([^#]*)/i
+
+function applyUrl({ exchange, authority }: RequestExecution, url: string): void {
+  const [, host, rest = ''] = URL_PARTS.exec(url) ?? []
+  const target = encodeTarget(rest.startsWith('/') ? rest : `/${rest}`)
+  if (target === undefined || target.length > MAX_TARGET_BYTES)
+    throw new PolicyFailure('the rewritten URL is not valid')
+  if (host !== undefined && host !== authority) {
+    if (parseHostPort(host) === undefined) throw new PolicyFailure('the rewritten URL has no valid host')
+    exchange.authority = host
+  }
+  exchange.target = target
+}
+
+/** Blanks and text beyond ASCII are escaped; undefined when other characters cannot be in a target. */
+function encodeTarget(text: string): string | undefined {
+  const escaped = text.replace(/[^\x21-\x7e]/gu, (character) => encodeURIComponent(character))
+  for (let index = 0; index < escaped.length; index++)
+    if (TARGET_CHARS[escaped.charCodeAt(index)] !== 1) return undefined
+  return escaped
+}

@@ -1,0 +1,11 @@
+import type { Logger } from '../../base/log.ts'
+import type { EndpointSource } from '../../policy/index.ts'
+import type { ModuleContext } from '../modules/context.ts'
+
+/** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
+export interface PolicyContext extends ModuleContext {
+  readonly endpoint: EndpointSource
+  /** The region that serves the endpoint, where it is known. */
+  readonly region: string | undefined
+  readonly log: Logger
+}

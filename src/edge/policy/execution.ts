@@ -1,0 +1,184 @@
+import type {
+  ActionResult,
+  Activation,
+  EndpointSource,
+  MapKey,
+  MapValue,
+  RequestSource,
+  ResponseSource,
+  Value,
+} from '../../policy/index.ts'
+import type { ClientConnection } from '../connection.ts'
+import type { Exchange, MutableResponse } from '../exchange.ts'
+import type { HeaderFields } from '../message/fields.ts'
+import { fromFieldValue } from '../message/own-fields.ts'
+import type { PolicyContext } from './context.ts'
+import { PolicyConnection } from './policy-connection.ts'
+
+/** One run of a policy: what expressions read, and what actions change. */
+abstract class Execution implements Activation {
+  readonly context: PolicyContext
+  readonly conn: PolicyConnection
+  readonly results: Record<string, ActionResult>
+  abstract readonly req: RequestSource | undefined
+  abstract readonly res: ResponseSource | undefined
+  #vars: Map<string, Value> | undefined
+
+  constructor(
+    context: PolicyContext,
+    connection: ClientConnection,
+    results: Record<string, ActionResult> = {},
+  ) {
+    this.context = context
+    this.conn = new PolicyConnection(connection, context.region)
+    this.results = results
+  }
+
+  get endpoint(): EndpointSource {
+    return this.context.endpoint
+  }
+
+  /** Variables live in one phase. */
+  get vars(): Map<string, Value> {
+    this.#vars ??= new Map()
+    return this.#vars
+  }
+
+  now(): number {
+    return this.context.clock.now()
+  }
+
+  /** Adds facts to the event of the traffic. */
+  abstract log(metadata: Readonly<Record<string, string>>): void
+}
+
+/** A run of `on_tcp_connect`. */
+export class ConnectionExecution extends Execution {
+  readonly req = undefined
+  readonly res = undefined
+
+  log(_metadata: Readonly<Record<string, string>>): void {}
+}
+
+/** A run of `on_http_request`. */
+export class RequestExecution extends Execution implements RequestSource {
+  readonly exchange: Exchange
+  readonly res = undefined
+  readonly receivedAt: number
+  /** A guard answered, so that `on_http_response` does not apply. */
+  guardAnswered = false
+  #headers: MapValue | undefined
+
+  constructor(context: PolicyContext, exchange: Exchange) {
+    super(context, exchange.connection)
+    this.exchange = exchange
+    this.receivedAt = context.clock.now()
+  }
+
+  get req(): RequestSource {
+    return this
+  }
+
+  get method(): string {
+    return this.exchange.head.method
+  }
+
+  get scheme(): 'http' | 'https' {
+    return this.exchange.connection.scheme === 'https' ? 'https' : 'http'
+  }
+
+  get host(): string {
+    return this.exchange.head.host
+  }
+
+  get authority(): string {
+    return this.exchange.head.authority
+  }
+
+  get target(): string {
+    return this.exchange.target
+  }
+
+  get version(): string {
+    const { connection, head } = this.exchange
+    return connection.tls?.alpn === 'h2' ? 'HTTP/2.0' : `HTTP/1.${head.minor}`
+  }
+
+  get contentLength(): number {
+    return this.exchange.head.framing.contentLength
+  }
+
+  get headers(): MapValue {
+    if (this.#headers === undefined) {
+      const headers = toHeaderMap(this.exchange.fields)
+      if (!headers.has('host')) headers.set('host', [this.exchange.authority])
+      this.#headers = headers
+    }
+    return this.#headers
+  }
+
+  /** Called by actions that change header fields. */
+  headersChanged(): void {
+    this.#headers = undefined
+  }
+
+  log(metadata: Readonly<Record<string, string>>): void {
+    this.exchange.logFacts(metadata)
+  }
+}
+
+/** A run of `on_http_response`, which sees what actions found out about the request. */
+export class ResponseExecution extends Execution implements ResponseSource {
+  readonly request: RequestExecution
+  readonly response: MutableResponse
+  #headers: MapValue | undefined
+
+  constructor(request: RequestExecution, response: MutableResponse) {
+    super(request.context, request.exchange.connection, request.results)
+    this.request = request
+    this.response = response
+  }
+
+  get exchange(): Exchange {
+    return this.request.exchange
+  }
+
+  get req(): RequestSource {
+    return this.request
+  }
+
+  get res(): ResponseSource {
+    return this
+  }
+
+  get status(): number {
+    return this.response.status
+  }
+
+  get contentLength(): number {
+    return this.response.body?.length ?? this.response.length
+  }
+
+  get headers(): MapValue {
+    this.#headers ??= toHeaderMap(this.response.fields)
+    return this.#headers
+  }
+
+  headersChanged(): void {
+    this.#headers = undefined
+  }
+
+  log(metadata: Readonly<Record<string, string>>): void {
+    this.exchange.logFacts(metadata)
+  }
+}
+
+function toHeaderMap(fields: HeaderFields): Map<MapKey, string[]> {
+  const headers = new Map<MapKey, string[]>()
+  for (const [name, value] of fields) {
+    const values = headers.get(name)
+    if (values === undefined) headers.set(name, [fromFieldValue(value)])
+    else values.push(fromFieldValue(value))
+  }
+  return headers
+}

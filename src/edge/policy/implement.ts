@@ -1,0 +1,24 @@
+import type { ActionOf, ActionStep, ActionType, ConfigOf } from '../../policy/index.ts'
+import type { EdgeResponse } from '../response.ts'
+import type { PolicyContext } from './context.ts'
+import type { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
+
+/** What ends `on_http_response`. */
+export const ENDED = { ended: true } as const
+
+/** What actions compile to in each phase. A step throws an `EdgeError` to refuse. */
+export interface PhaseSteps {
+  /** Cannot wait and ends the phase by a refusal alone. */
+  on_tcp_connect: (execution: ConnectionExecution) => undefined
+  on_http_request: ActionStep<RequestExecution, EdgeResponse>
+  /** Cannot wait: the upstream is handing over its response. */
+  on_http_response: (execution: ResponseExecution) => typeof ENDED | undefined
+}
+
+/** The phases that the declaration of an action names. */
+type PhasesOf<T extends ActionType> = ActionOf<T>['phases'][number]
+
+/** How an action acts on traffic: compiled once for each change, in each of its phases. */
+export type Implementation<T extends ActionType> = {
+  readonly [P in PhasesOf<T>]: (config: ConfigOf<ActionOf<T>>, context: PolicyContext) => PhaseSteps[P]
+}

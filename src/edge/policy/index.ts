@@ -1,0 +1,134 @@
+/**
+ * Traffic policies on live traffic: `compilePolicy` turns the text of a policy into the same connection and request steps
+ * that modules compile to. One file in `actions/` implements each action that `src/policy/actions` declares; where a
+ * module does the same, both call the same function. `execution.ts` is what expressions read and actions change.
+ */
+import {
+  type ActionType,
+  type CompiledRule,
+  type Policy,
+  type PolicyRule,
+  runRules,
+} from '../../policy/index.ts'
+import type { ClientConnection } from '../connection.ts'
+import { EdgeError } from '../errors.ts'
+import type { MutableResponse } from '../exchange.ts'
+import type { ConnectionStep, RequestStep } from '../module.ts'
+import { type EdgeResponse, renderError } from '../response.ts'
+import { implementations } from './actions/index.ts'
+import type { PolicyContext } from './context.ts'
+import { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
+import { toRejection } from './failure.ts'
+import type { PhaseSteps } from './implement.ts'
+import { replaceResponse } from './replace-response.ts'
+
+/** What a policy compiles to; undefined for phases that it does not have. */
+export interface CompiledPolicy {
+  readonly connection: ConnectionStep | undefined
+  readonly request: RequestStep | undefined
+}
+
+/** Compiles a policy. Throws `ModuleConfigError` when something it refers to is missing. */
+export function compilePolicy({ phases }: Policy, context: PolicyContext): CompiledPolicy {
+  const connectRules = compileRules('on_tcp_connect', phases.on_tcp_connect, context)
+  const requestRules = compileRules('on_http_request', phases.on_http_request, context)
+  const responseRules = compileRules('on_http_response', phases.on_http_response, context)
+  return {
+    connection: connectRules && connectionStep(connectRules, context),
+    request:
+      requestRules === undefined && responseRules === undefined
+        ? undefined
+        : requestStep(requestRules ?? [], responseRules, context),
+  }
+}
+
+type Rules<P extends keyof PhaseSteps> = CompiledRule<
+  Parameters<PhaseSteps[P]>[0],
+  Exclude<ReturnType<PhaseSteps[P]>, undefined | Promise<unknown>>
+>[]
+
+function compileRules<P extends keyof PhaseSteps>(
+  phase: P,
+  rules: readonly PolicyRule[] | undefined,
+  context: PolicyContext,
+): Rules<P> | undefined {
+  return rules?.map(({ name, conditions, actions }) => ({
+    name,
+    conditions,
+    steps: actions.map(({ action, config }) => {
+      // The validator admits an action only in its phases, and reads its configuration with its declaration.
+      const compile = implementations[action.type as ActionType] as unknown as Record<
+        P,
+        (config: unknown, context: PolicyContext) => PhaseSteps[P]
+      >
+      return compile[phase](config, context)
+    }),
+  })) as Rules<P> | undefined
+}
+
+/** Runs once for each connection, although HTTP connections are admitted once for each request. */
+function connectionStep(rules: Rules<'on_tcp_connect'>, context: PolicyContext): ConnectionStep {
+  const decisions = new WeakMap<ClientConnection, { readonly rejection: unknown }>()
+  const decide = (connection: ClientConnection) => {
+    const execution = new ConnectionExecution(context, connection)
+    try {
+      void runRules(rules, execution, execution)
+      return undefined
+    } catch (error) {
+      const rejection = toRejection(error, context)
+      return rejection instanceof EdgeError ? rejection.closingConnection() : rejection
+    }
+  }
+  return (connection) => {
+    let decision = decisions.get(connection)
+    if (decision === undefined) {
+      decision = { rejection: decide(connection) }
+      decisions.set(connection, decision)
+    }
+    if (decision.rejection !== undefined) throw decision.rejection
+  }
+}
+
+function requestStep(
+  rules: Rules<'on_http_request'>,
+  responseRules: Rules<'on_http_response'> | undefined,
+  context: PolicyContext,
+): RequestStep {
+  const reject = (error: unknown): never => {
+    throw toRejection(error, context)
+  }
+  /** Responses of guards, such as a redirect to sign in, are not the policy's to change. */
+  const finish = (execution: RequestExecution, response: EdgeResponse | undefined) => {
+    if (responseRules !== undefined && !execution.guardAnswered)
+      execution.exchange.onResponse((started) => runResponseRules(responseRules, execution, started))
+    return response
+  }
+  return (exchange) => {
+    const execution = new RequestExecution(context, exchange)
+    try {
+      const result = runRules(rules, execution, execution)
+      return result instanceof Promise
+        ? result.then((response) => finish(execution, response), reject)
+        : finish(execution, result)
+    } catch (error) {
+      return reject(error)
+    }
+  }
+}
+
+/** Runs while the upstream hands over its response, so that a rejection replaces it. */
+function runResponseRules(
+  rules: Rules<'on_http_response'>,
+  request: RequestExecution,
+  response: MutableResponse,
+): void {
+  const execution = new ResponseExecution(request, response)
+  try {
+    void runRules(rules, execution, execution)
+  } catch (error) {
+    const rejection = toRejection(error, request.context)
+    if (!(rejection instanceof EdgeError)) throw rejection
+    const { core, fields } = request.exchange
+    replaceResponse(execution, renderError(rejection, fields.get('accept') ?? '', core.errorPagesUrl))
+  }
+}

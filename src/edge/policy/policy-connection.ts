@@ -1,0 +1,63 @@
+import { X509Certificate } from 'node:crypto'
+import type { ConnectionSource, TlsSource } from '../../policy/index.ts'
+import type { ClientConnection } from '../connection.ts'
+
+/** The client connection as `conn` reads it. */
+export class PolicyConnection implements ConnectionSource, TlsSource {
+  readonly connection: ClientConnection
+  readonly region: string
+  #certificate: X509Certificate | undefined
+
+  constructor(connection: ClientConnection, region = '') {
+    this.connection = connection
+    this.region = region
+  }
+
+  get remoteAddress(): string {
+    return this.connection.remoteAddress
+  }
+
+  get remotePort(): number {
+    return this.connection.remotePort
+  }
+
+  get localAddress(): string {
+    return this.connection.localAddress
+  }
+
+  get localPort(): number {
+    return this.connection.localPort
+  }
+
+  get startedAt(): number {
+    return this.connection.startedAt
+  }
+
+  get tls(): TlsSource | undefined {
+    const { tls, serverName } = this.connection
+    return tls === undefined && serverName === undefined ? undefined : this
+  }
+
+  get sni(): string | undefined {
+    return this.connection.serverName
+  }
+
+  get version(): string | undefined {
+    return this.connection.tls?.version
+  }
+
+  get cipher(): string | undefined {
+    return this.connection.tls?.cipher
+  }
+
+  get alpn(): string | undefined {
+    return this.connection.tls?.alpn
+  }
+
+  /** Parsed when an expression reads it. */
+  get clientCertificate(): X509Certificate | undefined {
+    const der = this.connection.tls?.peer?.der
+    if (der !== undefined) this.#certificate ??= new X509Certificate(der)
+    return this.#certificate
+  }
+}

@@ -1,0 +1,57 @@
+/** Keys that are counted at once; beyond, those unused for longest are forgotten. */
+const MAX_KEYS = 100_000
+
+interface Counts {
+  /** Index of the window that `current` belongs to. */
+  window: number
+  current: number
+  previous: number
+}
+
+/**
+ * Counts requests by key over a sliding window: those of the current window, and of the one before in proportion to how
+ * much of it the sliding window still covers. Times are monotonic milliseconds.
+ */
+export class RateCounter {
+  readonly #capacity: number
+  readonly #windowMs: number
+  readonly #counts = new Map<string, Counts>()
+
+  constructor(capacity: number, windowMs: number) {
+    this.#capacity = capacity
+    this.#windowMs = windowMs
+  }
+
+  /** Counts a request; returns the milliseconds after which one may pass when this one may not. */
+  take(key: string, now: number): number | undefined {
+    const counts = this.#countsOf(key, Math.floor(now / this.#windowMs))
+    const elapsed = (now % this.#windowMs) / this.#windowMs
+    if (counts.previous * (1 - elapsed) + counts.current + 1 <= this.#capacity) {
+      counts.current++
+      return undefined
+    }
+    return this.#retryAfter(counts, elapsed)
+  }
+
+  #countsOf(key: string, window: number): Counts {
+    const known = this.#counts.get(key)
+    const counts = known ?? { window, current: 0, previous: 0 }
+    if (counts.window !== window) {
+      counts.previous = counts.window === window - 1 ? counts.current : 0
+      counts.current = 0
+      counts.window = window
+    }
+    // The first key is the one that was used longest ago.
+    if (known !== undefined) this.#counts.delete(key)
+    else if (this.#counts.size >= MAX_KEYS) this.#counts.delete(this.#counts.keys().next().value!)
+    this.#counts.set(key, counts)
+    return counts
+  }
+
+  /** When the weighted count has fallen enough, in this window or in the next. */
+  #retryAfter({ current, previous }: Counts, elapsed: number): number {
+    const room = this.#capacity - 1 - current
+    const share = room >= 0 ? 1 - room / previous : 2 - (this.#capacity - 1) / current
+    return Math.max(1, (share - elapsed) * this.#windowMs)
+  }
+}
