@@ -118,6 +118,26 @@ test('peers follow starts and stops, and do not republish them', async (t) => {
   assert.deepEqual(second.registry.sessionsOf('ac_1'), [])
 })
 
+test('peers follow what an agent patches', async (t) => {
+  const nodes = createNodes()
+  const first = await startNode(t, nodes, 'one')
+  const second = await startNode(t, nodes, 'two')
+  const agentSession = session('ts_1')
+  first.registry.addSession(agentSession)
+  const { bindId } = first.registry.bind(agentSession, spec)
+  await eventually(
+    () => second.registry.find('http', 'a.example.com') !== undefined,
+    'the tunnel at the peer',
+  )
+  const copy = second.registry.find('http', 'a.example.com')!
+
+  first.registry.patch(agentSession, bindId, { name: 'new', options: { proxyProto: 0, trafficPolicy: '{}' } })
+  await eventually(() => copy.name === 'new', 'the patch at the peer')
+
+  assert.equal(copy.options.trafficPolicy, '{}')
+  assert.equal(second.registry.find('http', 'a.example.com'), copy)
+})
+
 test('a stream to a tunnel that cannot be opened ends with an error', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')

@@ -215,6 +215,8 @@ export class RegistryPublisher {
       case 'tunnel_started':
         this.#tunnels.set(event.tunnel.id, event.tunnel)
         return { tunnel: toTunnelSnapshot(event.tunnel) }
+      case 'tunnel_changed':
+        return { tunnelChanged: toTunnelSnapshot(event.tunnel) }
       case 'tunnel_stopped': {
         const { id, sessionId, bindId } = event.tunnel
         this.#tunnels.delete(id)

@@ -121,6 +121,7 @@ export class RemoteRegistry {
       this.#sessions.set(session.id, session)
       registry.addSession(session)
     } else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
+    else if ('tunnelChanged' in event) this.#patch(event.tunnelChanged)
     else if ('tunnelGone' in event) {
       const { sessionId, bindId, kept } = event.tunnelGone
       this.#rejected.delete(bindKey(event.tunnelGone))
@@ -131,6 +132,15 @@ export class RemoteRegistry {
       this.#sessions.delete(event.sessionGone)
       if (session !== undefined) registry.removeSession(session, 'orderly')
     } else this.#options.onSynced()
+  }
+
+  #patch(snapshot: TunnelSnapshot): void {
+    const { sessionId, bindId, name, description, metadata, options, poolingEnabled } = snapshot
+    const session = this.#sessions.get(sessionId)
+    // One that waits for its address is bound as it is now.
+    if (this.#rejected.has(bindKey(snapshot))) this.#rejected.set(bindKey(snapshot), snapshot)
+    else if (session !== undefined)
+      this.#options.registry.patch(session, bindId, { name, description, metadata, options, poolingEnabled })
   }
 
   /** Binds the tunnel, or retries until its address is free. */

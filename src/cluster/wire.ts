@@ -49,6 +49,7 @@ export type TunnelSnapshot = Pick<
 export type RegistryEvent =
   | { readonly session: SessionSnapshot }
   | { readonly tunnel: TunnelSnapshot }
+  | { readonly tunnelChanged: TunnelSnapshot }
   | { readonly sessionGone: string }
   | { readonly tunnelGone: { readonly sessionId: string; readonly bindId: string; readonly kept: boolean } }
   | { readonly complete: true }

@@ -33,6 +33,7 @@ import { agentKind } from './agent-kind.ts'
 import { AgentStreams } from './agent-streams.ts'
 import type { Binder } from './bind.ts'
 import { responseOpts } from './bind-response.ts'
+import { parseTrafficPolicy } from './endpoint-options.ts'
 import {
   type Command,
   type CommandOutcome,
@@ -43,7 +44,7 @@ import {
 import type { LiveTunnel } from './live-tunnel.ts'
 import type { Registry } from './registry.ts'
 import type { ResumeTokens } from './resume.ts'
-import type { ClientInfo } from './tunnel.ts'
+import type { ClientInfo, EndpointOptions } from './tunnel.ts'
 
 /** Dependencies and limits of an agent connection. */
 export interface AgentConnectionOptions {
@@ -458,18 +459,21 @@ export class AgentConnection implements LiveSession {
     const patch = decode(PatchRequest, message)
     const tunnel = this.#options.registry.tunnelsIn(this).find(({ id }) => id === patch.TunnelId)
     if (tunnel === undefined) throw protocolError('tunnel_unknown', patch.TunnelId)
-    if (patch.TrafficPolicy) throw protocolError('options_invalid', 'traffic policies are not supported.')
     if (Buffer.byteLength(patch.Metadata ?? '') > MAX_METADATA_BYTES) {
       throw protocolError('options_invalid', `Metadata is longer than ${MAX_METADATA_BYTES} bytes.`)
     }
     if (Buffer.byteLength(patch.Name ?? '') > 255 || Buffer.byteLength(patch.Description ?? '') > 255) {
       throw protocolError('options_invalid', 'Name and Description have at most 255 bytes.')
     }
-    tunnel.name = patch.Name ?? tunnel.name
-    tunnel.description = patch.Description ?? tunnel.description
-    tunnel.metadata = patch.Metadata ?? tunnel.metadata
+    const options = patchedOptions(tunnel, patch.TrafficPolicy)
     if (patch.PoolingEnabled !== undefined) this.#options.binder.setPooled(tunnel, patch.PoolingEnabled)
-    tunnel.updatedAt = this.#options.clock.now()
+    this.#options.registry.patch(this, tunnel.bindId, {
+      name: patch.Name ?? tunnel.name,
+      description: patch.Description ?? tunnel.description,
+      metadata: patch.Metadata ?? tunnel.metadata,
+      options,
+      updatedAt: this.#options.clock.now(),
+    })
     return { Error: '' }
   }
 
@@ -519,4 +523,12 @@ function emptyExtra(version: string): AuthResponse['Extra'] {
     ConnectAddresses: [],
     AgentSessionID: '',
   }
+}
+
+/** The options of a tunnel with another traffic policy; the same ones when the patch names none. */
+function patchedOptions({ proto, options }: LiveTunnel, policy: string | undefined): EndpointOptions {
+  // The edge of a labelled tunnel has the policy.
+  if (policy === undefined || proto === undefined) return options
+  const { trafficPolicy: _, ...others } = options
+  return { ...others, ...parseTrafficPolicy(proto, policy) }
 }

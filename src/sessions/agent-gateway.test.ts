@@ -621,6 +621,27 @@ test('an agent patches the metadata of its own tunnels only', async (t) => {
   await assert.rejects(agent.patchTunnelState({ TunnelId, Metadata: 'x'.repeat(4097) }), /4096 bytes/)
 })
 
+test('an agent replaces and removes the traffic policy of a tunnel that stays bound', async (t) => {
+  const platform = await startPlatform(t)
+  const agent = await platform.agent(t)
+  const TrafficPolicy = 'on_http_request: [{actions: [{type: deny}]}]'
+  const bound = await agent.bind({ Proto: 'https', Opts: { Subdomain: 'a', TrafficPolicy } })
+  const TunnelId = bound.Extra.TunnelID
+  const tunnel = platform.registry.find('https', 'a.adit.test')!
+
+  const policies = [tunnel.options.trafficPolicy]
+  await agent.patchTunnelState({ TunnelId, TrafficPolicy: `${TrafficPolicy} ` })
+  policies.push(tunnel.options.trafficPolicy)
+  await assert.rejects(agent.patchTunnelState({ TunnelId, Name: 'x', TrafficPolicy: '[]' }), { number: 2236 })
+  policies.push(tunnel.options.trafficPolicy)
+  await agent.patchTunnelState({ TunnelId, TrafficPolicy: '' })
+  policies.push(tunnel.options.trafficPolicy)
+
+  assert.deepEqual(policies, [TrafficPolicy, `${TrafficPolicy} `, `${TrafficPolicy} `, undefined])
+  assert.equal(tunnel.name, '')
+  assert.equal(platform.registry.find('https', 'a.adit.test'), tunnel)
+})
+
 test('closing the gateway notifies every agent and releases the port', async (t) => {
   const platform = await startPlatform(t)
   const reasons: string[] = []

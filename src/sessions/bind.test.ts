@@ -177,7 +177,7 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
   ['a URL with a path', https({ URL: 'https://a.adit.test/path' }), {}, undefined],
   ['a URL with a user', https({ URL: 'https://me@a.adit.test' }), {}, undefined],
   ['a port that is not public', https({ URL: 'https://a.adit.test:444' }), {}, undefined],
-  ['a traffic policy', https({ TrafficPolicy: '{"on_http_request":[]}' }), {}, undefined],
+  ['an unreadable traffic policy', https({ TrafficPolicy: '{"on_request":[]}' }), {}, 2236],
   ['an internal binding', { Proto: 'https', Extra: { Bindings: ['internal'] } }, {}, undefined],
   ['an unknown upstream protocol', { Proto: 'https', ForwardsProto: 'spdy' }, {}, undefined],
   ['metadata of 4097 bytes', { Proto: 'https', Extra: { Metadata: 'é'.repeat(2049) } }, {}, undefined],

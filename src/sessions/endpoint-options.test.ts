@@ -87,7 +87,8 @@ test('a tls bind passes TLS through, or terminates it with the platform’s or i
 })
 
 const invalid: ['https' | 'tls' | 'tcp', BindOpts, RegExp][] = [
-  ['https', { TrafficPolicy: 'on_http_request: []' }, /traffic policies/],
+  ['https', { TrafficPolicy: 'on_http_request: [{actions: [{type: denny}]}]' }, /did you mean deny\?/],
+  ['tcp', { TrafficPolicy: 'on_http_request: [{actions: [{type: deny}]}]' }, /use on_tcp_connect/],
   ['https', { Auth: 'nocolon' }, /user:password/],
   ['https', { BasicAuth: { credentials: [] } }, /at least one credential/],
   ['https', { BasicAuth: { credentials: [{ username: 'a' }] } }, /needs its password in clear/],

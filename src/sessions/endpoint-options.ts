@@ -1,22 +1,43 @@
-import { type BindOpts, protocolError } from '../protocol/index.ts'
+import { issueText, PolicyError, readPolicy } from '../policy/index.ts'
+import { type BindOpts, ProtocolError, protocolError } from '../protocol/index.ts'
 import { allEndpointOptions, type ModuleOptions, splitCredential } from '../resources/endpoint-options.ts'
 import { InvalidValue } from '../resources/index.ts'
 import type { EndpointOptions, TunnelProto } from './tunnel.ts'
 
+/** Mistakes of a policy that one error names. */
+const MAX_SHOWN_ISSUES = 10
+
 /** Converts bind options to endpoint options. Unsupported options are rejected, never silently dropped. */
 export function toEndpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
-  if (opts.TrafficPolicy) {
-    throw protocolError(
-      'options_invalid',
-      'traffic policies are not supported; use the modules of an edge instead.',
-    )
-  }
   return {
     proxyProto: (opts.ProxyProto ?? 0) as 0 | 1 | 2,
+    ...parseTrafficPolicy(proto, opts.TrafficPolicy),
     ...withOldCredential(proto, opts),
     ...(proto === 'https' ? parseMutualTls(opts.MutualTLSCA?.mutual_tls_ca) : {}),
     ...(proto === 'tls' ? parseTlsOptions(opts) : {}),
   }
+}
+
+/** Checks a traffic policy; an empty one is none. */
+export function parseTrafficPolicy(
+  proto: TunnelProto,
+  text: string | undefined,
+): Pick<EndpointOptions, 'trafficPolicy'> {
+  if (text === undefined || text.trim() === '') return {}
+  try {
+    readPolicy(text, { protocol: proto, place: 'endpoint' })
+  } catch (error) {
+    throw error instanceof PolicyError ? policyError(error) : error
+  }
+  return { trafficPolicy: text }
+}
+
+/** All mistakes, with the number of the first: people correct a file, and would otherwise learn of them one by one. */
+function policyError({ issues, code }: PolicyError): ProtocolError {
+  const shown = issues.slice(0, MAX_SHOWN_ISSUES).map(issueText)
+  const more = issues.length - shown.length
+  const lines = more > 0 ? [...shown, `and ${more} more`] : shown
+  return new ProtocolError(`The traffic policy is not valid: ${lines.join('\n')}`, code)
 }
 
 /** The options that configure modules, as far as the protocol has them. */

@@ -31,6 +31,11 @@ export interface TunnelSpec {
   open(tunnel: LiveTunnel, client: ClientInfo): ByteStream
 }
 
+/** What an agent may change while its tunnel is online. Options are replaced as a whole, never changed in place. */
+export type TunnelPatch = Partial<
+  Pick<LiveTunnel, 'name' | 'description' | 'metadata' | 'poolingEnabled' | 'options' | 'updatedAt'>
+>
+
 /** An online tunnel. */
 export class LiveTunnel implements Tunnel {
   readonly id: string
@@ -46,8 +51,8 @@ export class LiveTunnel implements Tunnel {
   readonly reservationId: string | undefined
   readonly forwardsTo: string
   readonly forwardsProto: '' | 'http1' | 'http2'
-  readonly options: EndpointOptions
   // The agent may patch these while the tunnel is online.
+  options: EndpointOptions
   name: string
   description: string
   metadata: string

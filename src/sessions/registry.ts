@@ -7,7 +7,7 @@ import { GRACE_MS } from '../naming/index.ts'
 import { protocolError } from '../protocol/index.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
 import type { LiveSession } from './live-session.ts'
-import { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
+import { LiveTunnel, type TunnelPatch, type TunnelSpec } from './live-tunnel.ts'
 import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
 import { TunnelDirectory } from './tunnel-directory.ts'
 
@@ -17,6 +17,8 @@ export type LiveEvent =
   /** `error`: why the session ended; undefined after an orderly end. */
   | { readonly type: 'session_stopped'; readonly session: LiveSession; readonly error: string | undefined }
   | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
+  /** Its agent patched its name, texts, options or pooling. */
+  | { readonly type: 'tunnel_changed'; readonly tunnel: LiveTunnel }
   /** `kept`: the name enters its grace period, reserved for the credential. */
   | { readonly type: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly kept: boolean }
 
@@ -265,6 +267,14 @@ export class Registry implements TunnelLookup {
     if (this.#tunnels.get(tunnel.session)?.get(tunnel.bindId) !== tunnel) return
     this.#stop(tunnel, false)
     tunnel.session.tunnelEnded(tunnel, reason)
+  }
+
+  /** Replaces what the agent of a tunnel may change while it is online; ignores a tunnel that has ended. */
+  patch(session: LiveSession, bindId: string, patch: TunnelPatch): void {
+    const tunnel = this.#tunnels.get(session)?.get(bindId)
+    if (tunnel === undefined) return
+    Object.assign(tunnel, patch)
+    this.#emit({ type: 'tunnel_changed', tunnel })
   }
 
   /** Records the fence of a stored, or re-stored, claim on the tunnel's name. */

@@ -152,7 +152,10 @@ async function wireRegistry(
   registry.subscribe((event) => {
     if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
   })
-  registry.subscribe(events.onLive)
+  registry.subscribe((event) => {
+    // A change has no event of its own.
+    if (event.type !== 'tunnel_changed') events.onLive(event)
+  })
   if (cluster !== undefined) registry.subscribe(cluster.onLive)
   return { registry, cluster, nodeCertificate }
 }
