@@ -15,7 +15,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   base: [],
   protocol: [OPTIONS],
   resources: [],
-  policy: [],
+  policy: [OPTIONS],
   store: ['resources'],
   auth: ['resources', 'store'],
   certs: ['resources', 'store'],

@@ -28,6 +28,13 @@ export interface MutableResponse {
   body: Buffer | undefined
 }
 
+/** A visitor who has signed in. */
+export interface VisitorIdentity {
+  readonly id: string
+  readonly email: string
+  readonly name: string
+}
+
 /** The outcome of an exchange. */
 export interface ExchangeResult {
   /** 0 when no response was started. */
@@ -85,6 +92,8 @@ export abstract class Exchange {
   responded = false
   /** The response was delivered, or the client is gone. Final. */
   ended = false
+  /** Who has signed in, when a login admitted the request. */
+  identity: VisitorIdentity | undefined = undefined
   /** Recorded only for accounts with an observer. */
   trace: RequestTrace | undefined = undefined
   #status = 0

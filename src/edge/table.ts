@@ -18,6 +18,8 @@ export interface HttpRoute {
   readonly admission: readonly ConnectionStep[] | undefined
   /** Request steps in order; undefined when none is configured. */
   readonly steps: readonly RequestStep[] | undefined
+  /** The steps inside a policy that sign visitors in; callbacks of identity providers are redeemed with them. */
+  readonly signIns?: readonly RequestStep[] | undefined
   readonly backend: HttpBackend
   readonly counters: EntryCounters
 }

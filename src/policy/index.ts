@@ -1,5 +1,5 @@
 /**
- * Policy: the languages of Adit. Uses `base` alone. `cel/` is CEL, the language of expressions; begin with `cel/compile.ts`:
+ * Policy: the languages of Adit. Uses `base` and the names of providers in `resources`. `cel/` is CEL, the language of expressions; begin with `cel/compile.ts`:
  * an expression is tokenized and parsed (`tokens.ts`, `parse.ts`, `macros.ts`), checked against an `Environment`
  * (`check.ts`, `assign.ts`), compiled to closures (`closures.ts`) and then evaluated as often as needed, each time within a
  * budget. `cel/library/` has the functions, one file a family. `condition.ts` compiles what has to be true or false.

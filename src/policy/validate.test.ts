@@ -248,6 +248,62 @@ const CONFIGS: Readonly<Record<string, { valid: readonly object[]; invalid: read
         [{ vars: [{ a: '${nope}' }] }, 2224],
       ],
     },
+    'verify-webhook': {
+      valid: [{ provider: 'github', secret: 'x' }, { provider: 'sns' }],
+      invalid: [
+        [{}, 2234],
+        [{ provider: 'nobody' }, 2222],
+        [{ provider: 'github', enforce: 1 }, 2204],
+      ],
+    },
+    'circuit-breaker': {
+      valid: [
+        {},
+        {
+          error_threshold: 1,
+          volume_threshold: 5,
+          window_duration: '1s',
+          tripped_duration: '2m',
+          num_buckets: 10,
+        },
+      ],
+      invalid: [
+        [{ error_threshold: 2 }, 2215],
+        [{ volume_threshold: 0 }, 2215],
+        [{ window_duration: '3m' }, 2225],
+        [{ tripped_duration: '1ms' }, 2225],
+        [{ num_buckets: 5 }, 2215],
+      ],
+    },
+    oauth: {
+      valid: [
+        {
+          provider: 'google',
+          client_id: 'a',
+          client_secret: '${req.host}',
+          scopes: ['x'],
+          max_session_duration: '1h',
+          idle_session_timeout: '5m',
+          userinfo_refresh_interval: '1h',
+          allow_cors_preflight: true,
+        },
+      ],
+      invalid: [
+        [{ provider: 'myspace', client_id: 'a', client_secret: 'b' }, 2222],
+        [{ provider: 'google' }, 2234],
+        [{ provider: 'google', client_id: '', client_secret: 'b' }, 2223],
+        [{ provider: 'google', client_id: 'a', client_secret: 'b', max_session_duration: 'long' }, 2225],
+      ],
+    },
+    'openid-connect': {
+      valid: [
+        { issuer_url: 'https://id.test', client_id: 'a', client_secret: 'b', idle_session_timeout: '5m' },
+      ],
+      invalid: [
+        [{ issuer_url: 'id.test', client_id: 'a', client_secret: 'b' }, 2226],
+        [{ client_id: 'a', client_secret: 'b' }, 2234],
+      ],
+    },
     log: {
       valid: [{ metadata: { a: '${req.host}', n: 1 } }],
       invalid: [
@@ -257,6 +313,28 @@ const CONFIGS: Readonly<Record<string, { valid: readonly object[]; invalid: read
       ],
     },
   }
+
+test('the algorithms of compress-response are checked', () => {
+  const mistakes = (algorithms: unknown) =>
+    mistakesIn('compress-response', { algorithms }, 'on_http_response').map((text) => text.slice(0, 4))
+
+  assert.deepEqual(
+    [mistakes(['gzip', 'br']), mistakes(['zip']), mistakes(['br', 'br']), mistakes([])],
+    [[], ['2222'], ['2231'], ['2223']],
+  )
+})
+
+test('one action of a policy signs visitors in', () => {
+  const login = { client_id: 'a', client_secret: 'b' }
+  const text = JSON.stringify({
+    on_http_request: [
+      { actions: [{ type: 'oauth', config: { provider: 'google', ...login } }] },
+      { actions: [{ type: 'oidc', config: { issuer_url: 'https://id.test', ...login } }] },
+    ],
+  })
+
+  assert.match(mistakesOf(text).join(), /^2239 on_http_request, rule 2, action 1/)
+})
 
 for (const [type, { valid, invalid }] of Object.entries(CONFIGS))
   test(`the configuration of ${type} is checked field by field`, () => {

@@ -7,6 +7,8 @@ import { endpointOptions } from './modules/index.ts'
 import type { EndpointOption } from './option.ts'
 
 export { splitCredential } from './modules/basic-auth.ts'
+export { OAUTH_PROVIDERS } from './modules/oauth.ts'
+export { WEBHOOK_PROVIDERS } from './modules/webhook-verification.ts'
 export type { EndpointOption } from './option.ts'
 export { endpointOptions }
 

@@ -23,6 +23,8 @@ import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 export interface EndpointModules {
   readonly admission: readonly ConnectionStep[]
   readonly steps: readonly RequestStep[] | undefined
+  /** The steps inside a policy that sign visitors in. */
+  readonly signIns?: readonly RequestStep[] | undefined
   /** Set when a module replaces how requests reach the tunnel. */
   readonly wrapBackend: BackendStep | undefined
   readonly tls: TlsSettings
@@ -48,6 +50,7 @@ export function compileEndpoint(
     return {
       admission: [accountAdmission, ...connection],
       steps: request.length === 0 ? undefined : request,
+      signIns: policy?.signIns,
       wrapBackend:
         backend.length === 0 ? undefined : (inner) => backend.reduce((wrapped, wrap) => wrap(wrapped), inner),
       tls,
@@ -80,6 +83,7 @@ function buildPolicy(
     },
     region,
     log: core.log,
+    signIns: [],
     compileIpPolicies: (ids: readonly string[]) => ipPolicies.compileOwned(ids, accountId),
   }
   return nameModuleInErrors('traffic_policy', () =>
@@ -120,9 +124,12 @@ function createEndpointContext(
  * The id that visitor sessions are bound to. A reconnected agent has a new tunnel id, but the same scope while account,
  * address and login options are unchanged.
  */
-function endpointScopeId({ id, accountId, proto, hostport, options: { oauth, oidc } }: Tunnel): string {
-  if (hostport === undefined || (oauth === undefined && oidc === undefined)) return id
-  return `ep ${hash('sha256', JSON.stringify([accountId, proto, hostport, oauth, oidc]))}`
+function endpointScopeId({ id, accountId, proto, hostport, options }: Tunnel): string {
+  const { oauth, oidc, trafficPolicy } = options
+  // Of a policy only its sign-in matters, whose settings are bound to sessions apart.
+  const hasPolicy = trafficPolicy !== undefined
+  if (hostport === undefined || (oauth === undefined && oidc === undefined && !hasPolicy)) return id
+  return `ep ${hash('sha256', JSON.stringify([accountId, proto, hostport, oauth, oidc, hasPolicy]))}`
 }
 
 function buildTlsSettings(

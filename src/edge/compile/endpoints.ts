@@ -1,6 +1,12 @@
 import type { HttpBackend } from '../backend.ts'
 import type { Core } from '../core.ts'
-import { createCounters, type EntryCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
+import {
+  createCounters,
+  type EntryCounters,
+  type HttpEntry,
+  type HttpRoute,
+  type RawEntry,
+} from '../table.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
@@ -63,12 +69,13 @@ export class CompiledEndpoints {
   #compileHttp(tunnel: Tunnel, counters: EntryCounters): HttpEntry {
     const { id, accountId } = tunnel
     const target = this.#target(tunnel)
-    const { admission, steps, wrapBackend, tls } = this.#compileModules(tunnel)
+    const { admission, steps, signIns, wrapBackend, tls } = this.#compileModules(tunnel)
     const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
     const route: HttpRoute = {
       id,
       admission,
       steps,
+      signIns,
       backend: wrapBackend === undefined ? backend : wrapBackend(backend),
       counters,
     }

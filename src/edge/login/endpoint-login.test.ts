@@ -28,11 +28,12 @@ interface ConnectOptions {
   accountId?: string
   host?: string
   oauth?: Partial<typeof google> | null
+  trafficPolicy?: string
   proto?: 'http' | 'https'
 }
 
 /** An agent's endpoint behind a Google sign-in, with a signed-in visitor. */
-async function start(t: TestContext) {
+async function start(t: TestContext, first: ConnectOptions = {}) {
   const upstream = await startHttp(t, echo)
   const tunnels = new TestTunnels()
   const logins = createLogins({
@@ -58,7 +59,9 @@ async function start(t: TestContext) {
   /** Connects an agent: a new tunnel that replaces the previous one. */
   function connect(overrides: ConnectOptions = {}) {
     const { accountId = 'ac_one', host = HOST, oauth = {}, proto = 'https' } = overrides
-    const options = oauth === null ? {} : { oauth: { ...google, ...oauth } }
+    const { trafficPolicy } = overrides
+    const login = oauth === null ? {} : { oauth: { ...google, ...oauth } }
+    const options = trafficPolicy === undefined ? login : { trafficPolicy }
     tunnels.add(host, createLocalTunnel(upstream, { proto, accountId, hostport: `${host}:443`, options }))
   }
 
@@ -73,7 +76,7 @@ async function start(t: TestContext) {
 
   const redeem = (state: string) => ask(`/oauth2/callback?code=c&state=${state}`, [], IDP)
 
-  connect()
+  connect(first)
   const { state, cookies: pendingCookies } = await begin()
   const redeemed = await redeem(state)
   assert.equal(redeemed.status, 303, redeemed.text)
@@ -84,7 +87,8 @@ async function start(t: TestContext) {
   assert.equal(completed.status, 303, completed.text)
   const cookies = cookiesOf(completed.headers['set-cookie'])
   const visit = async (host = HOST) => (await ask('/', cookies, host)).status
-  return { port, connect, disconnect, begin, redeem, ask, visit }
+  const read = (path: string) => ask(path, cookies)
+  return { port, read, connect, disconnect, begin, redeem, ask, visit }
 }
 
 test('a session survives the tunnel: visitors stay signed in when the agent reconnects', async (t) => {
@@ -94,6 +98,36 @@ test('a session survives the tunnel: visitors stay signed in when the agent reco
   connect()
 
   assert.equal(await visit(), 200)
+})
+
+const signInPolicy = (body: string) =>
+  JSON.stringify({
+    on_http_request: [
+      {
+        actions: [
+          { type: 'oauth', config: { provider: 'google', client_id: 'app', client_secret: 'secret' } },
+        ],
+      },
+      {
+        expressions: ["actions.ngrok.oauth.identity.email.endsWith('@example.com')"],
+        actions: [{ type: 'custom-response', config: { body } }],
+      },
+      { actions: [{ type: 'deny' }] },
+    ],
+  })
+
+test('a policy signs visitors in and knows who they are, and its other rules may change meanwhile', async (t) => {
+  const { connect, read, visit } = await start(t, {
+    trafficPolicy: signInPolicy(`hello $${'{'}actions.ngrok.oauth.identity.email}`),
+  })
+
+  const greeting = await read('/')
+  connect({ trafficPolicy: signInPolicy('changed') })
+  const changed = await read('/')
+  connect({ trafficPolicy: signInPolicy('x').replace('"app"', '"another"') })
+
+  assert.deepEqual([greeting.text, changed.text], ['hello ada@example.com', 'changed'])
+  assert.equal(await visit(), 302, 'another application')
 })
 
 test('a session is valid for no other account, address or login settings', async (t) => {

@@ -140,6 +140,7 @@ export function createGate(options: GateOptions): Gate {
     const nowSeconds = currentSeconds()
     cookies.hide(isOwnCookie)
     for (const field of identityFields) exchange.fields.append(field)
+    exchange.identity = session.identity
     exchange.note('oauth.decision', 'allow')
     exchange.note('oauth.user.id', session.identity.id)
     exchange.note('oauth.user.name', session.identity.name)

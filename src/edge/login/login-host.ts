@@ -123,8 +123,10 @@ export function createLoginHost(options: {
     const { host } = parseHostPort(authority) ?? {}
     if (host === undefined) return undefined
     try {
-      const steps = table.http(scheme === 'https' ? 'https' : 'http', host)?.routeFor(path).steps ?? []
-      return steps.map((step) => gates.get(step)).find((gate) => gate !== undefined)
+      const route = table.http(scheme === 'https' ? 'https' : 'http', host)?.routeFor(path)
+      return [...(route?.steps ?? []), ...(route?.signIns ?? [])]
+        .map((step) => gates.get(step))
+        .find((gate) => gate !== undefined)
     } catch {
       // No route has this path.
       return undefined

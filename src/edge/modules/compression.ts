@@ -30,7 +30,8 @@ const COMPRESSIBLE: ReadonlySet<string> = new Set([
   'font/otf',
 ])
 
-const CODINGS = ['br', 'gzip', 'deflate'] as const
+/** The codings in the order of preference. */
+export const CODINGS = ['br', 'gzip', 'deflate'] as const
 type Coding = (typeof CODINGS)[number]
 
 /** Encoders flush every chunk, so that event streams stay streams. */
@@ -50,19 +51,33 @@ export const compression = implementModule(Compression, {
   build(_settings: Settings<typeof Compression>, _context: ModuleContext) {
     return (exchange) => {
       const acceptEncoding = exchange.fields.getAll('accept-encoding').join(',')
-      exchange.onResponse((response) => compress(exchange, response, acceptEncoding))
+      exchange.onResponse((response) => void compress(exchange, response, acceptEncoding, CODINGS))
       return undefined
     }
   },
 })
 
-function compress(exchange: Exchange, response: MutableResponse, acceptEncoding: string): void {
+/** Compresses a response with one of these codings, as the client accepts them; returns the coding if there is one. */
+export function compressResponse(
+  exchange: Exchange,
+  response: MutableResponse,
+  codings: readonly Coding[],
+): Coding | undefined {
+  return compress(exchange, response, exchange.fields.getAll('accept-encoding').join(','), codings)
+}
+
+function compress(
+  exchange: Exchange,
+  response: MutableResponse,
+  acceptEncoding: string,
+  codings: readonly Coding[],
+): Coding | undefined {
   const { fields } = response
-  if (!isCompressible(response)) return
+  if (!isCompressible(response)) return undefined
   // Vary is set on uncompressed responses too, or a cache would serve them to every client.
   addVary(response)
-  const coding = negotiateCoding(acceptEncoding, CODINGS)
-  if (coding === undefined) return
+  const coding = negotiateCoding(acceptEncoding, codings)
+  if (coding === undefined) return undefined
   fields.set('Content-Encoding', coding)
   // Byte ranges refer to the uncompressed form, and the compressed one is no longer byte-identical.
   fields.remove('accept-ranges')
@@ -71,6 +86,7 @@ function compress(exchange: Exchange, response: MutableResponse, acceptEncoding:
   response.length = -1
   exchange.note('compression.algorithm', coding)
   if (response.hasBody) response.transform = encoders[coding]()
+  return coding
 }
 
 /** A complete response of a textual type without an encoding or digest of its own. */

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict'
+import { createHmac } from 'node:crypto'
+import type { RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { gunzipSync } from 'node:zlib'
 import type { TestRequest, TestResponse } from '../testing/client.ts'
+import { echo } from '../testing/https-edge.ts'
 import { HTTP_VERSIONS, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 
 /** The request as the upstream received it. */
@@ -27,6 +31,16 @@ const always = (phase: string, type: string, config: object = {}) => ({
 })
 
 const basic = (text: string) => ({ authorization: `Basic ${Buffer.from(text).toString('base64')}` })
+
+const signed = (body: string) => ({
+  'x-hub-signature-256': `sha256=${createHmac('sha256', 'key').update(body).digest('hex')}`,
+})
+
+/** Responds with the request as JSON, and with the status that the path asks for. */
+const upstream: RequestListener = (request, response) => {
+  response.statusCode = Number(/^\/(\d{3})$/.exec(request.url ?? '')?.[1] ?? 200)
+  echo(request, response)
+}
 
 const statuses = (responses: readonly TestResponse[]) => responses.map(({ status }) => status)
 
@@ -422,6 +436,88 @@ const CASES: readonly Case[] = [
     },
   },
   {
+    name: 'verify-webhook admits signed webhooks only',
+    policy: {
+      on_http_request: [
+        {
+          expressions: ["req.url.path == '/watch'"],
+          actions: [
+            { type: 'verify-webhook', config: { provider: 'github', secret: 'key', enforce: false } },
+            { type: 'custom-response', config: { body: '${actions.ngrok.verify_webhook.verified}' } },
+          ],
+        },
+        { actions: [{ type: 'verify-webhook', config: { provider: 'github', secret: "${'k' + 'ey'}" } }] },
+      ],
+      // Not for responses of guards.
+      ...always('on_http_response', 'add-headers', { headers: { 'x-after': '1' } }),
+    },
+    requests: [
+      { method: 'POST', body: 'x', headers: signed('x') },
+      { method: 'POST', body: 'y', headers: signed('x') },
+      { method: 'POST', body: 'x', headers: signed('x'), path: '/watch' },
+      { method: 'POST', body: 'y', headers: signed('x'), path: '/watch' },
+    ],
+    check(responses) {
+      assert.deepEqual(statuses(responses), [200, 403, 200, 200])
+      assert.equal(received(responses[0]!).body, 'x')
+      assert.equal(responses[1]!.headers['x-after'], undefined)
+      assert.deepEqual([responses[2]!.text, responses[3]!.text], ['true', 'false'])
+    },
+  },
+  {
+    name: 'circuit-breaker opens after errors of the upstream',
+    policy: always('on_http_request', 'circuit-breaker', {
+      error_threshold: 0.5,
+      volume_threshold: 2,
+      window_duration: '2m',
+      tripped_duration: 120_000_000_000,
+    }),
+    requests: [{ path: '/500' }, { path: '/500' }, {}],
+    check(responses) {
+      assert.deepEqual(statuses(responses), [500, 500, 503])
+      assert.match(responses[2]!.text, /ERR_ADIT_3202/)
+    },
+  },
+  {
+    name: 'circuit-breaker that is not enforced lets everything through',
+    policy: always('on_http_request', 'circuit-breaker', { volume_threshold: 1, enforce: false }),
+    requests: [{ path: '/500' }, { path: '/500' }, {}],
+    check(responses) {
+      assert.deepEqual(statuses(responses), [500, 500, 200])
+    },
+  },
+  {
+    name: 'compress-response uses what both sides can',
+    policy: {
+      on_http_response: [
+        {
+          actions: [
+            { type: 'compress-response', config: { algorithms: ['gzip', 'compress'] } },
+            {
+              type: 'add-headers',
+              config: {
+                headers: { 'x-coding': '${actions.ngrok.compress.?negotiated_algorithm.orValue("-")}' },
+              },
+            },
+          ],
+        },
+      ],
+    },
+    requests: [
+      { path: `/${'a'.repeat(500)}`, headers: { 'accept-encoding': 'br, gzip' } },
+      { path: `/${'a'.repeat(500)}`, headers: { 'accept-encoding': 'br' } },
+    ],
+    check([compressed, plain]) {
+      assert.deepEqual(
+        [compressed!.headers['content-encoding'], compressed!.headers['x-coding']],
+        ['gzip', 'gzip'],
+      )
+      assert.equal(JSON.parse(gunzipSync(compressed!.body).toString()).method, 'GET')
+      assert.deepEqual([plain!.headers['content-encoding'], plain!.headers['x-coding']], [undefined, '-'])
+      assert.equal(plain!.headers.vary, 'Accept-Encoding')
+    },
+  },
+  {
     name: 'log goes on with the request and shows what it recorded',
     policy: {
       on_http_request: [
@@ -443,7 +539,7 @@ const CASES: readonly Case[] = [
 for (const { name, policy, requests = [{}], check } of CASES)
   for (const version of HTTP_VERSIONS)
     test(`${name} (${version})`, async (t: TestContext) => {
-      const { ask } = await startPolicyEndpoint(t, JSON.stringify(policy))
+      const { ask } = await startPolicyEndpoint(t, JSON.stringify(policy), { listener: upstream })
 
       const responses: TestResponse[] = []
       for (const request of requests) responses.push(await ask(request, version))

@@ -1,5 +1,6 @@
 import type { Logger } from '../../base/log.ts'
 import type { EndpointSource } from '../../policy/index.ts'
+import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 
 /** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
@@ -8,4 +9,6 @@ export interface PolicyContext extends ModuleContext {
   /** The region that serves the endpoint, where it is known. */
   readonly region: string | undefined
   readonly log: Logger
+  /** Collects the steps that sign visitors in. */
+  readonly signIns: RequestStep[]
 }

@@ -26,6 +26,8 @@ import { replaceResponse } from './replace-response.ts'
 export interface CompiledPolicy {
   readonly connection: ConnectionStep | undefined
   readonly request: RequestStep | undefined
+  /** The steps inside that sign visitors in. */
+  readonly signIns: readonly RequestStep[]
 }
 
 /** Compiles a policy. Throws `ModuleConfigError` when something it refers to is missing. */
@@ -39,6 +41,7 @@ export function compilePolicy({ phases }: Policy, context: PolicyContext): Compi
       requestRules === undefined && responseRules === undefined
         ? undefined
         : requestStep(requestRules ?? [], responseRules, context),
+    signIns: context.signIns,
   }
 }
 

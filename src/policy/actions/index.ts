@@ -1,7 +1,9 @@
 /** Every action of the policy language, in the order of the reference page. */
 import { addHeaders } from './add-headers.ts'
 import { basicAuth } from './basic-auth.ts'
+import { circuitBreaker } from './circuit-breaker.ts'
 import { closeConnection } from './close-connection.ts'
+import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import type { Action } from './define.ts'
 import { deny } from './deny.ts'
@@ -11,21 +13,28 @@ import { redirect } from './redirect.ts'
 import { removeHeaders } from './remove-headers.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
+import { oauth, openidConnect } from './sign-in.ts'
 import { urlRewrite } from './url-rewrite.ts'
+import { verifyWebhook } from './verify-webhook.ts'
 
 const actionList = [
   addHeaders,
   basicAuth,
+  circuitBreaker,
   closeConnection,
+  compressResponse,
   customResponse,
   deny,
   log,
+  oauth,
+  openidConnect,
   rateLimit,
   redirect,
   removeHeaders,
   restrictIps,
   setVars,
   urlRewrite,
+  verifyWebhook,
 ] as const
 
 /** The same, for code that treats all alike. */

@@ -2,7 +2,9 @@ import type { ActionType } from '../../../policy/index.ts'
 import type { Implementation } from '../implement.ts'
 import { addHeaders } from './add-headers.ts'
 import { basicAuth } from './basic-auth.ts'
+import { circuitBreaker } from './circuit-breaker.ts'
 import { closeConnection } from './close-connection.ts'
+import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import { deny } from './deny.ts'
 import { log } from './log.ts'
@@ -11,20 +13,27 @@ import { redirect } from './redirect.ts'
 import { removeHeaders } from './remove-headers.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
+import { oauth, openidConnect } from './sign-in.ts'
 import { urlRewrite } from './url-rewrite.ts'
+import { verifyWebhook } from './verify-webhook.ts'
 
 /** The behaviour of every declared action. A missing one, or a missing phase of one, does not compile. */
 export const implementations: { readonly [T in ActionType]: Implementation<T> } = {
   'add-headers': addHeaders,
   'basic-auth': basicAuth,
+  'circuit-breaker': circuitBreaker,
   'close-connection': closeConnection,
+  'compress-response': compressResponse,
   'custom-response': customResponse,
   deny,
   log,
+  oauth,
+  'openid-connect': openidConnect,
   'rate-limit': rateLimit,
   redirect,
   'remove-headers': removeHeaders,
   'restrict-ips': restrictIps,
   'set-vars': setVars,
   'url-rewrite': urlRewrite,
+  'verify-webhook': verifyWebhook,
 }

@@ -1,0 +1,140 @@
+import type { Activation, Template } from '../../../policy/index.ts'
+import { Oauth, Oidc } from '../../../resources/index.ts'
+import type { RequestStep } from '../../module.ts'
+import { oauth as oauthModule, oidc as oidcModule } from '../../modules/login.ts'
+import type { EdgeResponse } from '../../response.ts'
+import type { PolicyContext } from '../context.ts'
+import type { RequestExecution } from '../execution.ts'
+import { PolicyFailure } from '../failure.ts'
+import type { Implementation } from '../implement.ts'
+
+/** How many pairs of credentials a policy may choose from by request. */
+const MAX_STEPS = 16
+
+interface Credentials {
+  readonly clientId: string
+  readonly clientSecret: string
+}
+
+interface ClientTemplates {
+  readonly client_id: Template
+  readonly client_secret: Template
+}
+
+/** One step for each pair of credentials; most policies have one pair, whose mistakes show at once. */
+function signInSteps(
+  { client_id, client_secret }: ClientTemplates,
+  { signIns }: PolicyContext,
+  create: (credentials: Credentials) => RequestStep,
+): (activation: Activation) => RequestStep {
+  const build = (credentials: Credentials) => {
+    const step = create(credentials)
+    signIns.push(step)
+    return step
+  }
+  if (client_id.literal !== undefined && client_secret.literal !== undefined) {
+    const step = build({ clientId: client_id.literal, clientSecret: client_secret.literal })
+    return () => step
+  }
+  const steps = new Map<string, RequestStep>()
+  return (activation) => {
+    const clientId = client_id.evaluate(activation)
+    const clientSecret = client_secret.evaluate(activation)
+    const key = JSON.stringify([clientId, clientSecret])
+    const known = steps.get(key)
+    if (known !== undefined) return known
+    if (steps.size >= MAX_STEPS) throw new PolicyFailure('the client of a sign-in changes too often')
+    const step = build({ clientId, clientSecret })
+    steps.set(key, step)
+    return step
+  }
+}
+
+/** Lets visitors in who have signed in, and tells later rules who they are. */
+function signInAction(resultName: 'oauth' | 'oidc', stepFor: (activation: Activation) => RequestStep) {
+  const finish = (execution: RequestExecution, response: EdgeResponse | undefined) => {
+    if (response !== undefined) execution.guardAnswered = true
+    const { identity } = execution.exchange
+    if (identity !== undefined)
+      execution.results[resultName] = {
+        identity: {
+          id: identity.id,
+          provider_user_id: identity.id,
+          email: identity.email,
+          name: identity.name,
+        },
+      }
+    execution.headersChanged()
+    return response
+  }
+  return (execution: RequestExecution) => {
+    const result = stepFor(execution)(execution.exchange)
+    return result instanceof Promise
+      ? result.then((response) => finish(execution, response))
+      : finish(execution, result)
+  }
+}
+
+/** The settings of a session, in seconds. */
+function sessionSettings(config: {
+  readonly max_session_duration: number | undefined
+  readonly allow_cors_preflight: boolean
+  readonly idle: number | undefined
+}) {
+  return {
+    maximum_duration: Math.ceil((config.max_session_duration ?? 0) / 1000),
+    inactivity_timeout: Math.ceil((config.idle ?? 0) / 1000),
+    options_passthrough: config.allow_cors_preflight,
+  }
+}
+
+export const oauth: Implementation<'oauth'> = {
+  on_http_request(config, context) {
+    const { provider, scopes, idle_session_timeout: idle, userinfo_refresh_interval: refresh = 0 } = config
+    return signInAction(
+      'oauth',
+      signInSteps(config, context, (credentials) =>
+        oauthModule.build(
+          {
+            ...Oauth.value.fallback,
+            ...Oauth.endpoint.settings!({
+              provider,
+              scopes,
+              allowEmails: [],
+              allowDomains: [],
+              ...credentials,
+            }),
+            ...sessionSettings({ ...config, idle }),
+            auth_check_interval: Math.ceil(refresh / 1000),
+          } as never,
+          context,
+        ),
+      ),
+    )
+  },
+}
+
+export const openidConnect: Implementation<'openid-connect'> = {
+  on_http_request(config, context) {
+    const { issuer_url: issuerUrl, scopes, idle_session_duration: idle } = config
+    return signInAction(
+      'oidc',
+      signInSteps(config, context, (credentials) =>
+        oidcModule.build(
+          {
+            ...Oidc.value.fallback,
+            ...Oidc.endpoint.settings!({
+              issuerUrl,
+              scopes,
+              allowEmails: [],
+              allowDomains: [],
+              ...credentials,
+            }),
+            ...sessionSettings({ ...config, idle }),
+          } as never,
+          context,
+        ),
+      ),
+    )
+  },
+}

@@ -1,0 +1,38 @@
+import { edgeError } from '../../errors.ts'
+import {
+  createWebhookVerifier,
+  rejectWebhook,
+  type WebhookVerdict,
+} from '../../modules/webhook-verification.ts'
+import type { EdgeResponse } from '../../response.ts'
+import type { RequestExecution } from '../execution.ts'
+import type { Implementation } from '../implement.ts'
+import { errorResult } from './results.ts'
+
+export const verifyWebhook: Implementation<'verify-webhook'> = {
+  on_http_request({ provider, secret, enforce }, context) {
+    const fixed =
+      secret.literal === undefined
+        ? undefined
+        : createWebhookVerifier({ provider, secret: secret.literal }, context)
+
+    const decide = (
+      execution: RequestExecution,
+      { fault, response }: WebhookVerdict,
+    ): EdgeResponse | undefined => {
+      const error = fault === undefined ? undefined : edgeError('webhook_denied', fault)
+      execution.results.verify_webhook = { verified: fault === undefined, ...errorResult(error) }
+      if (response === undefined && (error === undefined || !enforce)) return undefined
+      execution.guardAnswered = true
+      return response ?? rejectWebhook(provider, execution.exchange, fault!)
+    }
+
+    return (execution) => {
+      const verify = fixed ?? createWebhookVerifier({ provider, secret: secret.evaluate(execution) }, context)
+      const verdict = verify(execution.exchange)
+      return verdict instanceof Promise
+        ? verdict.then((settled) => decide(execution, settled))
+        : decide(execution, verdict)
+    }
+  },
+}
