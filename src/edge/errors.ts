@@ -228,7 +228,7 @@ const errorKinds = {
     status: 500,
     cause:
       'The traffic policy of the endpoint could not be applied to this request: an expression in a text failed or took too long.',
-    next: 'Its owner finds the reason in the log of the server, and can test the policy with `adit policy check FILE`.',
+    next: 'Its owner finds the reason in the log of the server.',
     text: () => 'The traffic policy of this endpoint could not be applied, so the request was denied.',
   },
   policy_denied: {

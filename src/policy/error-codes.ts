@@ -1,6 +1,6 @@
 import type { ErrorExplanation } from '../base/error-explanation.ts'
 
-const file = 'Correct the place that the message names; `adit policy check FILE` shows all mistakes.'
+const file = 'Correct the place that the message names; a bind names all mistakes at once.'
 
 /** The mistakes of traffic policies. The numbers are those of the original service. */
 export const policyErrors: readonly (ErrorExplanation & { readonly code: number })[] = [
