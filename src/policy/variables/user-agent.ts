@@ -18,7 +18,7 @@ const PRODUCTS: readonly (readonly [name: string, token: string])[] = [
 
 const SYSTEMS: readonly (readonly [name: string, pattern: RegExp])[] = [
   ['Windows', /Windows(?: NT (\d[\d.]*))?/],
-  ['iOS', /(?:iPhone|iPad|iPod)[^)]* OS (\d[\d_]*)/],
+  ['iOS', /(?:iPhone|iPad|iPod)[^)]{0,100} OS (\d[\d_]{0,20})/],
   ['Android', /Android(?: (\d[\d.]*))?/],
   ['ChromeOS', /CrOS/],
   ['macOS', /Mac OS X(?: (\d[\d_.]*))?/],

@@ -16,9 +16,12 @@ export function renderFields(
   return fields
 }
 
+/** White space that may come before the first character that tells the type. */
+const MAX_INDENT = 256
+
 /** The content type of a body without one: HTML if it looks like it, JSON if it is, else plain text. */
 export function guessContentType(body: string): string {
-  const start = body.trimStart().slice(0, 15).toLowerCase()
+  const start = body.slice(0, MAX_INDENT).replace(/^\s+/, '').slice(0, 15).toLowerCase()
   if (start.startsWith('<!doctype html') || start.startsWith('<html')) return 'text/html; charset=utf-8'
   if (/^[{["]/.test(start) && isJson(body)) return 'application/json'
   return 'text/plain; charset=utf-8'
