@@ -88,6 +88,9 @@ function sessionSettings(config: {
   }
 }
 
+/** Whom a policy admits is said by its rules after the sign-in. */
+const ADMIT_EVERYONE = { allowEmails: [], allowDomains: [], allowGroups: [], allowClaims: [] }
+
 export const oauth: Implementation<'oauth'> = {
   on_http_request(config, context) {
     const { provider, scopes, idle_session_timeout: idle, userinfo_refresh_interval: refresh = 0 } = config
@@ -100,8 +103,7 @@ export const oauth: Implementation<'oauth'> = {
             ...Oauth.endpoint.settings!({
               provider,
               scopes,
-              allowEmails: [],
-              allowDomains: [],
+              ...ADMIT_EVERYONE,
               ...credentials,
             }),
             ...sessionSettings({ ...config, idle }),
@@ -126,8 +128,7 @@ export const openidConnect: Implementation<'openid-connect'> = {
             ...Oidc.endpoint.settings!({
               issuerUrl,
               scopes,
-              allowEmails: [],
-              allowDomains: [],
+              ...ADMIT_EVERYONE,
               ...credentials,
             }),
             ...sessionSettings({ ...config, idle }),
