@@ -92,10 +92,10 @@ export const catalogue = {
   no_csrf: {
     code: 244,
     status: 401,
-    cause: "A request with the session's cookie has no `adit-csrf` header, or that of another session.",
+    cause: "A request with the session's cookie has no `x-csrf-token` header, or that of another session.",
     next: 'Send the token that `GET /dashboard/api/session` tells; programs use an API key.',
     text: () =>
-      'A session cookie is accepted only together with its token in the header adit-csrf; GET /dashboard/api/session returns it.',
+      'A session cookie is accepted only together with its token in the header x-csrf-token; GET /dashboard/api/session returns it.',
   },
   foreign_site: {
     code: 245,

@@ -272,9 +272,9 @@ test('the cookie is accepted only with the CSRF token of its own session, for ev
     const path = method === 'GET' || method === 'POST' ? '/ip_policies' : '/ip_policies/ipp_x'
     const attempts = [
       withoutToken,
-      { ...withoutToken, 'adit-csrf': '' },
-      { ...withoutToken, 'adit-csrf': other.csrf! },
-      { ...withoutToken, 'adit-csrf': browser.csrf!.slice(1) },
+      { ...withoutToken, 'x-csrf-token': '' },
+      { ...withoutToken, 'x-csrf-token': other.csrf! },
+      { ...withoutToken, 'x-csrf-token': browser.csrf!.slice(1) },
     ]
     for (const headers of attempts) {
       const { status, body } = await call(method, path, { headers })

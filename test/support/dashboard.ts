@@ -36,7 +36,7 @@ export function openBrowser(url: string): TestBrowser {
         ...options,
         headers: {
           ...(browser.cookie !== undefined && { cookie: browser.cookie }),
-          ...(browser.csrf !== undefined && { 'adit-csrf': browser.csrf }),
+          ...(browser.csrf !== undefined && { 'x-csrf-token': browser.csrf }),
           ...options.headers,
         },
       }),

@@ -47,8 +47,8 @@ async function attack() {
     await read('/users'),
     await read('/ip_policies', { method: 'POST', body, mode: 'no-cors' }),
     await read('/ip_policies', { method: 'POST', body, headers: json }),
-    await read('/ip_policies', { method: 'POST', body, headers: { ...json, 'adit-csrf': 'guess' } }),
-    await read('/dashboard/api/session', { method: 'DELETE', headers: { 'adit-csrf': 'guess' } }),
+    await read('/ip_policies', { method: 'POST', body, headers: { ...json, 'x-csrf-token': 'guess' } }),
+    await read('/dashboard/api/session', { method: 'DELETE', headers: { 'x-csrf-token': 'guess' } }),
     await read('/dashboard/api/session', { method: 'POST', body: ${proof}, mode: 'no-cors' }),
     await read('/dashboard/api/session', { method: 'POST', body: ${proof}, headers: json }),
   ]

@@ -34,7 +34,7 @@ export function setApiSession(session: SessionView | undefined, onEnded: () => v
 }
 
 async function call<T>(method: Method, path: string, body?: unknown, signal?: AbortSignal): Promise<T> {
-  const headers: Record<string, string> = { 'adit-csrf': csrf }
+  const headers: Record<string, string> = { 'x-csrf-token': csrf }
   if (body !== undefined) headers['content-type'] = 'application/json'
   let response: Response
   try {
@@ -57,7 +57,7 @@ async function call<T>(method: Method, path: string, body?: unknown, signal?: Ab
   const apiError = await parseError(response)
   if (response.status !== 401 || csrf === '' || path === '/dashboard/api/session') throw apiError
   // Reads are retried after the user has signed in again; writes are left to the user to repeat.
-  const renewal = headers['adit-csrf'] === csrf ? sessionRenewal.promise : undefined
+  const renewal = headers['x-csrf-token'] === csrf ? sessionRenewal.promise : undefined
   if (renewal) onSessionEnded()
   if (method !== 'GET') throw apiError
   await renewal
@@ -94,7 +94,11 @@ export const api = {
 
 /** Streams the text of a response. EventSource cannot send the CSRF header, so this uses fetch. */
 export async function* openStream(path: string, signal: AbortSignal): AsyncGenerator<string> {
-  const response = await fetch(path, { headers: { 'adit-csrf': csrf }, credentials: 'same-origin', signal })
+  const response = await fetch(path, {
+    headers: { 'x-csrf-token': csrf },
+    credentials: 'same-origin',
+    signal,
+  })
   if (!response.ok) {
     if (response.status === 401 && csrf !== '') onSessionEnded()
     throw await parseError(response)
