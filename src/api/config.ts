@@ -9,6 +9,8 @@ import type { CommandName } from './session-routes.ts'
 export interface ApiConfig {
   /** Base URL of `uri` fields; available once the listener is bound. */
   apiUrl(): string
+  /** Where the dashboard is served; undefined when the API's public host has none beside it. */
+  readonly dashboardUrl?: () => string | undefined
   /** The platform's own domain. */
   readonly domain: string
   /** The first account, whose administrators operate the platform. */
@@ -46,7 +48,12 @@ export interface EventDelivery {
 /** Authenticates browsers that are signed in to the dashboard. */
 export interface BrowserAuth {
   /** The principal of a request without an API key; throws a `Problem` when there is none. */
-  authenticate(request: { readonly headers: IncomingHttpHeaders; readonly ip: string }): Promise<Principal>
+  authenticate(request: {
+    readonly headers: IncomingHttpHeaders
+    readonly ip: string
+    /** `https` when the edge has terminated TLS. */
+    readonly protocol: string
+  }): Promise<Principal>
   /** Ends the sessions of a changed user or bot that may no longer have any. */
   revalidate(accountId: string, ownerId: string): Promise<void>
 }

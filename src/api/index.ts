@@ -8,6 +8,7 @@
 export { requirePrincipal } from './authenticate.ts'
 export { createRenderContext } from './call.ts'
 export type { ApiConfig, BrowserAuth, CommandResult, OnlineInventory } from './config.ts'
+export type { EdgeHost } from './edge-connections.ts'
 export type { ApiOperation } from './operations.ts'
 export { createProbeListener } from './probes.ts'
 export { fieldProblem, problem } from './problems.ts'

@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { Socket } from 'node:net'
+import type { Duplex } from 'node:stream'
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -13,7 +14,6 @@ import type { Clock } from '../base/clock.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { KsuidGenerator } from '../base/id.ts'
 import { Admission } from '../base/io/admission.ts'
-import { readEnds } from '../base/io/socket-ends.ts'
 import type { Logger } from '../base/log.ts'
 import { pathOfNul } from '../base/nul.ts'
 import { hasRole } from '../resources/index.ts'
@@ -25,6 +25,7 @@ import { setClientAddress } from './client-address.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditEntry } from './crud.ts'
 import { isCommand, needsObjectForEmpty, toNativeBody, toOriginalBody } from './dialect.ts'
+import { EdgeConnections, type EdgeOrigin } from './edge-connections.ts'
 import {
   handleClientError,
   handleFrameworkError,
@@ -71,6 +72,10 @@ const VALIDATION = {
 export interface Api {
   /** Binds the address and returns the actual one. */
   listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
+  /** Prepares the API for `connect` when it has no listener of its own. */
+  start(): Promise<void>
+  /** Opens a connection in memory on behalf of a client of the edge, whose address the API sees. */
+  connect(origin: EdgeOrigin): Duplex
   close(): Promise<void>
   /** The underlying server, for pages beside the API. */
   readonly http: FastifyInstance
@@ -121,9 +126,14 @@ export function createApi(options: ApiOptions): Api {
     clientErrorHandler: handleClientError,
     routerOptions: { maxParamLength: 200, ignoreTrailingSlash: false },
   })
+  const edgeConnections = new EdgeConnections(http.server)
+  const admission = new Admission({
+    total: config.maxConnections ?? Number.POSITIVE_INFINITY,
+    isShared: config.isShared,
+  })
   // Node resolves the peer address lazily and a closed socket has none, but calls are recorded after their end.
   http.server.on('connection', (socket: Socket) => {
-    if (readEnds(socket) === undefined) socket.destroy()
+    admission.admit(socket)
   })
   const validation = createLazyValidation({ customOptions: VALIDATION })
   http.addHook('onReady', validation.ready)
@@ -153,16 +163,27 @@ export function createApi(options: ApiOptions): Api {
 
   http.addHook('onRequest', (request, reply, done) => {
     request.startedAt = clock.monotonic()
-    const unknownClient = config.trustedProxies && setClientAddress(request, config.trustedProxies)
+    // The edge has verified the address of its client already.
+    const host = edgeConnections.hostOf(request.raw.socket)
+    const unknownClient =
+      host === undefined && config.trustedProxies && setClientAddress(request, config.trustedProxies)
     if (declaresBody(request)) bodyReader.packReads(request)
     setCommonHeaders(request, reply)
-    if (unknownClient !== undefined) return done(unknownClient)
+    if (unknownClient) return done(unknownClient)
+    if (host === 'api' && isDashboardRoute(request)) return leaveForDashboard(request, reply)
     if (request.headers.host === undefined && request.raw.httpVersion === '1.1')
       return done(problem('bad_request', 'it has no Host header.'))
     if (request.url.includes('%00')) return done(problem('bad_request', 'its address holds U+0000.'))
     const version = request.headers[request.isOriginal ? 'ngrok-version' : 'service-version']
     done(version === undefined || version === '2' ? undefined : problem('version', String(version)))
   })
+
+  /** The API's own host serves no pages: an operator may publish it without the dashboard. */
+  function leaveForDashboard({ method }: FastifyRequest, reply: FastifyReply): void {
+    const url = config.dashboardUrl?.()
+    if (url === undefined || method !== 'GET') reply.callNotFound()
+    else reply.redirect(url)
+  }
 
   const createRecorder = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
   installErrorHandlers(http, { routes: operations, bodyLimit: MAX_BODY_BYTES, log })
@@ -248,14 +269,13 @@ export function createApi(options: ApiOptions): Api {
     authenticate,
     probes,
     async listen({ host, port }) {
-      const { maxConnections: total = Number.POSITIVE_INFINITY, isShared } = config
-      const admission = new Admission({ total, isShared })
-      http.server.on('connection', (socket: Socket) => admission.admit(socket))
       await http.listen({ host, port })
       const address = http.server.address()
       if (address === null || typeof address === 'string') throw new Error('the API listener has no address')
       return { host: address.address, port: address.port }
     },
+    start: async () => void (await http.ready()),
+    connect: (origin) => edgeConnections.open(origin),
     async close() {
       const timer = setTimeout(() => http.server.closeAllConnections(), CLOSE_TIMEOUT_MS)
       await http.close()
@@ -302,6 +322,11 @@ function emptyMeansUnset(body: TSchema | undefined): string[] {
 function dropEmpty(body: unknown, name: string): void {
   const fields = body as Record<string, unknown> | null
   if (fields?.[name] === '') delete fields[name]
+}
+
+/** By the matched route: a path has many spellings. */
+function isDashboardRoute({ routeOptions: { url = '' } }: FastifyRequest): boolean {
+  return url === '/dashboard' || url.startsWith('/dashboard/')
 }
 
 /** Whether a request must not have a body; official clients always send one. */

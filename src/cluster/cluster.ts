@@ -11,6 +11,7 @@ import type { LiveEvent, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
 import { StabilityWindow } from './stability-window.ts'
+import type { OpenApi } from './wire.ts'
 
 /** A node of the membership list. */
 interface ListedNode extends Peer {
@@ -50,6 +51,8 @@ export interface ClusterOptions {
   readonly limits?: Partial<ClusterLimits>
   /** Resolves once the names of ended sessions are released in the database. */
   readonly released?: () => Promise<void>
+  /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
+  readonly openApi?: OpenApi | undefined
 }
 
 export interface ClusterLimits {
@@ -83,6 +86,7 @@ export function createCluster(options: ClusterOptions) {
   const publisher = new RegistryPublisher({
     ...{ id, silenceMs, secret, windows, clock, log },
     released: options.released,
+    openApi: options.openApi,
   })
   const links = new Map<string, Link>()
   const stability = new StabilityWindow(clock, silenceMs)
@@ -206,6 +210,12 @@ export function createCluster(options: ClusterOptions) {
     get agentAddresses(): readonly string[] {
       const all = [options.agentAddress?.(), ...listed.map(({ agentAddress }) => agentAddress)]
       return [...new Set(all.filter((each) => each !== undefined))]
+    },
+
+    /** A peer that runs the management API, if any. */
+    get apiPeer() {
+      for (const { apiPeer } of links.values()) if (apiPeer !== undefined) return apiPeer
+      return undefined
     },
 
     /** Publishes a change of this node's row at once. */

@@ -34,6 +34,7 @@ export class Link {
   #listed = true
   #closed = false
   #socket: TLSSocket | undefined
+  #remote: RemoteRegistry | undefined
   #retry: NodeJS.Timeout | undefined
 
   constructor({ id, address }: Peer, options: LinkOptions) {
@@ -44,6 +45,11 @@ export class Link {
     this.#address = address
     this.#options = options
     this.#dial()
+  }
+
+  /** The peer's registry while the link is up and the peer runs the management API. */
+  get apiPeer(): Pick<RemoteRegistry, 'openApi'> | undefined {
+    return this.#remote?.servesApi === true ? this.#remote : undefined
   }
 
   /** The list contains the peer, at this address. */
@@ -86,7 +92,7 @@ export class Link {
     this.#socket = socket
     socket.setNoDelay(true)
     socket.on('error', (error) => log.debug({ ...peer, err: error }, 'peer link failed'))
-    new RemoteRegistry(socket, {
+    this.#remote = new RemoteRegistry(socket, {
       ...this.#options,
       peerId: this.#id,
       onSynced: () => {
@@ -95,6 +101,7 @@ export class Link {
       },
       onClose: () => {
         this.#socket = undefined
+        this.#remote = undefined
         this.#markSynced()
         if (this.#closed) return
         if (this.#listed) this.#retry = setTimeout(() => this.#dial(), beatMs)

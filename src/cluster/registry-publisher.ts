@@ -3,6 +3,7 @@ import type { Duplex } from 'node:stream'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
+import type { ByteStream } from '../base/io/stream.ts'
 import { StreamRelay } from '../base/io/stream-relay.ts'
 import type { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
@@ -23,6 +24,8 @@ import {
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
 import { LineReader, writeLine } from './json-lines.ts'
 import {
+  type ApiHeader,
+  type OpenApi,
   type OpenHeader,
   PeerStream,
   type RegistryEvent,
@@ -49,6 +52,8 @@ interface RegistryPublisherOptions {
   log: Logger
   /** Resolves once the names of ended sessions are released in the database. */
   released?: (() => Promise<void>) | undefined
+  /** Serves the management API to peers that do not run it; undefined on a node that does not either. */
+  openApi?: OpenApi | undefined
 }
 
 /** Publishes the sessions and tunnels of this node to its peers, and serves their streams and calls. */
@@ -95,7 +100,7 @@ export class RegistryPublisher {
                 link.maxIncoming = MAX_STREAMS
                 const measure = () => void ping(link, clock, silenceMs)
                 const maxWindow = link.agreeOnWindows(message.maxWindow, this.#options.windows, measure)
-                return { node: this.#options.id, maxWindow }
+                return { node: this.#options.id, maxWindow, api: this.#options.openApi !== undefined }
               })
             else if (authenticated) this.#accept(type, stream)
             else stream.reset(new MuxError(ErrorCode.Protocol, 'Hello is required first.'))
@@ -151,6 +156,15 @@ export class RegistryPublisher {
     if (type === PeerStream.Watch) this.#watch(stream)
     else if (type === PeerStream.Open)
       stream.sink = new LineReader<OpenHeader>(stream, (header) => this.#openStream(header, stream))
+    else if (type === PeerStream.Api)
+      stream.sink = new LineReader<ApiHeader>(stream, (header) =>
+        this.#relay(stream, () => {
+          const { openApi } = this.#options
+          if (openApi === undefined)
+            throw new MuxError(ErrorCode.StreamRefused, 'This node does not run the API.')
+          return openApi(header)
+        }),
+      )
     else if (type === PeerStream.Command)
       stream.sink = this.#handleCall(stream, async ({ session, command }) => {
         const outcome = await this.#sessions.get(String(session))?.command(command as Command)
@@ -185,11 +199,17 @@ export class RegistryPublisher {
   }
 
   #openStream({ tunnel: id, visitor: client }: OpenHeader, stream: MuxStream): void {
-    try {
+    this.#relay(stream, () => {
       const tunnel = this.#tunnels.get(id)
       if (tunnel === undefined) throw new MuxError(ErrorCode.StreamRefused, 'The tunnel is offline.')
+      return tunnel.open(client)
+    })
+  }
+
+  #relay(stream: MuxStream, open: () => ByteStream): void {
+    try {
       this.#relays.add(
-        new StreamRelay(stream, tunnel.open(client), (relay) => {
+        new StreamRelay(stream, open(), (relay) => {
           this.#relays.delete(relay)
         }),
       )

@@ -14,16 +14,10 @@ import {
   typeBytes,
   Watchdog,
 } from '../protocol/index.ts'
-import type {
-  ClientInfo,
-  Command,
-  CommandOutcome,
-  LiveSession,
-  ProbeOutcome,
-  Registry,
-} from '../sessions/index.ts'
+import type { Command, CommandOutcome, LiveSession, ProbeOutcome, Registry } from '../sessions/index.ts'
 import { LineReader } from './json-lines.ts'
 import {
+  type ApiHeader,
   type OpenHeader,
   PeerStream,
   type RegistryEvent,
@@ -63,6 +57,7 @@ export class RemoteRegistry {
   /** Tunnels not bound yet: their address is still held by a tunnel whose end is in transit on another link. */
   readonly #rejected = new Map<string, TunnelSnapshot>()
   #retry: NodeJS.Timeout | undefined
+  #servesApi = false
   /** Serializes events, even when one waits for a port. */
   #applying: Promise<void> = Promise.resolve()
 
@@ -84,14 +79,25 @@ export class RemoteRegistry {
     this.#link.close()
   }
 
+  /** Whether the peer runs the management API. */
+  get servesApi(): boolean {
+    return this.#servesApi && !this.#link.closed
+  }
+
+  /** Opens a connection to the management API of the peer. */
+  openApi(header: ApiHeader): ByteStream {
+    return this.#openWith(PeerStream.Api, header)
+  }
+
   async #start(beatMs: number): Promise<void> {
     try {
       const hello = { secret: this.#options.secret.toString('base64'), maxWindow: MAX_WINDOW }
-      const { Error: rejection, node, maxWindow } = await this.#call(PeerStream.Hello, hello)
+      const { Error: rejection, node, maxWindow, api } = await this.#call(PeerStream.Hello, hello)
       if (rejection !== undefined) throw new ProtocolError(String(rejection))
       // After a restart another incarnation answers, which has its own link. The previous release sends no node id.
       if (node !== undefined && node !== this.#options.peerId)
         throw new ProtocolError('Another node answers at this address.')
+      this.#servesApi = api === true
       this.#link.agreeOnWindows(maxWindow, this.#options.windows)
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
@@ -176,13 +182,12 @@ export class RemoteRegistry {
     registry.bind(session, {
       ...spec,
       identity: { id, startedAt },
-      open: (_tunnel, client) => this.#open({ tunnel: id, visitor: client }),
+      open: (_tunnel, client) => this.#openWith(PeerStream.Open, { tunnel: id, visitor: client }),
     })
   }
 
-  #open(header: { tunnel: string; visitor: ClientInfo }): ByteStream {
-    const line = Buffer.from(`${JSON.stringify(header satisfies OpenHeader)}\n`)
-    return this.#link.open(Buffer.concat([typeBytes(PeerStream.Open), line]))
+  #openWith(type: number, header: OpenHeader | ApiHeader): ByteStream {
+    return this.#link.open(Buffer.concat([typeBytes(type), Buffer.from(`${JSON.stringify(header)}\n`)]))
   }
 
   #onClosed(): void {

@@ -1,7 +1,8 @@
+import type { ByteStream } from '../base/io/stream.ts'
 import type { ClientInfo, LiveSession, LiveTunnel } from '../sessions/index.ts'
 
 /** The purpose of a stream between nodes: the first four bytes its opener writes. */
-export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6 } as const
+export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6, Api: 7 } as const
 
 /** A session as nodes exchange it. */
 export type SessionSnapshot = Pick<
@@ -77,3 +78,12 @@ export interface OpenHeader {
   readonly tunnel: string
   readonly visitor: ClientInfo
 }
+
+/** The header of a stream to the management API of a peer: the platform's host that the client came to, and the client. */
+export interface ApiHeader {
+  readonly host: string
+  readonly visitor: ClientInfo
+}
+
+/** Opens a connection to the management API. */
+export type OpenApi = (header: ApiHeader) => ByteStream

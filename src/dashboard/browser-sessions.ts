@@ -43,7 +43,7 @@ export interface BrowserSessions extends BrowserAuth {
   /** The live session of the cookie, if any; does not require the CSRF token. */
   current(request: SessionRequest): Promise<CurrentSession | undefined>
   /** Ends the session of the cookie. */
-  close(headers: IncomingHttpHeaders): Promise<void>
+  close(request: SessionRequest): Promise<void>
   /** Ends the session with this token. */
   closeToken(token: Secret): Promise<void>
   /** Ends all sessions of a user except the one with this id. */
@@ -70,7 +70,7 @@ export function createBrowserSessions({
   store,
   auth,
   admits,
-  apiUrl,
+  listenerUrl,
   clock,
   log,
 }: {
@@ -78,14 +78,14 @@ export function createBrowserSessions({
   auth: Auth
   /** Whether the account's IP restrictions allow this address to use the dashboard. */
   admits: (accountId: string, address: string) => boolean
-  apiUrl: () => string
+  listenerUrl: () => string
   clock: Clock
   log: Logger
 }): BrowserSessions {
   const sessions = openDashboardSessions(store)
 
-  function tokenOf(headers: IncomingHttpHeaders): string | undefined {
-    const token = readCookie(headers.cookie, cookieName(isSecure(apiUrl())))
+  function tokenOf(request: SessionRequest): string | undefined {
+    const token = readCookie(request.headers.cookie, cookieName(isSecure(request, listenerUrl())))
     return token !== undefined && isTokenShaped(token) ? token : undefined
   }
 
@@ -143,22 +143,23 @@ export function createBrowserSessions({
       if (principal === undefined) throw problem('signed_out')
       return { token, current: toCurrentSession(token.reveal(), session, principal) }
     },
-    async current({ headers, ip }) {
-      const token = tokenOf(headers)
-      return token === undefined ? undefined : findCurrent(token, ip)
+    async current(request) {
+      const token = tokenOf(request)
+      return token === undefined ? undefined : findCurrent(token, request.ip)
     },
-    async authenticate({ headers, ip }) {
-      const token = tokenOf(headers)
+    async authenticate(request) {
+      const { headers, ip } = request
+      const token = tokenOf(request)
       if (token === undefined) throw problem('no_key')
       requireSameSite(headers)
-      const csrf = headers['adit-csrf']
+      const csrf = headers['x-csrf-token']
       if (typeof csrf !== 'string' || !isEqualText(csrf, csrfToken(token))) throw problem('no_csrf')
       const current = await findCurrent(token, ip)
       if (current === undefined) throw problem('signed_out')
       return current.principal
     },
-    async close(headers) {
-      const token = tokenOf(headers)
+    async close(request) {
+      const token = tokenOf(request)
       if (token !== undefined) await sessions.remove(tokenDigest(token))
     },
     closeToken: (token) => sessions.remove(tokenDigest(token.reveal())),

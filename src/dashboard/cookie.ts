@@ -1,8 +1,8 @@
 import { trimOws } from '../base/optional-white-space.ts'
 
-/** Whether browsers use TLS: the configured URL decides, not a request header. */
-export function isSecure(apiUrl: string): boolean {
-  return apiUrl.startsWith('https:')
+/** Whether the browser uses TLS: it came through the edge, or the configured URL says so. No header decides. */
+export function isSecure({ protocol }: { readonly protocol: string }, listenerUrl: string): boolean {
+  return protocol === 'https' || listenerUrl.startsWith('https:')
 }
 
 /** The name of the session cookie. With TLS, the `__Host-` prefix keeps other hosts from setting it. */

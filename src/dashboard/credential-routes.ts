@@ -38,7 +38,7 @@ export function mountCredentials(
     signIns,
     passwords,
     limits,
-    apiUrl,
+    listenerUrl,
     clock,
   }: {
     store: DurableStore
@@ -46,7 +46,7 @@ export function mountCredentials(
     signIns: SignInStore
     passwords: Passwords
     limits: SignInLimits
-    apiUrl: () => string
+    listenerUrl: () => string
     clock: Clock
   },
 ): void {
@@ -136,7 +136,7 @@ export function mountCredentials(
       throw problem('conflict', 'Set a password first: the second factor is used together with it.')
     if (signIn.secondFactor !== undefined)
       throw problem('conflict', 'The second factor is on already. Switch it off to set up another device.')
-    const secondFactor = createSecondFactor(email, URL.parse(apiUrl())?.host ?? '')
+    const secondFactor = createSecondFactor(email, URL.parse(listenerUrl())?.host ?? '')
     await signIns.change(user, audit(request, 'offer_second_factor', user.id), (current) =>
       current === undefined ? undefined : { ...current, pendingSecondFactor: secondFactor.secret },
     )

@@ -39,7 +39,7 @@ export function createDashboard({
   store,
   auth,
   restrictions,
-  apiUrl,
+  listenerUrl,
   clock,
   log,
   passwords = createPasswords(),
@@ -48,8 +48,8 @@ export function createDashboard({
   store: DurableStore
   auth: Auth
   restrictions: Pick<IpRestrictions, 'admits'>
-  /** The public base URL; its scheme decides whether cookies are secure. */
-  apiUrl: () => string
+  /** The URL of the API's listener, or of the proxy in front of it. */
+  listenerUrl: () => string
   clock: Clock
   log: Logger
   passwords?: Passwords
@@ -59,7 +59,7 @@ export function createDashboard({
   // The pages call the API, so its restrictions apply to them too.
   const admits = (account: string, address: string) =>
     restrictions.admits(account, 'dashboard', address) && restrictions.admits(account, 'api', address)
-  const sessions = createBrowserSessions({ store, auth, admits, apiUrl, clock, log })
+  const sessions = createBrowserSessions({ store, auth, admits, listenerUrl, clock, log })
   const signIns = createSignInStore({ store })
   const limits = createSignInLimits(clock)
   const signIn = createSignIn({
@@ -78,8 +78,8 @@ export function createDashboard({
     browserAuth: sessions,
     mount(api) {
       mountPages(api.http, pages)
-      mountSession(api, { store, sessions, signIns, signIn, apiUrl })
-      mountCredentials(api, { store, sessions, signIns, passwords, limits, apiUrl, clock })
+      mountSession(api, { store, sessions, signIns, signIn, listenerUrl })
+      mountCredentials(api, { store, sessions, signIns, passwords, limits, listenerUrl, clock })
     },
   }
 }

@@ -46,16 +46,16 @@ export function mountSession(
     sessions,
     signIns,
     signIn,
-    apiUrl,
+    listenerUrl,
   }: {
     store: Store
     sessions: BrowserSessions
     signIns: SignInStore
     signIn: ReturnType<typeof createSignIn>
-    apiUrl: () => string
+    listenerUrl: () => string
   },
 ): void {
-  const secure = () => isSecure(apiUrl())
+  const secure = (request: FastifyRequest) => isSecure(request, listenerUrl())
   async function renderSession({
     session,
     principal,
@@ -81,7 +81,7 @@ export function mountSession(
     requireSameSite(headers)
     if (headers.origin === undefined) return
     const host = URL.parse(headers.origin)?.host
-    if (host !== headers.host && host !== URL.parse(apiUrl())?.host) throw problem('foreign_site')
+    if (host !== headers.host && host !== URL.parse(listenerUrl())?.host) throw problem('foreign_site')
   }
 
   http.get('/dashboard/api/session', async (request) => {
@@ -98,7 +98,7 @@ export function mountSession(
       requireSameOrigin(request)
       const proof = parseProof((request.body ?? {}) as Parameters<typeof parseProof>[0])
       const { token, current } = await signIn(request, reply, proof)
-      reply.header('set-cookie', sessionCookie(token.reveal(), secure(), sessions.maxAgeSeconds))
+      reply.header('set-cookie', sessionCookie(token.reveal(), secure(request), sessions.maxAgeSeconds))
       return renderSession(current)
     },
   )
@@ -108,8 +108,8 @@ export function mountSession(
     if (through !== 'dashboard') throw problem('dashboard_only')
     const entry = { account: accountId, principal: ownerId, credential: credentialId, action: 'sign_out' }
     await store.write({}, (tx) => tx.audit(auditRecord(request, { ...entry, object: credentialId })))
-    await sessions.close(request.headers)
-    reply.header('set-cookie', sessionCookie('', secure(), 0))
+    await sessions.close(request)
+    reply.header('set-cookie', sessionCookie('', secure(request), 0))
     return reply.code(204).send()
   })
 }

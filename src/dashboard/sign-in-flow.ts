@@ -135,7 +135,7 @@ export function createSignIn({
     identity: { account: string; owner: string; apiKey: string | undefined },
   ): OpenedSession {
     // Never reuse the browser's session: an attacker may have planted it (session fixation).
-    await sessions.close(request.headers)
+    await sessions.close(request)
     const session = await sessions.open(id, identity)
     log.info({ account: identity.account, user: identity.owner, session: id, ip: request.ip }, 'signed in')
     return session

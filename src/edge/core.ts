@@ -41,7 +41,7 @@ export interface Core {
   /** Returns the response to an ACME HTTP challenge of a host (RFC 8555 section 8.3). */
   readonly acmeChallenge: ((token: string, host: string) => string | undefined) | undefined
   /** Base URL of the pages that explain error codes; undefined when clients cannot reach them. */
-  readonly errorPagesUrl: string | undefined
+  errorPagesUrl(): string | undefined
   /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number

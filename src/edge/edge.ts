@@ -27,6 +27,7 @@ import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
 import { TlsPolicies, type TlsPolicy } from './tls-policy.ts'
 import { Traffic } from './traffic.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
+import { type ApiUpstream, createApiEntry } from './upstream/api-host.ts'
 
 /** The address of a listener; port 0 means any free port. */
 export interface EdgeListenAddress {
@@ -43,7 +44,7 @@ export interface EdgeConfig {
   /** The port clients connect to when it is not the bound one, as behind a NAT or load balancer. */
   readonly publicHttpsPort?: number
   /** Base URL of the pages that explain error codes, if clients can reach them. */
-  readonly errorPagesUrl?: string
+  readonly errorPagesUrl?: () => string | undefined
   readonly publicHttpPort?: number
   /** Max concurrent connections per listener; all TCP ports together count as one listener. */
   readonly maxConnections?: number
@@ -70,6 +71,8 @@ export interface EdgeDependencies {
   readonly logins?: Logins
   /** The platform's own host that identity providers redirect to. */
   readonly loginHost?: { readonly name: string; entry(policy: TlsPolicy): HttpEntry }
+  /** The platform's own hosts that serve the management API. */
+  readonly apiHosts?: ReadonlyMap<string, ApiUpstream>
   /** Fetches the certificates that webhook senders publish; without it, such webhooks are denied. */
   readonly outbound?: Pick<Outbound, 'fetch'>
   /** Dials static backends; reaches public addresses only by default. */
@@ -125,7 +128,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
     windows: dependencies.windows ?? new WindowBudget(),
     acmeChallenge: dependencies.acmeChallenge,
-    errorPagesUrl: config.errorPagesUrl,
+    errorPagesUrl: config.errorPagesUrl ?? (() => undefined),
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
     table: EMPTY_TABLE,
@@ -138,10 +141,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const { logins, dial = createDial(), outbound } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const edgeTable = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, dial })
-  core.table =
-    dependencies.loginHost === undefined
-      ? edgeTable.table
-      : withLoginHost(edgeTable.table, dependencies.loginHost, policies)
+  core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
 
@@ -195,20 +195,27 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   }
 }
 
-/** Adds the login host to the routing table. */
-function withLoginHost(
-  table: RoutingTable,
-  host: NonNullable<EdgeDependencies['loginHost']>,
+/** The entries of the platform's own hosts. */
+function createPlatformEntries(
+  core: Core,
   policies: TlsPolicies,
-): RoutingTable {
-  const secure = host.entry(policies.get({ http: true }))
-  const plain: HttpEntry = { ...secure, policy: undefined, redirectToHttps: true }
+  { loginHost, apiHosts = new Map() }: Pick<EdgeDependencies, 'loginHost' | 'apiHosts'>,
+): Map<string, HttpEntry> {
+  const policy = policies.get({ http: true })
+  const entries = new Map<string, HttpEntry>()
+  if (loginHost !== undefined) entries.set(loginHost.name, loginHost.entry(policy))
+  for (const [name, api] of apiHosts) entries.set(name, createApiEntry(core, policy, name, api))
+  return entries
+}
+
+/** Adds the platform's own hosts to the routing table; plain HTTP is redirected to https. */
+function withPlatformHosts(table: RoutingTable, entries: ReadonlyMap<string, HttpEntry>): RoutingTable {
+  const redirects = new Map(
+    [...entries].map(([name, entry]) => [name, { ...entry, policy: undefined, redirectToHttps: true }]),
+  )
   return {
-    http: (scheme, name) => {
-      if (name !== host.name) return table.http(scheme, name)
-      return scheme === 'https' ? secure : plain
-    },
-    tls: (name) => (name === host.name ? secure : table.tls(name)),
+    http: (scheme, name) => (scheme === 'https' ? entries : redirects).get(name) ?? table.http(scheme, name),
+    tls: (name) => entries.get(name) ?? table.tls(name),
     tcp: (port) => table.tcp(port),
     route: (id) => table.route(id),
   }

@@ -252,6 +252,14 @@ const errorKinds = {
     next: 'Start an agent with the labels of the backend.',
     text: (host: string) => `No backend of ${host} is online.`,
   },
+  api_offline: {
+    code: 6529,
+    status: 503,
+    cause:
+      'No node that runs the management API can be reached: it is starting or stopping, or none is online.',
+    next: 'Try again in a moment.',
+    text: (host: string) => `The server behind ${host} is starting or stopping. Try again in a moment.`,
+  },
 
   // Behind the tunnel.
   agent_offline: {

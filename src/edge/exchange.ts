@@ -244,7 +244,7 @@ export abstract class Exchange {
     upstream?.abort()
     // Response steps apply to the backend's responses, not to errors of the edge.
     this.#responseSteps = undefined
-    this.respondWith(renderError(error, this.fields.get('accept') ?? '', this.core.errorPagesUrl))
+    this.respondWith(renderError(error, this.fields.get('accept') ?? '', this.core.errorPagesUrl()))
   }
 
   /** Resets the client: a response that cannot be completed must never look like a clean short end (P18). */

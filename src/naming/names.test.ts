@@ -9,6 +9,9 @@ test('the domain and its parents, and the platform labels and all names below, b
     'test',
     '*.test',
     'idp.adit.test',
+    'api.adit.test',
+    'dashboard.adit.test',
+    'a.dashboard.adit.test',
     'a.cname.adit.test',
     '*.connect.adit.test',
   ])

@@ -1,10 +1,13 @@
 import { isWithin } from '../base/domain.ts'
 
 /**
- * Labels under the platform's domain that the platform serves itself: login callbacks, agents, TCP addresses, CNAME
- * targets, ACME challenges and name servers. Nothing at or below them can be reserved or bound.
+ * Labels under the platform's domain that the platform serves itself: the API and the dashboard, login callbacks, agents,
+ * TCP addresses, CNAME targets, ACME challenges and name servers. Nothing at or below them can be reserved or bound.
  */
-const PLATFORM_LABELS = ['idp', 'connect', 'tcp', 'cname', 'acme-challenge', 'ns1', 'ns2', 'ns3', 'ns4']
+const PLATFORM_LABELS = [
+  ...['api', 'dashboard', 'idp', 'connect', 'tcp', 'cname', 'acme-challenge'],
+  ...['ns1', 'ns2', 'ns3', 'ns4'],
+]
 
 /**
  * Whether a name or wildcard belongs to the platform itself: its domain and every parent, whose owner would own all names

@@ -1,6 +1,7 @@
 import { joinHostPort, publicUrl } from '../base/hostport.ts'
+import { isLocalDomain } from '../base/local-domain.ts'
 import type { PublicAddress } from '../sessions/index.ts'
-import type { ListenerAddress, ServerSettings } from './settings.ts'
+import type { ListenerAddress, PlatformHost, ServerSettings } from './settings.ts'
 
 /** The addresses of this server. Those of listeners are known once the listener is bound, which sets them. */
 export class ServerAddresses implements PublicAddress {
@@ -10,7 +11,7 @@ export class ServerAddresses implements PublicAddress {
   readonly idpHost: string
   readonly disabled: { readonly http: string | undefined; readonly https: string | undefined }
   readonly #settings: ServerSettings
-  #apiUrl: string
+  #listenerUrl: string
   #httpPort = 0
   #httpsPort = 0
   /** `host:port`; null while the listener is not bound. */
@@ -30,11 +31,37 @@ export class ServerAddresses implements PublicAddress {
       https: isEdge && !settings.httpsAddr && !settings.publicHttpsPort ? '--https-addr false' : undefined,
     }
     this.#settings = settings
-    this.#apiUrl = settings.apiUrl ?? ''
+    this.#listenerUrl = settings.apiUrl ?? ''
   }
 
+  /** Base URL of the API in responses. On a local domain it is the listener's, which needs no trust in the private root. */
   get apiUrl(): string {
-    return this.#apiUrl
+    if (this.#settings.apiUrl !== undefined || isLocalDomain(this.domain)) return this.#listenerUrl
+    return this.platformUrl('api') ?? this.#listenerUrl
+  }
+
+  /** The URL of the API's listener, or of the proxy that the operator put in front of it. */
+  get listenerUrl(): string {
+    return this.#listenerUrl
+  }
+
+  /** The URL at which the edge serves the API or the dashboard, unless that is switched off. */
+  platformUrl(host: PlatformHost): string | undefined {
+    const { platformHosts, httpsAddr } = this.#settings
+    if (!platformHosts.has(host) || httpsAddr === undefined) return undefined
+    return publicUrl('https', `${host}.${this.domain}`, this.httpsPort)
+  }
+
+  /** The dashboard on the platform's own domain, unless that is switched off. */
+  get publicDashboardUrl(): string | undefined {
+    const url = this.platformUrl('dashboard')
+    return url && `${url}/dashboard/`
+  }
+
+  /** The dashboard for people on this machine: on a local domain at the listener, as `apiUrl`. */
+  get dashboardUrl(): string {
+    const url = isLocalDomain(this.domain) ? undefined : this.publicDashboardUrl
+    return url ?? `${this.#listenerUrl}/dashboard/`
   }
 
   /** The ports that visitors use. */
@@ -59,7 +86,7 @@ export class ServerAddresses implements PublicAddress {
   }
 
   setApi({ host }: ListenerAddress, port: number): void {
-    this.#apiUrl = this.#settings.apiUrl ?? `http://${joinHostPort(host, port)}`
+    this.#listenerUrl = this.#settings.apiUrl ?? `http://${joinHostPort(host, port)}`
   }
 
   /** When another process is the edge, its ports come from the settings. */

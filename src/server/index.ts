@@ -87,7 +87,7 @@ async function publishCredentials(
   const previous = await readCredentialsFile(settings.dataDir)
   const { http_url, https_url } = hasRole('edge') ? publicUrls() : (previous ?? {})
   const credentials: CredentialsFile = {
-    api_url: hasRole('api') ? addresses.apiUrl : (previous?.api_url ?? ''),
+    api_url: hasRole('api') ? addresses.listenerUrl : (previous?.api_url ?? ''),
     api_key: createdAccount?.apiKey.reveal() ?? previous?.api_key ?? null,
     authtoken: createdAccount?.authtoken.reveal() ?? previous?.authtoken ?? null,
     agent_addr: hasRole('gateway') ? addresses.agent : (previous?.agent_addr ?? null),

@@ -34,6 +34,10 @@ const DNS_PROVIDERS = Object.keys({
   route53: true,
 } satisfies Record<DnsProviderName, true>) as DnsProviderName[]
 
+/** What the edge serves at `<name>.<domain>` beside endpoints. */
+const PLATFORM_HOSTS = ['api', 'dashboard'] as const
+export type PlatformHost = (typeof PLATFORM_HOSTS)[number]
+
 /** A setting; `name` is its flag without hyphens, `value` the placeholder in the help. */
 interface SettingDefinition<T> {
   readonly name: string
@@ -227,7 +231,28 @@ const definitions = {
       return new Set(names as ProxyProtocolListener[])
     },
   ),
-  apiUrl: defineSetting('api-url', 'URL', 'base URL in API responses', '', parseHttpUrl),
+  apiUrl: defineSetting(
+    'api-url',
+    'URL',
+    'base URL in API responses; https://api.<domain> when unset, or --api-addr if that is not served',
+    '',
+    parseHttpUrl,
+  ),
+  platformHosts: defineSetting(
+    'platform-hosts',
+    'LIST',
+    'what is served at api.<domain> and dashboard.<domain> through the public HTTPS port; false for neither',
+    PLATFORM_HOSTS.join(','),
+    (text, flag) => {
+      const names = text === 'false' ? [] : parseList(text)
+      const unknown = names.find((word) => !(PLATFORM_HOSTS as readonly string[]).includes(word))
+      if (unknown !== undefined)
+        throw new CommandFailure(
+          `--${flag} is "${text}"; write ${PLATFORM_HOSTS.join(',')}, one of them, or false.`,
+        )
+      return new Set(names as PlatformHost[])
+    },
+  ),
   apiRateLimit: defineSetting(
     'api-rate-limit',
     'N',

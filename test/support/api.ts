@@ -119,7 +119,7 @@ async function openApi(
     store,
     auth,
     restrictions,
-    apiUrl,
+    listenerUrl: apiUrl,
     clock,
     log,
     passwords: options.passwords ?? cheapPasswords,

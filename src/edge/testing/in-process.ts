@@ -47,7 +47,7 @@ export class InProcessEdge {
       heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
       windows: new WindowBudget(),
       acmeChallenge: undefined,
-      errorPagesUrl: undefined,
+      errorPagesUrl: () => undefined,
       publicHttpsPort: 443,
       publicHttpPort: 80,
       table: EMPTY_TABLE,

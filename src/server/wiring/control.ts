@@ -33,7 +33,7 @@ export function wireControl(
     store,
     auth,
     restrictions,
-    apiUrl,
+    listenerUrl: () => addresses.listenerUrl,
     clock,
     log: logOf('dashboard'),
     passwords: foundation.passwords,
@@ -49,6 +49,7 @@ export function wireControl(
     },
     config: {
       apiUrl,
+      dashboardUrl: () => addresses.publicDashboardUrl,
       domain: settings.domain,
       operatorAccount: () => foundation.operatorAccount,
       region: settings.region,

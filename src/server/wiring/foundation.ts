@@ -14,6 +14,7 @@ import { GRACE_MS, type NameClaimLimits, NameClaims } from '../../naming/index.t
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { ServerAddresses } from '../addresses.ts'
+import { ApiStreams } from '../api-streams.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
 import { loadNodeId } from '../node-id.ts'
 import { lockRoles } from '../role-locks.ts'
@@ -114,6 +115,7 @@ export async function openFoundation(
     operatorAccount: createdAccount?.accountId ?? existing?.id ?? '',
     outbound,
     addresses: new ServerAddresses(settings),
+    apiStreams: new ApiStreams(),
     connectionLimits,
     ...createProxyTrust(settings, connectionLimits.clients, logOf),
     nodeId,

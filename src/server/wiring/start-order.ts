@@ -152,13 +152,19 @@ function gateways(
   ]
 }
 
-function apiListener({ settings, addresses, hasRole }: Foundation, { api }: Control): Lifecycle {
+function apiListener({ settings, addresses, apiStreams, hasRole }: Foundation, { api }: Control): Lifecycle {
   return {
     async start() {
-      if (settings.apiAddr === undefined || !hasRole('api')) return
+      if (!hasRole('api')) return
+      await api.start()
+      apiStreams.local = api
+      if (settings.apiAddr === undefined) return
       const { port } = await api.listen(settings.apiAddr)
       addresses.setApi(settings.apiAddr, port)
     },
-    stop: () => api.close(),
+    stop() {
+      apiStreams.local = undefined
+      return api.close()
+    },
   }
 }

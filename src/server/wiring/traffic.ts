@@ -18,6 +18,7 @@ import {
 } from '../../edge/index.ts'
 import { createNameWatch, createReservations } from '../../naming/index.ts'
 import {
+  type ClientInfo,
   createAgentGateway,
   createBinder,
   createResumeTokens,
@@ -85,6 +86,7 @@ async function wireEdge(
     outbound,
     loginHost: { name: addresses.idpHost, entry: logins.host },
     windows,
+    apiHosts: apiHosts(foundation),
     clock,
     log: logOf('edge'),
     certificates: createServedCertificates(certs),
@@ -95,7 +97,7 @@ async function wireEdge(
       tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
-      ...(settings.apiUrl !== undefined && { errorPagesUrl: `${settings.apiUrl}/docs/errors` }),
+      errorPagesUrl: () => errorPagesUrl(foundation),
       maxConnections: foundation.connectionLimits.clients,
       isShared: foundation.isShared,
       trustedProxies: foundation.trustedProxies,
@@ -109,12 +111,31 @@ async function wireEdge(
   return { logins, loginSync, edge }
 }
 
+/** The hosts at which the edge serves the API and the dashboard. */
+function apiHosts({ settings: { platformHosts, domain }, apiStreams }: Foundation) {
+  return new Map(
+    [...platformHosts].map((host) => [
+      `${host}.${domain}`,
+      {
+        isAvailable: () => apiStreams.isAvailable(),
+        open: (client: ClientInfo) => apiStreams.open(host, client),
+      },
+    ]),
+  )
+}
+
+/** Where visitors can read about error codes; undefined when the API is on this machine only. */
+function errorPagesUrl({ settings, addresses }: Foundation): string | undefined {
+  const isPublic = settings.apiUrl !== undefined || addresses.apiUrl !== addresses.listenerUrl
+  return isPublic ? `${addresses.apiUrl}/docs/errors` : undefined
+}
+
 async function wireRegistry(
   foundation: Foundation,
   { events }: Background,
   { ports, windows }: { ports: PublicPorts; windows: WindowBudget },
 ) {
-  const { settings, store, clock, logOf, authority, claims, addresses } = foundation
+  const { settings, store, clock, logOf, authority, claims, addresses, apiStreams } = foundation
   const log = logOf('sessions')
   const registry = new Registry({
     clock,
@@ -142,13 +163,18 @@ async function wireRegistry(
       get authorityPem() {
         return authority.certificatePem
       },
-      listen: settings.roles.has('gateway') ? peerAddr : undefined,
+      // A node with tunnels or the API is dialled by those without.
+      listen: settings.roles.has('gateway') || settings.roles.has('api') ? peerAddr : undefined,
       advertise: settings.peerAdvertise,
       agentAddress: () => addresses.agentDial,
+      openApi: settings.roles.has('api')
+        ? ({ host, visitor }) => apiStreams.openLocal(host === 'api' ? 'api' : 'dashboard', visitor)
+        : undefined,
       windows,
       clock,
       log: logOf('cluster'),
     })
+  apiStreams.findPeer = () => cluster?.apiPeer
   registry.subscribe((event) => {
     if (event.type === 'tunnel_stopped') claims.release(event.tunnel.id, event.kept)
   })

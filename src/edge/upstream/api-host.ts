@@ -1,0 +1,54 @@
+import type { ByteStream } from '../../base/io/stream.ts'
+import type { HttpBackend, UpstreamTarget } from '../backend.ts'
+import type { Core } from '../core.ts'
+import { edgeError } from '../errors.ts'
+import { createCounters, type HttpEntry, type HttpRoute } from '../table.ts'
+import type { TlsPolicy } from '../tls-policy.ts'
+import { createAccountTraffic } from '../traffic.ts'
+import type { ClientInfo } from '../tunnels.ts'
+import { UpstreamPool } from './pool.ts'
+
+/** The management API as an upstream of the edge, in this process or on another node. */
+export interface ApiUpstream {
+  /** Whether a node that runs the API can be reached. */
+  isAvailable(): boolean
+  /** Opens a connection to the API on behalf of this client. */
+  open(client: ClientInfo): ByteStream
+}
+
+/** A host of the platform itself that serves the management API. */
+export function createApiEntry(core: Core, policy: TlsPolicy, name: string, api: ApiUpstream): HttpEntry {
+  const target: UpstreamTarget = {
+    name: 'management API',
+    // Not shared: the API takes the address of its connection for the client's.
+    pool: new UpstreamPool(core, {
+      via: 'endpoint',
+      proto: 'https',
+      budget: { idle: 0 },
+      shared: false,
+      http2: false,
+    }),
+    open: (client) => api.open(client),
+  }
+  const backend: HttpBackend = (_exchange, attempt) => {
+    if (attempt > 0) return undefined
+    if (!api.isAvailable()) throw edgeError('api_offline', name)
+    return target
+  }
+  const route: HttpRoute = {
+    id: name,
+    admission: undefined,
+    steps: undefined,
+    backend,
+    counters: createCounters(),
+  }
+  return {
+    kind: 'http',
+    id: name,
+    accountId: '',
+    traffic: createAccountTraffic(),
+    policy,
+    redirectToHttps: false,
+    routeFor: () => route,
+  }
+}
