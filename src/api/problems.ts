@@ -112,6 +112,14 @@ export const catalogue = {
     next: 'Sign in to the dashboard.',
     text: () => 'This can only be done by a user who has signed in to the dashboard.',
   },
+  link_invalid: {
+    code: 247,
+    status: 410,
+    cause: 'A one-time link to set a password was used already, has expired, or was replaced by a newer one.',
+    next: 'Create another one on the server with `adit server admin-link EMAIL`.',
+    text: () =>
+      'This link was used already, has expired, or was replaced by a newer one. Create another one on the server: adit server admin-link',
+  },
   content_type: {
     code: 210,
     status: 415,

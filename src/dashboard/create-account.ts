@@ -2,9 +2,10 @@ import { createAccount, type NewAccount } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { newId } from '../base/id.ts'
 import type { Secret } from '../base/secret.ts'
-import type { DurableStore, Store } from '../store/index.ts'
+import type { AuditEntry, DurableStore, Store } from '../store/index.ts'
 import { assignNewPassword } from './password-generator.ts'
 import type { Passwords } from './passwords.ts'
+import { createSignInLink } from './sign-in-link.ts'
 
 /** A new account whose administrator can sign in to the dashboard. */
 export interface CreatedAccount extends NewAccount {
@@ -26,22 +27,37 @@ interface UserRef {
   readonly email: string
 }
 
-/** Resets the password of a user on behalf of the operator. */
-export function resetPassword(
-  { store, passwords, clock }: AccountDependencies,
-  user: UserRef,
-): Promise<Secret> {
-  return assignNewPassword({ store, passwords }, user, {
+/** The audit record of what the operator does on the machine itself. */
+function operatorAudit({ clock }: AccountDependencies, user: UserRef, action: string): AuditEntry {
+  return {
     account: user.account,
     principal: undefined,
     credential: undefined,
     source: undefined,
     requestId: newId('op', clock.now()),
-    action: 'make_password',
+    action,
     kind: 'dashboard',
     object: user.id,
     outcome: 'done',
     detail: 'operator',
+  }
+}
+
+/** Resets the password of a user on behalf of the operator. */
+export function resetPassword(dependencies: AccountDependencies, user: UserRef): Promise<Secret> {
+  return assignNewPassword(dependencies, user, operatorAudit(dependencies, user, 'make_password'))
+}
+
+/** Creates a one-time link with which a user sets a password, on behalf of the operator. */
+export function createPasswordLink(
+  dependencies: AccountDependencies,
+  user: UserRef,
+  dashboardUrl: string,
+): Promise<{ url: Secret; expiresAt: number }> {
+  return createSignInLink(dependencies, user, {
+    dashboardUrl,
+    now: dependencies.clock.now(),
+    audit: operatorAudit(dependencies, user, 'make_password_link'),
   })
 }
 

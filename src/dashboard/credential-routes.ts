@@ -125,6 +125,7 @@ export function mountCredentials(
     await signIns.change(user, audit(request, 'change_password', user.id), (current) => ({
       ...(current ?? { ...fresh, secondFactor: undefined, pendingSecondFactor: undefined, usedStep: 0 }),
       password,
+      link: undefined,
     }))
     await sessions.closeAll(user.id, signedIn.principal.credentialId)
     return reply.code(204).send()

@@ -21,6 +21,7 @@ export { createChangeTracker } from './changes.ts'
 export {
   type CreatedAccount,
   createAccountWithPassword,
+  createPasswordLink,
   findUsersByEmail,
   resetPassword,
 } from './create-account.ts'
@@ -62,7 +63,7 @@ export function createDashboard({
   const sessions = createBrowserSessions({ store, auth, admits, listenerUrl, clock, log })
   const signIns = createSignInStore({ store })
   const limits = createSignInLimits(clock)
-  const signIn = createSignIn({
+  const signInFlow = createSignIn({
     store,
     auth,
     signIns,
@@ -78,7 +79,7 @@ export function createDashboard({
     browserAuth: sessions,
     mount(api) {
       mountPages(api.http, pages)
-      mountSession(api, { store, sessions, signIns, signIn, listenerUrl })
+      mountSession(api, { store, sessions, signIns, signInFlow, listenerUrl })
       mountCredentials(api, { store, sessions, signIns, passwords, limits, listenerUrl, clock })
     },
   }

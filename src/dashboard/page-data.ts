@@ -72,3 +72,8 @@ export interface SessionView {
   readonly expires_at: string
   readonly csrf: string
 }
+
+/** `POST /dashboard/api/link`: whom a one-time link is for. */
+export interface LinkView {
+  readonly email: string
+}

@@ -6,12 +6,14 @@ import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import { type BrowserSessions, type CurrentSession, requireSameSite } from './browser-sessions.ts'
 import { isSecure, sessionCookie } from './cookie.ts'
-import type { SessionView } from './page-data.ts'
+import type { LinkView, SessionView } from './page-data.ts'
 import type { createSignIn, Proof } from './sign-in-flow.ts'
 import type { SignInStore } from './sign-in-store.ts'
 
 // More than any password, and little enough for unauthenticated callers.
 const MAX_BODY_BYTES = 16 * 1024
+
+const linkBody = Type.Object({ link: Type.String({ maxLength: 256 }) }, { additionalProperties: false })
 
 const proofBody = Type.Object(
   {
@@ -19,12 +21,20 @@ const proofBody = Type.Object(
     password: Type.Optional(Type.String({ maxLength: 4096 })),
     code: Type.Optional(Type.String({ maxLength: 32 })),
     api_key: Type.Optional(Type.String({ maxLength: 256 })),
+    link: Type.Optional(Type.String({ maxLength: 256 })),
   },
   { additionalProperties: false },
 )
 
-function parseProof(body: Partial<Record<'email' | 'password' | 'code' | 'api_key', string>>): Proof {
-  const { email, password, code, api_key } = body
+function parseProof(
+  body: Partial<Record<'email' | 'password' | 'code' | 'api_key' | 'link', string>>,
+): Proof {
+  const { email, password, code, api_key, link } = body
+  if (link !== undefined) {
+    if (password !== undefined && email === undefined && code === undefined && api_key === undefined)
+      return { link, password }
+    throw fieldProblem('link', 'invalid_field', 'Send the link together with the new password alone.')
+  }
   if (api_key !== undefined) {
     if (email === undefined && password === undefined && code === undefined) return { api_key }
     throw fieldProblem(
@@ -45,13 +55,13 @@ export function mountSession(
     store,
     sessions,
     signIns,
-    signIn,
+    signInFlow,
     listenerUrl,
   }: {
     store: Store
     sessions: BrowserSessions
     signIns: SignInStore
-    signIn: ReturnType<typeof createSignIn>
+    signInFlow: ReturnType<typeof createSignIn>
     listenerUrl: () => string
   },
 ): void {
@@ -97,9 +107,20 @@ export function mountSession(
     async (request: FastifyRequest, reply: FastifyReply) => {
       requireSameOrigin(request)
       const proof = parseProof((request.body ?? {}) as Parameters<typeof parseProof>[0])
-      const { token, current } = await signIn(request, reply, proof)
+      const { token, current } = await signInFlow.signIn(request, reply, proof)
       reply.header('set-cookie', sessionCookie(token.reveal(), secure(request), sessions.maxAgeSeconds))
       return renderSession(current)
+    },
+  )
+
+  // Not a GET: the token must not be part of a URL.
+  http.post(
+    '/dashboard/api/link',
+    { bodyLimit: MAX_BODY_BYTES, schema: { body: linkBody } },
+    async (request: FastifyRequest, reply: FastifyReply): Promise<LinkView> => {
+      requireSameOrigin(request)
+      const { link } = request.body as { link: string }
+      return { email: await signInFlow.inspectLink(request, reply, link) }
     },
   )
 

@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { problem } from '../api/index.ts'
-import type { Auth } from '../auth/index.ts'
+import { fieldProblem, problem } from '../api/index.ts'
+import { type Auth, isTokenShaped, tokenDigest } from '../auth/index.ts'
 import { type AttemptLimit, createAttemptLimit } from '../base/attempt-limit.ts'
 import { clientKey } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
@@ -10,7 +10,7 @@ import type { Secret } from '../base/secret.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions, CurrentSession } from './browser-sessions.ts'
-import { PasswordQueueFull, type Passwords } from './passwords.ts'
+import { PasswordQueueFull, type Passwords, validatePassword } from './passwords.ts'
 import { verifyCode } from './second-factor.ts'
 import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
@@ -27,6 +27,8 @@ const CHECKS_PER_BATCH = 4
 export type Proof =
   | { readonly email: string; readonly password: string; readonly code?: string | undefined }
   | { readonly api_key: string }
+  /** The token of a one-time link, and the password to set. */
+  | { readonly link: string; readonly password: string }
 
 /** Limits on failed attempts. */
 export interface SignInLimits {
@@ -65,7 +67,7 @@ export function rejectIfBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = 
   })
 }
 
-/** Creates the sign-in: verifies credentials and opens a session. */
+/** Creates the sign-in, which verifies credentials and opens sessions. */
 export function createSignIn({
   store,
   auth,
@@ -221,6 +223,70 @@ export function createSignIn({
     return open(request, id, { account, owner: ownerId, apiKey: credentialId })
   }
 
-  return (request: FastifyRequest, reply: FastifyReply, proof: Proof): OpenedSession =>
-    'api_key' in proof ? withApiKey(request, reply, proof.api_key) : withPassword(request, reply, proof)
+  /** Sets the password that the user chose and consumes the link, in one transaction. */
+  async function withLink(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    { link, password }: { link: string; password: string },
+  ): OpenedSession {
+    const client = clientKey(request.ip)
+    rejectIfLimited(reply, clients.take(client))
+    const { account, userId } = await requireLink(link)
+    clients.refund(client)
+    const message = validatePassword(password)
+    if (message !== undefined) throw fieldProblem('password', 'invalid_field', message)
+    if (!(await auth.owner(account, userId)).active) throw problem('inactive')
+    requireAdmitted(request, account)
+
+    const hashed = await rejectIfBusy(reply, passwords.hash(password))
+    const entry = {
+      account,
+      principal: userId,
+      credential: undefined,
+      action: 'set_password',
+      object: userId,
+    }
+    const updated = await signIns.change({ account, id: userId }, auditRecord(request, entry), (current) =>
+      current !== undefined && isLinkValid(current, tokenDigest(link), clock.now())
+        ? // As after a reset by the operator: who lost a password may have lost the device too.
+          {
+            ...current,
+            password: hashed,
+            secondFactor: undefined,
+            pendingSecondFactor: undefined,
+            link: undefined,
+          }
+        : undefined,
+    )
+    if (updated === undefined) throw problem('link_invalid')
+    await sessions.closeAll(userId)
+    return open(request, sessions.newId(), { account, owner: userId, apiKey: undefined })
+  }
+
+  /** The record of a link that can still be used. */
+  async function requireLink(token: string): Promise<SignInRecord> {
+    const digest = tokenDigest(token)
+    const record = isTokenShaped(token) ? await signIns.findByLink(digest) : undefined
+    if (record === undefined || !isLinkValid(record, digest, clock.now())) throw problem('link_invalid')
+    return record
+  }
+
+  return {
+    signIn(request: FastifyRequest, reply: FastifyReply, proof: Proof): OpenedSession {
+      if ('api_key' in proof) return withApiKey(request, reply, proof.api_key)
+      return 'link' in proof ? withLink(request, reply, proof) : withPassword(request, reply, proof)
+    },
+    /** The email address of the user that a link is for. */
+    async inspectLink(request: FastifyRequest, reply: FastifyReply, token: string): Promise<string> {
+      const client = clientKey(request.ip)
+      rejectIfLimited(reply, clients.take(client))
+      const { email } = await requireLink(token)
+      clients.refund(client)
+      return email
+    },
+  }
+}
+
+function isLinkValid({ link }: SignInRecord, digest: string, now: number): boolean {
+  return link !== undefined && link.digest === digest && now < link.expiresAt
 }

@@ -19,6 +19,14 @@ export interface SignInRecord {
   readonly pendingSecondFactor: string | undefined
   /** The last time step whose code was used; no code is accepted twice. */
   readonly usedStep: number
+  /** The one-time link with which the user may set a new password. */
+  readonly link?: SignInLink | undefined
+}
+
+/** A one-time link; its token is not stored. */
+export interface SignInLink {
+  readonly digest: string
+  readonly expiresAt: number
 }
 
 /** The store of sign-in records. */
@@ -26,6 +34,8 @@ export interface SignInStore {
   findByUser(account: string, userId: string): Promise<SignInRecord | undefined>
   /** The users with this email address, which is unique only within an account. */
   findByEmail(email: string): Promise<SignInRecord[]>
+  /** The user whose one-time link has this digest, expired or not. */
+  findByLink(digest: string): Promise<SignInRecord | undefined>
   /**
    * Changes a record and audits it in one transaction. `change` receives the stored record; if it returns undefined,
    * nothing is changed or audited.
@@ -55,22 +65,26 @@ function toSignIn({ account, data, secrets }: Row): SignInRecord {
     secondFactor: secrets?.second_factor,
     pendingSecondFactor: secrets?.offered,
     usedStep: data.used_step as number,
+    link: data.link as SignInLink | undefined,
   }
 }
 
 function draftOf(signIn: SignInRecord): Draft {
-  const { userId, account, email, password, secondFactor, pendingSecondFactor, usedStep } = signIn
+  const { userId, account, email, password, secondFactor, pendingSecondFactor, usedStep, link } = signIn
   return {
     kind: KIND,
     id: recordId(userId),
     account,
-    data: { user_id: userId, email, used_step: usedStep },
+    data: { user_id: userId, email, used_step: usedStep, ...(link !== undefined && { link }) },
     secrets: {
       password,
       ...(secondFactor !== undefined && { second_factor: secondFactor }),
       ...(pendingSecondFactor !== undefined && { offered: pendingSecondFactor }),
     },
-    claims: [{ scope: 'sign_in_email', name: `${emailPrefix(email)}${userId}` }],
+    claims: [
+      { scope: 'sign_in_email', name: `${emailPrefix(email)}${userId}` },
+      ...(link === undefined ? [] : [{ scope: 'sign_in_link', name: link.digest }]),
+    ],
     references: [{ field: 'user_id', target: userId, onDelete: 'cascade' }],
   }
 }
@@ -87,6 +101,11 @@ export function createSignInStore({ store }: { store: Store }): SignInStore {
       const holders = await store.holdersWithPrefix('sign_in_email', emailPrefix(email), MAX_ACCOUNTS)
       const rows = await Promise.all(holders.map(({ account, id }) => store.get(KIND, account, id)))
       return rows.flatMap((row) => (row === undefined ? [] : [toSignIn(row)]))
+    },
+    async findByLink(digest) {
+      const holder = await store.holder('sign_in_link', digest)
+      const row = holder && (await store.get(KIND, holder.account, holder.id))
+      return row && toSignIn(row)
     },
     change: ({ account, id }, audit, change) =>
       store.write({ principal: audit.principal, credential: audit.credential }, async (tx) => {

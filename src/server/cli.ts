@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { CommandFailure, findCommand } from '../base/command-line.ts'
 import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
+import type { Secret } from '../base/secret.ts'
 import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
 import type { CreatedAccount } from '../dashboard/index.ts'
@@ -57,6 +58,7 @@ It finds the server's state by the flags of the server, mostly --data-dir and --
 function formatWelcome(
   { credentials, createdAccount, databaseError }: RunningServer,
   settings: ServerSettings,
+  link: Secret | undefined,
 ): string {
   const lines = ['', 'Adit is ready.']
   if (databaseError !== undefined)
@@ -64,24 +66,28 @@ function formatWelcome(
       `Its database is unavailable, though. ${databaseError}`,
       'Until it is back, edges and agents use the last known configuration; the API responds with 503.',
     )
-  lines.push(`  API and dashboard   ${credentials.api_url}`)
+  const isPublic = !credentials.dashboard_url?.startsWith(credentials.api_url)
+  lines.push(`  ${isPublic ? 'API              ' : 'API and dashboard'}   ${credentials.api_url}`)
+  if (isPublic) lines.push(`  Dashboard           ${credentials.dashboard_url}`)
   if (credentials.http_url !== null) lines.push(`  Public HTTP         ${credentials.http_url}`)
   if (credentials.https_url !== null) lines.push(`  Public HTTPS        ${credentials.https_url}`)
   if (credentials.agent_addr !== null) lines.push(`  Agents              ${credentials.agent_addr}`)
   if (credentials.ssh_addr !== null) lines.push(`  SSH gateway         ${credentials.ssh_addr}`)
-  if (createdAccount !== undefined) lines.push('', ...formatFirstStart(createdAccount, credentials, settings))
+  if (createdAccount !== undefined)
+    lines.push('', ...formatFirstStart(createdAccount, credentials, settings, link))
   if (credentials.https_url !== null && isLocalDomain(settings.domain) && !isRootTrusted(credentials.ca_file))
     lines.push('', TRUST_HINT)
-  const link = offerCommandOnPath(process.env)
-  if (link !== undefined) lines.push('', 'To put adit on your PATH:', `  ${link}`)
+  const installCommand = offerCommandOnPath(process.env)
+  if (installCommand !== undefined) lines.push('', 'To put adit on your PATH:', `  ${installCommand}`)
   lines.push('', 'Next, in another terminal, give a local service a public URL:', '  adit http 3000', '', '')
   return lines.join('\n')
 }
 
 function formatFirstStart(
   account: CreatedAccount,
-  { api_url }: CredentialsFile,
-  { dataDir }: ServerSettings,
+  { dashboard_url }: CredentialsFile,
+  { dataDir, domain }: ServerSettings,
+  link: Secret | undefined,
 ): string[] {
   const file = join(dataDir, 'credentials.json')
   if (!isTerminalOutput())
@@ -89,8 +95,8 @@ function formatFirstStart(
       'This is the first start, so an account was created. Its API key and authtoken are in',
       `${file}, which its owner alone can read; they are printed to terminals only.`,
       '',
-      `Sign in to the dashboard at ${api_url}/dashboard/ as ${account.email}; this sets the password:`,
-      `  adit server user password ${account.email} --data-dir ${dataDir}`,
+      `Sign in to the dashboard at ${dashboard_url} as ${account.email}; this prints a link to set the password:`,
+      `  adit server admin-link --domain ${domain} --data-dir ${dataDir}`,
     ]
   return [
     'This is the first start, so an account was created. Its secrets are shown this once',
@@ -98,7 +104,20 @@ function formatFirstStart(
     `  API key     ${account.apiKey.reveal()}`,
     `  Authtoken   ${account.authtoken.reveal()}`,
     '',
-    `Sign in to the dashboard at ${api_url}/dashboard/ with`,
+    ...formatSignIn(account, dashboard_url ?? '', link),
+  ]
+}
+
+/** On a local domain a password is printed; on a public one a link that works once, from any machine. */
+function formatSignIn(account: CreatedAccount, dashboardUrl: string, link: Secret | undefined): string[] {
+  if (link !== undefined)
+    return [
+      'Set the password of the dashboard with this link, which works once, within 24 hours:',
+      `  ${link.reveal()}`,
+      'adit server admin-link prints another.',
+    ]
+  return [
+    `Sign in to the dashboard at ${dashboardUrl} with`,
     `  Email       ${account.email}`,
     `  Password    ${account.password.reveal()}`,
     'The password is shown this once and stored nowhere; "adit server user password" sets another.',
@@ -153,7 +172,9 @@ async function serve(settings: ServerSettings): Promise<void> {
   const { startServer } = await import('./index.ts')
   const server = await startServer(settings)
   progress.started = true
-  process.stdout.write(formatWelcome(server, settings))
+  const isPublic = !isLocalDomain(settings.domain)
+  const link = isPublic && isTerminalOutput() ? await server.createPasswordLink() : undefined
+  process.stdout.write(formatWelcome(server, settings, link))
   void printUnresolved(server.credentials)
   await signal
   await server.stop()

@@ -5,6 +5,8 @@ import { writeFileAtomic } from '../base/io/atomic-file.ts'
 /** `credentials.json` in the data directory: addresses and credentials for programs on this machine. */
 export interface CredentialsFile {
   readonly api_url: string
+  /** Where the dashboard is for people on other machines, or on this one if it is not public. */
+  readonly dashboard_url: string | null
   readonly api_key: string | null
   readonly authtoken: string | null
   readonly agent_addr: string | null

@@ -10,7 +10,8 @@ import { CleanupStack } from '../base/cleanup-stack.ts'
 import { createDirectory } from '../base/create-directory.ts'
 import { failpoint } from '../base/failpoint.ts'
 import { createLog } from '../base/log.ts'
-import type { CreatedAccount } from '../dashboard/index.ts'
+import type { Secret } from '../base/secret.ts'
+import { type CreatedAccount, createPasswordLink } from '../dashboard/index.ts'
 import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from './credentials-file.ts'
 import { startInOrder } from './lifecycle.ts'
 import type { ServerSettings } from './settings.ts'
@@ -29,6 +30,8 @@ export interface RunningServer {
   readonly createdAccount: CreatedAccount | undefined
   /** Why the database is unavailable, if the server started without it. */
   readonly databaseError: string | undefined
+  /** Creates a one-time link with which the administrator of the created account sets a password. */
+  createPasswordLink(): Promise<Secret | undefined>
   stop(): Promise<void>
 }
 
@@ -65,6 +68,12 @@ export async function startServer(
         () => undefined,
         (error: Error) => error.message,
       ),
+      async createPasswordLink() {
+        const { createdAccount: account, addresses } = foundation
+        if (account === undefined) return undefined
+        const user = { account: account.accountId, id: account.userId, email: account.email }
+        return (await createPasswordLink(foundation, user, addresses.dashboardUrl)).url
+      },
       stop() {
         serving = false
         return cleanup.run()
@@ -88,6 +97,7 @@ async function publishCredentials(
   const { http_url, https_url } = hasRole('edge') ? publicUrls() : (previous ?? {})
   const credentials: CredentialsFile = {
     api_url: hasRole('api') ? addresses.listenerUrl : (previous?.api_url ?? ''),
+    dashboard_url: hasRole('api') ? addresses.dashboardUrl : (previous?.dashboard_url ?? null),
     api_key: createdAccount?.apiKey.reveal() ?? previous?.api_key ?? null,
     authtoken: createdAccount?.authtoken.reveal() ?? previous?.authtoken ?? null,
     agent_addr: hasRole('gateway') ? addresses.agent : (previous?.agent_addr ?? null),

@@ -113,6 +113,7 @@ test('the first start as a service creates an account and prints where its secre
   assert.match(first.output(), /Public HTTP .*\n {2}Public HTTPS .*\n/)
   assert.match(first.output(), /^Browsers warn about the https URL until you run: adit server trust$/m)
   assert.ok(first.output().includes(`${credentials.api_url}/dashboard/`))
+  assert.match(first.output(), /^ {2}adit server admin-link --domain adit\.localhost --data-dir /m)
   assert.equal((await stat(join(dataDir, 'credentials.json'))).mode & 0o777, 0o600)
   assert.equal((await stat(join(dataDir, 'master.key'))).mode & 0o777, 0o600)
   assert.equal((await stat(dataDir)).mode & 0o777, 0o700)
@@ -329,4 +330,42 @@ test('a backup of a running server restores into an empty directory, given its m
     headers: { authorization: `Bearer ${shared.credentials.api_key}` },
   })
   assert.equal(response.status, 200)
+})
+
+test('on a public domain the first start prints a one-time link instead of a password', async (t) => {
+  if (spawnSync('script', ['--version']).status !== 0) return t.skip('util-linux script is not installed')
+  const dataDir = join(await tempDir(t), 'state')
+  const flags = ['--domain', 'tunnels.example.com', '--data-dir', dataDir]
+  const first = runInTerminal(t, ['server', ...flags, ...ANY_PORTS])
+  const credentials = await waitUntilReady(first, dataDir)
+  const redeem = (output: string) => {
+    const [link] = /https:\/\/dashboard\.tunnels\.example\.com:\d+\/dashboard\/#\S+/.exec(output) ?? []
+    return fetch(`${credentials.api_url}/dashboard/api/session`, {
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ link: link?.split('token=')[1], password: 'a password of my own' }),
+    })
+  }
+
+  const response = await redeem(first.output())
+  const { status, stdout } = spawnSync(adit, ['server', 'admin-link', ...flags], { encoding: 'utf8' })
+
+  assert.equal(first.output().includes('Password '), false)
+  assert.equal(response.status, 200)
+  assert.equal(
+    ((await response.json()) as { user: { email: string } }).user.email,
+    'admin@tunnels.example.com',
+  )
+  assert.equal(status, 0)
+  assert.equal((await redeem(stdout)).status, 200)
+  assert.equal(await signIn(credentials, 'admin@tunnels.example.com', 'a password of my own'), 200)
+})
+
+test('without a server in the data directory, no link is created', async (t) => {
+  const { status, stderr } = spawnSync(adit, ['server', 'admin-link', '--data-dir', await tempDir(t)], {
+    encoding: 'utf8',
+  })
+
+  assert.equal(status, 1)
+  assert.match(stderr, /^ERROR: {2}There is no server in .* yet\. Start it once/)
 })

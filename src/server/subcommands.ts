@@ -80,6 +80,19 @@ function requireArgument(value: string | undefined, message: string): string {
   return value
 }
 
+/** The one user with this email address, in this account if one is named. */
+async function findUser(store: DurableStore, email: string, account: string | undefined, command: string) {
+  const { findUsersByEmail } = await loadDashboard()
+  const matches = await findUsersByEmail(store, email)
+  const [user, another] = matches.filter((each) => account === undefined || each.account === account)
+  if (user === undefined) throw new CommandFailure(`There is no user with the email address ${email}.`)
+  if (another !== undefined)
+    throw new CommandFailure(
+      `Several accounts have a user ${email}; add the account: adit server ${command} ${email} ${user.account} (or ${another.account}).`,
+    )
+  return user
+}
+
 /** Runs before a secret is created: printed to the journal it would be readable there. */
 function rejectJournalOutput(): void {
   if (isJournalOutput())
@@ -143,19 +156,36 @@ export const subcommands: readonly Subcommand[] = [
     async run([argument, account], settings) {
       const email = requireArgument(argument, 'Name the user: adit server user password EMAIL.')
       rejectJournalOutput()
-      const { createPasswords, findUsersByEmail, resetPassword } = await loadDashboard()
+      const { createPasswords, resetPassword } = await loadDashboard()
       await withStore(settings, async (store) => {
-        const matches = await findUsersByEmail(store, email)
-        const [user, another] = matches.filter((each) => account === undefined || each.account === account)
-        if (user === undefined) throw new CommandFailure(`There is no user with the email address ${email}.`)
-        if (another !== undefined)
-          throw new CommandFailure(
-            `Several accounts have a user ${email}; add the account: adit server user password ${email} ${user.account} (or ${another.account}).`,
-          )
+        const user = await findUser(store, email, account, 'user password')
         const dependencies = { store, passwords: createPasswords(), clock: systemClock }
         print(
           `${email} signs in to the dashboard with the new password ${(await resetPassword(dependencies, user)).reveal()}`,
         )
+      })
+    },
+  },
+  {
+    words: ['admin-link'],
+    operand: '[EMAIL]',
+    help: 'print a one-time link to set the dashboard password of the administrator, or of a user',
+    async run([email = '', account], settings) {
+      rejectJournalOutput()
+      const { createPasswordLink, createPasswords } = await loadDashboard()
+      const url = (await readCredentialsFile(settings.dataDir))?.dashboard_url
+      if (typeof url !== 'string')
+        throw new CommandFailure(
+          `There is no server in ${settings.dataDir} yet. Start it once, or name its directory with --data-dir.`,
+        )
+      await withStore(settings, async (store) => {
+        const user = await findUser(store, email || `admin@${settings.domain}`, account, 'admin-link')
+        const dependencies = { store, passwords: createPasswords(), clock: systemClock }
+        const link = await createPasswordLink(dependencies, user, url)
+        print(
+          `${user.email} sets a new password for the dashboard with this link. It works once, until ${formatTimestamp(link.expiresAt)}:`,
+        )
+        print(link.url.reveal())
       })
     },
   },

@@ -1,9 +1,14 @@
 import assert from 'node:assert/strict'
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { promisify } from 'node:util'
 import { Secret, TOTP } from 'otpauth'
 import { openPage } from './browser.ts'
 import { goTo, signInWithKey, startDashboard, submitPassword, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, readText } from './inspected.ts'
+
+const ADIT = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
 let dashboard: TestDashboard
 before(async () => {
@@ -190,4 +195,36 @@ test('the sign-in and account pages are accessible in both themes and on a phone
   await page.getByRole('heading', { name: 'Change password' }).waitFor()
 
   await assertAccessibleEverywhere(page, 'dashboard-account')
+})
+
+test('a one-time link opens the dashboard at its own host over TLS, and is gone from the address', async (t) => {
+  const { dataDir, credentials } = dashboard.platform
+  const { email } = await dashboard.createUser('admin')
+  const { stdout } = await promisify(execFile)(ADIT, ['server', 'admin-link', email, '--data-dir', dataDir])
+  const { hash } = new URL(stdout.trim().split('\n').at(-1)!)
+  const origin = `https://dashboard.adit.localhost:${new URL(credentials.https_url).port}`
+  const context = { ignoreHTTPSErrors: true }
+  const { page, pageErrors } = await openPage(t, dashboard.browser, `${origin}/dashboard/${hash}`, context)
+
+  await page.getByRole('heading', { name: 'Set your password' }).waitFor()
+  const address = page.url()
+  assert.equal(await page.getByLabel('Email').inputValue(), email)
+  await page.getByLabel('Password', { exact: true }).fill('a password of my own')
+  await page.getByLabel('Confirm password').fill('another password')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  assert.match(await readText(page.getByRole('alert')), /do not match/)
+  await assertAccessibleEverywhere(page, 'set-password')
+  await page.getByLabel('Confirm password').fill('a password of my own')
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByText(email).waitFor()
+
+  assert.equal(address, `${origin}/dashboard/`)
+  const [cookie] = await page.context().cookies()
+  assert.equal(cookie?.name, '__Host-adit_session')
+  await goTo(page, hash.slice(1))
+  await page.getByText(/used already/).waitFor()
+  assert.deepEqual(
+    pageErrors.filter((text) => !isExpected(text)),
+    [],
+  )
 })

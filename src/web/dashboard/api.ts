@@ -1,7 +1,7 @@
-import type { SessionView } from '../../dashboard/page-data.ts'
+import type { LinkView, SessionView } from '../../dashboard/page-data.ts'
 import type { Role } from '../../resources/index.ts'
 
-export type { Role, SessionView }
+export type { LinkView, Role, SessionView }
 
 /** An error response of the API; `field` is the dotted path of the invalid field, if any. */
 export class ApiError extends Error {

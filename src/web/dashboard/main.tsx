@@ -1,6 +1,7 @@
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
 import { App } from './app.tsx'
+import { takeLinkToken } from './set-password-page.tsx'
 import { applyTheme } from './theme.ts'
 import '../shared/tokens.css'
 import '../shared/base.css'
@@ -11,6 +12,6 @@ import './shell.css'
 applyTheme()
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
-    <App />
+    <App initialLink={takeLinkToken()} />
   </StrictMode>,
 )

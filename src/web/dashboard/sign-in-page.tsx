@@ -155,8 +155,8 @@ function SignInForm({
         </Button>
       </form>
       <p className="sign-in-help">
-        The server prints an email address and a password at first start. Lost yours? Ask an administrator, or
-        run <code>adit server user password EMAIL</code> on the server.
+        The first start creates an administrator. Lost your password? Ask an administrator, or run{' '}
+        <code>adit server admin-link EMAIL</code> on the server and open the link it prints.
       </p>
     </>
   )

@@ -15,6 +15,8 @@ const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   sign_in: 'Signed in to the dashboard',
   sign_out: 'Signed out of the dashboard',
   make_password: 'Generated a password',
+  make_password_link: 'Created a link to set a password',
+  set_password: 'Set a password by a link',
   change_password: 'Changed a password',
 }
 
