@@ -1,4 +1,6 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { parseEnv } from 'node:util'
 import { CommandFailure, findCommand } from '../base/command-line.ts'
 import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
 import type { Secret } from '../base/secret.ts'
@@ -9,7 +11,13 @@ import type { CredentialsFile } from './credentials-file.ts'
 import type { RunningServer } from './index.ts'
 import { offerCommandOnPath } from './path-offer.ts'
 import { isTerminalOutput } from './secret-output.ts'
-import { formatSettingsHelp, readCommandLine, type ServerSettings } from './settings.ts'
+import {
+  formatSettingsHelp,
+  readCommandLine,
+  readSettings,
+  type ServerSettings,
+  settingsFilePath,
+} from './settings.ts'
 import { parseSubcommand, type Subcommand, subcommands } from './subcommands.ts'
 
 function formatHelp(): string {
@@ -131,6 +139,17 @@ async function describeError(error: unknown): Promise<string | undefined> {
   return describeStartError(error)
 }
 
+/** Commands of the operator find the installed service by its settings file, unless the command line names another server. */
+function readServiceSettings(environment: NodeJS.ProcessEnv): ServerSettings {
+  let file = ''
+  try {
+    file = readFileSync(settingsFilePath(environment), 'utf8')
+  } catch {
+    // No service is installed here, or it belongs to another user.
+  }
+  return readSettings([], { ...parseEnv(file), ...environment })
+}
+
 /** Runs `adit server …`; returns the exit code, or exits with 1 when the server could not start. */
 export async function runServer(args: readonly string[]): Promise<number> {
   if (args.includes('--help') || args.includes('-h') || args[0] === 'help') {
@@ -140,11 +159,13 @@ export async function runServer(args: readonly string[]): Promise<number> {
     return 0
   }
   try {
-    const { settings, rest } = readCommandLine(args, process.env)
+    const { settings, rest, given } = readCommandLine(args, process.env)
     if (rest.length === 0) await serve(settings)
     else {
       const { command, operands, switches } = parseSubcommand(rest)
-      await command.run(operands, settings, switches)
+      const isForService = given.size === 0 && command.words[0] !== 'setup'
+      const operated = isForService ? readServiceSettings(process.env) : settings
+      await command.run(operands, operated, switches, given)
     }
     return 0
   } catch (error) {

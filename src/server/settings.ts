@@ -469,8 +469,13 @@ const settings: readonly SettingDefinition<unknown>[] = Object.values(definition
 export const settingFlags: readonly string[] = settings.map(({ name }) => name)
 
 /** The environment variable of a flag. */
-function environmentVariable(flag: string): string {
+export function environmentVariable(flag: string): string {
   return `ADIT_${flag.toUpperCase().replaceAll('-', '_')}`
+}
+
+/** The settings of the installed service, in the form of systemd's EnvironmentFile. */
+export function settingsFilePath({ ADIT_CONFIG_DIR }: NodeJS.ProcessEnv): string {
+  return join(ADIT_CONFIG_DIR || '/etc/adit', 'adit.env')
 }
 
 /** Other variables that start with ADIT_: those of the agent and the API client. */
@@ -478,7 +483,7 @@ const FOREIGN_VARIABLES = new RegExp(
   `^ADIT_(${[
     'API_KEY|AUTHTOKEN|CONFIG|CONNECT_.*|CONSOLE_UI.*|CRL_.*|DNS_RESOLVER_IPS|HEARTBEAT_.*|INSPECT_.*|LOCAL_STORAGE|LOG.*',
     'METADATA|OUTPUT|PROXY_URL|REGION|REMOTE_MANAGEMENT|RESUME|ROOT_CAS|SERVER_ADDR|UNIT_DIR|UPDATE_.*|WEB_.*',
-    'AWS_.*|MONITORING_URL|TEST_.*',
+    'AWS_.*|CONFIG_DIR|MONITORING_URL|TEST_.*',
   ].join('|')})$`,
 )
 
@@ -489,20 +494,22 @@ export function readSettings(args: readonly string[], environment: NodeJS.Proces
   return settings
 }
 
-/** The same for a command line with a subcommand: `rest` holds its words and its own switches. */
+/** The same for a command line with a subcommand: `rest` holds its words and its own switches, `given` what was not default. */
 export function readCommandLine(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): { settings: ServerSettings; rest: readonly string[] } {
+): { settings: ServerSettings; rest: readonly string[]; given: ReadonlyMap<string, string> } {
   const { values, rest } = takeFlags(args, settings)
   const variables = new Set(settings.map(({ name }) => environmentVariable(name)))
   for (const variable of Object.keys(environment))
     if (variable.startsWith('ADIT_') && !variables.has(variable) && !FOREIGN_VARIABLES.test(variable))
       throw unknownVariable(variable, variables)
 
+  const given = new Map<string, string>()
   const entries = Object.entries<SettingDefinition<unknown>>(definitions).map(([key, setting]) => {
     const { name, fallback, parse } = setting
     const text = values.get(setting)?.at(-1) ?? (environment[environmentVariable(name)] || undefined)
+    if (text !== undefined) given.set(name, text)
     return [key, parse(text ?? (typeof fallback === 'string' ? fallback : fallback(environment)), name)]
   })
   const result = Object.fromEntries(entries) as ServerSettings
@@ -512,7 +519,7 @@ export function readCommandLine(
     )
   if (result.dnsCredentials !== undefined && result.dnsProvider === undefined)
     throw new CommandFailure('--dns-credentials needs --dns-provider: the provider that they are for.')
-  return { settings: result, rest }
+  return { settings: result, rest, given }
 }
 
 function unknownVariable(variable: string, variables: ReadonlySet<string>): CommandFailure {

@@ -19,7 +19,13 @@ export interface Subcommand {
   readonly examples: readonly [string, ...string[]]
   /** Flags of this command beside the settings, without hyphens; each is a switch. */
   readonly switches?: readonly string[]
-  run(args: readonly string[], settings: ServerSettings, switches: ReadonlySet<string>): Promise<void>
+  run(
+    args: readonly string[],
+    settings: ServerSettings,
+    switches: ReadonlySet<string>,
+    /** The settings that flags and variables give, as text by flag. */
+    given?: ReadonlyMap<string, string>,
+  ): Promise<void>
 }
 
 // Loaded by the command that needs them: the help and a mistyped flag answer at once.
@@ -104,6 +110,22 @@ function rejectJournalOutput(): void {
 /** The subcommands of `adit server`. */
 export const subcommands: readonly Subcommand[] = [
   {
+    words: ['setup'],
+    help: 'set up this machine as a server: checks, settings, service, certificate; --yes, --print',
+    examples: [
+      'adit server setup',
+      'adit server setup --yes --domain tunnels.example.com --acme-email you@example.com',
+      'adit server setup --print',
+    ],
+    switches: ['yes', 'print'],
+    async run(_args, _settings, switches, given = new Map()) {
+      rejectJournalOutput()
+      const { runSetup } = await import('./setup/setup.ts')
+      const options = { yes: switches.has('yes'), print: switches.has('print') }
+      await runSetup({ given, ...options, environment: process.env }, print)
+    },
+  },
+  {
     words: ['account', 'create'],
     operand: 'NAME',
     help: 'create another account, with its own administrator, API key and authtoken',
@@ -170,6 +192,7 @@ export const subcommands: readonly Subcommand[] = [
     words: ['admin-link'],
     operand: '[EMAIL]',
     help: 'print a one-time link to set the dashboard password of the administrator, or of a user',
+    examples: ['adit server admin-link', 'adit server admin-link ada@example.com'],
     async run([email = '', account], settings) {
       rejectJournalOutput()
       const { createPasswordLink, createPasswords } = await loadDashboard()

@@ -132,6 +132,6 @@ function runResponseRules(
     const rejection = toRejection(error, request.context)
     if (!(rejection instanceof EdgeError)) throw rejection
     const { core, fields } = request.exchange
-    replaceResponse(execution, renderError(rejection, fields.get('accept') ?? '', core.errorPagesUrl))
+    replaceResponse(execution, renderError(rejection, fields.get('accept') ?? '', core.errorPagesUrl()))
   }
 }

@@ -74,6 +74,15 @@ export async function checkSetup(settings: CheckedSettings, probes: SystemProbes
   ]
 }
 
+/** Checks what can be checked before the server runs: its addresses, the records of its domain, the authority, the clock. */
+export async function checkNetwork(settings: CheckedSettings, probes: SystemProbes): Promise<CheckResult[]> {
+  return [
+    checkAddresses(settings),
+    ...(await checkNames(settings, probes)),
+    ...(await checkAuthority(settings, probes)),
+  ]
+}
+
 /** Formats the results, failed checks with their remedy. */
 export function formatResults(findings: readonly CheckResult[]): string {
   const marks = { ok: 'ok    ', failed: 'FAILED', skipped: '-     ' }

@@ -8,13 +8,23 @@ import { ChallengeRecords, createResolver } from '../../certs/index.ts'
 import { nameServerNames, queryServer } from '../../dns/index.ts'
 import { configureDnsProvider } from '../dns-provider.ts'
 import type { ServerSettings } from '../settings.ts'
-import { type CheckedSettings, checkSetup, formatResults } from './check.ts'
+import { type CheckedSettings, type CheckResult, checkNetwork, checkSetup, formatResults } from './check.ts'
+
+type ProbedSettings = CheckedSettings &
+  Pick<ServerSettings, 'dnsResolver' | 'acmeCa' | 'outboundAllow' | 'dnsProvider' | 'dnsCredentials'>
 
 /** Runs `adit server check` on this machine. */
-export async function runCheck(
-  settings: CheckedSettings &
-    Pick<ServerSettings, 'dnsResolver' | 'acmeCa' | 'outboundAllow' | 'dnsProvider' | 'dnsCredentials'>,
-): Promise<{ text: string; passed: boolean }> {
+export async function runCheck(settings: ProbedSettings): Promise<{ text: string; passed: boolean }> {
+  const findings = await runChecks(settings, checkSetup)
+  return { text: formatResults(findings), passed: findings.every(({ state }) => state !== 'failed') }
+}
+
+/** Runs the checks that need no running server. */
+export function runNetworkChecks(settings: ProbedSettings): Promise<CheckResult[]> {
+  return runChecks(settings, checkNetwork)
+}
+
+async function runChecks(settings: ProbedSettings, check: typeof checkSetup): Promise<CheckResult[]> {
   const outbound = createOutbound({
     allow: settings.outboundAllow,
     ...(settings.acmeCa === undefined ? {} : { extraCa: [await readFile(settings.acmeCa, 'utf8')] }),
@@ -25,7 +35,7 @@ export async function runCheck(
     const nameServers = nameServerNames(settings.domain)
     const records =
       provider && new ChallengeRecords({ provider, outbound, resolver, nameServers, log: silentLog })
-    const findings = await checkSetup(settings, {
+    return await check(settings, {
       resolver,
       locateChallenge:
         records &&
@@ -42,7 +52,6 @@ export async function runCheck(
       fetch: (url) => outbound.fetch(url),
       clock: systemClock,
     })
-    return { text: formatResults(findings), passed: findings.every(({ state }) => state !== 'failed') }
   } finally {
     await outbound.close()
   }

@@ -1,0 +1,94 @@
+import { networkInterfaces } from 'node:os'
+import { createInterface } from 'node:readline/promises'
+import { CommandFailure } from '../../base/command-line.ts'
+import { isLocalDomain } from '../../base/local-domain.ts'
+import { isPublicAddress } from '../../base/outbound/public-address.ts'
+import { environmentVariable, readSettings, type ServerSettings } from '../settings.ts'
+
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
+export const DEFAULT_DATA_DIR = '/var/lib/adit'
+
+/** The settings of a server on a public domain, as text by variable, and parsed. */
+export interface Answers {
+  readonly values: ReadonlyMap<string, string>
+  readonly settings: ServerSettings
+}
+
+type Ask = (question: string, fallback?: string) => Promise<string>
+
+/** Collects the settings: given ones first, then answers to questions, then defaults for a public server. */
+export async function collectAnswers(
+  given: ReadonlyMap<string, string>,
+  { interactive }: { interactive: boolean },
+): Promise<Answers> {
+  const prompt = interactive ? createInterface({ input: process.stdin, output: process.stdout }) : undefined
+  const ask: Ask | undefined =
+    prompt &&
+    (async (question, fallback = '') => {
+      const hint = fallback === '' ? '' : ` [${fallback}]`
+      return (await prompt.question(`${question}${hint}: `)).trim() || fallback
+    })
+  try {
+    return await collect(new Map(given), ask)
+  } finally {
+    prompt?.close()
+  }
+}
+
+async function collect(values: Map<string, string>, ask: Ask | undefined): Promise<Answers> {
+  const requireValue = async (flag: string, question: string, fallback?: string) => {
+    const value = values.get(flag) ?? (await ask?.(question, fallback)) ?? fallback ?? ''
+    if (value === '')
+      throw new CommandFailure(`${question} is missing: adit server setup --${flag} ${EXAMPLES[flag]}.`)
+    values.set(flag, value)
+  }
+  await requireValue('domain', 'Domain for tunnels')
+  if (isLocalDomain(values.get('domain')!))
+    throw new CommandFailure(
+      `${values.get('domain')} is known to this machine alone. adit server serves it without a set-up.`,
+    )
+  const local = localAddresses()
+  await requireValue(
+    'public-ips',
+    'Public addresses of this machine',
+    local.filter(isPublicAddress).join(','),
+  )
+  await requireValue('acme-email', 'Email address for the certificate authority')
+  if (!values.has('database-url')) {
+    const url = await ask?.('Database: PostgreSQL URL, or empty for the embedded one')
+    if (url) values.set('database-url', url)
+  }
+
+  const [address] = values.get('public-ips')!.split(',')
+  // Not 0.0.0.0: a resolver of the machine often holds port 53 on the loopback address. Behind a NAT, the local address.
+  const dnsHost = local.includes(address!) ? address! : (local.find((ip) => !ip.includes(':')) ?? '0.0.0.0')
+  const defaults = {
+    'acme-directory': LETS_ENCRYPT,
+    'data-dir': DEFAULT_DATA_DIR,
+    'http-addr': '0.0.0.0:80',
+    'https-addr': '0.0.0.0:443',
+    'agent-addr': '0.0.0.0:4443',
+    'ssh-addr': '0.0.0.0:2222',
+    'tcp-host': '0.0.0.0',
+    'dns-addr': dnsHost.includes(':') ? `[${dnsHost}]:53` : `${dnsHost}:53`,
+    'api-addr': '127.0.0.1:4080',
+  }
+  for (const [flag, value] of Object.entries(defaults)) if (!values.has(flag)) values.set(flag, value)
+  const args = [...values].map(([flag, value]) => `--${flag}=${value}`)
+  return {
+    settings: readSettings(args, {}),
+    values: new Map([...values].map(([flag, value]) => [environmentVariable(flag), value])),
+  }
+}
+
+const EXAMPLES: Readonly<Record<string, string>> = {
+  domain: 'tunnels.example.com',
+  'public-ips': '203.0.113.10',
+  'acme-email': 'you@example.com',
+}
+
+function localAddresses(): string[] {
+  return Object.values(networkInterfaces()).flatMap((addresses = []) =>
+    addresses.filter(({ internal }) => !internal).map(({ address }) => address),
+  )
+}

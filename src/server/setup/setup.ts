@@ -1,0 +1,251 @@
+import { spawnSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { chown, copyFile, mkdir } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../base/clock.ts'
+import { CommandFailure } from '../../base/command-line.ts'
+import { errorMessage } from '../../base/error-message.ts'
+import { writeFileAtomic } from '../../base/io/atomic-file.ts'
+import { silentLog } from '../../base/log.ts'
+import type { Secret } from '../../base/secret.ts'
+import type { CheckResult } from '../check/check.ts'
+import { readCredentialsFile } from '../credentials-file.ts'
+import {
+  type ListenerAddress,
+  resolveMasterKeyFile,
+  type ServerSettings,
+  settingsFilePath,
+} from '../settings.ts'
+import { collectAnswers } from './answers.ts'
+import { formatSettingsFile, formatUnit } from './files.ts'
+
+const UNIT = 'adit.service'
+const USER = 'adit'
+/** Where packages install units. */
+const PACKAGED_UNITS = ['/usr/lib/systemd/system', '/lib/systemd/system']
+const START_TIMEOUT_MS = 60_000
+const CERTIFICATE_TIMEOUT_MS = 180_000
+/** A certificate that waits for longer needs the operator, and the report says for what. */
+const WAITING_TIMEOUT_MS = 15_000
+const POLL_MS = 250
+
+/** Options of `adit server setup`. */
+export interface SetupOptions {
+  /** The settings that flags and variables give, as text by flag. */
+  readonly given: ReadonlyMap<string, string>
+  /** Asks nothing, and continues although checks of the network failed. */
+  readonly yes: boolean
+  /** Prints the files and changes nothing. */
+  readonly print: boolean
+  readonly environment: NodeJS.ProcessEnv
+}
+
+/** Runs `adit server setup`: asks, checks, writes the settings and the unit, starts the service and waits for it. */
+export async function runSetup(options: SetupOptions, print: (text: string) => void): Promise<void> {
+  const { given, yes, environment } = options
+  const interactive = !yes && process.stdin.isTTY === true && process.stdout.isTTY === true
+  const { values, settings } = await collectAnswers(given, { interactive })
+  const settingsFile = settingsFilePath(environment)
+  const unitFile = join(environment.ADIT_UNIT_DIR || '/etc/systemd/system', UNIT)
+  const settingsText = formatSettingsFile(values)
+  const unitText = formatUnit({ settingsFile, dataDir: settings.dataDir })
+  if (options.print) {
+    print(`# ${settingsFile}\n${settingsText}\n# ${unitFile}\n${unitText}`)
+    return
+  }
+  if (process.getuid?.() !== 0)
+    throw new CommandFailure(
+      'The set-up writes below /etc and starts a service, so it has to run as root: sudo adit server setup. --print shows what it would write.',
+    )
+
+  print(`Checking ${settings.domain}`)
+  const isRunning = run('systemctl', ['is-active', '--quiet', UNIT]).status === 0
+  await checkMachine(settings, { yes, isRunning }, print)
+
+  ensureUser()
+  await mkdir(join(settingsFile, '..'), { recursive: true, mode: 0o755 })
+  if (existsSync(settingsFile)) await copyFile(settingsFile, `${settingsFile}.bak`)
+  await writeFileAtomic(settingsFile, settingsText, 0o640)
+  await chown(settingsFile, 0, groupId())
+  print(`Wrote ${settingsFile}`)
+  if (PACKAGED_UNITS.some((directory) => existsSync(join(directory, UNIT))))
+    print(`Using the unit ${UNIT} of the installed package`)
+  else {
+    await writeFileAtomic(unitFile, unitText, 0o644)
+    print(`Wrote ${unitFile}`)
+  }
+
+  requireSuccess('systemctl', ['daemon-reload'])
+  requireSuccess('systemctl', ['enable', UNIT])
+  requireSuccess('systemctl', ['restart', UNIT])
+  print(`Starting ${UNIT}`)
+  const dashboardUrl = await waitUntilReady(settings)
+  await finish(settings, dashboardUrl, print)
+}
+
+/** Ports have to be free, since the server could not start. The rest may follow later, and is explained. */
+async function checkMachine(
+  settings: ServerSettings,
+  { yes, isRunning }: { yes: boolean; isRunning: boolean },
+  print: (text: string) => void,
+): Promise<void> {
+  const { runNetworkChecks } = await import('../check/system-probes.ts')
+  const { formatResults } = await import('../check/check.ts')
+  const ports = isRunning ? [] : await checkFreePorts(settings)
+  const network = await runNetworkChecks(settings)
+  print(formatResults([...ports, ...network]))
+  if (ports.some(({ state }) => state === 'failed'))
+    throw new CommandFailure('The server cannot start while its ports are in use; nothing was changed.')
+  if (network.some(({ state }) => state === 'failed') && !yes)
+    throw new CommandFailure(
+      'Fix what failed and run the set-up again; nothing was changed. With --yes it continues, and certificates follow once the records are right.',
+    )
+}
+
+/** Whether each listener can be bound on this machine. */
+async function checkFreePorts(settings: ServerSettings): Promise<CheckResult[]> {
+  const { httpAddr, httpsAddr, agentAddr, sshAddr, dnsAddr, apiAddr } = settings
+  const listeners = {
+    http: httpAddr,
+    https: httpsAddr,
+    agent: agentAddr,
+    ssh: sshAddr,
+    dns: dnsAddr,
+    api: apiAddr,
+  }
+  return Promise.all(
+    Object.entries(listeners).flatMap(([name, address]) =>
+      address === undefined ? [] : [checkFreePort(name, address)],
+    ),
+  )
+}
+
+async function checkFreePort(name: string, { host, port }: ListenerAddress): Promise<CheckResult> {
+  const check = `${name} port is free`
+  try {
+    await new Promise<void>((resolve, reject) => {
+      const server = createServer()
+      server.once('error', reject)
+      server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()))
+    })
+    return { check, state: 'ok', detail: `${host}:${port}` }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    const detail = code === 'EADDRINUSE' ? `${host}:${port} is in use` : errorMessage(error)
+    return {
+      check,
+      state: 'failed',
+      detail,
+      remedy: `Stop the program that listens there (ss -ltnp 'sport = :${port}'), or choose another address with --${name}-addr.`,
+    }
+  }
+}
+
+/** Waits until the service is ready; returns the address of its dashboard. */
+async function waitUntilReady({ dataDir }: ServerSettings): Promise<string> {
+  const deadline = performance.now() + START_TIMEOUT_MS
+  while (performance.now() < deadline) {
+    const { api_url, dashboard_url } = (await readCredentialsFile(dataDir)) ?? {}
+    // Without a listener of the API, the file alone says that the start is complete.
+    const isReady = api_url === '' || (await fetch(`${api_url}/readyz`).catch(() => undefined))?.ok === true
+    if (isReady && typeof dashboard_url === 'string') return dashboard_url
+    await delay(POLL_MS)
+  }
+  throw new CommandFailure(
+    `The server was not ready within ${START_TIMEOUT_MS / 1000} seconds. Its log says why: journalctl -u ${UNIT}`,
+  )
+}
+
+/** Waits for the certificate, then prints where the dashboard is and how to get in. */
+async function finish(
+  settings: ServerSettings,
+  dashboardUrl: string,
+  print: (text: string) => void,
+): Promise<void> {
+  const { openStore } = await import('../../store/index.ts')
+  const store = await openStore({
+    url: settings.databaseUrl,
+    dataDir: settings.dataDir,
+    masterKeyFile: resolveMasterKeyFile(settings),
+    clock: systemClock,
+    log: silentLog,
+  })
+  try {
+    print('Waiting for the certificate')
+    print(`  ${await waitForCertificate(store)}`)
+    const link = await createAdminLink(store, settings, dashboardUrl)
+    print(
+      `\nAdit is ready.\n  Dashboard   ${dashboardUrl}\n  Settings    adit server --help, then systemctl restart ${UNIT}`,
+    )
+    if (link !== undefined)
+      print(
+        `\nSet the password of the dashboard with this link, which works once, within 24 hours:\n  ${link.reveal()}\nadit server admin-link prints another.`,
+      )
+  } finally {
+    await store.close()
+  }
+}
+
+type OpenStore = Awaited<ReturnType<typeof import('../../store/index.ts')['openStore']>>
+
+/** Waits for the platform's own certificate; returns its state, as a sentence. */
+async function waitForCertificate(store: OpenStore): Promise<string> {
+  const { reportCertificates } = await import('../../certs/index.ts')
+  const deadline = performance.now() + CERTIFICATE_TIMEOUT_MS
+  let waitingSince = performance.now()
+  for (;;) {
+    const reports = await reportCertificates(store, { now: systemClock.now(), acmeEnabled: true })
+    const platform = reports.find(({ id }) => id === 'platform')
+    if (platform?.state !== 'waiting') waitingSince = performance.now()
+    const isSettled =
+      platform?.state === 'valid' ||
+      platform?.state === 'given up' ||
+      performance.now() - waitingSince > WAITING_TIMEOUT_MS
+    if (isSettled || performance.now() >= deadline)
+      return platform === undefined
+        ? 'Not requested yet; adit server certs shows the progress.'
+        : `${platform.domain}: ${platform.says}`
+    await delay(POLL_MS)
+  }
+}
+
+/** A link for the administrator that the first start created; none if someone has set a password before. */
+async function createAdminLink(
+  store: OpenStore,
+  { domain }: ServerSettings,
+  dashboardUrl: string,
+): Promise<Secret | undefined> {
+  const { createPasswordLink, createPasswords, findUsersByEmail } = await import('../../dashboard/index.ts')
+  const [user] = await findUsersByEmail(store, `admin@${domain}`)
+  if (user === undefined) return undefined
+  const dependencies = { store, passwords: createPasswords(), clock: systemClock }
+  return (await createPasswordLink(dependencies, user, dashboardUrl)).url
+}
+
+/** The user that the service runs as. */
+function ensureUser(): void {
+  if (run('getent', ['passwd', USER]).status === 0) return
+  requireSuccess('useradd', [
+    ...['--system', '--user-group', '--no-create-home', '--home-dir', '/var/lib/adit'],
+    ...['--shell', '/usr/sbin/nologin', USER],
+  ])
+}
+
+function groupId(): number {
+  const { stdout } = run('getent', ['group', USER])
+  return Number(stdout.split(':')[2] ?? 0)
+}
+
+function run(command: string, args: readonly string[]) {
+  return spawnSync(command, args, { encoding: 'utf8' })
+}
+
+function requireSuccess(command: string, args: readonly string[]): void {
+  const { status, error, stderr } = run(command, args)
+  const line = [command, ...args].join(' ')
+  if (error !== undefined)
+    throw new CommandFailure(`${command} was not found. --print shows the files for another service manager.`)
+  if (status !== 0) throw new CommandFailure(`${line} failed: ${stderr.trim() || `exit code ${status}`}`)
+}

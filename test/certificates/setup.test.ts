@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { type TestContext, test } from 'node:test'
+import { sendHttps } from '../../src/edge/testing/client.ts'
+import { tempDir } from '../support/api.ts'
+import { findFreePorts } from '../support/free-ports.ts'
+import { startPebble } from '../support/pebble.ts'
+
+const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
+
+/** Stands in for systemd: it runs the command of the unit with the settings of its file. */
+const SYSTEMCTL = `#!/bin/sh
+echo "$@" >> "$TEST_DIR/systemctl.log"
+case "$1" in
+  is-active) exit 3 ;;
+  restart)
+    set -a; . "$ADIT_CONFIG_DIR/adit.env"; set +a
+    command=$(sed -n 's/^ExecStart=//p' "$ADIT_UNIT_DIR/adit.service")
+    $command < /dev/null > "$TEST_DIR/journal" 2>&1 &
+    echo $! > "$TEST_DIR/pid" ;;
+esac
+`
+
+/** A machine with its own /etc, a service manager and the user of the service. */
+async function createMachine(t: TestContext) {
+  const dir = await tempDir(t)
+  const programs = { systemctl: SYSTEMCTL, getent: '#!/bin/sh\necho adit:x:0:0\n' }
+  await mkdir(join(dir, 'bin'))
+  await mkdir(join(dir, 'units'))
+  for (const [name, script] of Object.entries(programs)) {
+    await writeFile(join(dir, 'bin', name), script)
+    await chmod(join(dir, 'bin', name), 0o755)
+  }
+  t.after(async () => {
+    const pid = Number(await readFile(join(dir, 'pid'), 'utf8').catch(() => '0'))
+    if (pid > 0) process.kill(pid, 'SIGKILL')
+  })
+  const env = {
+    PATH: `${join(dir, 'bin')}:${process.env.PATH}`,
+    TEST_DIR: dir,
+    ADIT_CONFIG_DIR: join(dir, 'etc'),
+    ADIT_UNIT_DIR: join(dir, 'units'),
+  }
+  // Without root, a user name space lets the command see itself as root.
+  const asRoot = process.getuid?.() === 0 ? [] : ['unshare', '--map-root-user']
+  return {
+    dir,
+    async run(...args: string[]) {
+      const [program, ...rest] = [...asRoot, adit, 'server', ...args]
+      const child = spawn(program!, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
+      const [output, errors, [code]] = await Promise.all([
+        text(child.stdout),
+        text(child.stderr),
+        once(child, 'exit') as Promise<[number]>,
+      ])
+      return { code, output, errors }
+    },
+  }
+}
+
+test('a set-up starts the service, obtains the certificate and prints a link that works over it', async (t) => {
+  const { dir, run } = await createMachine(t)
+  const [dnsPort, httpPort] = [await findFreePorts(1), await findFreePorts(1)]
+  const [httpsPort, apiPort] = [await findFreePorts(1), await findFreePorts(1)]
+  const pebble = await startPebble(t, { dnsPort, httpPort })
+  await writeFile(join(dir, 'acme-ca.pem'), pebble.ca)
+  const flags = {
+    domain: 'adit.test',
+    'acme-email': 'operator@adit.test',
+    'public-ips': '127.0.0.1',
+    'data-dir': join(dir, 'data'),
+    'api-addr': `127.0.0.1:${apiPort}`,
+    'http-addr': `127.0.0.1:${httpPort}`,
+    'https-addr': `127.0.0.1:${httpsPort}`,
+    'agent-addr': '127.0.0.1:0',
+    'ssh-addr': 'false',
+    'dns-addr': `127.0.0.1:${dnsPort}`,
+    'dns-resolver': `127.0.0.1:${dnsPort}`,
+    'acme-directory': pebble.directory,
+    'acme-ca': join(dir, 'acme-ca.pem'),
+    'outbound-allow': 'localhost,127.0.0.1',
+  }
+
+  const { code, output, errors } = await run(
+    'setup',
+    '--yes',
+    ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`),
+  )
+
+  assert.equal(code, 0, `${output}${errors}`)
+  assert.match(output, /FAILED {2}domain +adit\.test/)
+  assert.match(output, /ok {6}clock/)
+  const [url = ''] = /https:\/\/dashboard\.adit\.test:\d+\/dashboard\/#\S+/.exec(output) ?? []
+  assert.equal(new URL(url).port, String(httpsPort))
+  assert.equal((await stat(join(dir, 'etc', 'adit.env'))).mode & 0o777, 0o640)
+  assert.match(await readFile(join(dir, 'systemctl.log'), 'utf8'), /^enable adit\.service$/m)
+
+  // From another machine, with the root of the certificate authority alone.
+  const signIn = await sendHttps(httpsPort, await pebble.root(), {
+    host: 'dashboard.adit.test',
+    path: '/dashboard/api/session',
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ link: url.split('token=')[1], password: 'a password of my own' }),
+  })
+  assert.equal(signIn.status, 200, signIn.error)
+  assert.equal(JSON.parse(signIn.text).user.email, 'admin@adit.test')
+  const journal = await readFile(join(dir, 'journal'), 'utf8')
+  assert.match(journal, /Adit is ready/)
+  for (const secret of ['token=', 'Password']) assert.equal(journal.includes(secret), false, secret)
+
+  // Later commands find the service by its settings file.
+  const certs = await run('certs')
+  assert.match(certs.output, /^adit\.test +valid/m)
+  const link = await run('admin-link')
+  assert.match(link.output, /https:\/\/dashboard\.adit\.test:\d+\/dashboard\/#\/set-password\?token=/)
+})
+
+const ANSWERS = ['--yes', '--domain', 'tunnels.example.com', '--acme-email', 'you@example.com']
+
+test('a set-up changes nothing while a port is in use', async (t) => {
+  const { dir, run } = await createMachine(t)
+  const server = createServer().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  t.after(() => server.close())
+  const { port } = server.address() as { port: number }
+  const free = ['http', 'https', 'ssh', 'dns', 'api'].flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])
+  const offline = ['--acme-directory', 'http://127.0.0.1:1/', '--dns-resolver', '127.0.0.1:1']
+
+  const { code, output, errors } = await run(
+    'setup',
+    ...ANSWERS,
+    ...['--public-ips', '203.0.113.10', '--agent-addr', `127.0.0.1:${port}`],
+    ...free,
+    ...offline,
+  )
+
+  assert.equal(code, 1)
+  assert.match(output, new RegExp(`FAILED {2}agent port is free +127\\.0\\.0\\.1:${port} is in use`))
+  assert.match(
+    errors,
+    /^ERROR: {2}The server cannot start while its ports are in use; nothing was changed\.$/m,
+  )
+  await assert.rejects(stat(join(dir, 'etc', 'adit.env')), { code: 'ENOENT' })
+})
+
+test('a set-up names what is missing, rejects a local domain, and shows its files with --print', async (t) => {
+  const { dir, run } = await createMachine(t)
+
+  const missing = await run('setup', '--yes')
+  const local = await run('setup', '--yes', '--domain', 'adit.localhost')
+  const printed = await run('setup', ...ANSWERS, '--print', '--public-ips', '203.0.113.10')
+
+  assert.match(
+    missing.errors,
+    /Domain for tunnels is missing: adit server setup --domain tunnels\.example\.com\./,
+  )
+  assert.match(local.errors, /adit\.localhost is known to this machine alone/)
+  assert.equal(printed.code, 0)
+  assert.match(printed.output, /^ADIT_DOMAIN=tunnels\.example\.com$/m)
+  assert.match(printed.output, /^ADIT_HTTPS_ADDR=0\.0\.0\.0:443$/m)
+  assert.match(printed.output, /^ExecStart=.*adit.* server$/m)
+  await assert.rejects(stat(join(dir, 'etc')), { code: 'ENOENT' })
+})
+
+test('the printed unit hardens the service as the one of a clone does', async () => {
+  const { formatUnit } = await import('../../src/server/setup/files.ts')
+  const unit = formatUnit({
+    settingsFile: '/etc/adit/adit.env',
+    dataDir: '/var/lib/adit',
+    command: ['/opt/adit/bin/adit'],
+  })
+  const deployed = await readFile(join(import.meta.dirname, '..', '..', 'deploy', 'adit.service'), 'utf8')
+  const hardening = (text: string) =>
+    text.slice(text.indexOf('# Ports below 1024'), text.indexOf('[Install]'))
+
+  assert.equal(hardening(unit), hardening(deployed))
+})
