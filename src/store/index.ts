@@ -45,6 +45,7 @@ export type {
 export { type NameClaimRows, openNameClaims } from './name-claims.ts'
 export { openNodes } from './nodes.ts'
 export { UnsupportedDatabase } from './postgres.ts'
+export { probePostgres } from './probe-postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { rotateMasterKey } from './rotate.ts'
 export { createStalenessMonitor } from './staleness-monitor.ts'

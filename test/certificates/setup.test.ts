@@ -10,6 +10,7 @@ import { sendHttps } from '../../src/edge/testing/client.ts'
 import { tempDir } from '../support/api.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPebble } from '../support/pebble.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
@@ -146,6 +147,27 @@ test('a set-up changes nothing while a port is in use', async (t) => {
     errors,
     /^ERROR: {2}The server cannot start while its ports are in use; nothing was changed\.$/m,
   )
+  await assert.rejects(stat(join(dir, 'etc', 'adit.env')), { code: 'ENOENT' })
+})
+
+test('a set-up changes nothing while the database rejects it', async (t) => {
+  const { dir, run } = await createMachine(t)
+  const { url } = await createTestDatabase(t)
+  const missing = new URL(url)
+  missing.pathname = '/missing'
+  const listeners = ['http', 'https', 'agent', 'ssh', 'dns', 'api']
+  const free = listeners.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])
+  const offline = ['--acme-directory', 'http://127.0.0.1:1/', '--dns-resolver', '127.0.0.1:1']
+  const flags = [...ANSWERS.slice(1), '--public-ips', '203.0.113.10', ...free, ...offline]
+
+  const rejected = await run('setup', '--yes', ...flags, '--database-url', missing.href)
+  const accepted = await run('setup', ...flags, '--database-url', url)
+
+  assert.equal(rejected.code, 1)
+  assert.match(rejected.output, /FAILED {2}database +database "missing" does not exist/)
+  assert.match(rejected.errors, /cannot start without its database; nothing was changed/)
+  assert.match(accepted.output, /ok {6}database +accepts this server\nok {6}clock of the database right/)
+  assert.match(accepted.errors, /Fix what failed and run the set-up again; nothing was changed/)
   await assert.rejects(stat(join(dir, 'etc', 'adit.env')), { code: 'ENOENT' })
 })
 

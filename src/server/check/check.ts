@@ -354,11 +354,38 @@ async function checkAuthority(
   }
 }
 
+/** Whether the database accepts this server, and whether its clock agrees with the machine's. */
+export async function checkDatabase(
+  probe: () => Promise<number | string>,
+  clock: Clock,
+): Promise<CheckResult[]> {
+  const databaseTime = await probe()
+  if (typeof databaseTime === 'string')
+    return [
+      {
+        check: 'database',
+        state: 'failed',
+        detail: databaseTime,
+        remedy:
+          'Check that it runs and lets this machine in, and the user, password and database in --database-url.',
+      },
+    ]
+  const clockResult = compareClocks(databaseTime, clock)
+  return [
+    { check: 'database', state: 'ok', detail: 'accepts this server' },
+    { ...clockResult, check: 'clock of the database' },
+  ]
+}
+
 function checkClock(response: Response, clock: Clock): CheckResult {
   const authorityTime = Date.parse(response.headers.get('date') ?? '')
   if (Number.isNaN(authorityTime))
     return { check: 'clock', state: 'skipped', detail: 'the authority sends no date' }
-  const skew = clock.now() - authorityTime
+  return compareClocks(authorityTime, clock)
+}
+
+function compareClocks(otherTime: number, clock: Clock): CheckResult {
+  const skew = clock.now() - otherTime
   if (Math.abs(skew) <= CLOCK_TOLERANCE_MS) return { check: 'clock', state: 'ok', detail: 'right' }
   const seconds = Math.round(Math.abs(skew) / 1000)
   return {

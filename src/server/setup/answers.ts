@@ -6,7 +6,7 @@ import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import { environmentVariable, readSettings, type ServerSettings } from '../settings.ts'
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
-export const DEFAULT_DATA_DIR = '/var/lib/adit'
+const DEFAULT_DATA_DIR = '/var/lib/adit'
 
 /** The settings of a server on a public domain, as text by variable, and parsed. */
 export interface Answers {

@@ -85,19 +85,25 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
   await finish(settings, dashboardUrl, print)
 }
 
-/** Ports have to be free, since the server could not start. The rest may follow later, and is explained. */
+/** Without its ports and its database the server could not start. The rest may follow later, and is explained. */
 async function checkMachine(
   settings: ServerSettings,
   { yes, isRunning }: { yes: boolean; isRunning: boolean },
   print: (text: string) => void,
 ): Promise<void> {
   const { runNetworkChecks } = await import('../check/system-probes.ts')
-  const { formatResults } = await import('../check/check.ts')
+  const { checkDatabase, formatResults } = await import('../check/check.ts')
+  const { probePostgres } = await import('../../store/index.ts')
+  const { databaseUrl } = settings
   const ports = isRunning ? [] : await checkFreePorts(settings)
+  const database =
+    databaseUrl === undefined ? [] : await checkDatabase(() => probePostgres(databaseUrl), systemClock)
   const network = await runNetworkChecks(settings)
-  print(formatResults([...ports, ...network]))
+  print(formatResults([...ports, ...database, ...network]))
   if (ports.some(({ state }) => state === 'failed'))
     throw new CommandFailure('The server cannot start while its ports are in use; nothing was changed.')
+  if (database.some(({ state }) => state === 'failed'))
+    throw new CommandFailure('The server cannot start without its database; nothing was changed.')
   if (network.some(({ state }) => state === 'failed') && !yes)
     throw new CommandFailure(
       'Fix what failed and run the set-up again; nothing was changed. With --yes it continues, and certificates follow once the records are right.',
