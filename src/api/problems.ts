@@ -118,7 +118,7 @@ export const catalogue = {
     cause: 'A one-time link to set a password was used already, has expired, or was replaced by a newer one.',
     next: 'Create another one on the server with `adit server admin-link EMAIL`.',
     text: () =>
-      'This link was used already, has expired, or was replaced by a newer one. Create another one on the server: adit server admin-link',
+      'This link was used already, has expired, or was replaced by a newer one. Create another one on the server with adit server admin-link.',
   },
   content_type: {
     code: 210,
