@@ -29,7 +29,13 @@ esac
 
 /** A machine with its own /etc, a service manager and the user of the service. */
 async function createMachine(t: TestContext) {
-  const dir = await tempDir(t)
+  let dir = ''
+  // Before the directory with the process id is removed: hooks run in the order of their registration.
+  t.after(async () => {
+    const pid = Number(await readFile(join(dir, 'pid'), 'utf8').catch(() => '0'))
+    if (pid > 0) process.kill(pid, 'SIGKILL')
+  })
+  dir = await tempDir(t)
   const programs = { systemctl: SYSTEMCTL, getent: '#!/bin/sh\necho adit:x:0:0\n' }
   await mkdir(join(dir, 'bin'))
   await mkdir(join(dir, 'units'))
@@ -37,10 +43,6 @@ async function createMachine(t: TestContext) {
     await writeFile(join(dir, 'bin', name), script)
     await chmod(join(dir, 'bin', name), 0o755)
   }
-  t.after(async () => {
-    const pid = Number(await readFile(join(dir, 'pid'), 'utf8').catch(() => '0'))
-    if (pid > 0) process.kill(pid, 'SIGKILL')
-  })
   const env = {
     PATH: `${join(dir, 'bin')}:${process.env.PATH}`,
     TEST_DIR: dir,
