@@ -42,7 +42,7 @@ async function productionReferences({ dependencies }: Bill): Promise<Set<string>
   return references
 }
 
-/** npm knows all of them as packages of development, because every library is inside the bundle (decision 179). */
+/** npm knows all of them as packages of development, because every library is inside the bundle (decision 174). */
 function unmarkProduction({ components }: Bill, references: ReadonlySet<string>): void {
   for (const component of components) {
     if (!references.has(component['bom-ref'])) continue

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readImportGraph } from '../import-graph.ts'
 
-/** The npm packages that the sources import by name, and a build therefore contains (decision 179). */
+/** The npm packages that the sources import by name, and a build therefore contains (decision 174). */
 export interface Libraries {
   /** Those of the server and the agent. */
   readonly program: readonly string[]

@@ -34,7 +34,7 @@ export interface Http2WindowsOptions {
 }
 
 /**
- * Sizes the receive windows of one HTTP/2 connection by the speed of its readers (decision 205).
+ * Sizes the receive windows of one HTTP/2 connection by the speed of its readers (decision 195).
  *
  * Node knows one window size for all streams of a connection (SETTINGS_INITIAL_WINDOW_SIZE), and grants the connection's
  * own window anew as soon as bytes arrive. So one size serves both: it doubles when the streams together consume it

@@ -340,7 +340,7 @@ export class IssueAttempt {
   /** Where the DNS provider publishes the challenge of a name; undefined when our own name server answers for it. */
   async #locateAtProvider(name: string): Promise<string | undefined> {
     const { kind, challengeAlias } = this.#subject
-    // A user's CNAME record could lead to any name of the operator's zones, so it is not followed (decision 190).
+    // A user's CNAME record could lead to any name of the operator's zones, so it is not followed (decision 183).
     const challengeName = kind === 'domain' ? challengeAlias : `_acme-challenge.${name}`
     return challengeName && this.#challengeRecords?.locate(challengeName)
   }

@@ -215,7 +215,7 @@ export function jobDueAt(
   if (hasFutureTimes(job, context.now)) return 0
   const isChanged = context.subjectRevision > job.subjectRevision
   if (job.dueAt === null) return isChanged ? 0 : undefined
-  // A running job keeps its time. One that waits to be retried does not when the owner updates the resource (decision 192).
+  // A running job keeps its time. One that waits to be retried does not when the owner updates the resource (decision 185).
   if (job.startedAt !== null)
     return isChanged && job.error !== null ? Math.min(job.dueAt, job.notBefore) : job.dueAt
   const { certificate } = job

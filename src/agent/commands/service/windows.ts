@@ -6,7 +6,7 @@ const TASK = 'Adit agent'
 
 /**
  * Windows: a scheduled task that starts with the system. A service in the narrow sense would have to answer the Service
- * Control Manager, which needs native code (decision 180).
+ * Control Manager, which needs native code (decision 175).
  */
 export function windowsManager({ directory, environment }: ServiceSystem): ServiceManager {
   const data = win32.join(environment.ProgramData || 'C:\\ProgramData', 'adit')
