@@ -25,7 +25,7 @@ test('a subcommand without its argument says what to write', async () => {
 test('words that no subcommand takes are rejected with the line to write', () => {
   for (const [line, message] of [
     ['events ded ed_1', 'adit server events has no command "ded". Did you mean: adit server events dead'],
-    ['certs now', 'adit server certs takes no argument, but got "now". Write: adit server certs'],
+    ['check now', 'adit server check takes no argument, but got "now". Write: adit server check'],
     [
       'backup a.db b.db',
       'adit server backup takes one argument, and "b.db" is one too many. Write: adit server backup a.db',

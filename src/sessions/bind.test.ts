@@ -117,7 +117,7 @@ for (const [what, request, setup, url] of accepted) {
   })
 }
 
-const rejected: [what: string, request: BindMessage, setup: BindSetup, number: number | undefined][] = [
+const rejected: [what: string, request: BindMessage, setup: BindSetup, number: number][] = [
   ['an unknown protocol', { Proto: 'ssh' }, {}, 332],
   ['a malformed name', https({ Domain: 'a..b' }), {}, 326],
   ['a name with a star inside', https({ Domain: 'a.*.ex.com' }), {}, 326],
@@ -172,20 +172,20 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
     { edges: ['tcp.adit.test:20007'] },
     381,
   ],
-  ['an address without a port', tcp({ Addr: 'tcp.adit.test' }), {}, undefined],
-  ['a URL of another protocol', https({ URL: 'tcp://a.adit.test:1' }), {}, undefined],
-  ['a URL with a path', https({ URL: 'https://a.adit.test/path' }), {}, undefined],
-  ['a URL with a user', https({ URL: 'https://me@a.adit.test' }), {}, undefined],
-  ['a port that is not public', https({ URL: 'https://a.adit.test:444' }), {}, undefined],
+  ['an address without a port', tcp({ Addr: 'tcp.adit.test' }), {}, 33404],
+  ['a URL of another protocol', https({ URL: 'tcp://a.adit.test:1' }), {}, 33404],
+  ['a URL with a path', https({ URL: 'https://a.adit.test/path' }), {}, 33404],
+  ['a URL with a user', https({ URL: 'https://me@a.adit.test' }), {}, 33404],
+  ['a port that is not public', https({ URL: 'https://a.adit.test:444' }), {}, 33404],
   ['an unreadable traffic policy', https({ TrafficPolicy: '{"on_request":[]}' }), {}, 2236],
-  ['an internal binding', { Proto: 'https', Extra: { Bindings: ['internal'] } }, {}, undefined],
-  ['an unknown upstream protocol', { Proto: 'https', ForwardsProto: 'spdy' }, {}, undefined],
-  ['metadata of 4097 bytes', { Proto: 'https', Extra: { Metadata: 'é'.repeat(2049) } }, {}, undefined],
+  ['an internal binding', { Proto: 'https', Extra: { Bindings: ['internal'] } }, {}, 33404],
+  ['an unknown upstream protocol', { Proto: 'https', ForwardsProto: 'spdy' }, {}, 33404],
+  ['metadata of 4097 bytes', { Proto: 'https', Extra: { Metadata: 'é'.repeat(2049) } }, {}, 33404],
   ['options of the wrong type', https({ ProxyProto: 'two' }), {}, 301],
 ]
 
 for (const [what, request, setup, number] of rejected) {
-  test(`a bind that requests ${what} is rejected${number === undefined ? '' : ` with ${number}`}`, async (t) => {
+  test(`a bind that requests ${what} is rejected with ${number}`, async (t) => {
     const platform = await startHarness(t, setup)
     const agent = await platform.agent(t)
 

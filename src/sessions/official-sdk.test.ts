@@ -221,6 +221,8 @@ test('the options of a listener reach the tunnel', async (t) => {
       clientSecret: 'secret',
       allowEmails: ['me@ex.com'],
       allowDomains: [],
+      allowGroups: [],
+      allowClaims: [],
       scopes: ['openid'],
     },
     webhookVerification: { provider: 'github', secret: 'hook' },

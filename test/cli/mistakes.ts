@@ -460,8 +460,8 @@ export const MISTAKES: readonly Mistake[] = [
     ),
   },
   {
-    line: 'adit server certs now',
-    says: text('adit server certs takes no argument, but got "now". Write: adit server certs'),
+    line: 'adit server check now',
+    says: text('adit server check takes no argument, but got "now". Write: adit server check'),
   },
   {
     line: 'adit server backup',

@@ -50,6 +50,7 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
   'service start': [['adit service start', 'start the installed service']],
   'service stop': [['adit service stop', 'stop it until the next boot']],
   'service restart': [['adit service restart', 'use a changed configuration file']],
+  'service status': [['adit service status', 'say whether it runs; exit code 3 if not']],
   'service uninstall': [['adit service uninstall', 'stop it and remove it']],
   update: [
     ['adit update', 'install the newest version'],
