@@ -43,9 +43,19 @@ async function runNetstat(): Promise<Set<number>> {
   return parseNetstat(stdout)
 }
 
-const NETSTAT_ENTRY = /^ *tcp\S* .*?\S[.:](\d{1,5})\s.*\bLISTEN/gim
+const ADDRESS_END = /[.:](\d{1,5})$/
 
 /** Reads the listening ports from the output of `netstat -an` on macOS, BSD or Windows. */
 export function parseNetstat(text: string): Set<number> {
-  return new Set([...text.matchAll(NETSTAT_ENTRY)].map(([, port]) => Number(port)))
+  const listening = text
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter((columns) => /^tcp/i.test(columns[0] ?? '') && columns.at(-1)?.startsWith('LISTEN'))
+  // The first address of a line is the local one.
+  return new Set(
+    listening.flatMap((columns) => {
+      const port = columns.find((column) => ADDRESS_END.test(column))?.match(ADDRESS_END)?.[1]
+      return port === undefined ? [] : [Number(port)]
+    }),
+  )
 }

@@ -29,7 +29,7 @@ export function launchdManager({ uid, home, directory }: ServiceSystem): Service
       uninstall: [{ ...launchctl('bootout', service), mayFail: true }],
       removed: [],
     },
-    status: { command: launchctl('print', service).command, running: /^\s*state = running$/m },
+    status: { command: launchctl('print', service).command, running: /\bstate = running$/m },
     accessHint: 'run it with sudo',
   }
 }

@@ -47,7 +47,14 @@ function encodeUtf16(text: string): Buffer {
 /** The rules of CommandLineToArgvW: backslashes count only before a quotation mark. */
 function quoteArgument(text: string): string {
   if (/^[^\s"]+$/.test(text)) return text
-  return `"${text.replace(/(\\*)"/g, '$1$1\\"').replace(/(\\+)$/, '$1$1')}"`
+  const parts = text.split('"').map((part) => part + '\\'.repeat(countTrailingBackslashes(part)))
+  return `"${parts.join('\\"')}"`
+}
+
+function countTrailingBackslashes(text: string): number {
+  let count = 0
+  while (text.at(-1 - count) === '\\') count++
+  return count
 }
 
 function formatTask([program = '', ...args]: readonly string[]): string {
