@@ -1,5 +1,6 @@
 import { type TSchema, Type } from 'typebox'
 import { parseCidr } from '../base/cidr.ts'
+import { isConnectionField } from '../base/connection-fields.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { compileLinearRegex, type LinearRegex } from '../base/linear-pattern.ts'
 import { findNearest } from '../base/nearest.ts'
@@ -347,24 +348,10 @@ const TOKEN = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
 /** What is wrong with the name of a header. */
 export function checkHeaderName(name: string): readonly [number, string] | undefined {
   if (!TOKEN.test(name)) return [2208, `"${name.slice(0, 60)}" is not the name of a header`]
-  if (RESERVED.has(name.toLowerCase()) || name.toLowerCase().startsWith('proxy-'))
+  if (isConnectionField(name.toLowerCase()))
     return [2209, `${name} cannot be changed, since it belongs to the connection`]
   return undefined
 }
-
-/** Fields that frame a message or belong to one connection: only the edge writes them. */
-const RESERVED = new Set([
-  ...[
-    'connection',
-    'content-length',
-    'expect',
-    'keep-alive',
-    'te',
-    'trailer',
-    'transfer-encoding',
-    'upgrade',
-  ],
-])
 
 const MAX_HEADERS = 10
 const MAX_HEADER_LENGTH = 8192

@@ -6,8 +6,9 @@ import type { Events } from '../events/index.ts'
 import type { DurableStore } from '../store/index.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
-import { resolveMasterKeyFile, type ServerSettings, unknownFlag } from './settings.ts'
+import { type ServerSettings, unknownFlag } from './settings.ts'
 import { runTrust } from './trust/trust.ts'
+import { withStore } from './with-store.ts'
 
 /** An operator command beside starting the server. `operand` names its argument in the help. */
 export interface Subcommand {
@@ -34,25 +35,6 @@ const loadDashboard = () => import('../dashboard/index.ts')
 
 function print(text: string): void {
   process.stdout.write(text.endsWith('\n') ? text : `${text}\n`)
-}
-
-async function withStore(
-  settings: ServerSettings,
-  work: (store: DurableStore) => Promise<void>,
-): Promise<void> {
-  const { openStore } = await loadStore()
-  const store = await openStore({
-    url: settings.databaseUrl,
-    dataDir: settings.dataDir,
-    masterKeyFile: resolveMasterKeyFile(settings),
-    clock: systemClock,
-    log: silentLog,
-  })
-  try {
-    await work(store)
-  } finally {
-    await store.close()
-  }
 }
 
 async function withEvents(

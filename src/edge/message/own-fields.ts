@@ -1,16 +1,5 @@
+import { CONNECTION_FIELDS } from '../../base/connection-fields.ts'
 import { isFieldValue, isToken } from './ascii.ts'
-
-/** Fields that frame a message or belong to one connection. Only the edge writes them. */
-export const EDGE_OWNED_FIELDS: ReadonlySet<string> = new Set([
-  'connection',
-  'content-length',
-  'expect',
-  'keep-alive',
-  'te',
-  'trailer',
-  'transfer-encoding',
-  'upgrade',
-])
 
 /** Text as a field carries it: fields carry bytes, so text beyond ASCII is sent as UTF-8. */
 export function toFieldValue(text: string): string {
@@ -27,6 +16,6 @@ export function fromFieldValue(value: string): string {
 /** The line of a field of a response of ours; undefined when it cannot be sent. */
 export function fieldLine(name: string, value: string): string | undefined {
   const bytes = toFieldValue(value)
-  const sendable = isToken(name) && isFieldValue(bytes) && !EDGE_OWNED_FIELDS.has(name.toLowerCase())
+  const sendable = isToken(name) && isFieldValue(bytes) && !CONNECTION_FIELDS.has(name.toLowerCase())
   return sendable ? `${name}: ${bytes}\r\n` : undefined
 }

@@ -1,6 +1,6 @@
+import { isConnectionField } from '../../base/connection-fields.ts'
 import type { Exchange } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
-import { EDGE_OWNED_FIELDS } from '../message/own-fields.ts'
 import { ModuleConfigError } from './context.ts'
 import { compileTemplate } from './template.ts'
 
@@ -16,7 +16,7 @@ export function compileEdits(
     name: name.toLowerCase(),
     value: compileTemplate(value),
   }))
-  const reserved = additions.find(({ name }) => EDGE_OWNED_FIELDS.has(name) || name.startsWith('proxy-'))
+  const reserved = additions.find(({ name }) => isConnectionField(name))
   if (reserved !== undefined)
     throw new ModuleConfigError(`${reserved.name} cannot be added, since it belongs to the connection`)
   const removals = remove.map((name) => name.toLowerCase())

@@ -1,5 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { parseAddress, parseCidr } from '../../base/cidr.ts'
+import { isJson } from '../../base/is-json.ts'
 import { chargeLength } from '../cel/compare.ts'
 import { fromJson } from '../cel/from-json.ts'
 import type { CallContext, Overload } from '../cel/overload.ts'
@@ -41,15 +42,6 @@ function decodeJson(text: string): Value {
     return fromJson(JSON.parse(text)) ?? null
   } catch {
     throw new EvaluationError('the text is not JSON')
-  }
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }
 

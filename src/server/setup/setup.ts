@@ -8,16 +8,12 @@ import { systemClock } from '../../base/clock.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { writeFileAtomic } from '../../base/io/atomic-file.ts'
-import { silentLog } from '../../base/log.ts'
 import type { Secret } from '../../base/secret.ts'
+import type { DurableStore } from '../../store/index.ts'
 import type { CheckResult } from '../check/check.ts'
 import { readCredentialsFile } from '../credentials-file.ts'
-import {
-  type ListenerAddress,
-  resolveMasterKeyFile,
-  type ServerSettings,
-  settingsFilePath,
-} from '../settings.ts'
+import { type ListenerAddress, type ServerSettings, settingsFilePath } from '../settings.ts'
+import { withStore } from '../with-store.ts'
 import { collectAnswers } from './answers.ts'
 import { formatSettingsFile, formatUnit } from './files.ts'
 
@@ -170,15 +166,7 @@ async function finish(
   dashboardUrl: string,
   print: (text: string) => void,
 ): Promise<void> {
-  const { openStore } = await import('../../store/index.ts')
-  const store = await openStore({
-    url: settings.databaseUrl,
-    dataDir: settings.dataDir,
-    masterKeyFile: resolveMasterKeyFile(settings),
-    clock: systemClock,
-    log: silentLog,
-  })
-  try {
+  await withStore(settings, async (store) => {
     print('Waiting for the certificate')
     print(`  ${await waitForCertificate(store)}`)
     const link = await createAdminLink(store, settings, dashboardUrl)
@@ -189,15 +177,11 @@ async function finish(
       print(
         `\nSet the password of the dashboard with this link, which works once, within 24 hours:\n  ${link.reveal()}\nadit server admin-link prints another.`,
       )
-  } finally {
-    await store.close()
-  }
+  })
 }
 
-type OpenStore = Awaited<ReturnType<typeof import('../../store/index.ts')['openStore']>>
-
 /** Waits for the platform's own certificate; returns its state, as a sentence. */
-async function waitForCertificate(store: OpenStore): Promise<string> {
+async function waitForCertificate(store: DurableStore): Promise<string> {
   const { reportCertificates } = await import('../../certs/index.ts')
   const deadline = performance.now() + CERTIFICATE_TIMEOUT_MS
   let waitingSince = performance.now()
@@ -219,7 +203,7 @@ async function waitForCertificate(store: OpenStore): Promise<string> {
 
 /** A link for the administrator that the first start created; none if someone has set a password before. */
 async function createAdminLink(
-  store: OpenStore,
+  store: DurableStore,
   { domain }: ServerSettings,
   dashboardUrl: string,
 ): Promise<Secret | undefined> {

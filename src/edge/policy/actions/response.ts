@@ -1,3 +1,4 @@
+import { isJson } from '../../../base/is-json.ts'
 import type { Activation, Template } from '../../../policy/index.ts'
 import { fieldLine } from '../../message/own-fields.ts'
 import { PolicyFailure } from '../failure.ts'
@@ -25,13 +26,4 @@ export function guessContentType(body: string): string {
   if (start.startsWith('<!doctype html') || start.startsWith('<html')) return 'text/html; charset=utf-8'
   if (/^[{["]/.test(start) && isJson(body)) return 'application/json'
   return 'text/plain; charset=utf-8'
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
-  }
 }

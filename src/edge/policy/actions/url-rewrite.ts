@@ -1,23 +1,17 @@
 import { parseHostPort } from '../../../base/hostport.ts'
-import { requestUrl, urlText } from '../../../policy/index.ts'
 import { TARGET_CHARS } from '../../message/ascii.ts'
 import { MAX_TARGET_BYTES } from '../../message/request-head.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
-import { patternOf, replaceAll } from '../rewrite.ts'
+import { rewriteUrl } from '../rewrite.ts'
 
 export const urlRewrite: Implementation<'url-rewrite'> = {
   on_http_request({ from, to }) {
     return (execution) => {
-      const url = urlText(requestUrl(execution))
-      const target = to.evaluate(execution)
-      const rewritten =
-        from === undefined
-          ? { text: target, matches: [url] }
-          : replaceAll(url, patternOf(from, execution), target)
-      execution.results.url_rewrite = { url: rewritten.text, matches: rewritten.matches }
-      if (rewritten.text !== url) applyUrl(execution, rewritten.text)
+      const { url, text, matches } = rewriteUrl(execution, { from, to })
+      execution.results.url_rewrite = { url: text, matches }
+      if (text !== url) applyUrl(execution, text)
       return undefined
     }
   },
