@@ -168,7 +168,7 @@ test('an expression that fails does not match, and a text that fails denies', as
   )
 })
 
-test('a policy that refers to an IP policy of nobody denies all traffic', async (t) => {
+test('a policy that refers to a missing IP policy denies all traffic', async (t) => {
   const { ask } = await startPolicyEndpoint(
     t,
     'on_http_request: [{actions: [{type: restrict-ips, config: {ip_policies: [ipp_none]}}]}]',

@@ -3,7 +3,7 @@ import type { Implementation } from '../implement.ts'
 
 export const compressResponse: Implementation<'compress-response'> = {
   on_http_response({ algorithms }) {
-    // Nobody sends the coding of the program compress any more.
+    // No client sends the coding of the program compress any more.
     const codings = CODINGS.filter((coding) => algorithms.includes(coding))
     return (execution) => {
       const { exchange, response } = execution
