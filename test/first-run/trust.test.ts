@@ -86,7 +86,8 @@ test('the script of --print does the same, also for a profile of Firefox', async
   const platform = await startPlatform(t)
   const url = await startPage(t, platform)
   const profile = join(there.home, '.mozilla', 'firefox', 'x1.default')
-  const env = { PATH: process.env.PATH ?? '', HOME: there.home }
+  // update-ca-certificates is among the programs of administrators.
+  const env = { PATH: `${process.env.PATH}:/usr/sbin`, HOME: there.home }
   mkdirSync(profile, { recursive: true })
   await run(['certutil', '-N', '-d', `sql:${profile}`, '--empty-password'], env)
 

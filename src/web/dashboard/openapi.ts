@@ -68,10 +68,12 @@ export function useOpenApi(): { document: OpenApi | undefined; error: Error | un
     error: undefined,
   })
   useEffect(() => {
-    if (cached) return
     let cancelled = false
+    // Also if it is loaded: that may have happened since the first render.
     loadOpenApi().then(
-      (document) => !cancelled && setState({ document, error: undefined }),
+      (document) =>
+        !cancelled &&
+        setState((state) => (state.document === document ? state : { document, error: undefined })),
       (error: Error) => !cancelled && setState({ document: undefined, error }),
     )
     return () => {
