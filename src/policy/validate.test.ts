@@ -252,7 +252,7 @@ const CONFIGS: Readonly<Record<string, { valid: readonly object[]; invalid: read
       valid: [{ provider: 'github', secret: 'x' }, { provider: 'sns' }],
       invalid: [
         [{}, 2234],
-        [{ provider: 'nobody' }, 2222],
+        [{ provider: 'unknown' }, 2222],
         [{ provider: 'github', enforce: 1 }, 2204],
       ],
     },

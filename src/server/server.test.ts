@@ -296,9 +296,9 @@ test('the operator resets the password of a user while the server runs', async (
 
   assert.equal(await signIn(credentials, email, oldPassword), 401)
   assert.equal(await signIn(credentials, email, password), 200)
-  const unknown = await command('user', 'password', 'nobody@example.com')
+  const unknown = await command('user', 'password', 'unknown@example.com')
   assert.equal(unknown.code, 1)
-  assert.match(unknown.stderr, /There is no user with the email address nobody@example\.com/)
+  assert.match(unknown.stderr, /There is no user with the email address unknown@example\.com/)
 
   const other = JSON.parse((await command('account', 'create', 'team')).stdout)
   assert.equal(await signIn(credentials, other.email, other.password), 200)

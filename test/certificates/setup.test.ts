@@ -182,7 +182,7 @@ test('a set-up names what is missing, rejects a local domain, and shows its file
 
   assert.match(
     missing.errors,
-    /Domain for tunnels is missing: adit server setup --domain tunnels\.example\.com\./,
+    /Domain for tunnels: not given\. Write: adit server setup --domain tunnels\.example\.com/,
   )
   assert.match(local.errors, /adit\.localhost is known to this machine alone/)
   assert.equal(printed.code, 0)

@@ -39,7 +39,7 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
   const requireValue = async (flag: string, question: string, fallback?: string) => {
     const value = values.get(flag) ?? (await ask?.(question, fallback)) ?? fallback ?? ''
     if (value === '')
-      throw new CommandFailure(`${question} is missing: adit server setup --${flag} ${EXAMPLES[flag]}.`)
+      throw new CommandFailure(`${question}: not given. Write: adit server setup --${flag} ${EXAMPLES[flag]}`)
     values.set(flag, value)
   }
   await requireValue('domain', 'Domain for tunnels')
