@@ -189,6 +189,46 @@ test('edges have their policies under every name the field has had', async () =>
   assert.ok(!('policy' in (await api.call('GET', `/edges/https/${edge.body.id}`)).body))
 })
 
+test('the older policy module is the traffic policy, in the form that clients of it know', async () => {
+  const api = await fresh()
+  const call = original(api)
+  const rules = [{ name: 'all', expressions: [], actions: [{ type: 'deny', config: { status_code: 404 } }] }]
+  const policy = { enabled: true, inbound: rules, outbound: null }
+  const edge = await api.call.create('/edges/https', {})
+  const path = `/edges/https/${edge.id}/routes`
+
+  const created = await call('POST', path, {
+    body: { match_type: 'path_prefix', match: '/', policy: { enabled: true, inbound: rules } },
+  })
+  const module = `${path}/${created.body.id}`
+  const put = await call('PUT', `${module}/policy`, {
+    body: { id: 'x', module: { ...policy, enabled: false } },
+  })
+  const read = await call('GET', `${module}/policy`)
+  const native = await api.call('GET', `${module}/traffic_policy`)
+  const invalid = await call('PUT', `${module}/policy`, {
+    body: { inbound: [{ actions: [{ type: 'denny' }] }] },
+  })
+  const removed = await call('DELETE', `${module}/policy`)
+  const after = await api.call('GET', module)
+  const unknown = await api.call('GET', `${module}/policy`)
+
+  assert.deepEqual(created.body.policy, { ...policy, outbound: [] })
+  for (const { body } of [put, read]) assert.deepEqual(body, { ...policy, enabled: false, outbound: [] })
+  assert.deepEqual(JSON.parse(native.body.value), { inbound: rules, outbound: [] })
+  assert.deepEqual([invalid.status, invalid.body.error_code], [400, 'ERR_NGROK_2201'])
+  assert.deepEqual([removed.status, after.body.traffic_policy, unknown.status], [204, null, 404])
+})
+
+test('a policy that is not in the older form is shown under its own name alone', async () => {
+  const api = await fresh()
+  const traffic_policy = { enabled: true, value: 'on_tcp_connect: [{actions: [{type: deny}]}]' }
+
+  const { body } = await original(api)('POST', '/edges/tcp', { body: { traffic_policy } })
+
+  assert.deepEqual([body.traffic_policy, body.policy], [traffic_policy, null])
+})
+
 test('ids in the body are ignored and wrapped modules unwrapped', async () => {
   const api = await fresh()
   const call = original(api)

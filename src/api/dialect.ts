@@ -1,8 +1,9 @@
+import { fromLegacyPolicy, modulePathOf, toLegacyPolicy } from './legacy-policy.ts'
 import type { Problem } from './problems.ts'
 
 /**
  * The dialect of the original service, for its official clients. A request with the header `Ngrok-Version` is read and
- * answered in it. Only this file knows the differences.
+ * answered in it. Only this file and `legacy-policy.ts` know the differences.
  */
 
 type Body = Record<string, unknown>
@@ -62,8 +63,23 @@ export function isCommand(path: string): boolean {
   return COMMAND_PATH.test(path)
 }
 
-/** Translates a request body to the native names. */
+/** The native URL of a request: a module with an older name is the newer one. */
+export function toNativeUrl(url: string): string {
+  const [path, ...query] = url.split('?')
+  return [modulePathOf(path!) ?? path, ...query].join('?')
+}
+
+/** Translates a request body to the native names. `path` is the one that was requested. */
 export function toNativeBody(method: string, path: string, body: unknown): unknown {
+  const native = toNativeNames(method, path, body)
+  if (!isObject(native)) return native
+  if (modulePathOf(path) !== undefined) return fromLegacyPolicy(native)
+  if (!('policy' in native) || !path.startsWith('/edges/')) return native
+  const { policy, ...others } = native
+  return isObject(policy) ? { traffic_policy: fromLegacyPolicy(policy), ...others } : others
+}
+
+function toNativeNames(method: string, path: string, body: unknown): unknown {
   if (!isObject(body)) return body
   const fields = method === 'PUT' && isObject(body.module) ? body.module : body
   const pathFields = method === 'PATCH' && SOURCE_PATH.test(path) ? [...PATH_IDS, 'type'] : PATH_IDS
@@ -78,9 +94,10 @@ export function toNativeBody(method: string, path: string, body: unknown): unkno
   )
 }
 
-/** Translates a response, one object or a list of them, to the original's names. */
-export function toOriginalBody(body: unknown): unknown {
+/** Translates a response, one object or a list of them, to the original's names. `path` is the one that was requested. */
+export function toOriginalBody(path: string, body: unknown): unknown {
   if (!isObject(body)) return body
+  if (modulePathOf(path) !== undefined) return toLegacyPolicy(body)
   return Object.fromEntries(
     Object.entries(toOriginalObject(body)).map(([key, value]) => [
       key,
@@ -92,7 +109,10 @@ export function toOriginalBody(body: unknown): unknown {
 function toOriginalObject(body: Body): Body {
   const translated = { ...body }
   // This field of edges and routes has had three names; each client finds the one it knows.
-  if ('policies' in translated) Object.assign(translated, { policy: null, traffic_policy: null })
+  if ('policies' in translated) {
+    const { traffic_policy = null } = translated as { traffic_policy?: Body | null }
+    Object.assign(translated, { policy: toLegacyPolicy(traffic_policy), traffic_policy })
+  }
   if (Array.isArray(translated.routes)) translated.routes = translated.routes.map(toOriginalObject)
   if ('target' in translated) translated.target = rename(translated.target, ORIGINAL_NAMES)
   if (typeof translated.transport === 'string')

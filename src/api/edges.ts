@@ -7,6 +7,7 @@ import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
+import { requireOneSignIn, requireValidPolicy } from './traffic-policies.ts'
 
 /** `host:443` means the HTTPS listener wherever it is bound, so its actual port is normalised to 443. */
 function normalizeHostports(hostports: readonly string[] | null, { config }: WriteContext): string[] | null {
@@ -59,6 +60,7 @@ async function requireReservedAddresses(
 
 export const tlsEdges = crud(TlsEdge, {
   async prepare(record, context) {
+    await requireValidPolicy(record.traffic_policy, { protocol: 'tls', place: 'edge' }, context)
     return { record: { ...record, hostports: normalizeHostports(record.hostports, context) } }
   },
   async commit(record, context) {
@@ -68,6 +70,10 @@ export const tlsEdges = crud(TlsEdge, {
 })
 
 export const tcpEdges = crud(TcpEdge, {
+  async prepare(record, context) {
+    await requireValidPolicy(record.traffic_policy, { protocol: 'tcp', place: 'edge' }, context)
+    return { record }
+  },
   async commit(record, context) {
     await requireReservedAddresses(record.hostports, context)
     return record
@@ -87,6 +93,12 @@ export const httpsRoutes = crud(HttpsRoute, {
   },
   async prepare(record, context) {
     const { saml } = record
+    const attachment = { protocol: 'https', place: 'route' } as const
+    const policy = await requireValidPolicy(record.traffic_policy, attachment, context)
+    requireOneSignIn(
+      policy,
+      (['oauth', 'oidc', 'saml'] as const).find((name) => record[name]?.enabled),
+    )
     if (saml === null) return { record }
     const url = `${context.config.idpUrl()}/saml/${context.id}`
     const { certificatePem, privateKeyPem } = await signingCertificate(context)

@@ -80,6 +80,7 @@ for (const [engine, start] of Object.entries(engines))
       edge: { id: https.id, uri: `${api.url}/edges/https/${https.id}` },
       upstream_url: '',
       upstream_protocol: '',
+      traffic_policy: '',
     })
     const [byName] = of(tls.id)
     assert.deepEqual([byName!.proto, byName!.hostport], ['tls', tls.hostports[0]])

@@ -24,7 +24,14 @@ import { type ApiCall, createRenderContext } from './call.ts'
 import { setClientAddress } from './client-address.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditEntry } from './crud.ts'
-import { isCommand, needsObjectForEmpty, toNativeBody, toOriginalBody } from './dialect.ts'
+import {
+  isCommand,
+  isOriginal,
+  needsObjectForEmpty,
+  toNativeBody,
+  toNativeUrl,
+  toOriginalBody,
+} from './dialect.ts'
 import { EdgeConnections, type EdgeOrigin } from './edge-connections.ts'
 import {
   handleClientError,
@@ -114,7 +121,10 @@ export function createApi(options: ApiOptions): Api {
   const http = fastify({
     bodyLimit: MAX_BODY_BYTES,
     genReqId: () => callIds.next(clock.now()),
-    rewriteUrl: ({ url = '/' }) => (url.includes('//') ? normalizeTarget(url) : url),
+    rewriteUrl({ url = '/', headers }) {
+      const target = url.includes('//') ? normalizeTarget(url) : url
+      return isOriginal(headers) ? toNativeUrl(target) : target
+    },
     // Node would reject a request without Host itself, without the API's error body.
     http: { requireHostHeader: false, headersTimeout: 10_000, connectionsCheckingInterval: 1_000 },
     requestTimeout: 30_000,
@@ -149,7 +159,7 @@ export function createApi(options: ApiOptions): Api {
     if (body.length > 0 && rejectsBody(request)) throw problem('body_unexpected', request.method)
     if (body.length === 0 || (request.isOriginal && isCommand(path))) return undefined
     const value = parseBody(body)
-    return request.isOriginal ? toNativeBody(request.method, path, value) : value
+    return request.isOriginal ? toNativeBody(request.method, requestedPath(request), value) : value
   }
   http.addContentTypeParser('application/json', bodyReader.parser(parseJson))
 
@@ -329,6 +339,11 @@ function isDashboardRoute({ routeOptions: { url = '' } }: FastifyRequest): boole
   return url === '/dashboard' || url.startsWith('/dashboard/')
 }
 
+/** The path before an older name in it was replaced. */
+function requestedPath({ originalUrl }: FastifyRequest): string {
+  return originalUrl.split('?')[0]!
+}
+
 /** Whether a request must not have a body; official clients always send one. */
 function rejectsBody({ isOriginal, routeOptions }: FastifyRequest): boolean {
   return !isOriginal && (routeOptions.config as { bodiless?: boolean }).bodiless === true
@@ -347,5 +362,8 @@ function sendResponse(request: FastifyRequest, reply: FastifyReply, status: numb
     return needsObjectForEmpty(request.headers['user-agent'])
       ? reply.code(200).type('application/json').send({})
       : reply.code(204).send()
-  return reply.code(status).type('application/json').send(toOriginalBody(result))
+  return reply
+    .code(status)
+    .type('application/json')
+    .send(toOriginalBody(requestedPath(request), result))
 }

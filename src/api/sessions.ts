@@ -18,11 +18,19 @@ async function runCommand(command: CommandName, call: ApiCall, id: string): Prom
   return undefined
 }
 
+/** A policy may contain secrets: those see it who may change it, and the audit log tells (P44). */
+function withPolicy(endpoint: Record<string, unknown>, call: ApiCall): Record<string, unknown> {
+  if (!endpoint.traffic_policy) return endpoint
+  if (!call.renderContext.secrets) return { ...endpoint, traffic_policy: '' }
+  call.secrets.shown = true
+  return endpoint
+}
+
 export const sessionOperations: ApiOperation[] = [
   ...onlineOperations(TunnelSession, ({ parts, principal }) => parts.online.sessions(principal.accountId)),
   ...onlineOperations(Tunnel, ({ parts, principal }) => parts.online.tunnels(principal.accountId)),
   ...onlineOperations(Endpoint, async (call, query) => [
-    ...call.parts.online.endpoints(call.principal.accountId),
+    ...call.parts.online.endpoints(call.principal.accountId).map((endpoint) => withPolicy(endpoint, call)),
     ...(await edgeEndpoints(call, query)),
   ]),
   ...Object.entries(commandRoutes).map(

@@ -12,6 +12,9 @@ export interface PolicyIssue {
   readonly line: number | undefined
 }
 
+/** Mistakes that one error names. */
+const MAX_SHOWN_ISSUES = 10
+
 /** A policy that cannot be used. The message names the first mistake and its place. */
 export class PolicyError extends Error {
   override name = 'PolicyError'
@@ -24,6 +27,13 @@ export class PolicyError extends Error {
 
   get code(): number {
     return this.issues[0]!.code
+  }
+
+  /** A line for each mistake: people correct a file, and would otherwise learn of them one by one. */
+  get lines(): string[] {
+    const shown = this.issues.slice(0, MAX_SHOWN_ISSUES).map(issueText)
+    const more = this.issues.length - shown.length
+    return more > 0 ? [...shown, `and ${more} more`] : shown
   }
 }
 

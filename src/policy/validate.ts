@@ -27,6 +27,8 @@ export interface PolicyAction {
   readonly action: Action
   /** As the action's declaration reads it. */
   readonly config: unknown
+  /** The configuration as it is written. */
+  readonly source: unknown
 }
 
 /** Reads and checks a policy. Throws `PolicyError` with every mistake that was found. */
@@ -115,7 +117,8 @@ class Validator {
         this.#report(2239, `one action can sign visitors in, and ${this.#signIn} does so already`, path)
       this.#signIn = action.type
     }
-    return [{ action, config: action.config.read(config, this.#place([...path, 'config'], phase)) }]
+    const place = this.#place([...path, 'config'], phase)
+    return [{ action, config: action.config.read(config, place), source: config }]
   }
 
   #place(path: Path, phase: PhaseName): Place {

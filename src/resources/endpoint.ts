@@ -1,4 +1,5 @@
 import { defineResource, live } from './define.ts'
+import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
 import { flag, integer, list, nullable, reference, text } from './value.ts'
 
 /** A public address that is online now: of a tunnel or of an edge. */
@@ -36,5 +37,6 @@ export const Endpoint = defineResource({
     edge: live(nullable(reference(['edghts', 'edgtls', 'edgtcp'], 'edge_id'))),
     upstream_url: live(text(2048)),
     upstream_protocol: live(text(16)),
+    traffic_policy: live(text(MAX_POLICY_BYTES)),
   },
 })

@@ -4,6 +4,7 @@ import { hostports } from './formats.ts'
 import { module } from './module.ts'
 import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
+import { TrafficPolicy } from './modules/traffic-policy.ts'
 
 /** A public entry for TCP connections on a reserved address. */
 export const TcpEdge = defineResource({
@@ -17,6 +18,7 @@ export const TcpEdge = defineResource({
     hostports: editable(hostports),
     backend: editable(module(Backend)),
     ip_restriction: editable(module(IpRestriction)),
+    traffic_policy: editable(module(TrafficPolicy)),
     policies: live(noPolicies),
   },
   unique: ({ hostports }) => hostportClaims(hostports),

@@ -6,6 +6,7 @@ import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
 import { MutualTls } from './modules/mutual-tls.ts'
 import { TlsTermination } from './modules/tls-termination.ts'
+import { TrafficPolicy } from './modules/traffic-policy.ts'
 
 /** A public entry for TLS connections, chosen by server name. */
 export const TlsEdge = defineResource({
@@ -21,6 +22,7 @@ export const TlsEdge = defineResource({
     ip_restriction: editable(module(IpRestriction)),
     mutual_tls: editable(module(MutualTls)),
     tls_termination: editable(module(TlsTermination)),
+    traffic_policy: editable(module(TrafficPolicy)),
     policies: live(noPolicies),
   },
   unique: ({ hostports }) => hostportClaims(hostports),

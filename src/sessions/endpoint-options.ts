@@ -1,11 +1,8 @@
-import { issueText, PolicyError, readPolicy } from '../policy/index.ts'
+import { PolicyError, readPolicy } from '../policy/index.ts'
 import { type BindOpts, ProtocolError, protocolError } from '../protocol/index.ts'
 import { allEndpointOptions, type ModuleOptions, splitCredential } from '../resources/endpoint-options.ts'
 import { InvalidValue } from '../resources/index.ts'
 import type { EndpointOptions, TunnelProto } from './tunnel.ts'
-
-/** Mistakes of a policy that one error names. */
-const MAX_SHOWN_ISSUES = 10
 
 /** Converts bind options to endpoint options. Unsupported options are rejected, never silently dropped. */
 export function toEndpointOptions(proto: TunnelProto, opts: BindOpts): EndpointOptions {
@@ -27,17 +24,10 @@ export function parseTrafficPolicy(
   try {
     readPolicy(text, { protocol: proto, place: 'endpoint' })
   } catch (error) {
-    throw error instanceof PolicyError ? policyError(error) : error
+    if (!(error instanceof PolicyError)) throw error
+    throw new ProtocolError(`The traffic policy is not valid: ${error.lines.join('\n')}`, error.code)
   }
   return { trafficPolicy: text }
-}
-
-/** All mistakes, with the number of the first: people correct a file, and would otherwise learn of them one by one. */
-function policyError({ issues, code }: PolicyError): ProtocolError {
-  const shown = issues.slice(0, MAX_SHOWN_ISSUES).map(issueText)
-  const more = issues.length - shown.length
-  const lines = more > 0 ? [...shown, `and ${more} more`] : shown
-  return new ProtocolError(`The traffic policy is not valid: ${lines.join('\n')}`, code)
 }
 
 /** The options that configure modules, as far as the protocol has them. */

@@ -99,6 +99,7 @@ test('online resources are rendered with every documented field', async (t) => {
     edge: null,
     upstream_url: 'http://localhost:80',
     upstream_protocol: 'http2',
+    traffic_policy: '',
   })
 })
 

@@ -84,6 +84,7 @@ export function endpointView(tunnel: LiveTunnel, context: ViewContext) {
     edge: null,
     upstream_url: tunnel.forwardsTo,
     upstream_protocol: tunnel.forwardsProto,
+    traffic_policy: tunnel.options.trafficPolicy ?? '',
   }
 }
 

@@ -102,6 +102,8 @@ export const moduleSamples: Record<ModuleName | 'backend', (api: ApiClient) => P
   response_headers: async () => ({ enabled: false, add: { 'x-one': '1' }, remove: ['x-two'] }),
   webhook_verification: async () => ({ enabled: false, provider: 'github', secret: 'hook secret' }),
   websocket_tcp_converter: async () => ({ enabled: false }),
+  // Has no rule, so that it fits all edges.
+  traffic_policy: async () => ({ enabled: false, value: 'on_http_request: []' }),
   user_agent_filter: async () => ({ enabled: false, allow: ['^curl/'], deny: ['bot'] }),
   oauth: async () => ({
     enabled: false,

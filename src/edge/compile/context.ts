@@ -12,6 +12,7 @@ import { authorityCertificates } from './authorities.ts'
 import type { CompiledBackends, EdgeVia } from './backends.ts'
 import type { CompiledIpPolicies } from './ip-policies.ts'
 import { ModuleBuildError } from './module.ts'
+import type { PolicyStates } from './policy-states.ts'
 import type { ScopedState } from './scoped-state.ts'
 
 /** What the compiler needs besides the edge itself. */
@@ -21,6 +22,7 @@ export interface CompilerParts {
   readonly ipPolicies: CompiledIpPolicies
   readonly backends: CompiledBackends
   readonly scopedState: ScopedState
+  readonly policyStates: PolicyStates
   readonly tlsPolicies: TlsPolicies
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined

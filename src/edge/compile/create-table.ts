@@ -20,6 +20,7 @@ import { compileEndpoint } from './endpoint-options.ts'
 import { createEndpointTable } from './endpoint-table.ts'
 import { CompiledEndpoints } from './endpoints.ts'
 import { CompiledIpPolicies } from './ip-policies.ts'
+import { PolicyStates } from './policy-states.ts'
 import { ScopedState } from './scoped-state.ts'
 
 /** What the table needs from the edge. */
@@ -42,8 +43,9 @@ export function createEdgeTable(parts: TableDependencies): {
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
+  const policyStates = new PolicyStates()
   const endpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
-    compileEndpoint(tunnel, { core, ipPolicies, logins, signingKeys }),
+    compileEndpoint(tunnel, { core, ipPolicies, logins, signingKeys, policyStates }),
   )
   const edgePorts = new EdgePorts(ports, core.log)
   const table = new EdgeTable(snapshot, {
@@ -52,6 +54,7 @@ export function createEdgeTable(parts: TableDependencies): {
     ipPolicies,
     backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
     scopedState: new ScopedState(),
+    policyStates,
     tlsPolicies,
     logins,
     signingKeys,

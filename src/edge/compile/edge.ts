@@ -9,6 +9,7 @@ import { findCertificateFault } from './certificates.ts'
 import { type BrokenScope, CompileContext, type CompilerParts } from './context.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 import { createPathRouter } from './path-router.ts'
+import { buildPolicyModule } from './policy.ts'
 import { compileRoute, deniedRoute } from './route.ts'
 
 /** An edge compiled for the routing table. */
@@ -51,7 +52,10 @@ export function compileHttpsEdge(edge: OwnedRecord<typeof HttpsEdge>, parts: Com
     const rules = routeRecords.map((record) => ({
       matchType: record.match_type,
       match: record.match,
-      route: compileRoute(record, context, mutual_tls?.enabled === true),
+      route: compileRoute(record, context, {
+        mutualTls: mutual_tls?.enabled === true,
+        hostports: edge.hostports,
+      }),
     }))
     const routeFor = createPathRouter(rules, names[0] ?? id)
     return toCompiledEdge(
@@ -129,7 +133,7 @@ export function compileTcpEdge(edge: OwnedRecord<typeof TcpEdge>, parts: Compile
 }
 
 function compileRawEntry(
-  { id, accountId, ip_restriction, backend }: OwnedRecord<typeof TcpEdge>,
+  { id, accountId, ip_restriction, backend, traffic_policy, hostports }: OwnedRecord<typeof TcpEdge>,
   via: 'tls-edge' | 'tcp-edge',
   context: CompileContext,
   buildPolicy: () => TlsPolicy | undefined,
@@ -147,6 +151,17 @@ function compileRawEntry(
   try {
     const admission = [context.accountAdmission]
     if (ip_restriction?.enabled) admission.push(buildModule('ip_restriction', ip_restriction, moduleContext))
+    const policy = buildPolicyModule(
+      {
+        settings: traffic_policy,
+        attachment: { protocol: via === 'tls-edge' ? 'tls' : 'tcp', place: 'edge' },
+        edgeId: id,
+        hostports,
+      },
+      id,
+      context,
+    )
+    if (policy?.connection !== undefined) admission.push(policy.connection)
     const edgeBackend: RawBackend = backend?.enabled
       ? toRawBackend(context.balancer(backend.backend_id, via))
       : () => undefined

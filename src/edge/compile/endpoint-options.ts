@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import { parseHostPort } from '../../base/hostport.ts'
 import { compileRules } from '../../base/ip-rules.ts'
-import { readPolicy } from '../../policy/index.ts'
 import { endpointOptions, type ModuleOptions, type OptionName } from '../../resources/endpoint-options.ts'
 import { routeModules } from '../../resources/index.ts'
 import type { BackendStep, ConnectionStep, Phase, PhaseResult, RequestStep } from '../module.ts'
@@ -12,12 +11,13 @@ import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
 import { editRequests } from '../modules/request-headers.ts'
 import { editResponses } from '../modules/response-headers.ts'
-import { type CompiledPolicy, compilePolicy } from '../policy/index.ts'
+import type { CompiledPolicy } from '../policy/index.ts'
 import type { TlsSettings } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel } from '../tunnels.ts'
 import { readAuthorities } from './authorities.ts'
 import type { CompilerParts } from './context.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
+import { buildPolicy, type PolicyParts } from './policy.ts'
 
 /** What an endpoint's options compile to. */
 export interface EndpointModules {
@@ -33,14 +33,14 @@ export interface EndpointModules {
 /** Compiles an endpoint's options with the same modules that edges use. */
 export function compileEndpoint(
   tunnel: Tunnel,
-  parts: Pick<CompilerParts, 'core' | 'ipPolicies' | 'logins' | 'signingKeys'>,
+  parts: PolicyParts & Pick<CompilerParts, 'logins' | 'signingKeys'>,
 ): EndpointModules {
   const { id, accountId, options } = tunnel
   const accountAdmission = parts.ipPolicies.accountAdmission(accountId)
   try {
     const context = createEndpointContext(tunnel, parts)
     const { connection, request, backend, tls: tlsOptions } = buildOptions(options, context)
-    const policy = buildPolicy(tunnel, context, parts)
+    const policy = buildEndpointPolicy(tunnel, context, parts)
     // A policy is nearest to the upstream: it sees requests as the options leave them, and responses first.
     if (policy?.connection !== undefined) connection.push(policy.connection)
     if (policy?.request !== undefined) request.push(policy.request)
@@ -64,15 +64,16 @@ export function compileEndpoint(
 }
 
 /** Compiles the endpoint's traffic policy, if it has one. */
-function buildPolicy(
-  { id, accountId, proto, options, url = '', hostport = '', region }: Tunnel,
+function buildEndpointPolicy(
+  { id, proto, options, url = '', hostport = '', region }: Tunnel,
   context: ModuleContext,
-  { core, ipPolicies }: Pick<CompilerParts, 'core' | 'ipPolicies'>,
+  parts: PolicyParts,
 ): CompiledPolicy | undefined {
   if (options.trafficPolicy === undefined || proto === undefined) return undefined
   const { host, port } = parseHostPort(hostport) ?? { host: hostport, port: 0 }
-  const policyContext = {
-    ...context,
+  const policy = {
+    text: options.trafficPolicy,
+    attachment: { protocol: proto, place: 'endpoint' },
     endpoint: {
       id: id.replace(/^tn_/, 'ep_'),
       protocol: proto,
@@ -82,13 +83,9 @@ function buildPolicy(
       url,
     },
     region,
-    log: core.log,
-    signIns: [],
-    compileIpPolicies: (ids: readonly string[]) => ipPolicies.compileOwned(ids, accountId),
-  }
-  return nameModuleInErrors('traffic_policy', () =>
-    compilePolicy(readPolicy(options.trafficPolicy!, { protocol: proto, place: 'endpoint' }), policyContext),
-  )
+    scope: `${proto} ${hostport}`,
+  } as const
+  return buildPolicy(policy, { ...context, compileIpPolicies: (ids) => parts.ipPolicies.compile(ids) }, parts)
 }
 
 /** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */

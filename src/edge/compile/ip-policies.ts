@@ -42,11 +42,10 @@ export class CompiledIpPolicies {
     return (address) => ruleSet.admits(address)
   }
 
-  /** The same for policies that users name by id where no reference is stored: those of another account are missing. */
-  compileOwned(policyIds: readonly string[], accountId: string): AddressFilter {
+  /** For policies that users name by id where no reference is stored: those of another account are missing. */
+  requireOwned(policyIds: readonly string[], accountId: string): void {
     const foreign = policyIds.find((id) => this.#snapshot.policies.get(id)?.accountId !== accountId)
     if (foreign !== undefined) throw new ModuleConfigError(`the IP policy ${foreign} is missing`)
-    return this.compile(policyIds)
   }
 
   /** Recompiles the rule sets and account restrictions that depend on these ids. */

@@ -10,22 +10,40 @@ import type { OwnedRecord } from '../snapshot.ts'
 import { createCounters, type HttpRoute } from '../table.ts'
 import type { CompileContext } from './context.ts'
 import { buildModule, denyAll } from './module.ts'
+import { buildPolicyModule } from './policy.ts'
 
 type OwnedRoute = OwnedRecord<typeof HttpsRoute>
 
 /** Compiles a route of an HTTPS edge with its modules in order. A route that cannot be built denies and is reported. */
-export function compileRoute(record: OwnedRoute, context: CompileContext, mutualTls: boolean): HttpRoute {
+export function compileRoute(
+  record: OwnedRoute,
+  context: CompileContext,
+  { mutualTls, hostports }: { mutualTls: boolean; hostports: readonly string[] | null },
+): HttpRoute {
   const { id } = record
   const moduleContext = context.moduleContext(id)
   const counters = moduleContext.getOrCreate('counters', '', createCounters)
   try {
     const steps = buildRequestSteps(record, moduleContext)
+    const policy = buildPolicyModule(
+      {
+        settings: record.traffic_policy,
+        attachment: { protocol: 'https', place: 'route' },
+        edgeId: record.edge_id,
+        hostports,
+      },
+      id,
+      context,
+    )
+    // A policy is nearest to the upstream: it sees requests as the modules leave them, and responses first.
+    if (policy?.request !== undefined) steps.push(policy.request)
     if (mutualTls) steps.unshift(clientIdentity)
     if (record.ip_restriction?.enabled) steps.unshift(noteAdmitted)
     return {
       id,
       admission: buildAdmission(record, context, moduleContext),
       steps: steps.length === 0 ? undefined : steps,
+      signIns: policy?.signIns,
       backend: buildBackend(record, context, moduleContext),
       counters,
     }

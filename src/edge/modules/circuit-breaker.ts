@@ -1,33 +1,40 @@
+import type { Clock } from '../../base/clock.ts'
 import { CircuitBreaker, type Settings } from '../../resources/index.ts'
-import { edgeError } from '../errors.ts'
+import { type EdgeError, edgeError } from '../errors.ts'
+import type { Exchange } from '../exchange.ts'
 import { implementModule, type RequestStep } from '../module.ts'
-import { Breaker, type BreakerSettings } from './breaker.ts'
+import { Breaker } from './breaker.ts'
 import type { ModuleContext } from './context.ts'
 
 /** Stops sending requests to a failing upstream and probes it from time to time. */
 export const circuitBreaker = implementModule(CircuitBreaker, {
   phase: 'request',
   build: (settings: Settings<typeof CircuitBreaker>, context: ModuleContext) =>
-    breakerStep(CircuitBreaker.name, settings, context, true),
+    breakerStep(
+      context.getOrCreate(CircuitBreaker.name, JSON.stringify(settings), () => new Breaker(settings)),
+      context.clock,
+      (error) => {
+        throw error
+      },
+    ),
 })
 
-/** A breaker whose counts survive changes of other settings. One that is not enforced lets every request through. */
+/** Counts the responses to requests that pass. `block` is told of those that may not; unless it throws, they pass uncounted. */
 export function breakerStep(
-  name: string,
-  settings: BreakerSettings,
-  context: ModuleContext,
-  enforce: boolean,
+  breaker: Breaker,
+  clock: Clock,
+  block: (error: EdgeError, exchange: Exchange) => void,
 ): RequestStep {
-  const { clock } = context
-  const breaker = context.getOrCreate(name, JSON.stringify(settings), () => new Breaker(settings))
-
   return (exchange) => {
     const now = clock.monotonic()
     const decision = breaker.decide(now, !exchange.upgrading)
     exchange.note('circuit_breaker.decision', decision)
     if (decision === 'block') {
-      if (!enforce) return undefined
-      throw edgeError('breaker_open', exchange.head.host).withRetryAfter(breaker.retryAfterSeconds(now))
+      block(
+        edgeError('breaker_open', exchange.head.host).withRetryAfter(breaker.retryAfterSeconds(now)),
+        exchange,
+      )
+      return undefined
     }
     const probing = decision === 'allow_while_open'
     // Recorded when the response starts: a WebSocket or a long download may take hours to finish.

@@ -25,13 +25,13 @@ type ModulesOf<Record> = {
   [K in keyof Record as Record[K] extends { enabled: boolean } | null ? K : never]: NonNullable<Record[K]>
 }
 
-/** Every module of an edge or route, with its settings. Backends are compiled apart, in `backends`. */
+/** Every module of an edge or route, with its settings. Backends and policies are compiled apart, in `backends` and `policy`. */
 type AllSettings = Omit<
   ModulesOf<StoredRecord<typeof HttpsRoute>> &
     ModulesOf<StoredRecord<typeof HttpsEdge>> &
     ModulesOf<StoredRecord<typeof TlsEdge>> &
     ModulesOf<StoredRecord<typeof TcpEdge>>,
-  'backend'
+  'backend' | 'traffic_policy'
 >
 
 export type ModuleName = keyof AllSettings

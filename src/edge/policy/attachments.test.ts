@@ -3,11 +3,22 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
+import { connect as connectTls } from 'node:tls'
 import { listen, startHttp, startTcp } from '../../../test/support/local-server.ts'
+import {
+  HttpsRoute,
+  IpPolicy,
+  IpPolicyRule,
+  TcpEdge,
+  TlsEdge,
+  TunnelGroupBackend,
+} from '../../resources/index.ts'
 import { sendHttp } from '../testing/client.ts'
+import { TestConfiguration } from '../testing/configuration.ts'
 import { startEdge } from '../testing/edge.ts'
+import { startHttpsEdge } from '../testing/https-edge.ts'
 import { POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
-import { openRawClient } from '../testing/raw-client.ts'
+import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import type { EndpointOptions } from '../tunnels.ts'
 
@@ -194,4 +205,162 @@ test('redirects of an upstream with another host lead back to the endpoint', asy
   const { headers } = await ask()
 
   assert.equal(headers.location, `https://${POLICY_HOST}/next?a=1`)
+})
+
+const denyAll = 'on_http_request: [{actions: [{type: deny, config: {status_code: 404}}]}]'
+
+test('the policy of a route acts on its requests, after its modules', async (t) => {
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
+  const change = async (changes: object) => {
+    config.update(routeId, changes as Record<string, unknown>)
+    await config.waitUntilApplied()
+  }
+  const value = JSON.stringify({
+    on_http_request: [
+      {
+        expressions: ["req.headers['x-module'] == ['yes']", "endpoint.host == 'shop.adit.localhost'"],
+        actions: [{ type: 'add-headers', config: { headers: { 'x-policy': '${endpoint.protocol}' } } }],
+      },
+    ],
+    on_http_response: [{ actions: [{ type: 'add-headers', config: { headers: { 'x-seen': '1' } } }] }],
+  })
+
+  await change({ request_headers: { add: { 'x-module': 'yes' } }, traffic_policy: { value } })
+  const edited = await sendRequest()
+  await change({ traffic_policy: { enabled: false, value: denyAll } })
+  const off = await sendRequest()
+  await change({ traffic_policy: { value: denyAll } })
+  const denied = await sendRequest()
+  await change({ traffic_policy: null })
+  const removed = await sendRequest()
+
+  assert.equal(JSON.parse(edited.text).headers['x-policy'], 'https')
+  assert.equal(edited.headers['x-seen'], '1')
+  assert.deepEqual([off.status, denied.status, removed.status], [200, 404, 200])
+})
+
+test('the policy of a route that cannot be read any more denies all traffic', async (t) => {
+  const { config, routeId, sendRequest } = await startHttpsEdge(t)
+  config.write(HttpsRoute, routeId, {
+    ...config.record(routeId),
+    traffic_policy: { enabled: true, value: 'on_http_request: [{actions: [{type: gone}]}]' },
+  })
+  await config.waitUntilApplied()
+
+  const { status, headers } = await sendRequest()
+
+  assert.deepEqual([status, headers['adit-error-code']], [503, 'ERR_ADIT_3212'])
+})
+
+test('the IP policies that the policy of a route names are those of its account', async (t) => {
+  const { config, edge, routeId, sendRequest } = await startHttpsEdge(t)
+  const other = new TestConfiguration(edge, 'ac_other')
+  const ids = [config, other].map((owner) => {
+    const id = owner.create(IpPolicy, {})
+    owner.create(IpPolicyRule, { ip_policy_id: id, cidr: '127.0.0.0/8', action: 'allow' })
+    return id
+  })
+  const statuses: number[] = []
+  for (const id of ids) {
+    const value = `on_http_request: [{actions: [{type: restrict-ips, config: {ip_policies: [${id}]}}]}]`
+    config.update(routeId, { traffic_policy: { value } })
+    await config.waitUntilApplied()
+    statuses.push((await sendRequest()).status)
+  }
+  config.update(routeId, {
+    traffic_policy: {
+      value: `on_http_request: [{actions: [{type: restrict-ips, config: {ip_policies: [${ids[0]}]}}]}]`,
+    },
+  })
+  config.create(IpPolicyRule, { ip_policy_id: ids[0]!, cidr: '127.0.0.1/32', action: 'deny' })
+  await config.waitUntilApplied()
+  statuses.push((await sendRequest()).status)
+
+  assert.deepEqual(statuses, [200, 503, 403])
+})
+
+test('the policies of TCP and TLS edges admit and refuse connections', async (t) => {
+  const { config, tunnels, edge, tlsPort } = await startHttpsEdge(t)
+  const upstream = await startTcp(t, (socket) => socket.end('hello'))
+  tunnels.tunnels.push(createLocalTunnel(upstream, { labels: { raw: 'yes' } }))
+  const backend = { backend_id: config.create(TunnelGroupBackend, { labels: { raw: 'yes' } }) }
+  const port = await edge.ports.acquire()
+  edge.ports.release(port)
+  const ids = [
+    config.create(TcpEdge, { hostports: [`1.tcp.adit.localhost:${port}`], backend }),
+    config.create(TlsEdge, {
+      hostports: ['raw.adit.localhost:443'],
+      backend,
+      tls_termination: { terminate_at: 'edge' },
+    }),
+  ]
+  const connectAll = async (expression: string) => {
+    const value = JSON.stringify({
+      on_tcp_connect: [{ expressions: [expression], actions: [{ type: 'close-connection' }] }],
+    })
+    for (const id of ids) config.update(id, { traffic_policy: { value } })
+    await config.waitUntilApplied()
+    const tls = connectTls({ port: tlsPort, servername: 'raw.adit.localhost', rejectUnauthorized: false })
+    t.after(() => tls.destroy())
+    const clients = [openRawClient(t, port), new RawClient(tls)]
+    return Promise.all(clients.map(async (client) => (await client.untilClosed()).text))
+  }
+
+  const admitted = await connectAll("endpoint.protocol == 'https'")
+  const refused = await connectAll("endpoint.protocol in ['tcp', 'tls'] && conn.client_ip == '127.0.0.1'")
+
+  assert.deepEqual(
+    [admitted, refused],
+    [
+      ['hello', 'hello'],
+      ['', ''],
+    ],
+  )
+})
+
+const RATE_LIMIT = {
+  type: 'rate-limit',
+  config: { name: 'few', algorithm: 'sliding_window', capacity: 2, rate: '24h', bucket_key: ['req.host'] },
+}
+
+test('a rate limit and a breaker keep their state when the rest of the policy changes and the agent reconnects', async (t) => {
+  const upstream = await startHttp(t, (_request, response) => {
+    response.statusCode = 500
+    response.end()
+  })
+  const breaker = { type: 'circuit-breaker', config: { error_threshold: 0.5, volume_threshold: 2 } }
+  const policyOf = (action: object, header: string) =>
+    JSON.stringify({
+      on_http_request: [
+        { actions: [{ type: 'add-headers', config: { headers: { 'x-a': header } } }] },
+        { actions: [action] },
+      ],
+    })
+  const bind = (action: object, header: string) =>
+    createLocalTunnel(upstream, {
+      proto: 'http',
+      hostport: `${POLICY_HOST}:80`,
+      options: { trafficPolicy: policyOf(action, header) },
+    }) as ReturnType<typeof createLocalTunnel> & { options: EndpointOptions }
+  const tunnels = new TestTunnels()
+  const { port } = await startEdge(t, tunnels)
+  const ask = async () => (await sendHttp(port, { host: POLICY_HOST })).status
+
+  for (const [action, refusal] of [
+    [RATE_LIMIT, 429],
+    [breaker, 503],
+  ] as const) {
+    const first = bind(action, 'one')
+    tunnels.add(POLICY_HOST, first)
+    const before = [await ask(), await ask()]
+    first.options = { proxyProto: 0, trafficPolicy: policyOf(action, 'two') }
+    const patched = await ask()
+    tunnels.add(POLICY_HOST, bind(action, 'three'))
+    const reconnected = await ask()
+    const another = { ...action, config: { ...action.config, enforce: true } }
+    tunnels.add(POLICY_HOST, bind(another, 'three'))
+    const changed = await ask()
+
+    assert.deepEqual([before, patched, reconnected, changed], [[500, 500], refusal, refusal, 500])
+  }
 })

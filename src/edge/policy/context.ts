@@ -11,4 +11,6 @@ export interface PolicyContext extends ModuleContext {
   readonly log: Logger
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
+  /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */
+  keepState<T extends object>(key: string, create: () => T): T
 }

@@ -32,9 +32,10 @@ export interface CompiledPolicy {
 
 /** Compiles a policy. Throws `ModuleConfigError` when something it refers to is missing. */
 export function compilePolicy({ phases }: Policy, context: PolicyContext): CompiledPolicy {
-  const connectRules = compileRules('on_tcp_connect', phases.on_tcp_connect, context)
-  const requestRules = compileRules('on_http_request', phases.on_http_request, context)
-  const responseRules = compileRules('on_http_response', phases.on_http_response, context)
+  const contextOf = actionContexts(context)
+  const connectRules = compileRules('on_tcp_connect', phases.on_tcp_connect, contextOf)
+  const requestRules = compileRules('on_http_request', phases.on_http_request, contextOf)
+  const responseRules = compileRules('on_http_response', phases.on_http_response, contextOf)
   return {
     connection: connectRules && connectionStep(connectRules, context),
     request:
@@ -53,20 +54,36 @@ type Rules<P extends keyof PhaseSteps> = CompiledRule<
 function compileRules<P extends keyof PhaseSteps>(
   phase: P,
   rules: readonly PolicyRule[] | undefined,
-  context: PolicyContext,
+  contextOf: ActionContexts,
 ): Rules<P> | undefined {
   return rules?.map(({ name, conditions, actions }) => ({
     name,
     conditions,
-    steps: actions.map(({ action, config }) => {
+    steps: actions.map(({ action, config, source }) => {
       // The validator admits an action only in its phases, and reads its configuration with its declaration.
       const compile = implementations[action.type as ActionType] as unknown as Record<
         P,
         (config: unknown, context: PolicyContext) => PhaseSteps[P]
       >
-      return compile[phase](config, context)
+      return compile[phase](config, contextOf([phase, name, action.type, source]))
     }),
   })) as Rules<P> | undefined
+}
+
+type ActionContexts = (identity: readonly unknown[]) => PolicyContext
+
+/** The context of each action: its state is found by what the action is, and by how many alike come before it. */
+function actionContexts(context: PolicyContext): ActionContexts {
+  const occurrences = new Map<string, number>()
+  return (identity) => {
+    const text = JSON.stringify(identity)
+    const occurrence = occurrences.get(text) ?? 0
+    occurrences.set(text, occurrence + 1)
+    return {
+      ...context,
+      keepState: (key, create) => context.keepState(`${text} ${occurrence} ${key}`, create),
+    }
+  }
 }
 
 /** Runs once for each connection, although HTTP connections are admitted once for each request. */

@@ -13,6 +13,7 @@ import { OAUTH_PROVIDERS, Oauth } from './oauth.ts'
 import { Oidc } from './oidc.ts'
 import { Saml } from './saml.ts'
 import { HttpsTlsTermination, TlsTermination } from './tls-termination.ts'
+import { TrafficPolicy } from './traffic-policy.ts'
 import { UserAgentFilter } from './user-agent-filter.ts'
 import { WEBHOOK_PROVIDERS, WebhookVerification } from './webhook-verification.ts'
 import { WebsocketTcpConverter } from './websocket-tcp-converter.ts'
@@ -31,6 +32,7 @@ export const routeModules = {
   oidc: Oidc,
   websocket_tcp_converter: WebsocketTcpConverter,
   user_agent_filter: UserAgentFilter,
+  traffic_policy: TrafficPolicy,
 } as const
 
 /** The options of endpoints by module, in the order of the agent's help. A module whose option is missing here does not compile. */
@@ -68,6 +70,7 @@ export {
   ResponseHeaders,
   Saml,
   TlsTermination,
+  TrafficPolicy,
   UserAgentFilter,
   WEBHOOK_PROVIDERS,
   WebhookVerification,

@@ -1,10 +1,12 @@
+import { Breaker } from '../../modules/breaker.ts'
 import { breakerStep } from '../../modules/circuit-breaker.ts'
 import type { Implementation } from '../implement.ts'
+import { errorResult } from './results.ts'
 
 export const circuitBreaker: Implementation<'circuit-breaker'> = {
   on_http_request(
     { error_threshold, volume_threshold, window_duration, tripped_duration, num_buckets, enforce },
-    context,
+    { clock, keepState },
   ) {
     const settings = {
       tripped_duration: tripped_duration / 1000,
@@ -13,7 +15,14 @@ export const circuitBreaker: Implementation<'circuit-breaker'> = {
       volume_threshold,
       error_threshold_percentage: error_threshold,
     }
-    const step = breakerStep('circuit-breaker', settings, context, enforce)
-    return ({ exchange }) => step(exchange)
+    const breaker = keepState('', () => new Breaker(settings))
+    return (execution) => {
+      execution.results.circuit_breaker = {}
+      const step = breakerStep(breaker, clock, (error) => {
+        execution.results.circuit_breaker = errorResult(error)
+        if (enforce) throw error
+      })
+      return step(execution.exchange)
+    }
   },
 }

@@ -5,13 +5,8 @@ import { RateCounter } from '../rate-counter.ts'
 import { errorResult } from './results.ts'
 
 export const rateLimit: Implementation<'rate-limit'> = {
-  on_http_request({ name, capacity, rate, bucket_key, enforce }, context) {
-    const { clock } = context
-    const counter = context.getOrCreate(
-      `rate-limit ${name}`,
-      JSON.stringify([capacity, rate]),
-      () => new RateCounter(capacity, rate),
-    )
+  on_http_request({ capacity, rate, bucket_key, enforce }, { clock, keepState }) {
+    const counter = keepState('', () => new RateCounter(capacity, rate))
 
     return (execution) => {
       const keys = bucket_key.map((program) => valueText(program.evaluate(execution)))

@@ -146,7 +146,7 @@ function SchemaField(props: FieldProps) {
             <textarea
               {...control}
               className="code"
-              rows={/pem|key|body/.test(name) ? 6 : 3}
+              rows={rowsOf(name, schema)}
               value={text}
               onChange={(event) => onValue(event.target.value)}
             />
@@ -398,4 +398,10 @@ function Group({
       {children}
     </fieldset>
   )
+}
+
+/** A policy is a document of its own; keys and bodies have several lines. */
+function rowsOf(name: string, { maxLength = 0 }: Schema): number {
+  if (maxLength > 100_000) return 16
+  return /pem|key|body/.test(name) ? 6 : 3
 }

@@ -105,6 +105,12 @@ export const MODULES = {
     summary: ({ error_threshold_percentage }) =>
       `opens at ${Math.round(Number(error_threshold_percentage) * 100)} % errors`,
   },
+  traffic_policy: {
+    icon: 'M3 2.500h7l3 3v8H3zM10 2.500v3h3M5.500 8h5M5.500 10.500h3',
+    title: 'Traffic policy',
+    action: 'runs the rules of a policy: deny, redirect, rewrite, limit, sign in and more',
+    summary: ({ value }) => plural(String(value ?? '').split('\n').length, 'line'),
+  },
   websocket_tcp_converter: {
     icon: 'M2 5.500h10L9.500 3M14 10.500H4L6.500 13',
     title: 'WebSocket to TCP',
@@ -124,8 +130,8 @@ export function summarizeModule(name: ModuleName, settings: ModuleSettings): str
 /** Edge modules, in the order in which they run. */
 export const EDGE_MODULES: Readonly<Record<EdgeKind, readonly ModuleName[]>> = {
   https: ['tls_termination', 'mutual_tls'],
-  tls: ['ip_restriction', 'tls_termination', 'mutual_tls'],
-  tcp: ['ip_restriction'],
+  tls: ['ip_restriction', 'tls_termination', 'mutual_tls', 'traffic_policy'],
+  tcp: ['ip_restriction', 'traffic_policy'],
 }
 
 /** Route modules of an HTTPS edge, in the order in which they run: all but those of the edge itself. */

@@ -1,0 +1,58 @@
+import { type Attachment, type Policy, PolicyError, readPolicy } from '../policy/index.ts'
+import type { WriteContext } from './call.ts'
+import { fieldProblem, Problem } from './problems.ts'
+
+const FIELD = 'traffic_policy.value'
+
+/** Checks the `traffic_policy` module of a route or edge. Every mistake in it is reported at once. */
+export async function requireValidPolicy(
+  module: { readonly value: string } | null,
+  attachment: Attachment,
+  context: WriteContext,
+): Promise<Policy | undefined> {
+  if (module === null) return undefined
+  const policy = parsePolicy(module.value, attachment)
+  // Another change must stay possible after an IP policy was deleted.
+  if (module.value !== context.existing?.secrets?.[FIELD]) await requireIpPolicies(policy, context)
+  return policy
+}
+
+function parsePolicy(text: string, attachment: Attachment): Policy {
+  try {
+    return readPolicy(text, attachment)
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    const { code, lines, issues } = error
+    const line = issues[0]!.line
+    throw new Problem(code, 400, `The traffic policy is not valid: ${lines.join('\n')}`, {
+      field: FIELD,
+      ...(line === undefined ? {} : { line: String(line) }),
+    })
+  }
+}
+
+/** A policy is a text, so the store does not know what it refers to. */
+async function requireIpPolicies(policy: Policy, { store, principal }: WriteContext): Promise<void> {
+  const ids = actionsOf(policy).flatMap(({ action, config }) =>
+    action.type === 'restrict-ips' ? (config as { ip_policies: string[] }).ip_policies : [],
+  )
+  for (const id of new Set(ids))
+    if ((await store.get('ip_policies', principal.accountId, id)) === undefined)
+      throw fieldProblem(FIELD, 'no_such_reference', 'ip_policies', id)
+}
+
+/** Rejects a policy that signs visitors in on a route whose module does so already. */
+export function requireOneSignIn(policy: Policy | undefined, module: string | undefined): void {
+  const action = policy && actionsOf(policy).find(({ action: { signsIn } }) => signsIn)?.action
+  if (action === undefined || module === undefined) return
+  throw new Problem(
+    2239,
+    400,
+    `The traffic policy signs visitors in with ${action.type}, and the module ${module} of the route does so already.`,
+    { field: FIELD },
+  )
+}
+
+function actionsOf({ phases }: Policy) {
+  return Object.values(phases).flatMap((rules) => rules.flatMap(({ actions }) => actions))
+}

@@ -1,0 +1,24 @@
+/** States that one account may have; beyond, those compiled longest ago are forgotten. */
+const MAX_STATES = 10_000
+
+/**
+ * What actions of policies remember, such as the counts of a rate limit. It survives a change of other parts of the policy
+ * and an agent that reconnects, and is shared by all endpoints of one address.
+ */
+export class PolicyStates {
+  readonly #accounts = new Map<string, Map<string, object>>()
+
+  /** Returns the existing state of this key, otherwise a new one. */
+  getOrCreate<T extends object>(accountId: string, key: string, create: () => T): T {
+    let states = this.#accounts.get(accountId)
+    if (states === undefined) {
+      states = new Map()
+      this.#accounts.set(accountId, states)
+    }
+    const state = (states.get(key) as T | undefined) ?? create()
+    // The first key is the one that was compiled longest ago.
+    if (!states.delete(key) && states.size >= MAX_STATES) states.delete(states.keys().next().value!)
+    states.set(key, state)
+    return state
+  }
+}
