@@ -17,6 +17,7 @@ export interface ProgramCommands {
 /** Answered without loading the command line: scripts and editors ask for the version often. */
 const VERSION_WORDS = ['version', '--version', '-v']
 
+const loadPolicyCommands = () => import('./policy-cli/index.ts')
 const loadApiClient = () => import('./api-cli/index.ts')
 
 /** Runs the command line of this process. */
@@ -38,6 +39,10 @@ export async function runArguments(
   const { runCli } = await import('./agent/cli.ts')
   return runCli(args, {
     api: async (apiArgs) => (await loadApiClient()).runApi(apiArgs),
+    policy: {
+      check: async (...args) => (await loadPolicyCommands()).checkPolicy(...args),
+      fromEdge: async (...args) => (await loadPolicyCommands()).printEdgePolicy(...args),
+    },
     explainErrors: async (topic) => (await import('./errors/index.ts')).explainErrors(topic),
     completion: async () => [
       ...(await (await loadApiClient()).apiCompletion()),

@@ -27,6 +27,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   edge: ['resources', 'policy', 'certs', 'sessions'],
   api: ['resources', 'policy', 'store', 'auth', 'certs', 'naming', 'sessions', 'events'],
   'api-cli': ['api', 'resources'],
+  'policy-cli': ['policy', 'api-cli'],
   dashboard: ['resources', 'store', 'auth', 'api'],
   agent: ['protocol', OPTIONS],
   // The declarations of errors alone, which load nothing else.
@@ -45,7 +46,7 @@ const TYPE_DIRECTIONS: Record<string, readonly string[]> = {
 /** The executables load each part when it is asked for. */
 const LAZY: Record<string, readonly string[]> = {
   'cli.ts': ['server'],
-  'program.ts': ['agent', 'api-cli', 'errors'],
+  'program.ts': ['agent', 'api-cli', 'policy-cli', 'errors'],
 }
 
 /**

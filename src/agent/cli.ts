@@ -21,10 +21,30 @@ import { VERSION_TEXT } from './commands/version.ts'
 export interface ExternalCommands {
   /** The client of the management API; receives the arguments after `api`. */
   api(args: string[]): Promise<number>
+  policy: PolicyCommands
   /** The text of `adit help CODE` and `adit help errors`. */
   explainErrors(topic: string): Promise<string>
   /** The commands and flags of other parts, for shell completion. */
   completion(): Promise<readonly CompletionNode[]>
+}
+
+/** The commands of `adit policy`; both return the exit code. */
+export interface PolicyCommands {
+  check(
+    file: string,
+    options: { protocol: string | undefined; edge: boolean; json: boolean },
+    terminal: Output,
+  ): Promise<number>
+  fromEdge(
+    id: string,
+    flags: { apiUrl: string | undefined; apiKey: string | undefined },
+    terminal: Output,
+  ): Promise<number>
+}
+
+interface Output {
+  out(text: string): void
+  error(text: string): void
 }
 
 /** Runs one command line and returns the exit code. Errors are printed on stderr. */
@@ -39,7 +59,7 @@ export async function runCli(argv: readonly string[], external: ExternalCommands
     else if (argv.length === 0) output.out(SHORT_HELP)
     else {
       const flags = argv.some((word) => ENDPOINT_COMMANDS.has(word)) ? await loadEndpointFlags() : undefined
-      const program = createProgram(state, flags, external.completion)
+      const program = createProgram(state, flags, external)
       const args = normalizeArguments(argv, booleanFlags(flags))
       rejectUnknownTopic(program, args)
       try {
@@ -78,7 +98,7 @@ export type EndpointFlags = Awaited<ReturnType<typeof loadEndpointFlags>>
 /** The commands with those flags, and the one that completes them. */
 const ENDPOINT_COMMANDS: ReadonlySet<string> = new Set(['http', 'tcp', 'tls', 'tunnel', 'completion'])
 
-const output = {
+const output: Output = {
   out: (text: string) => {
     process.stdout.write(text)
   },
@@ -107,7 +127,7 @@ Usage:
 export function createProgram(
   state: { code: number },
   flags?: EndpointFlags,
-  completion: ExternalCommands['completion'] = async () => [],
+  external?: Pick<ExternalCommands, 'completion' | 'policy'>,
 ): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
@@ -162,10 +182,11 @@ export function createProgram(
     .description('call the management API of a server (see: adit api --help)')
     .allowUnknownOption()
     .allowExcessArguments(true)
+  addPolicyCommands(program, state, external?.policy)
   addDiagnose(program, state)
   addServiceCommands(program, state)
   addUpdate(program)
-  addSmallCommands(program, completion)
+  addSmallCommands(program, external?.completion ?? (async () => []))
   addExamples(program, [])
   return program
 }
@@ -228,6 +249,45 @@ function addConfigCommands(program: Command, state: { code: number }): void {
     const values = valuesOf(up)
     const options = { dryRun: values['dry-run'] === 'true', relocate: values.relocate === 'true' }
     upgrade(version, options, values, env, output.out)
+  })
+}
+
+function addPolicyCommands(
+  program: Command,
+  state: { code: number },
+  policy: PolicyCommands | undefined,
+): void {
+  const parent = program.command('policy').description('check traffic policies, and print those of edges')
+  const check = parent
+    .command('check <file>')
+    .description('check a traffic policy without a server ("-" reads standard input)')
+  addFlags(check, [
+    { name: 'protocol', kind: 'text', help: 'of the endpoint: https (default), http, tcp or tls' },
+    { name: 'edge', kind: 'bool', help: 'the policy is for an edge or a route of one' },
+    ...SESSION_FLAGS.filter(({ name }) => name === 'output'),
+  ])
+  check.action(async (file: string) => {
+    const values = valuesOf(check)
+    const { protocol, edge } = values
+    const options = {
+      protocol: textOf(protocol),
+      edge: edge === 'true',
+      json: isJsonOutput(values),
+    }
+    state.code = await policy!.check(file, options, output)
+  })
+  const fromEdge = parent
+    .command('from-edge <id>')
+    .description('print the policy that does what the modules of an edge do')
+  addFlags(fromEdge, [
+    { name: 'api-url', kind: 'text', help: 'address of the management API' },
+    { name: 'api-key', kind: 'text', help: 'key of the management API' },
+  ])
+  fromEdge.action(async (id: string) => {
+    const values = valuesOf(fromEdge)
+    const flags = { apiUrl: textOf(values['api-url']), apiKey: textOf(values['api-key']) }
+    await passSavedApiKey(values)
+    state.code = await policy!.fromEdge(id, flags, output)
   })
 }
 
@@ -315,7 +375,7 @@ function booleanFlags(flags: EndpointFlags | undefined): ReadonlySet<string> {
   const { http = [], tcp = [], tls = [] } = flags?.ENDPOINT_FLAGS ?? {}
   const endpoint = [...http, ...tcp, ...tls, ...(flags?.LABELLED_FLAGS ?? [])]
   const names = endpoint.filter(({ kind }) => kind === 'bool').map(({ name }) => name)
-  return new Set(['all', 'none', 'dry-run', 'relocate', QR_FLAG.name, ...names])
+  return new Set(['all', 'none', 'dry-run', 'relocate', 'edge', QR_FLAG.name, ...names])
 }
 
 function addFlags(command: Command, flags: readonly CommandFlag[]): void {
@@ -401,6 +461,15 @@ function parseApiArguments(argv: readonly string[]): { leadingFlags: string[]; a
 }
 
 /** Passes the key saved by `config add-api-key` to the API client, which reads it from the environment. */
+async function passSavedApiKey(values: FlagValues): Promise<void> {
+  const { createContext } = await loadContext()
+  const { keys } = createContext(values, process.env, { stdoutForData: true })
+  if (keys.api_key !== undefined) process.env.ADIT_API_KEY ??= keys.api_key
+}
+
+const textOf = (value: FlagValues[string]) => (typeof value === 'string' ? value : undefined)
+
+/** The arguments of the API client without common flags. */
 async function withApiKey({
   leadingFlags,
   args,
@@ -411,8 +480,6 @@ async function withApiKey({
   const globals = new Command().exitOverride().allowUnknownOption().allowExcessArguments(true)
   addFlags(globals, COMMON_FLAGS)
   const { unknown, operands } = globals.parseOptions([...leadingFlags, ...args])
-  const { createContext } = await loadContext()
-  const { keys } = createContext(valuesOf(globals), process.env, { stdoutForData: true })
-  if (keys.api_key !== undefined) process.env.ADIT_API_KEY ??= keys.api_key
+  await passSavedApiKey(valuesOf(globals))
   return [...operands, ...unknown]
 }

@@ -13,7 +13,10 @@ export interface ApiAccess {
 const DEFAULT_URL = 'http://127.0.0.1:4080'
 
 /** Finds the API: from flags, then the environment, then the credentials file of a server on this machine. */
-export function findApiAccess({ apiKey, apiUrl }: CommonFlags, environment: NodeJS.ProcessEnv): ApiAccess {
+export function findApiAccess(
+  { apiKey, apiUrl }: Pick<CommonFlags, 'apiKey' | 'apiUrl'>,
+  environment: NodeJS.ProcessEnv,
+): ApiAccess {
   const local = localServer(environment)
   const url = (apiUrl ?? (environment.ADIT_API_URL || local?.api_url || DEFAULT_URL)).replace(/\/+$/, '')
   if (!/^https?:\/\//.test(url) || !URL.canParse(url))

@@ -3,5 +3,7 @@
  * routes, without loading the server. It may use `api`, `resources` and `base`. Start with `run.ts`, then `commands.ts`
  * and `flags.ts`.
  */
+
+export { callApi } from './call.ts'
 export { apiCompletion } from './completion.ts'
 export { runApi } from './run.ts'

@@ -1,13 +1,11 @@
 import { CommandFailure, findCommand, printFailure } from '../base/command-line.ts'
 import { findNearest } from '../base/nearest.ts'
-import { describeNetworkError } from '../base/network-error.ts'
 import { type ApiAccess, findApiAccess } from './access.ts'
+import { sendCall } from './call.ts'
 import { type ApiCommand, commandsOf } from './commands.ts'
 import { allHelp, commandHelp, groupHelp } from './help.ts'
 import { extractCommonFlags, type ParsedCommand, parseCommand } from './parse.ts'
 import { formatList } from './table.ts'
-
-const CALL_TIMEOUT_MS = 60_000
 
 /** The environment and output of a command. */
 export interface Terminal {
@@ -114,7 +112,7 @@ function unknownWord(
 async function call(
   { route, ids: names }: ApiCommand,
   parsed: ParsedCommand,
-  { url, key }: ApiAccess,
+  access: ApiAccess,
   terminal: Terminal,
 ): Promise<number> {
   const path = names.reduce(
@@ -122,28 +120,10 @@ async function call(
     route.path,
   )
   const query = new URLSearchParams(parsed.query).toString()
-  const address = `${url}${path}${query === '' ? '' : `?${query}`}`
-  let response: Response
-  try {
-    response = await fetch(address, {
-      method: route.method,
-      headers: {
-        authorization: `Bearer ${key}`,
-        'service-version': '2',
-        ...(parsed.body && { 'content-type': 'application/json' }),
-      },
-      ...(parsed.body && { body: JSON.stringify(parsed.body) }),
-      redirect: 'error',
-      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
-    })
-  } catch (error) {
-    return fail(
-      terminal,
-      `The API at ${url} cannot be reached: ${describeNetworkError(error)}. Is the server running? Name another one with --api-url.`,
-    )
-  }
-  const text = await response.text()
-  if (!response.ok) return fail(terminal, formatError(response.status, text))
+  const text = await sendCall(
+    { method: route.method, path: `${path}${query === '' ? '' : `?${query}`}`, body: parsed.body },
+    access,
+  )
   return text === '' ? 0 : print(terminal, formatResponse(text, parsed.json, terminal))
 }
 
@@ -162,17 +142,6 @@ function pretty(text: string): string {
   } catch {
     return text
   }
-}
-
-function formatError(status: number, text: string): string {
-  try {
-    const { msg, error_code } = JSON.parse(text) as { msg?: unknown; error_code?: unknown }
-    if (typeof msg === 'string')
-      return `${msg}\n${String(error_code)} (status ${status}): adit help ${String(error_code)}`
-  } catch {
-    // The response is not from the API.
-  }
-  return `The response has status ${status} and is not from the management API. Check --api-url.`
 }
 
 function print(terminal: Terminal, text: string): number {

@@ -39,7 +39,7 @@ export {
 export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
 export { type ActionStep, type CompiledRule, runRules } from './evaluate.ts'
-export { PolicyError } from './issue.ts'
+export { issueText, PolicyError } from './issue.ts'
 export type { Attachment } from './phases.ts'
 export type { Template } from './template.ts'
 export { type Policy, type PolicyRule, readPolicy } from './validate.ts'

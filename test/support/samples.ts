@@ -356,6 +356,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
         'webhook_verification',
         'websocket_tcp_converter',
         'user_agent_filter',
+        'traffic_policy',
         'oidc',
       )),
     }),
@@ -382,7 +383,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     create: async (api) => ({
       ...TEXTS,
       hostports: [await hostport(api)],
-      ...(await modules(api, 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination')),
+      ...(await modules(api, 'backend', 'ip_restriction', 'mutual_tls', 'tls_termination', 'traffic_policy')),
     }),
     defaults: {
       ...EMPTY_TEXTS,
@@ -406,7 +407,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     create: async (api) => ({
       ...TEXTS,
       hostports: [(await api.create('/reserved_addrs', {})).addr],
-      ...(await modules(api, 'backend', 'ip_restriction')),
+      ...(await modules(api, 'backend', 'ip_restriction', 'traffic_policy')),
     }),
     defaults: { ...EMPTY_TEXTS, hostports: null, backend: null, ip_restriction: null },
     update: async (api) => ({ hostports: [(await api.create('/reserved_addrs', {})).addr] }),

@@ -40,6 +40,13 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
     ['adit config upgrade --dry-run', 'print the file in the newest version'],
     ['adit config upgrade 3', 'change it; the old one is kept as a backup'],
   ],
+  'policy check': [
+    ['adit policy check policy.yml', 'the policy of an https endpoint'],
+    ['adit policy check policy.yml --protocol tcp --edge', 'the policy of a TCP edge'],
+  ],
+  'policy from-edge': [
+    ['adit policy from-edge edghts_ID > policy.yml', 'write the policy of an edge to a file'],
+  ],
   diagnose: [
     ['adit diagnose', 'test the connection to the configured server'],
     ['adit diagnose -w report.json', 'write the findings to a file, without secrets'],

@@ -1,0 +1,30 @@
+import { stringify } from 'yaml'
+import { callApi } from '../api-cli/index.ts'
+import { CommandFailure } from '../base/command-line.ts'
+import { edgePolicy } from './edge-policy.ts'
+import type { Terminal } from './terminal.ts'
+
+const PATHS: Readonly<Record<string, string>> = {
+  edghts: '/edges/https',
+  edgtcp: '/edges/tcp',
+  edgtls: '/edges/tls',
+}
+
+export interface ApiFlags {
+  readonly apiUrl: string | undefined
+  readonly apiKey: string | undefined
+}
+
+/** `adit policy from-edge ID`: prints the policy that does what the modules of the edge do. */
+export async function printEdgePolicy(id: string, flags: ApiFlags, terminal: Terminal): Promise<number> {
+  const path = PATHS[id.slice(0, id.indexOf('_'))]
+  if (path === undefined)
+    throw new CommandFailure(
+      `"${id}" is not the id of an edge, such as edghts_…; "adit api edges-https list" shows them`,
+    )
+  const edge = (await callApi(`${path}/${encodeURIComponent(id)}`, flags)) as Parameters<typeof edgePolicy>[0]
+  const { phases, notes } = edgePolicy(edge)
+  const comments = notes.map((note) => `# ${note}\n`).join('')
+  terminal.out(`${comments}${stringify(phases, { lineWidth: 0 })}`)
+  return 0
+}

@@ -1,0 +1,164 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { parse } from 'yaml'
+import { startApi } from '../../test/support/api.ts'
+import { type PolicyError, readPolicy } from '../policy/index.ts'
+import { checkPolicy } from './check.ts'
+import { edgePolicy } from './edge-policy.ts'
+import { printEdgePolicy } from './from-edge.ts'
+
+function captureOutput() {
+  const written = { out: '', error: '' }
+  return {
+    written,
+    out: (text: string) => {
+      written.out += text
+    },
+    error: (text: string) => {
+      written.error += text
+    },
+  }
+}
+
+function check(t: TestContext, text: string, options: Partial<Parameters<typeof checkPolicy>[1]> = {}) {
+  const directory = mkdtempSync(join(tmpdir(), 'adit-policy-'))
+  t.after(() => rmSync(directory, { recursive: true }))
+  const file = join(directory, 'policy.yml')
+  writeFileSync(file, text)
+  const terminal = captureOutput()
+  const code = checkPolicy(file, { edge: false, json: false, ...options }, terminal)
+  return { code, file, ...terminal.written }
+}
+
+const DENY = 'on_http_request:\n  - actions:\n      - type: deny\n'
+
+test('a valid policy is said to be one', (t) => {
+  const { code, out } = check(t, DENY)
+  const json = check(t, DENY, { json: true })
+
+  assert.deepEqual([code, out], [0, 'The policy is valid: 1 rule.\n'])
+  assert.deepEqual([json.code, JSON.parse(json.out)], [0, { valid: true, rules: 1, issues: [] }])
+})
+
+test('every mistake is printed with its file, line and code', (t) => {
+  const { code, error, file } = check(
+    t,
+    DENY.replace('deny', 'denny').replace('- actions', '- expressions: ["1"]\n    actions'),
+  )
+
+  assert.equal(code, 1)
+  assert.match(error, new RegExp(`${file}:2: on_http_request, rule 1, expression 1: .*\\(ERR_ADIT_2200\\)`))
+  assert.match(error, new RegExp(`${file}:4: .*did you mean deny\\? \\(ERR_ADIT_2201\\)`))
+})
+
+test('mistakes are printed as JSON', (t) => {
+  const { code, out } = check(t, 'on_http_request: [{actions: [{type: denny}]}]', { json: true })
+
+  assert.equal(code, 1)
+  assert.deepEqual(
+    JSON.parse(out).issues.map(({ error_code, path, line }: Record<string, unknown>) => [
+      error_code,
+      path,
+      line,
+    ]),
+    [['ERR_ADIT_2201', ['on_http_request', 0, 'actions', 0], 1]],
+  )
+})
+
+test('phases depend on the protocol and on what the policy is for', (t) => {
+  const connect = 'on_tcp_connect: [{actions: [{type: deny}]}]'
+  const codes = [
+    check(t, DENY, { protocol: 'tcp' }).code,
+    check(t, connect, { protocol: 'tcp', edge: true }).code,
+    check(t, connect).code,
+    check(t, connect, { edge: true }).code,
+  ]
+
+  assert.deepEqual(codes, [1, 0, 0, 1])
+  assert.throws(() => check(t, DENY, { protocol: 'ftp' }), /--protocol must be one of https, http, tcp, tls/)
+  assert.throws(
+    () => checkPolicy('/no/such.yml', { edge: false, json: false }, captureOutput()),
+    /cannot read \/no\/such\.yml: there is no such file/,
+  )
+})
+
+test('from-edge prints a valid policy with the modules of all routes', async (t) => {
+  const api = await startApi(t)
+  const ipPolicy = await api.call.create('/ip_policies', {})
+  const edge = await api.call.create('/edges/https', {})
+  const routes = `/edges/https/${edge.id}/routes`
+  await api.call.create(routes, {
+    match_type: 'path_prefix',
+    match: '/',
+    ip_restriction: { ip_policy_ids: [ipPolicy.id] },
+    user_agent_filter: { deny: ['bot'], allow: ['^curl/'] },
+    compression: {},
+    request_headers: { add: { 'x-path': '${req.path}', 'x-id': '${req.id}' }, remove: ['cookie'] },
+    circuit_breaker: {},
+    oauth: {
+      provider: {
+        github: { client_id: 'a', client_secret: 'b', email_domains: ['example.com'], teams: ['o/t'] },
+      },
+      maximum_duration: 60,
+    },
+    traffic_policy: { value: DENY },
+  })
+  await api.call.create(routes, {
+    match_type: 'exact_path',
+    match: '/hook',
+    webhook_verification: { provider: 'GitHub', secret: 'key' },
+  })
+  const terminal = captureOutput()
+
+  const code = await printEdgePolicy(
+    edge.id,
+    { apiUrl: api.url, apiKey: api.account.apiKey.reveal() },
+    terminal,
+  )
+
+  const { out } = terminal.written
+  const policy = parse(out) as Record<string, { name: string; expressions?: string[] }[]>
+  assert.equal(code, 0)
+  try {
+    readPolicy(out, { protocol: 'https', place: 'route' })
+  } catch (error) {
+    assert.fail((error as PolicyError).lines.join('\n'))
+  }
+  const rules = policy.on_http_request!.map(({ name, expressions }) => `${name}: ${expressions?.[0]}`)
+  assert.ok(rules.includes('webhook_verification: req.url.path == "/hook"'))
+  assert.deepEqual(
+    rules.filter((rule) => rule.endsWith(': !(req.url.path == "/hook")')).map((rule) => rule.split(': !')[0]),
+    [
+      'ip_restriction',
+      'user_agent_filter',
+      'oauth',
+      'oauth: who may enter',
+      'request_headers',
+      'circuit_breaker',
+      'traffic_policy',
+    ],
+  )
+  assert.match(out, /# route \/: teams of oauth has no field in the action/)
+  assert.match(out, /# route \/: \$\{req\.id\} in request_headers has no variable/)
+})
+
+test('from-edge prints the policy of a TCP edge, and explains an id that is none', async () => {
+  const { phases } = edgePolicy({
+    id: 'edgtcp_1',
+    ip_restriction: { enabled: true, ip_policies: [{ id: 'ipp_1' }] },
+    traffic_policy: { enabled: false, value: 'x' },
+  })
+
+  assert.deepEqual(phases, {
+    on_tcp_connect: [
+      { name: 'ip_restriction', actions: [{ type: 'restrict-ips', config: { ip_policies: ['ipp_1'] } }] },
+    ],
+  })
+  await assert.rejects(
+    printEdgePolicy('tn_1', { apiUrl: undefined, apiKey: undefined }, captureOutput()),
+    /"tn_1" is not the id of an edge/,
+  )
+})
