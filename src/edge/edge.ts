@@ -19,6 +19,7 @@ import { createHttpListener } from './listeners/http.ts'
 import { type PortRange, TcpPorts } from './listeners/tcp-ports.ts'
 import { createTlsListener } from './listeners/tls.ts'
 import type { CertificateLookup } from './listeners/tls-terminator.ts'
+import { createKeySets } from './modules/key-sets.ts'
 import type { Logins } from './modules/login.ts'
 import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
@@ -140,7 +141,8 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const ports = new TcpPorts(core, config.tcp, admission, proxyProtocol.tcp)
   const { logins, dial = createDial(), outbound } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
-  const edgeTable = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, dial })
+  const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
+  const edgeTable = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, keySets, dial })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []

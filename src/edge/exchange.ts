@@ -3,12 +3,13 @@ import type { Transform } from 'node:stream'
 import { fanOut } from '../base/fan-out.ts'
 import type { UpstreamTarget } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
+import { connectionLogs } from './connection-logs.ts'
 import type { Core } from './core.ts'
 import type { EdgeError } from './errors.ts'
 import type { BodySource } from './held-body.ts'
 import { HeaderFields } from './message/fields.ts'
 import type { RequestHead } from './message/request-head.ts'
-import type { RequestTrace } from './observe.ts'
+import type { RequestEvent, RequestTrace } from './observe.ts'
 import { type EdgeResponse, renderError } from './response.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
 import { TransformWriter } from './transform-writer.ts'
@@ -387,12 +388,17 @@ export abstract class Exchange {
       responseBodyLength: watch.responseBodyLength,
       connectionReused: watch.connectionReused,
       notes: watch.notes,
-      logs: watch.logs,
+      logs: joinLogs(connectionLogs(this.connection, entry?.accountId ?? ''), watch.logs),
       errorCode: this.#error?.code,
       complete,
     })
   }
 }
+
+type Logs = RequestEvent['logs']
+
+const joinLogs = (first: Logs, second: Logs): Logs =>
+  first === undefined ? second : [...first, ...(second ?? [])]
 
 /** Runs the response steps of the modules. */
 function applySteps(

@@ -42,6 +42,8 @@ export interface ConnectionEvent {
   readonly bytesIn: number
   readonly bytesOut: number
   readonly notes: Readonly<Record<string, string | number>>
+  /** What `log` actions of a policy recorded, in order. */
+  readonly logs?: readonly Readonly<Record<string, string>>[] | undefined
   readonly errorCode: string | undefined
 }
 

@@ -94,6 +94,7 @@ test('a connection event has its bytes and times', () => {
     bytesIn: 0,
     bytesOut: 9,
     notes: {},
+    logs: [{ kind: 'partner' }],
   }
 
   const event = serializeTraffic(TCP_CONNECTION, everyField(TCP_CONNECTION), closed)
@@ -118,6 +119,7 @@ test('a connection event has its bytes and times', () => {
         end_ts: '2026-01-02T00:00:01.500Z',
       },
       ip_policy: { decision: null },
+      traffic_policy: { logs: [{ kind: 'partner' }] },
     },
   })
 })

@@ -20,6 +20,9 @@ export interface ClientConnectionInfo {
   readonly startedAt: number
 }
 
+/** What `log` actions of a policy recorded, in order. */
+type PolicyLogs = readonly Readonly<Record<string, string>>[]
+
 /** A finished request, as the edge reports it. */
 export interface FinishedRequest {
   readonly accountId: string
@@ -38,6 +41,7 @@ export interface FinishedRequest {
   readonly connectionReused: boolean
   /** Decisions of modules, by the field names of the event. */
   readonly notes: Readonly<Record<string, string | number>>
+  readonly logs?: PolicyLogs | undefined
 }
 
 /** A finished TCP or TLS connection, as the edge reports it. */
@@ -48,6 +52,7 @@ export interface FinishedConnection {
   readonly bytesIn: number
   readonly bytesOut: number
   readonly notes: Readonly<Record<string, string | number>>
+  readonly logs?: PolicyLogs | undefined
 }
 
 export const HTTP_REQUEST = 'http_request_complete.v0'
@@ -80,12 +85,26 @@ const httpFields: Readonly<Record<string, Getter<FinishedRequest>>> = {
   'http.response.body_length': ({ responseBodyLength }) => responseBodyLength,
   'http.response.headers': ({ responseFields }) => responseFields,
   'http.response.status_code': ({ status }) => status,
+  'traffic_policy.logs': readLogs,
 }
 
 const tcpFields: Readonly<Record<string, Getter<FinishedConnection>>> = {
   'conn.bytes_in': ({ bytesIn }) => bytesIn,
   'conn.bytes_out': ({ bytesOut }) => bytesOut,
   'conn.end_ts': ({ endedAt }) => endedAt,
+  'traffic_policy.logs': readLogs,
+}
+
+function readLogs({ logs }: { readonly logs?: PolicyLogs | undefined }): PolicyLogs {
+  return logs ?? []
+}
+
+function logsSize({ logs = [] }: { readonly logs?: PolicyLogs | undefined }): number {
+  return logs.reduce(
+    (size, facts) =>
+      size + Object.entries(facts).reduce((sum, [name, value]) => sum + name.length + value.length, 0),
+    0,
+  )
 }
 
 interface FinishedTraffic {
@@ -139,11 +158,9 @@ export const trafficKinds: Readonly<Record<string, TrafficKind<never>>> = {
   [HTTP_REQUEST]: createTrafficKind(
     HTTP_REQUEST,
     httpFields,
-    ({ target, requestFields }: FinishedRequest) => {
-      return target.length + requestFields.length
-    },
+    (request: FinishedRequest) => request.target.length + request.requestFields.length + logsSize(request),
   ),
-  [TCP_CONNECTION]: createTrafficKind(TCP_CONNECTION, tcpFields, () => 0),
+  [TCP_CONNECTION]: createTrafficKind(TCP_CONNECTION, tcpFields, logsSize),
 }
 
 const environments = new Map<string, Environment>()

@@ -43,6 +43,7 @@ const CONNECTION_FIELDS = [
   'conn.server_port',
   'conn.start_ts',
   'ip_policy.decision',
+  'traffic_policy.logs',
 ]
 
 const TCP_FIELDS = [...CONNECTION_FIELDS, 'conn.bytes_in', 'conn.bytes_out', 'conn.end_ts']

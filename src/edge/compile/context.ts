@@ -4,6 +4,7 @@ import type { Balancer } from '../backends/balancer.ts'
 import type { Core } from '../core.ts'
 import type { ConnectionStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
+import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { Snapshot } from '../snapshot.ts'
@@ -26,6 +27,7 @@ export interface CompilerParts {
   readonly tlsPolicies: TlsPolicies
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined
+  readonly keySets: KeySets | undefined
 }
 
 /** A route or edge that denies all traffic, and the reason shown to its owner. */

@@ -7,6 +7,7 @@
 
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Core } from '../core.ts'
+import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import { Snapshot } from '../snapshot.ts'
@@ -31,6 +32,7 @@ export interface TableDependencies {
   readonly ports: PublicPorts
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined
+  readonly keySets: KeySets | undefined
   readonly dial: Dial
 }
 
@@ -39,13 +41,13 @@ export function createEdgeTable(parts: TableDependencies): {
   table: EdgeTable
   stop(): void
 } {
-  const { core, tunnels, policies: tlsPolicies, ports, logins, signingKeys, dial } = parts
+  const { core, tunnels, policies: tlsPolicies, ports, logins, signingKeys, keySets, dial } = parts
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
   const policyStates = new PolicyStates()
   const endpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
-    compileEndpoint(tunnel, { core, ipPolicies, logins, signingKeys, policyStates }),
+    compileEndpoint(tunnel, { core, ipPolicies, logins, signingKeys, keySets, policyStates }),
   )
   const edgePorts = new EdgePorts(ports, core.log)
   const table = new EdgeTable(snapshot, {
@@ -58,6 +60,7 @@ export function createEdgeTable(parts: TableDependencies): {
     tlsPolicies,
     logins,
     signingKeys,
+    keySets,
     endpoints: createEndpointTable(tunnels, endpoints),
     onPortsChanged: (ports) => edgePorts.setDesired(ports),
   })

@@ -16,13 +16,13 @@ export interface AttachedPolicy {
   readonly scope: string
 }
 
-export type PolicyParts = Pick<CompilerParts, 'core' | 'ipPolicies' | 'policyStates'>
+export type PolicyParts = Pick<CompilerParts, 'core' | 'ipPolicies' | 'policyStates' | 'keySets'>
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
   { text, attachment, endpoint, region, scope }: AttachedPolicy,
   context: ModuleContext,
-  { core, ipPolicies, policyStates }: PolicyParts,
+  { core, ipPolicies, policyStates, keySets }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
   try {
@@ -43,6 +43,7 @@ export function buildPolicy(
       region,
       log: core.log,
       signIns: [],
+      keySets,
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

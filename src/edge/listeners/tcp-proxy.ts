@@ -6,6 +6,7 @@ import type { ByteStream } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { MAX_ATTEMPTS, type UpstreamTarget } from '../backend.ts'
 import type { ClientConnection } from '../connection.ts'
+import { connectionLogs } from '../connection-logs.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { EdgeError } from '../errors.ts'
 import type { RawEntry } from '../table.ts'
@@ -155,6 +156,7 @@ function reportConnection(
       bytesIn: result.bytesIn,
       bytesOut: result.bytesOut,
       notes: buildNotes(entry, rejection),
+      logs: connectionLogs(connection, entry.accountId),
       errorCode: rejection instanceof EdgeError ? rejection.code : undefined,
     })
   } catch (err) {

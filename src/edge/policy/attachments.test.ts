@@ -4,6 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { test } from 'node:test'
 import { connect as connectTls } from 'node:tls'
+import { eventually } from '../../../test/support/eventually.ts'
 import { listen, startHttp, startTcp } from '../../../test/support/local-server.ts'
 import {
   HttpsRoute,
@@ -17,6 +18,7 @@ import { sendHttp } from '../testing/client.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
 import { startEdge } from '../testing/edge.ts'
 import { startHttpsEdge } from '../testing/https-edge.ts'
+import { TestObserver } from '../testing/observer.ts'
 import { POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
 import { openRawClient, RawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -363,4 +365,42 @@ test('a rate limit and a breaker keep their state when the rest of the policy ch
 
     assert.deepEqual([before, patched, reconnected, changed], [[500, 500], refusal, refusal, 500])
   }
+})
+
+test('what a policy logs is part of the events of requests and connections', async (t) => {
+  const observe = new TestObserver('ac_test')
+  const log = (text: string) => ({ actions: [{ type: 'log', config: { metadata: { step: text } } }] })
+  const { ask } = await startPolicyEndpoint(
+    t,
+    JSON.stringify({
+      on_tcp_connect: [log('connect ${conn.client_ip}')],
+      on_http_request: [log('request ${req.method}'), log('again')],
+      on_http_response: [log('response ${res.status_code}')],
+    }),
+    { dependencies: { observe } },
+  )
+
+  await ask()
+  await eventually(() => observe.requests.length === 1)
+
+  assert.deepEqual(
+    observe.requests[0]!.logs?.map(({ step }) => step),
+    ['connect 127.0.0.1', 'request GET', 'again', 'response 200'],
+  )
+})
+
+test('what the policy of a TCP endpoint logs is part of the event of the connection', async (t) => {
+  const observe = new TestObserver('ac_test')
+  const upstream = await startTcp(t, (socket) => socket.resume().end('hello'))
+  const tunnels = new TestTunnels()
+  const { edge } = await startEdge(t, tunnels, {}, { observe })
+  const port = await edge.ports.acquire()
+  const trafficPolicy = 'on_tcp_connect: [{actions: [{type: log, config: {metadata: {a: b}}}]}]'
+  tunnels.ports.set(port, createLocalTunnel(upstream, { proto: 'tcp', options: { trafficPolicy } }))
+
+  const client = await openRawClient(t, port).untilClosed()
+  client.socket.end()
+  await eventually(() => observe.connections.length === 1)
+
+  assert.deepEqual(observe.connections[0]!.logs, [{ a: 'b' }])
 })

@@ -2,6 +2,7 @@ import type { Logger } from '../../base/log.ts'
 import type { EndpointSource } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
+import type { KeySets } from '../modules/key-sets.ts'
 
 /** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
 export interface PolicyContext extends ModuleContext {
@@ -9,6 +10,8 @@ export interface PolicyContext extends ModuleContext {
   /** The region that serves the endpoint, where it is known. */
   readonly region: string | undefined
   readonly log: Logger
+  /** The keys of token issuers, if this edge may fetch them. */
+  readonly keySets: KeySets | undefined
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
   /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */

@@ -9,6 +9,7 @@ import type {
   Value,
 } from '../../policy/index.ts'
 import type { ClientConnection } from '../connection.ts'
+import { logConnection } from '../connection-logs.ts'
 import type { Exchange, MutableResponse } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { fromFieldValue } from '../message/own-fields.ts'
@@ -57,7 +58,9 @@ export class ConnectionExecution extends Execution {
   readonly req = undefined
   readonly res = undefined
 
-  log(_metadata: Readonly<Record<string, string>>): void {}
+  log(metadata: Readonly<Record<string, string>>): void {
+    logConnection(this.conn.connection, this.context.accountId, metadata)
+  }
 }
 
 /** A run of `on_http_request`. */
