@@ -17,11 +17,11 @@ import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } fro
 
 /**
  * Measures the cost of configuration: CPU time of the edge per request over a bare tunnel, a route without modules,
- * routes with 10 and 10,000 IP rules, and a route behind a sign-in with a valid session, first among 10 edges, then among
- * EDGES (default 100,000). The paths alternate in short runs, in reverse order every second round. Each run is compared
+ * routes with 10 and 10,000 IP rules, a route behind a sign-in with a valid session and one with a traffic policy of 20
+ * rules, first among 10 edges, then among EDGES (default 100,000). The paths alternate in short runs, in reverse order every second round. Each run is compared
  * with the bare one of its round, and the median of all rounds counts, so that other load on the machine has little effect.
  */
-const PATHS = ['bare', 'route', 'rules-10', 'rules-10000', 'session'] as const
+const PATHS = ['bare', 'route', 'rules-10', 'rules-10000', 'session', 'policy-20'] as const
 type Path = (typeof PATHS)[number]
 
 const ROUNDS = Number(process.env.ROUNDS ?? 15)
@@ -178,10 +178,11 @@ async function runEdge(edges: number, port: number): Promise<void> {
       })
     addEdge(`rules-${rules}`, { ip_restriction: { ip_policy_ids: [policy] } })
   }
+  addEdge('policy-20', { traffic_policy: { value: JSON.stringify({ on_http_request: policyRules() }) } })
   addEdge('session', {
     oauth: { provider: { google: { client_id: 'app', client_secret: 'secret', scopes: [] } } },
   })
-  for (let index = 4; index < edges; index++) addEdge(`other-${index}`)
+  for (let index = 5; index < edges; index++) addEdge(`other-${index}`)
   while (!edge.scopes.settled) await new Promise((resolve) => setTimeout(resolve, 50))
   process.on('message', () => {
     const { user, system } = process.cpuUsage()
@@ -220,4 +221,17 @@ async function signIn(port: number, ca: string): Promise<string> {
 
 function median(values: readonly number[]): number {
   return values.toSorted((a, b) => a - b)[values.length >> 1] ?? Number.NaN
+}
+
+/** Twenty rules as people write them: by path, method, header and address. None of them applies. */
+function policyRules(): object[] {
+  return Array.from({ length: 20 }, (_, index) => ({
+    expressions: [
+      [`req.url.path.startsWith('/private-${index}/')`],
+      [`req.method == 'DELETE' && req.url.path == '/items/${index}'`],
+      [`hasReqHeader('x-block-${index}')`],
+      [`inCidrRange(conn.client_ip, '10.${index}.0.0/16')`],
+    ][index % 4],
+    actions: [{ type: 'deny' }],
+  }))
 }

@@ -147,6 +147,8 @@ const signers: Record<string, Signer> = {
   }),
   instagram: meta,
   intercom: bodySignature('X-Hub-Signature', 'sha1', 'hex', 'sha1='),
+  jira: bodySignature('X-Hub-Signature', 'sha256', 'hex', 'sha256='),
+  linear: bodySignature('Linear-Signature', 'sha256', 'hex'),
   launch_darkly: bodySignature('X-LD-Signature', 'sha256', 'hex'),
   mailchimp: form('X-Mandrill-Signature'),
   mailgun: ({ secret, now }) => {

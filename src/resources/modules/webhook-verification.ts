@@ -7,7 +7,7 @@ import { required, secret, text, withExamples } from '../value.ts'
 export const WEBHOOK_PROVIDERS = new Set(
   `aftership airship alchemy autodesk bitbucket bolt box brex buildkite calendly castle chargify circleci clearbit clerk
   coinbase contentful docusign dropbox facebook_graph_api facebook_messenger frameio github gitlab go1 graphcms heroku
-  hostedhooks hubspot instagram intercom launch_darkly mailchimp mailgun microsoft_teams modern_treasury mongodb mux orb
+  hostedhooks hubspot instagram intercom jira launch_darkly linear mailchimp mailgun microsoft_teams modern_treasury mongodb mux orb
   orbit pagerduty pinwheel plivo pusher sendgrid sentry shopify signal_sciences slack sns sonatype square stripe svix
   terraform tiktok trendmicro_conformity twilio twitter typeform vmware webex whatsapp worldline xero zendesk zoom`.split(
     /\s+/,

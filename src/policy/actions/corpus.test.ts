@@ -1,0 +1,182 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { PolicyError } from '../issue.ts'
+import type { PhaseName } from '../phases.ts'
+import { readPolicy } from '../validate.ts'
+import { type ActionType, actions } from './index.ts'
+
+interface Example {
+  /** A configuration that sets every field. */
+  readonly valid: Readonly<Record<string, unknown>>
+  /** For each field a value that is refused, and the number of the mistake. */
+  readonly invalid: Readonly<Record<string, readonly [value: unknown, code: number]>>
+}
+
+const signIn = {
+  client_id: 'app',
+  client_secret: '${"se" + "cret"}',
+  scopes: ['email'],
+  max_session_duration: '8h',
+  userinfo_refresh_interval: '5m',
+  allow_cors_preflight: true,
+}
+const invalidSignIn = {
+  client_id: ['', 2223],
+  client_secret: ['x'.repeat(4097), 2221],
+  scopes: ['email', 2204],
+  max_session_duration: ['soon', 2225],
+  userinfo_refresh_interval: ['0s', 2225],
+  allow_cors_preflight: ['yes', 2204],
+} as const
+
+/** Every field of every action, valid and invalid; a missing action does not compile. */
+const CORPUS: Readonly<Record<ActionType, Example>> = {
+  'add-headers': {
+    valid: { headers: { 'x-a': '${conn.client_ip}', host: 'inside' } },
+    invalid: { headers: [{ 'user-agent': 'x' }, 2209] },
+  },
+  'basic-auth': {
+    valid: { credentials: ['ann:password-1'], realm: 'shop', enforce: false },
+    invalid: { credentials: [['ann'], 2257], realm: ['ä', 2258], enforce: ['no', 2204] },
+  },
+  'circuit-breaker': {
+    valid: {
+      error_threshold: 0.1,
+      volume_threshold: 1,
+      window_duration: '1s',
+      tripped_duration: '2m',
+      num_buckets: 10,
+      enforce: true,
+    },
+    invalid: {
+      error_threshold: [1.1, 2215],
+      volume_threshold: [0, 2215],
+      window_duration: ['3m', 2225],
+      tripped_duration: ['0s', 2225],
+      num_buckets: [9, 2215],
+      enforce: [1, 2204],
+    },
+  },
+  'close-connection': { valid: {}, invalid: {} },
+  'compress-response': {
+    valid: { algorithms: ['gzip', 'br', 'deflate', 'compress'] },
+    invalid: { algorithms: [['zip'], 2222] },
+  },
+  'custom-response': {
+    valid: { status_code: 503, body: 'later, ${req.host}', headers: { 'retry-after': '60' } },
+    invalid: { status_code: [99, 2215], body: ['${', 2224], headers: [{ 'a b': 'c' }, 2208] },
+  },
+  deny: { valid: { status_code: 404 }, invalid: { status_code: [200, 2215] } },
+  'jwt-validation': {
+    valid: {
+      issuer: { allow_list: [{ value: 'https://id.example.com/' }] },
+      audience: { allow_list: [{ value: 'shop' }] },
+      http: { tokens: [{ type: 'jwt', method: 'header', name: 'authorization', prefix: 'Bearer ' }] },
+      jws: {
+        allowed_algorithms: ['RS256'],
+        keys: {
+          sources: { additional_jkus: ['https://id.example.com/keys'] },
+          identification: { token_claims: ['kid'] },
+        },
+      },
+    },
+    invalid: {
+      issuer: [{ allow_list: [] }, 2223],
+      audience: [{ allow_list: [{}] }, 2234],
+      http: [{ tokens: [{ type: 'jwt', method: 'cookie', name: 'x' }] }, 2222],
+      jws: [{ allowed_algorithms: ['none'] }, 2222],
+    },
+  },
+  log: { valid: { metadata: { a: '${conn.client_ip}' } }, invalid: { metadata: [{}, 2223] } },
+  oauth: {
+    valid: { provider: 'github', ...signIn, idle_session_timeout: '1h' },
+    invalid: { provider: ['gitbub', 2222], ...invalidSignIn, idle_session_timeout: [true, 2225] },
+  },
+  'openid-connect': {
+    valid: { issuer_url: 'https://id.example.com', ...signIn, idle_session_duration: '1h' },
+    invalid: { issuer_url: ['id.example.com', 2226], ...invalidSignIn, idle_session_duration: [true, 2225] },
+  },
+  'rate-limit': {
+    valid: {
+      name: 'all',
+      algorithm: 'sliding_window',
+      capacity: 1,
+      rate: 60_000_000_000,
+      bucket_key: ['conn.client_ip', 'req.host'],
+      enforce: false,
+    },
+    invalid: {
+      name: ['', 2223],
+      algorithm: ['token_bucket', 2222],
+      capacity: [0, 2215],
+      rate: ['65s', 2225],
+      bucket_key: [['req.nothing'], 2200],
+      enforce: ['', 2204],
+    },
+  },
+  redirect: {
+    valid: { from: '/old/(\\w+)', to: '/new/$1', status_code: 301, headers: { 'x-a': 'b' } },
+    invalid: {
+      from: ['(?=x)', 2261],
+      to: ['', 2223],
+      status_code: [200, 2215],
+      headers: [{ 'x-a': 'b\r\nc: d' }, 2210],
+    },
+  },
+  'remove-headers': { valid: { headers: ['x-a'] }, invalid: { headers: [['user-agent'], 2209] } },
+  'restrict-ips': {
+    valid: {
+      enforce: true,
+      allow: ['10.0.0.0/8', '${conn.client_ip}/32'],
+      deny: ['10.1.0.0/16'],
+      ip_policies: ['ipp_1'],
+    },
+    invalid: {
+      enforce: [0, 2204],
+      allow: [['10.0.0.0/40'], 2217],
+      deny: [['10.0.0.0/33'], 2217],
+      ip_policies: [['policy'], 2216],
+    },
+  },
+  'set-vars': { valid: { vars: [{ a: '${1 + 1}' }] }, invalid: { vars: [[{ a: 1, b: 2 }], 2250] } },
+  'url-rewrite': {
+    valid: { from: '/v1/', to: '/' },
+    invalid: { from: ['(', 2261], to: ['${req.nothing}', 2224] },
+  },
+  'verify-webhook': {
+    valid: { provider: 'linear', secret: 'key', enforce: false },
+    invalid: { provider: ['nobody', 2222], secret: ['${', 2224], enforce: ['x', 2204] },
+  },
+}
+
+function codesOf(type: string, phase: PhaseName, config: object): number[] {
+  const policy = { [phase]: [{ actions: [{ type, config }] }] }
+  try {
+    readPolicy(JSON.stringify(policy), { protocol: 'https', place: 'endpoint' })
+    return []
+  } catch (error) {
+    if (!(error instanceof PolicyError)) throw error
+    return error.issues.map(({ code }) => code)
+  }
+}
+
+for (const { type, phases, config } of actions)
+  test(`every field of ${type} is read and checked in each of its phases`, () => {
+    const { valid, invalid } = CORPUS[type as ActionType]
+    const fields = Object.keys((config.schema as { properties?: object }).properties ?? {}).sort()
+    assert.deepEqual(Object.keys(valid).sort(), fields, 'the valid example sets every field')
+    assert.deepEqual(Object.keys(invalid).sort(), fields, 'every field has an invalid example')
+    for (const phase of phases) {
+      assert.deepEqual(codesOf(type, phase, withoutRequest(valid, phase)), [], phase)
+      assert.ok(codesOf(type, phase, { ...valid, no_such_field: 1 }).includes(2203), phase)
+      for (const [field, [value, code]] of Object.entries(invalid))
+        assert.ok(codesOf(type, phase, { ...valid, [field]: value }).includes(code), `${phase}: ${field}`)
+    }
+  })
+
+/** A connection has no request yet. */
+function withoutRequest(config: object, phase: PhaseName): object {
+  return phase === 'on_tcp_connect'
+    ? JSON.parse(JSON.stringify(config).replaceAll('req.host', 'endpoint.host'))
+    : config
+}
