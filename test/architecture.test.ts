@@ -256,7 +256,7 @@ test('every exported value is used by another file, and everything behind a fron
           file,
           name: entry.trim().split(' ').at(-1)!,
           isUser: (other) =>
-            other !== file && !(file.endsWith('/index.ts') && other.startsWith(dirname(file))),
+            other !== file && !(file.endsWith('/index.ts') && other.startsWith(`${dirname(file)}/`)),
         })
   }
 

@@ -222,7 +222,7 @@ const VARIABLES: Readonly<Record<string, string>> = {
 function addHeaders(phase: Phase, name: string, { add, remove }: Settings, writer: PolicyWriter): void {
   const headers = Object.entries((add ?? {}) as Record<string, string>).map(([field, value]) => [
     field,
-    value.replace(/\$\{([^}]*)\}/g, (written, variable: string) => {
+    value.replace(/\$\{([^}$]*)\}/g, (written, variable: string) => {
       const expression = VARIABLES[variable.trim()]
       if (expression === undefined) writer.note(`${written} in ${name} has no variable in policies`)
       return expression === undefined ? `$\{"$"}{${variable}}` : `$\{${expression}}`
