@@ -5,6 +5,7 @@ import type { FlushScheduler } from '../base/io/flush-scheduler.ts'
 import type { TimerWheel } from '../base/io/timer-wheel.ts'
 import type { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
+import type { FindErrorPage } from './custom-error-page.ts'
 import type { EdgeLimits } from './limits.ts'
 import type { Observer } from './observe.ts'
 import type { RoutingTable } from './table.ts'
@@ -42,6 +43,8 @@ export interface Core {
   readonly acmeChallenge: ((token: string, host: string) => string | undefined) | undefined
   /** Base URL of the pages that explain error codes; undefined when clients cannot reach them. */
   errorPagesUrl(): string | undefined
+  /** The account's own page for an error. */
+  findErrorPage: FindErrorPage
   /** The ports clients connect to; plain requests are redirected to the first. */
   publicHttpsPort: number
   publicHttpPort: number

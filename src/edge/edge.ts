@@ -130,6 +130,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     windows: dependencies.windows ?? new WindowBudget(),
     acmeChallenge: dependencies.acmeChallenge,
     errorPagesUrl: config.errorPagesUrl ?? (() => undefined),
+    findErrorPage: () => undefined,
     publicHttpsPort: config.publicHttpsPort ?? 443,
     publicHttpPort: config.publicHttpPort ?? 80,
     table: EMPTY_TABLE,
@@ -144,6 +145,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
   const edgeTable = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, keySets, dial })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
+  core.findErrorPage = edgeTable.findErrorPage
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
 

@@ -245,7 +245,17 @@ export abstract class Exchange {
     upstream?.abort()
     // Response steps apply to the backend's responses, not to errors of the edge.
     this.#responseSteps = undefined
-    this.respondWith(renderError(error, this.fields.get('accept') ?? '', this.core.errorPagesUrl()))
+    this.respondWith(this.renderError(error))
+  }
+
+  /** Renders an error as the client accepts it: the account's own page, where it has one for the status. */
+  renderError(error: EdgeError): EdgeResponse {
+    const { core, head, entry } = this
+    return renderError(error, this.fields.get('accept') ?? '', {
+      host: head.host,
+      pagesUrl: core.errorPagesUrl(),
+      findPage: (status) => core.findErrorPage(status, head.host, entry?.accountId),
+    })
   }
 
   /** Resets the client: a response that cannot be completed must never look like a clean short end (P18). */

@@ -29,7 +29,11 @@ test('an error page escapes hostile text and can load or run nothing', () => {
 
 test('the code of an error page links to its explanation where there is one', () => {
   const error = edgeError('endpoint_not_found', 'a.example')
-  const linked = renderError(error, 'text/html', 'https://api.example.com/docs/errors').body.toString()
+  const linked = renderError(error, 'text/html', {
+    host: 'a.example',
+    pagesUrl: 'https://api.example.com/docs/errors',
+    findPage: () => undefined,
+  }).body.toString()
   const plain = renderError(error, 'text/html').body.toString()
 
   assert.match(

@@ -1,5 +1,6 @@
 import {
   CertificateAuthority,
+  ErrorPage,
   HttpsEdge,
   HttpsRoute,
   IpPolicy,
@@ -51,6 +52,7 @@ const resourcesByTable = {
   authorities: CertificateAuthority,
   domains: ReservedDomain,
   certificates: TlsCertificate,
+  errorPages: ErrorPage,
 } as const
 
 type ResourcesByTable = typeof resourcesByTable
@@ -103,6 +105,11 @@ export class Snapshot extends TableMaps {
   /** The IP restrictions of an account. */
   restrictionsOf(accountId: string): OwnedRecord<ResourcesByTable['restrictions']>[] {
     return this.#childrenOf(accountId, this.restrictions)
+  }
+
+  /** The error pages of an account. */
+  errorPagesOf(accountId: string): OwnedRecord<ResourcesByTable['errorPages']>[] {
+    return this.#childrenOf(`error pages ${accountId}`, this.errorPages)
   }
 
   /** The reserved domain of this name, which may be a wildcard. */
@@ -168,7 +175,7 @@ export function rulesKey(policyId: string): string {
   return `rules ${policyId}`
 }
 
-/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction. */
+/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction or error page. */
 function parentKey(kind: string, record: { accountId: string }): string {
   switch (kind) {
     case HttpsRoute.kind:
@@ -177,6 +184,8 @@ function parentKey(kind: string, record: { accountId: string }): string {
       return rulesKey((record as OwnedRecord<typeof IpPolicyRule>).ip_policy_id)
     case IpRestriction.kind:
       return record.accountId
+    case ErrorPage.kind:
+      return `error pages ${record.accountId}`
     case ReservedDomain.kind:
       return `domain ${(record as OwnedRecord<typeof ReservedDomain>).domain}`
     default:

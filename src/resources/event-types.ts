@@ -25,6 +25,7 @@ const RESOURCE_EVENTS = [
   'https_edge',
   'https_edge_route',
   'endpoint_configuration',
+  'error_page',
   'user',
   'bot_user',
 ].flatMap((stem) => ['created', 'updated', 'deleted'].map((action) => `${stem}_${action}.v0`))

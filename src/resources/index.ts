@@ -11,6 +11,7 @@ import { CertificateAuthority } from './certificate-authority.ts'
 import type { Resource } from './define.ts'
 import { Endpoint } from './endpoint.ts'
 import { EndpointConfiguration } from './endpoint-configuration.ts'
+import { ErrorPage } from './error-page.ts'
 import { EventDestination } from './event-destination.ts'
 import { EventSubscription } from './event-subscription.ts'
 import { FailoverBackend } from './failover-backend.ts'
@@ -66,6 +67,7 @@ export const resources = {
   backends_weighted: WeightedBackend,
   backends_failover: FailoverBackend,
   backends_static: StaticBackend,
+  error_pages: ErrorPage,
   event_destinations: EventDestination,
   event_subscriptions: EventSubscription,
   users: User,
@@ -86,6 +88,7 @@ export function resourceOfPrefix(prefix: string): Resource | undefined {
 
 export * from './acl.ts'
 export type { Operation, Resource, StoredRecord, UniqueName, View } from './define.ts'
+export { type ErrorPagePlaceholder, PLACEHOLDER } from './error-page.ts'
 export { eventSource } from './event-subscription.ts'
 export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
 export { REGIONS } from './formats.ts'
@@ -102,6 +105,7 @@ export {
   CertificateAuthority,
   Endpoint,
   EndpointConfiguration,
+  ErrorPage,
   EventDestination,
   EventSubscription,
   FailoverBackend,

@@ -157,6 +157,10 @@ async function modules(api: ApiClient, ...names: string[]): Promise<Body> {
 /** Resources that are created through the API; all others are online and come from agents. */
 export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>
 
+let errorPages = 0
+/** An account has at most one error page for a status. */
+const nextErrorStatus = () => `${400 + (errorPages++ % 200)}`
+
 /** One sample per resource: a resource without one does not compile. */
 export const samples: Record<StoredKind, ResourceSample> = {
   api_keys: {
@@ -455,6 +459,16 @@ export const samples: Record<StoredKind, ResourceSample> = {
     defaults: { ...EMPTY_TEXTS, tls: { enabled: false } },
     update: async () => ({ address: '[2001:db8::1]:80', tls: { enabled: false } }),
     rejected: { ...TOO_LONG, address: ['', 'example.com', 'example.com:0', '1.2.3:80', 'a b:80'] },
+  },
+  error_pages: {
+    create: async () => ({ ...TEXTS, status: nextErrorStatus(), html: '<h1>{{title}}</h1>' }),
+    defaults: EMPTY_TEXTS,
+    update: async () => ({ status: nextErrorStatus(), html: '<h1>{{status}}</h1><p>{{message}}</p>' }),
+    rejected: {
+      ...TOO_LONG,
+      status: ['', '200', '399', '600', '6xx', 'any', '4XX', '44'],
+      html: ['', ' ', '{{unknown}}', 'ö'.repeat(32_769), 'x'.repeat(65_537)],
+    },
   },
   event_destinations: {
     create: async () => ({ ...TEXTS, format: 'json', target: { kinesis } }),

@@ -7,6 +7,7 @@
 
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Core } from '../core.ts'
+import { createErrorPageLookup, type FindErrorPage } from '../custom-error-page.ts'
 import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
@@ -39,6 +40,7 @@ export interface TableDependencies {
 /** Creates the routing table of all edges and endpoints. It stays empty until the store sends the configuration. */
 export function createEdgeTable(parts: TableDependencies): {
   table: EdgeTable
+  findErrorPage: FindErrorPage
   stop(): void
 } {
   const { core, tunnels, policies: tlsPolicies, ports, logins, signingKeys, keySets, dial } = parts
@@ -66,6 +68,7 @@ export function createEdgeTable(parts: TableDependencies): {
   })
   return {
     table,
+    findErrorPage: createErrorPageLookup(snapshot),
     stop() {
       table.stop()
       edgePorts.stop()

@@ -3,7 +3,7 @@ import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { holdBody } from '../held-body.ts'
 import { implementModule } from '../module.ts'
-import { type EdgeResponse, renderError } from '../response.ts'
+import type { EdgeResponse } from '../response.ts'
 import { ModuleConfigError, type ModuleContext } from './context.ts'
 import { webhookChallenges } from './webhook-challenges.ts'
 import { WebhookMessage } from './webhook-message.ts'
@@ -92,5 +92,5 @@ export function rejectWebhook(provider: string, exchange: Exchange, fault: strin
   const error = edgeError('webhook_denied', fault)
   const status = REJECTION_STATUS[provider.toLowerCase()]
   if (status === undefined) throw error
-  return { ...renderError(error, exchange.fields.get('accept') ?? ''), status }
+  return { ...exchange.renderError(error), status }
 }

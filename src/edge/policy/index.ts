@@ -14,7 +14,7 @@ import type { ClientConnection } from '../connection.ts'
 import { EdgeError } from '../errors.ts'
 import type { MutableResponse } from '../exchange.ts'
 import type { ConnectionStep, RequestStep } from '../module.ts'
-import { type EdgeResponse, renderError } from '../response.ts'
+import type { EdgeResponse } from '../response.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext } from './context.ts'
 import { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
@@ -148,7 +148,6 @@ function runResponseRules(
   } catch (error) {
     const rejection = toRejection(error, request.context)
     if (!(rejection instanceof EdgeError)) throw rejection
-    const { core, fields } = request.exchange
-    replaceResponse(execution, renderError(rejection, fields.get('accept') ?? '', core.errorPagesUrl()))
+    replaceResponse(execution, request.exchange.renderError(rejection))
   }
 }

@@ -48,6 +48,7 @@ export class InProcessEdge {
       windows: new WindowBudget(),
       acmeChallenge: undefined,
       errorPagesUrl: () => undefined,
+      findErrorPage: () => undefined,
       publicHttpsPort: 443,
       publicHttpPort: 80,
       table: EMPTY_TABLE,

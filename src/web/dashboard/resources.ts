@@ -30,6 +30,18 @@ export const resourcePages: readonly ResourcePages[] = [
     deleteWarning: 'Another account may reserve this address afterwards.',
   },
   {
+    prefix: 'errp',
+    path: '/error_pages',
+    route: '/error-pages',
+    title: 'Error pages',
+    singular: 'error page',
+    section: 'Traffic',
+    lead: 'Your own pages for visitors, instead of the error pages of the platform.',
+    emptyText: 'Create one for all errors or for a single status, such as 502 while your service is down.',
+    columns: [{ title: 'Status', field: 'status', format: 'badge' }, descriptionColumn, createdColumn],
+    deleteWarning: 'Visitors see the error page of the platform again.',
+  },
+  {
     prefix: 'agin',
     path: '/agent_ingresses',
     listKey: 'ingresses',

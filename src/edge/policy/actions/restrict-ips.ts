@@ -2,7 +2,6 @@ import { parseAddress, parseCidr } from '../../../base/cidr.ts'
 import { type AddressFilter, compileRules, type IpRule } from '../../../base/ip-rules.ts'
 import { type Activation, EvaluationError, type Template } from '../../../policy/index.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
-import { renderError } from '../../response.ts'
 import type { PolicyContext } from '../context.ts'
 import { ENDED, type Implementation } from '../implement.ts'
 import { replaceResponse } from '../replace-response.ts'
@@ -100,7 +99,7 @@ export const restrictIps: Implementation<'restrict-ips'> = {
     return (execution) => {
       const error = check(execution)
       if (error === undefined) return undefined
-      replaceResponse(execution, renderError(error, execution.exchange.fields.get('accept') ?? ''))
+      replaceResponse(execution, execution.exchange.renderError(error))
       return ENDED
     }
   },

@@ -21,6 +21,7 @@ const LABELS: Readonly<Record<string, string>> = {
   client_id: 'Client ID',
   error_threshold_percentage: 'Error ratio',
   force_authn: 'Require a password at every sign-in',
+  html: 'HTML',
   idp_metadata: 'Provider metadata (XML)',
   idp_metadata_url: 'Provider metadata URL',
   match: 'Path',
@@ -113,6 +114,10 @@ const HINTS: Readonly<Record<string, string>> = {
   'users.active': 'Inactive users can neither sign in nor use their keys.',
   'bot_users.active': 'An inactive bot user cannot use its keys.',
   'bot_users.name': 'The program or service it represents.',
+  'error_pages.status':
+    'The status it is for, such as 502; 4xx and 5xx for the others of their class; all for the rest.',
+  'error_pages.html':
+    'A complete HTML page of at most 64 KiB. {{status}}, {{title}}, {{message}}, {{next_step}}, {{owner_step}}, {{code}} and {{host}} are replaced. Styles and images must be in the page; scripts do not run.',
   'ip_restrictions.enforced':
     'A restriction has no effect until it is enforced. Make sure your own address is allowed: you can lock yourself out.',
 }

@@ -1,0 +1,58 @@
+import { common, defineResource, editable } from './define.ts'
+import { required, text, withExamples } from './value.ts'
+
+const MAX_HTML_BYTES = 65_536
+
+/** The placeholders of a page; each is replaced by its value, escaped for HTML. */
+const PLACEHOLDERS = [
+  'status',
+  'title',
+  'message',
+  'next_step',
+  'owner_step',
+  'code',
+  'host',
+] as const
+export type ErrorPagePlaceholder = (typeof PLACEHOLDERS)[number]
+
+/** Matches placeholders, such as `{{status}}`. */
+export const PLACEHOLDER = /\{\{([a-z_]{1,32})\}\}/g
+
+const status = text(3, (value) =>
+  /^(?:all|[45]xx|[45][0-9]{2})$/.test(value)
+    ? undefined
+    : 'must be a status from 400 to 599, 4xx, 5xx, or all.',
+)
+
+const html = text(MAX_HTML_BYTES, (value) => {
+  if (value.trim() === '') return 'must not be empty.'
+  const known: readonly string[] = PLACEHOLDERS
+  for (const [placeholder, name = ''] of value.matchAll(PLACEHOLDER))
+    if (!known.includes(name))
+      return `holds the unknown placeholder ${placeholder}. Known are ${known.map((each) => `{{${each}}}`).join(', ')}.`
+  return undefined
+})
+
+/** Replaces the platform's error page on the hosts of an account. */
+export const ErrorPage = defineResource({
+  name: 'error page',
+  path: '/error_pages',
+  prefix: 'errp',
+  listKey: 'error_pages',
+  event: 'error_page',
+  fields: {
+    ...common,
+    status: editable(
+      required(withExamples(status, ['all', '4xx', '5xx', '403', '404', '429', '502', '503'])),
+    ),
+    html: editable(required(html)),
+  },
+  unique: ({ status }) => [
+    {
+      within: 'account',
+      scope: 'error_page',
+      name: status,
+      taken: `There is an error page for ${status} already.`,
+    },
+  ],
+})
