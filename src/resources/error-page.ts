@@ -4,15 +4,7 @@ import { required, text, withExamples } from './value.ts'
 const MAX_HTML_BYTES = 65_536
 
 /** The placeholders of a page; each is replaced by its value, escaped for HTML. */
-const PLACEHOLDERS = [
-  'status',
-  'title',
-  'message',
-  'next_step',
-  'owner_step',
-  'code',
-  'host',
-] as const
+const PLACEHOLDERS = ['status', 'title', 'message', 'next_step', 'owner_step', 'code', 'host'] as const
 export type ErrorPagePlaceholder = (typeof PLACEHOLDERS)[number]
 
 /** Matches placeholders, such as `{{status}}`. */
