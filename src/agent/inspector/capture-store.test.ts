@@ -220,3 +220,57 @@ test('captures retain no other memory, whatever is allocated in between', async 
 
   assert.ok(heldBytes <= limit * 1.5, `${heldBytes} bytes for a limit of ${limit}`)
 })
+
+test('pinned captures stay while others are evicted, and until the last when they outgrow the limit', () => {
+  const store = new CaptureStore(20_000)
+  const pinned = store.begin('a', '', HEAD, 0)
+  store.end(pinned, 1)
+  assert.ok(store.pin(pinned, true))
+
+  for (let count = 0; count < 50; count++) store.end(store.begin('a', '', HEAD, 0), 1)
+  assert.equal(store.get(pinned.id), pinned)
+  assert.equal(store.list().at(-1), pinned)
+  assert.ok(store.bytes <= 20_000)
+
+  store.pin(pinned, false)
+  for (let count = 0; count < 50; count++) store.end(store.begin('a', '', HEAD, 0), 1)
+  assert.equal(store.get(pinned.id), undefined)
+  assert.ok(store.bytes <= 20_000)
+
+  const growing = store.begin('a', '', HEAD, 0)
+  store.pin(growing, true)
+  store.addRequestBody(growing, Buffer.alloc(60_000))
+  assert.equal(store.get(growing.id), undefined)
+  assert.equal(store.bytes, 0)
+})
+
+test('pinned captures take at most half of the memory', () => {
+  const store = new CaptureStore(20_000)
+  const captures = Array.from({ length: 15 }, () => store.begin('a', '', HEAD, 0))
+
+  const accepted = captures.filter((capture) => store.pin(capture, true))
+
+  assert.equal(accepted.length, 9)
+  store.pin(accepted[0]!, false)
+  assert.ok(store.pin(captures[14]!, true))
+})
+
+test('a clear keeps pinned captures if asked to, and announces them again', () => {
+  const store = new CaptureStore(1e6)
+  const [first, pinned] = [store.begin('a', '', HEAD, 0), store.begin('a', '', HEAD, 0)]
+  store.pin(pinned, true)
+  const events: string[] = []
+  store.follow(
+    ({ id }) => events.push(id),
+    () => events.push('clear'),
+  )
+
+  store.clear({ keepPinned: true })
+
+  assert.deepEqual(store.list(), [pinned])
+  assert.equal(store.get(first.id), undefined)
+  assert.deepEqual(events, ['clear', pinned.id])
+  store.clear()
+  assert.equal(store.size, 0)
+  assert.equal(store.bytes, 0)
+})

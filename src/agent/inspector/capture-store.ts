@@ -18,6 +18,9 @@ export class Capture {
   readonly request: MessageCopy
   response: MessageCopy | undefined
   durationNs = 0
+  /** When the request was complete and when the response began, since the start. */
+  requestNs: number | undefined
+  responseStartNs: number | undefined
   /** Why the exchange failed, if the connection ended before the response was complete. */
   error: string | undefined
   /** False once the exchange ended or was evicted: nothing more is added. */
@@ -26,6 +29,10 @@ export class Capture {
   stored = true
   /** WebSocket messages or server-sent events, if there are any; they may continue after the exchange has ended. */
   frames: FrameLog | undefined
+  /** Pinned captures are evicted last, and survive a clear that keeps them. */
+  pinned = false
+  /** What it counted towards the limit of pinned captures when it was pinned. */
+  pinnedBytes = 0
   /** The next capture in order of arrival: deleting the oldest entry of a map over and over is slow. */
   next: Capture | undefined = undefined
 
@@ -65,6 +72,9 @@ export class CaptureStore {
   readonly #clearListeners = new Set<() => void>()
   readonly #frameListeners = new Set<FrameListener>()
   readonly #onListenerError: OnReceiverError
+  /** Pinned captures that have left the order of arrival, oldest first. */
+  readonly #detached = new Set<Capture>()
+  #pinnedBytes = 0
   #oldest: Capture | undefined
   #newest: Capture | undefined
   #bytes = 0
@@ -94,9 +104,7 @@ export class CaptureStore {
     const id = this.#ids.next(this.#newestTime)
     const capture = new Capture(id, tunnelName, remoteAddr, now, this.#copyHead(head))
     this.#captures.set(capture.id, capture)
-    if (this.#newest) this.#newest.next = capture
-    else this.#oldest = capture
-    this.#newest = capture
+    this.#append(capture)
     this.#account(CAPTURE_OVERHEAD_BYTES + capture.request.size)
     this.#notify(capture)
     return capture
@@ -110,6 +118,7 @@ export class CaptureStore {
     if (!capture.open) return
     capture.response = this.#copyHead(head)
     capture.durationNs = durationNs
+    capture.responseStartNs = durationNs
     this.#account(capture.response.size)
     this.#notify(capture)
   }
@@ -175,14 +184,44 @@ export class CaptureStore {
     return captures
   }
 
-  clear(): void {
-    for (const capture of this.#captures.values()) markEvicted(capture)
+  /**
+   * Pins or unpins a capture. Returns false if the pinned captures would take more than half of the memory, so that
+   * there is always room for new ones.
+   */
+  pin(capture: Capture, pinned: boolean): boolean {
+    if (!capture.stored || capture.pinned === pinned) return true
+    const bytes = sizeOf(capture)
+    if (pinned && this.#pinnedBytes + bytes > this.limit / 2) return false
+    this.#pinnedBytes += pinned ? bytes : -bytes
+    capture.pinnedBytes = pinned ? bytes : 0
+    capture.pinned = pinned
+    if (!pinned && this.#detached.delete(capture)) this.#append(capture)
+    this.#notify(capture)
+    return true
+  }
+
+  /** Deletes all captures, or all but the pinned ones. */
+  clear({ keepPinned = false } = {}): void {
+    const kept: Capture[] = []
+    for (const capture of this.#captures.values())
+      if (keepPinned && capture.pinned) kept.push(capture)
+      else markEvicted(capture)
     this.#captures.clear()
-    this.#pool.trim(0)
+    this.#detached.clear()
     this.#oldest = undefined
     this.#newest = undefined
     this.#bytes = 0
+    this.#pinnedBytes = 0
+    for (const capture of kept) {
+      capture.next = undefined
+      this.#captures.set(capture.id, capture)
+      this.#append(capture)
+      this.#bytes += sizeOf(capture)
+      this.#pinnedBytes += capture.pinnedBytes
+    }
+    this.#pool.trim(this.limit - this.#bytes)
     fanOut(this.#clearListeners, (listener) => listener(), this.#onListenerError)
+    for (const capture of kept) this.#notify(capture)
   }
 
   /** Subscribes to changes; the returned function unsubscribes. */
@@ -221,24 +260,44 @@ export class CaptureStore {
   #evict(): void {
     if (this.#bytes <= this.limit) return
     while (this.#oldest && this.#bytes > this.limit) {
-      const evicted: Capture = this.#oldest
-      this.#oldest = evicted.next
+      const oldest: Capture = this.#oldest
+      this.#oldest = oldest.next
       if (!this.#oldest) this.#newest = undefined
-      this.#captures.delete(evicted.id)
-      this.#bytes -=
-        CAPTURE_OVERHEAD_BYTES +
-        evicted.request.size +
-        (evicted.response?.size ?? 0) +
-        (evicted.frames?.size ?? 0)
-      markEvicted(evicted)
-      evicted.request.release(this.#pool)
-      evicted.response?.release(this.#pool)
+      oldest.next = undefined
+      if (oldest.pinned) this.#detached.add(oldest)
+      else this.#drop(oldest)
     }
+    // Pinned exchanges in flight may outgrow the limit alone.
+    for (const pinned of this.#detached) {
+      if (this.#bytes <= this.limit) break
+      this.#detached.delete(pinned)
+      this.#drop(pinned)
+    }
+  }
+
+  #drop(capture: Capture): void {
+    this.#captures.delete(capture.id)
+    this.#bytes -= sizeOf(capture)
+    this.#pinnedBytes -= capture.pinnedBytes
+    markEvicted(capture)
+    capture.request.release(this.#pool)
+    capture.response?.release(this.#pool)
+  }
+
+  #append(capture: Capture): void {
+    if (this.#newest) this.#newest.next = capture
+    else this.#oldest = capture
+    this.#newest = capture
   }
 
   #notify(capture: Capture): void {
     fanOut(this.#listeners, (listener) => listener(capture), this.#onListenerError)
   }
+}
+
+/** The memory of a capture, in bytes. */
+function sizeOf({ request, response, frames }: Capture): number {
+  return CAPTURE_OVERHEAD_BYTES + request.size + (response?.size ?? 0) + (frames?.size ?? 0)
 }
 
 /** Marks a capture as evicted, and unlinks it so that a remaining reference does not retain all newer captures. */

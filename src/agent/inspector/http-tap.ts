@@ -59,8 +59,11 @@ export class HttpTap {
         this.#requestExchange?.capture &&
         this.#context.store?.addRequestBody(this.#requestExchange.capture, bytes),
       end: () => {
-        const { request } = this.#requestExchange?.capture ?? {}
-        if (request) request.arriving = false
+        const exchange = this.#requestExchange
+        if (exchange?.capture) {
+          exchange.capture.request.arriving = false
+          exchange.capture.requestNs = this.#elapsedNs(exchange)
+        }
         this.#requestExchange = undefined
       },
       raw: (bytes) => this.#webSocket?.push('client', bytes),

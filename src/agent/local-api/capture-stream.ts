@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http'
-import type { Capture, CaptureStore } from '../inspector/capture-store.ts'
+import type { Agent } from '../agent.ts'
+import type { Capture } from '../inspector/capture-store.ts'
 import type { FrameLog } from '../inspector/frame-log.ts'
 import { captureView, framesSummary, frameView } from './views.ts'
 
@@ -22,7 +23,7 @@ export interface CaptureStreamOptions {
  */
 export function streamCaptures(
   response: ServerResponse,
-  store: CaptureStore,
+  agent: Agent,
   { tunnelName, frames }: CaptureStreamOptions,
 ): void {
   response.writeHead(200, {
@@ -31,6 +32,15 @@ export function streamCaptures(
     'X-Content-Type-Options': 'nosniff',
   })
   response.write('retry: 2000\n\nevent: ready\ndata: {}\n\n')
+
+  let status = ''
+  const sendStatus = () => {
+    if (agent.connection.status === status) return
+    status = agent.connection.status
+    response.write(`event: status\ndata: ${JSON.stringify({ status })}\n\n`)
+  }
+  sendStatus()
+  const unfollowAgent = agent.follow(sendStatus)
 
   const changedCaptures = new Set<Capture>()
   const framedCaptures = new Map<Capture, FrameLog>()
@@ -64,7 +74,7 @@ export function streamCaptures(
     return { ...summary, frames: list.map(frameView) }
   }
   const matches = (capture: Capture) => tunnelName === undefined || capture.tunnelName === tunnelName
-  const unfollow = store.follow(
+  const unfollow = agent.captures.follow(
     (capture) => {
       if (!matches(capture)) return
       changedCaptures.add(capture)
@@ -84,6 +94,7 @@ export function streamCaptures(
   const keepalive = setInterval(() => response.write(': alive\n\n'), KEEPALIVE_INTERVAL_MS)
   response.on('close', () => {
     unfollow()
+    unfollowAgent()
     clearTimeout(timer)
     clearInterval(keepalive)
   })

@@ -457,6 +457,32 @@ test('a body is returned decoded', async (t) => {
   assert.equal((await api.get('/api/requests/http/airt_none/body')).status, 404)
 })
 
+test('a request is pinned and unpinned, shows where its time went, and a clear can keep pinned ones', async (t) => {
+  const api = await startAgentWithApi(t)
+  const addr = await startHttpService(t, hello())
+  const { public_url } = (await api.post('/api/tunnels', { name: 'web', proto: 'http', addr })).json as Json
+  for (const path of ['/one', '/two'])
+    await api.gateway.request(String(public_url), `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`)
+  type Captured = { uri: string; pinned: boolean; duration: number; timing: Record<string, number> }
+  const requests = async () => list(await api.get('/api/requests/http'), 'requests') as unknown as Captured[]
+  await eventually(async () => (await requests()).every(({ timing }) => timing !== undefined))
+  const [, { uri, duration, timing }] = (await requests()) as [Captured, Captured]
+
+  assert.equal(timing.request! + timing.wait! + timing.response!, duration)
+  assert.ok(Object.values(timing).every((part) => part >= 0))
+  assert.equal((await api.put(`${uri}/pin`, {})).status, 204)
+  assert.equal(((await api.get(uri)).json as Json).pinned, true)
+  await api.delete('/api/requests/http?keep_pinned=true')
+  assert.deepEqual(
+    (await requests()).map((capture) => capture.uri),
+    [uri],
+  )
+  assert.equal((await api.delete(`${uri}/pin`)).status, 204)
+  await api.delete('/api/requests/http?keep_pinned=true')
+  assert.deepEqual(await requests(), [])
+  assert.equal((await api.put('/api/requests/http/airt_none/pin', {})).status, 404)
+})
+
 test('captures are streamed as they happen', async (t) => {
   const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, hello())
@@ -479,6 +505,7 @@ test('captures are streamed as they happen', async (t) => {
 
   assert.equal(response.headers['content-type'], 'text/event-stream')
   assert.match(text, /event: request\nid: airt_\w+\ndata: \{.*"uri":"\/live"/)
+  assert.match(text, /event: status\ndata: \{"status":"online"\}/)
   assert.doesNotMatch(text, /"raw"/)
 })
 

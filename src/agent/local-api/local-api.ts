@@ -231,7 +231,7 @@ export async function readJson(request: IncomingMessage, maxBytes = MAX_BODY_BYT
 }
 
 function sendReply(agent: Agent, response: ServerResponse, reply: LocalReply): void {
-  if ('stream' in reply) streamCaptures(response, agent.captures, reply.stream)
+  if ('stream' in reply) streamCaptures(response, agent, reply.stream)
   else if (reply.status === 204) {
     response.removeHeader('Connection')
     response.writeHead(204).end()

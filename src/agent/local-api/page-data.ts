@@ -24,8 +24,21 @@ export interface CaptureView {
   readonly response: (CapturedMessage & { readonly status: string; readonly status_code: number }) | null
   readonly replayable: boolean
   readonly in_flight: boolean
+  readonly pinned: boolean
+  /** Absent until the response has begun. */
+  readonly timing?: CaptureTiming
   readonly frames?: FramesSummary
   readonly error?: string
+}
+
+/** Where the time of an exchange went, in nanoseconds. */
+export interface CaptureTiming {
+  /** Until the agent had received the whole request, or the response began. */
+  readonly request: number
+  /** From then until the upstream began to respond. */
+  readonly wait: number
+  /** Until the response was complete. */
+  readonly response: number
 }
 
 /** The number and state of the WebSocket messages or events of an exchange. */

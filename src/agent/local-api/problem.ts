@@ -50,6 +50,13 @@ export const problem = {
       allow,
     ),
   forbidden: (err: string) => new ApiProblem(403, 106, 'forbidden', err),
+  tooManyPins: () =>
+    new ApiProblem(
+      409,
+      109,
+      'too many pinned requests',
+      'pinned requests may take half of inspect_db_size; unpin some, or raise it',
+    ),
   notReplayable: (err: string) => new ApiProblem(400, 107, 'request cannot be replayed', err),
 }
 

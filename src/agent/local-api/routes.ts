@@ -150,8 +150,8 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       handleReplay(agent, await call.json(MAX_REPLAY_BYTES))
       return { status: 204 }
     },
-    delete: () => {
-      captures.clear()
+    delete: ({ query }) => {
+      captures.clear({ keepPinned: query.get('keep_pinned') === 'true' })
       return { status: 204 }
     },
   }
@@ -161,6 +161,16 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       status: 200,
       body: captureView(captures.get(name) ?? throwNotFound('captured request', name)),
     }),
+  }
+
+  const setPin = (name: string, pinned: boolean): LocalReply => {
+    const capture = captures.get(name) ?? throwNotFound('captured request', name)
+    if (!captures.pin(capture, pinned)) throw problem.tooManyPins()
+    return { status: 204 }
+  }
+  const requestPin: LocalRoute = {
+    put: ({ name }) => setPin(name, true),
+    delete: ({ name }) => setPin(name, false),
   }
 
   const requestStream: LocalRoute = {
@@ -210,6 +220,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
     ['/api/requests/http/:', requestRoute],
     ['/api/requests/http/:/body', requestBody],
     ['/api/requests/http/:/frames', requestFrames],
+    ['/api/requests/http/:/pin', requestPin],
   ])
 }
 

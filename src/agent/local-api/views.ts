@@ -7,6 +7,7 @@ import { formatRfc3339 } from '../log/format.ts'
 import type { AgentTunnel } from '../tunnels/tunnel.ts'
 import type {
   CapturedMessage,
+  CaptureTiming,
   CaptureView,
   FramesSummary,
   FrameView,
@@ -89,9 +90,19 @@ export function captureView(capture: Capture, summary = false): CaptureView {
     response: response ? responseView(response, summary) : null,
     replayable: capture.replayable,
     in_flight: capture.open,
+    pinned: capture.pinned,
+    ...(capture.responseStartNs === undefined
+      ? {}
+      : { timing: timingView(capture, capture.responseStartNs) }),
     ...(capture.frames ? { frames: framesSummary(capture.id, capture.frames) } : {}),
     ...(capture.error === undefined ? {} : { error: capture.error }),
   }
+}
+
+/** A response may begin before the request is complete. */
+function timingView({ requestNs, durationNs }: Capture, responseStartNs: number): CaptureTiming {
+  const request = Math.min(requestNs ?? responseStartNs, responseStartNs)
+  return { request, wait: responseStartNs - request, response: durationNs - responseStartNs }
 }
 
 /** The state of an exchange's frames, without the frames. */
