@@ -1,11 +1,14 @@
 import { arch, hostname, platform } from 'node:os'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { fanOut } from '../base/fan-out.ts'
 import { BASE_ROOT, VERSION } from '../base/version.ts'
 import type { AgentCommand } from '../protocol/index.ts'
+import { ConfigError } from './config/error.ts'
 import { ServerConnection } from './connect/connection.ts'
 import { proxyOf } from './connect/dial.ts'
 import { Forwarder } from './forward/forwarder.ts'
+import { CaptureFile } from './inspector/capture-file.ts'
 import { CaptureStore } from './inspector/capture-store.ts'
 import type { AgentLog } from './log/log.ts'
 import type { AgentSettings } from './settings.ts'
@@ -50,6 +53,7 @@ export class Agent {
   readonly tunnels: Tunnels
   readonly updater: Updater
   readonly #options: AgentOptions
+  readonly #captureFile: CaptureFile | undefined
   readonly #listeners = new Set<() => void>()
   #updateTimer: NodeJS.Timeout | undefined
 
@@ -63,6 +67,7 @@ export class Agent {
     this.captures = new CaptureStore(settings.captureBytes, settings.redact, (error) =>
       this.#onListenerError(error),
     )
+    this.#captureFile = this.#openCaptureFile()
     this.updater = new Updater({ settings: settings.updates, version: VERSION, root: BASE_ROOT, log })
     this.tunnels = new Tunnels({
       connection: () => this.connection,
@@ -101,6 +106,18 @@ export class Agent {
     })
   }
 
+  #openCaptureFile(): CaptureFile | undefined {
+    const { captureFile } = this.settings
+    if (captureFile === undefined || !this.captures.enabled) return undefined
+    try {
+      return new CaptureFile(captureFile, this.captures, (error) =>
+        this.log.warn('captured requests could not be saved', { obj: 'inspector', err: error.message }),
+      )
+    } catch (error) {
+      throw new ConfigError([errorMessage(error)])
+    }
+  }
+
   /** Runs until closed; rejects when the server permanently rejects the agent. */
   async run(): Promise<void> {
     if (this.updater.watching) this.#watchUpdates()
@@ -118,6 +135,7 @@ export class Agent {
       timer.handle = setTimeout(resolve, timeoutMs)
     })
     await Promise.race([this.tunnels.close().catch(() => {}), deadline])
+    await Promise.race([this.#captureFile?.close(), deadline])
     clearTimeout(timer.handle)
     this.connection.close()
   }

@@ -29,6 +29,8 @@ export interface AgentSettings {
   /** Capture buffer size in bytes; 0 disables capturing. */
   captureBytes: number
   redact: readonly string[]
+  /** The file that captures survive a restart in; undefined keeps them in memory alone. */
+  captureFile?: string | undefined
   remoteManagement: boolean
   updates: UpdateSettings
   /** Undefined disables the local API. */
@@ -59,6 +61,7 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
     metadata: keys.metadata ?? '',
     captureBytes: resolveCaptureBytes(keys),
     redact: keys.inspect_redact ?? [],
+    captureFile: keys.inspect_db_file,
     remoteManagement: keys.remote_management ?? true,
     updates: resolveUpdates(keys),
     web: resolveWebSettings(keys),

@@ -31,7 +31,7 @@ test('a request appears live, with all columns of the list', async (t) => {
   const { visit, inspector, api } = await startInspectedAgent(t)
   const { page, pageErrors, requestedOrigins } = await openPage(t, browser, inspector)
   await page.getByText('No requests yet.').waitFor()
-  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('Online', { exact: true }).waitFor()
 
   await visit('/orders/7?status=404')
 
@@ -392,7 +392,7 @@ test('ten thousand requests scroll, and only visible rows are in the DOM', async
 test('a finished request appears without a reload', async (t) => {
   const { visit, inspector } = await startInspectedAgent(t)
   const { page } = await openPage(t, browser, inspector)
-  await page.getByText('Live', { exact: true }).waitFor()
+  await page.getByText('Online', { exact: true }).waitFor()
 
   await visit('/quick')
 
@@ -454,3 +454,95 @@ for (const colorScheme of ['light', 'dark'] as const) {
     await picture(phone, 'status-360')
   })
 }
+
+test('a body is copied and downloaded, and the URL of the tunnel is shown with a copy button', async (t) => {
+  const { visit, inspector } = await startInspectedAgent(t)
+  await visit(`/a?${responseQuery('{"a":1}', 'application/json')}`)
+  const { page, pageErrors } = await openPage(t, browser, inspector, {
+    permissions: ['clipboard-read', 'clipboard-write'],
+  })
+  const clipboard = () => page.evaluate<string>('navigator.clipboard.readText()')
+
+  await row(page, '/a').click()
+  await page.getByRole('button', { name: 'Copy body of the response' }).click()
+  await page.getByText('Copied the response body.').waitFor()
+  assert.equal(await clipboard(), '{"a":1}')
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Download body of the response' }).click(),
+  ])
+  assert.equal(download.suggestedFilename(), 'response-body.json')
+  assert.equal(await readFile(await download.path(), 'utf8'), '{"a":1}')
+  await page.getByRole('button', { name: 'Copy the URL of web' }).click()
+  await page.getByText('Copied the URL.').waitFor()
+  assert.equal(await clipboard(), await page.locator('.urls a').getAttribute('href'))
+  assert.deepEqual(pageErrors, [])
+})
+
+test('a pinned request survives a clear, and shows where its time went', async (t) => {
+  const { visit, inspector } = await startInspectedAgent(t)
+  await visit('/pinned')
+  await visit('/other')
+  const { page } = await openPage(t, browser, inspector)
+
+  await row(page, '/pinned').click()
+  const timing = await readText(page.locator('.timing'))
+  assert.match(timing, /Receive request[\s\S]+Wait for the service[\s\S]+Send response/)
+  await page.getByRole('button', { name: 'Pin', exact: true }).click()
+  await row(page, '/pinned').getByRole('img', { name: 'Pinned' }).waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await row(page, '/other').waitFor({ state: 'detached' })
+  await row(page, '/pinned').waitFor()
+  assert.equal(await rows(page).count(), 1)
+  await row(page, '/pinned').click()
+  await page.keyboard.press('s')
+  await page.getByRole('button', { name: 'Pin', exact: true }).waitFor()
+  await page.getByRole('button', { name: 'Clear' }).click()
+  await page.getByText('No requests yet.').waitFor()
+})
+
+test('encoded paths are readable where that is unambiguous, in every script, and fit the page', async (t) => {
+  const { visit, inspector } = await startInspectedAgent(t)
+  const paths = {
+    '/caf%C3%A9/%E6%97%A5%E6%9C%AC%E8%AA%9E': '/café/日本語',
+    '/%D9%85%D8%AA%D8%AC%D8%B1/1': '/متجر/1',
+    '/a%2Fb%3Fc%20d%E2%80%AEe%ff': '/a%2Fb%3Fc%20d%E2%80%AEe%ff',
+    [`/${'%E8%AA%9E'.repeat(200)}`]: `/${'語'.repeat(200)}`,
+  }
+  for (const path of Object.keys(paths)) await visit(path)
+  const { page } = await openPage(t, browser, inspector, { viewport: { width: 1400, height: 900 } })
+
+  for (const [path, text] of Object.entries(paths)) {
+    await page.locator(`.row:has([title=${JSON.stringify(path)}])`).click()
+    assert.equal(await page.locator('.heading h2 bdi').textContent(), text)
+    assert.equal(await page.getByText(`As sent: ${path}`).count(), path === text ? 0 : 1)
+  }
+  await assertFitsViewport(page, 'inspector-scripts')
+  await page.setViewportSize({ width: 360, height: 740 })
+  await assertFitsViewport(page, 'inspector-scripts-narrow')
+})
+
+test('the page says whether the agent has a session, and when the agent is gone', async (t) => {
+  const { inspector, gateway, api } = await startInspectedAgent(t)
+  const { page } = await openPage(t, browser, inspector)
+  await page.getByText('Online', { exact: true }).waitFor()
+
+  gateway.stop()
+  await page.getByText('Reconnecting to the server').waitFor()
+  await page.getByText('visitors cannot reach the tunnels').waitFor()
+  api.close()
+  await page.getByText('Agent not reachable').waitFor()
+})
+
+test('the theme is switched by a button and remembered', async (t) => {
+  const { inspector } = await startInspectedAgent(t)
+  const { page } = await openPage(t, browser, inspector)
+  const theme = () => page.evaluate('document.documentElement.dataset.theme')
+
+  await page.getByRole('button', { name: 'Theme: Auto' }).click()
+  assert.equal(await theme(), 'light')
+  await page.getByRole('button', { name: 'Theme: Light' }).click()
+  await page.reload()
+  await page.getByRole('button', { name: 'Theme: Dark' }).waitFor()
+  assert.equal(await theme(), 'dark')
+})

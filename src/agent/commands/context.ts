@@ -39,6 +39,7 @@ const FLAG_KEYS: Readonly<Record<string, keyof AgentKeys>> = {
   'connect-url': 'connect_url',
   'root-cas': 'connect_cas',
   'web-addr': 'web_addr',
+  'inspect-db-file': 'inspect_db_file',
   'update-url': 'update_url',
   'update-key': 'update_key',
   channel: 'update_channel',

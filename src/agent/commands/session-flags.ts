@@ -37,6 +37,11 @@ export const SESSION_FLAGS: readonly CommandFlag[] = [
   { name: 'connect-url', kind: 'text', help: 'host:port of the server; comma-separated for several' },
   { name: 'root-cas', kind: 'text', help: 'authorities to trust: a PEM file, "host" or "trusted"' },
   { name: 'web-addr', kind: 'text', help: 'address of the local API and inspector, or false' },
+  {
+    name: 'inspect-db-file',
+    kind: 'text',
+    help: 'file that keeps captured requests over restarts (readable by you alone)',
+  },
   { name: 'update-url', kind: 'text', help: 'directory or URL updates come from' },
   { name: 'update-key', kind: 'text', help: 'public key updates are signed with' },
   { name: 'output', kind: 'text', help: '"json" prints JSON instead of text' },

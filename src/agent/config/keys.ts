@@ -31,6 +31,7 @@ export const agentKeys = {
   heartbeat_interval: duration,
   heartbeat_tolerance: duration,
   inspect_db_size: number(-1, 2 ** 40),
+  inspect_db_file: text,
   inspect_redact: list(text),
   local_storage: flag,
   log: textOrFalse('a path, stdout, stderr'),

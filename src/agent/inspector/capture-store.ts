@@ -3,7 +3,7 @@ import { KsuidGenerator } from '../../base/id.ts'
 import { BufferPool } from '../../base/io/buffer-pool.ts'
 import { Copier } from './copier.ts'
 import { type CapturedFrame, FrameLog } from './frame-log.ts'
-import { BLOCK_BYTES, type MessageCopy } from './message-copy.ts'
+import { BLOCK_BYTES, MessageCopy } from './message-copy.ts'
 import { redactHead } from './redact.ts'
 
 /** The memory a captured exchange takes beyond its bytes: objects, map entry, strings. */
@@ -48,6 +48,32 @@ export class Capture {
   get replayable(): boolean {
     return !this.request.truncated && !this.request.arriving && this.request.exact
   }
+}
+
+/** A message of an exchange that an earlier run of the agent captured. */
+export interface StoredMessage {
+  readonly head: Buffer
+  readonly body: Buffer
+  readonly bodyBytes: number
+  readonly truncated: boolean
+  readonly exact: boolean
+}
+
+/** An exchange that an earlier run of the agent captured. */
+export interface StoredCapture
+  extends Pick<
+    Capture,
+    | 'id'
+    | 'tunnelName'
+    | 'remoteAddr'
+    | 'startedAt'
+    | 'durationNs'
+    | 'requestNs'
+    | 'responseStartNs'
+    | 'error'
+  > {
+  readonly request: StoredMessage
+  readonly response: StoredMessage | undefined
 }
 
 /** Called on every change, in the traffic path: it must return quickly. */
@@ -107,6 +133,24 @@ export class CaptureStore {
     this.#append(capture)
     this.#account(CAPTURE_OVERHEAD_BYTES + capture.request.size)
     this.#notify(capture)
+    return capture
+  }
+
+  /** Adds a complete exchange of an earlier run. They come in the order of their ids, before any other. */
+  restore(stored: StoredCapture): Capture {
+    const { id, tunnelName, remoteAddr, startedAt } = stored
+    // Ids of the same second are in order only if one generator made them.
+    this.#newestTime = Math.max(this.#newestTime, startedAt + 1000)
+    const capture = new Capture(id, tunnelName, remoteAddr, startedAt, this.#copyStored(stored.request))
+    if (stored.response) capture.response = this.#copyStored(stored.response)
+    capture.durationNs = stored.durationNs
+    capture.requestNs = stored.requestNs
+    capture.responseStartNs = stored.responseStartNs
+    capture.error = stored.error
+    capture.open = false
+    this.#captures.set(id, capture)
+    this.#append(capture)
+    this.#account(sizeOf(capture))
     return capture
   }
 
@@ -242,6 +286,14 @@ export class CaptureStore {
 
   #copyHead(head: Buffer): MessageCopy {
     return redactHead(this.copier.copy(head), this.#redact)
+  }
+
+  #copyStored({ head, body, bodyBytes, truncated, exact }: StoredMessage): MessageCopy {
+    const message = new MessageCopy(this.copier.copy(head), exact)
+    message.add(body, this.#pool, this.copier)
+    message.bodyBytes = bodyBytes
+    message.truncated = truncated
+    return message
   }
 
   #add(message: MessageCopy, chunk: Buffer): void {

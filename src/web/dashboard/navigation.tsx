@@ -1,9 +1,9 @@
 import { useEffect, useRef, useState } from 'react'
+import { saveTheme, storedTheme, type Theme } from '../shared/theme.ts'
 import { type PageEntry, SECTIONS } from './page-contracts.ts'
 import { pages } from './pages.ts'
 import { hrefTo } from './route.ts'
 import { useSession } from './session.ts'
-import { saveTheme, storedTheme, type Theme } from './theme.ts'
 
 const THEMES: readonly (readonly [Theme, string])[] = [
   ['system', 'Auto'],

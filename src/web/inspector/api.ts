@@ -81,7 +81,12 @@ export async function replayCapture(
   })
 }
 
-/** Deletes all captured requests. */
+/** Pins or unpins a captured request. */
+export async function pinCapture(id: string, pinned: boolean): Promise<void> {
+  await callApi(`/api/requests/http/${encodeURIComponent(id)}/pin`, { method: pinned ? 'PUT' : 'DELETE' })
+}
+
+/** Deletes all captured requests that are not pinned. */
 export async function clearCaptures(): Promise<void> {
-  await callApi('/api/requests/http', { method: 'DELETE' })
+  await callApi('/api/requests/http?keep_pinned=true', { method: 'DELETE' })
 }

@@ -1,9 +1,31 @@
 import { type MouseEvent, useEffect, useState, useSyncExternalStore } from 'react'
-import { CaptureFeed } from './capture-feed.ts'
+import { saveTheme, storedTheme, type Theme } from '../shared/theme.ts'
+import { CaptureFeed, type FeedView } from './capture-feed.ts'
 import { InspectPage } from './inspect-page.tsx'
 import { StatusPage } from './status-page.tsx'
 
-const STATE_LABELS = { connecting: 'Connecting', live: 'Live', lost: 'Agent not reachable' }
+const THEMES: readonly (readonly [Theme, string])[] = [
+  ['system', 'Auto'],
+  ['light', 'Light'],
+  ['dark', 'Dark'],
+]
+
+/** The state of the way from this page over the agent to the server: what is broken first, and what that means. */
+function describeState({ state, session }: FeedView): { kind: string; label: string; note?: string } {
+  if (state === 'connecting') return { kind: 'connecting', label: 'Connecting to the agent' }
+  if (state === 'lost')
+    return {
+      kind: 'lost',
+      label: 'Agent not reachable',
+      note: 'The agent has stopped or does not respond. The requests below are the last it sent; this page reconnects by itself.',
+    }
+  if (session === 'online' || session === '') return { kind: 'live', label: 'Online' }
+  return {
+    kind: 'waiting',
+    label: session === 'reconnecting' ? 'Reconnecting to the server' : 'Connecting to the server',
+    note: 'The agent has no connection to the server, so visitors cannot reach the tunnels. It retries by itself; replays work.',
+  }
+}
 
 /** Both pages of the agent under one header; the feed stays connected while the status page is open. */
 export function App() {
@@ -20,6 +42,7 @@ export function App() {
     return () => removeEventListener('popstate', onPopState)
   }, [])
 
+  const state = describeState(view)
   const isStatusPage = path === '/status'
   useEffect(() => {
     document.title = isStatusPage ? 'Status · Adit' : 'Inspector · Adit'
@@ -48,11 +71,29 @@ export function App() {
             Status
           </a>
         </nav>
-        <span className={`state ${view.state}`} role="status">
-          {STATE_LABELS[view.state]}
+        <ThemeSwitch />
+        <span className={`state ${state.kind}`} role="status">
+          {state.label}
         </span>
       </header>
+      {state.note !== undefined && <p className="outage">{state.note}</p>}
       {isStatusPage ? <StatusPage /> : <InspectPage feed={feed} view={view} />}
     </>
+  )
+}
+
+/** Switches to the next theme. */
+function ThemeSwitch() {
+  const [theme, setTheme] = useState(storedTheme)
+  const index = THEMES.findIndex(([value]) => value === theme)
+  const switchTheme = () => {
+    const [next] = THEMES[(index + 1) % THEMES.length]!
+    saveTheme(next)
+    setTheme(next)
+  }
+  return (
+    <button type="button" className="theme" onClick={switchTheme}>
+      Theme: {THEMES[index]![1]}
+    </button>
   )
 }

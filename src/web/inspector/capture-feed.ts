@@ -5,7 +5,10 @@ import { listCaptures } from './api.ts'
 export interface FeedView {
   /** Newest first. */
   captures: readonly CaptureView[]
+  /** The connection of this page to the agent. */
   state: 'connecting' | 'live' | 'lost'
+  /** The connection of the agent to the server; empty until the agent has said. */
+  session: string
   paused: boolean
   /** Captures that arrived while paused. */
   pendingCount: number
@@ -21,7 +24,7 @@ export class CaptureFeed {
   readonly #listeners = new Set<() => void>()
   readonly #frameListeners = new Map<string, () => void>()
   #source: EventSource | undefined
-  #view: FeedView = { captures: [], state: 'connecting', paused: false, pendingCount: 0 }
+  #view: FeedView = { captures: [], state: 'connecting', session: '', paused: false, pendingCount: 0 }
   #pausedId: string | undefined
   #scheduled = false
   #loadCount = 0
@@ -51,6 +54,9 @@ export class CaptureFeed {
     }
     source.addEventListener('ready', load)
     source.addEventListener('lagged', load)
+    source.addEventListener('status', (event) => {
+      this.#update({ session: (JSON.parse(event.data as string) as { status: string }).status })
+    })
     source.addEventListener('frames', (event) => {
       this.#frameListeners.get((JSON.parse(event.data as string) as { id: string }).id)?.()
     })

@@ -3,12 +3,14 @@ import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-a
 import { formatBytes, formatDuration, stripPort } from '../shared/units.ts'
 import type { CaptureFeed } from './capture-feed.ts'
 import { formatCurl, formatFetch, requestUrl } from './copy-as.ts'
+import { decodePath } from './decoded-path.ts'
 import { type LoadedExchange, loadExchange } from './exchange.ts'
 import { FrameList } from './frame-list.tsx'
 import { MessageView, type Tab } from './message-view.tsx'
 import { ReplayForm } from './replay-form.tsx'
 import { replayBlockedReason } from './replayable.ts'
 import { StatusCode } from './request-list.tsx'
+import { Timing } from './timing.tsx'
 
 interface Props {
   feed: CaptureFeed
@@ -23,6 +25,7 @@ interface Props {
   onSend(changes: ReplayChanges, tunnelName: string): Promise<void>
   comparing: boolean
   onCompare(): void
+  onPin(): void
   onBack(): void
   onNotify(text: string): void
 }
@@ -30,7 +33,7 @@ interface Props {
 /** One exchange with its request, its response and the available actions. */
 export function Detail(props: Props) {
   const { feed, id, summary, tunnels, tab, onTab, onReplay, editing, onEdit, onSend } = props
-  const { comparing, onCompare, onBack, onNotify } = props
+  const { comparing, onCompare, onPin, onBack, onNotify } = props
   const [exchange, setExchange] = useState<LoadedExchange>()
   const [problem, setProblem] = useState('')
   // The summary is a new object whenever the exchange has changed.
@@ -78,8 +81,12 @@ export function Detail(props: Props) {
           ← Requests
         </button>
         <h2>
-          <span className="method">{capture.request.method}</span> {capture.request.uri}
+          <span className="method chip">{capture.request.method}</span>{' '}
+          <bdi>{decodePath(capture.request.uri)}</bdi>
         </h2>
+        {decodePath(capture.request.uri) !== capture.request.uri && (
+          <p className="encoded">As sent: {capture.request.uri}</p>
+        )}
         <p className="facts">
           <StatusCode capture={capture} />
           <span>{capture.in_flight ? 'in flight' : formatDuration(capture.duration)}</span>
@@ -88,6 +95,7 @@ export function Detail(props: Props) {
           <time dateTime={capture.start}>{capture.start.replace('T', ' ').slice(0, 23)}</time>
           {capture.tunnel_name !== '' && <span>{capture.tunnel_name}</span>}
         </p>
+        {capture.timing && <Timing timing={capture.timing} inFlight={capture.in_flight} />}
         <div className="actions">
           <button type="button" className="main" onClick={() => onReplay()} disabled={!capture.replayable}>
             Replay
@@ -109,6 +117,9 @@ export function Detail(props: Props) {
           )}
           <button type="button" aria-pressed={editing} onClick={() => onEdit(!editing)}>
             Replay with changes
+          </button>
+          <button type="button" aria-pressed={capture.pinned} onClick={onPin}>
+            {capture.pinned ? 'Unpin' : 'Pin'}
           </button>
           <button type="button" aria-pressed={comparing} onClick={onCompare}>
             Compare
@@ -148,6 +159,7 @@ export function Detail(props: Props) {
           <MessageView
             side="request"
             title="Request"
+            onNotify={onNotify}
             uri={capture.request.uri}
             message={exchange.request}
             tab={tab.request}
@@ -157,6 +169,7 @@ export function Detail(props: Props) {
             <MessageView
               side="response"
               title="Response"
+              onNotify={onNotify}
               message={exchange.response}
               tab={tab.response}
               onTab={(name) => onTab('response', name)}

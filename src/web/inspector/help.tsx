@@ -7,6 +7,7 @@ const KEYS = [
   ['/', 'search'],
   ['r / e', 'replay, replay with changes'],
   ['d', 'compare with another request'],
+  ['s', 'pin, unpin'],
   ['p', 'pause'],
   ['1 2 3 4', 'Summary, Headers, Raw, Binary'],
   ['?', 'this help'],

@@ -2,7 +2,15 @@ import { useCallback, useEffect, useRef, useState } from 'react'
 import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
 import { formatTimeOfDay } from '../shared/units.ts'
 import { useKeys } from '../shared/use-keys.ts'
-import { clearCaptures, getStatus, LocalApiError, listCaptures, listTunnels, replayCapture } from './api.ts'
+import {
+  clearCaptures,
+  getStatus,
+  LocalApiError,
+  listCaptures,
+  listTunnels,
+  pinCapture,
+  replayCapture,
+} from './api.ts'
 import type { CaptureFeed, FeedView } from './capture-feed.ts'
 import { Detail } from './detail.tsx'
 import { DiffView } from './diff-view.tsx'
@@ -12,6 +20,8 @@ import type { Tab } from './message-view.tsx'
 import { QUERY_FIELDS } from './query.ts'
 import { replayBlockedReason } from './replayable.ts'
 import { RequestList } from './request-list.tsx'
+import { saveFile } from './save-file.ts'
+import { TunnelUrls } from './tunnel-urls.tsx'
 import { useMatches } from './use-matches.ts'
 
 const BASE_PATH = '/inspect/http'
@@ -47,7 +57,9 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
 
   useEffect(() => {
     if (view.state === 'live') listTunnels().then(setTunnels, () => {})
-  }, [view.state])
+    // Tunnels may have other URLs after the agent has connected again.
+    void view.session
+  }, [view.state, view.session])
   useEffect(() => {
     if (notice === '') return
     const timer = setTimeout(() => setNotice(''), 6000)
@@ -96,6 +108,12 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     select(matches[Math.max(0, Math.min(matches.length - 1, index < 0 ? 0 : to(index)))]?.id)
   }
   const compare = () => setBaseId(baseId === undefined ? selected : undefined)
+  const pin = () =>
+    void attempt(async () => {
+      if (!current) return 'Select a request to pin.'
+      await pinCapture(current.id, !current.pinned)
+      return current.pinned ? 'Unpinned.' : 'Pinned: it stays when others are cleared or evicted.'
+    })
   const goBack = () => {
     if (editedId !== undefined && editedId === selected) setEditedId(undefined)
     else if (opened) setOpened(false)
@@ -115,6 +133,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     ['r', () => replay()],
     ['e', () => edit(true)],
     ['d', compare],
+    ['s', pin],
     ['p', () => feed.pause(!view.paused)],
     ['1', () => setTabs('Summary')],
     ['2', () => setTabs('Headers')],
@@ -128,7 +147,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     void attempt(async () => {
       const ids = new Set(matches.map(({ id }) => id))
       const har = await collectHar(ids)
-      save(har, 'adit.har')
+      saveFile(JSON.stringify(har, null, 1), 'adit.har', 'application/json')
       return `Exported ${ids.size} requests.`
     })
   const clear = () =>
@@ -137,13 +156,14 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       select(undefined)
       setBaseId(undefined)
       setOpened(false)
-      return 'Cleared.'
+      return 'Cleared. Pinned requests stay.'
     })
 
   return (
     <main className={`inspect${opened && selected !== undefined ? ' opened' : ''}`}>
       <h1 className="hidden">Captured requests</h1>
       <section className="list" aria-label="Requests">
+        <TunnelUrls tunnels={tunnels} onNotify={setNotice} />
         <search className="bar">
           <input
             ref={searchBox}
@@ -226,6 +246,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
             }}
             comparing={baseId === selected}
             onCompare={compare}
+            onPin={pin}
             onBack={() => setOpened(false)}
             onNotify={setNotice}
           />
@@ -294,13 +315,4 @@ async function collectHar(ids: ReadonlySet<string>): Promise<object> {
     if (beforeId === undefined) break
   }
   return toHar(captures.reverse(), agent_version)
-}
-
-function save(content: object, name: string): void {
-  const url = URL.createObjectURL(new Blob([JSON.stringify(content, null, 1)], { type: 'application/json' }))
-  const link = document.createElement('a')
-  link.href = url
-  link.download = name
-  link.click()
-  setTimeout(() => URL.revokeObjectURL(url), 10_000)
 }

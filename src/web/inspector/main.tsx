@@ -5,12 +5,14 @@
  */
 import { StrictMode } from 'react'
 import { createRoot } from 'react-dom/client'
+import { applyTheme } from '../shared/theme.ts'
 import { App } from './app.tsx'
 import '../shared/tokens.css'
 import '../shared/base.css'
 import '../shared/plot.css'
 import './style.css'
 
+applyTheme()
 createRoot(document.getElementById('root')!).render(
   <StrictMode>
     <App />

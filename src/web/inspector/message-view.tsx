@@ -1,4 +1,5 @@
 import { type KeyboardEvent, useId } from 'react'
+import { BodyActions } from './body-actions.tsx'
 import { BodyView } from './body-view.tsx'
 import { parseQueryString } from './content.ts'
 import { HexView } from './hex-view.tsx'
@@ -18,10 +19,11 @@ interface Props {
   message: Message
   tab: Tab
   onTab(tab: Tab): void
+  onNotify(text: string): void
 }
 
 /** One message of an exchange with its tabs. */
-export function MessageView({ side, title, uri, message, tab, onTab }: Props) {
+export function MessageView({ side, title, uri, message, tab, onTab, onNotify }: Props) {
   const id = useId()
   const keyDown = (event: KeyboardEvent<HTMLDivElement>) => {
     const step = event.key === 'ArrowRight' ? 1 : event.key === 'ArrowLeft' ? -1 : 0
@@ -52,6 +54,7 @@ export function MessageView({ side, title, uri, message, tab, onTab }: Props) {
             </button>
           ))}
         </div>
+        {message.body.length > 0 && <BodyActions side={side} message={message} onNotify={onNotify} />}
       </div>
       <div role="tabpanel" id={`${id}-panel`} aria-labelledby={`${id}-${tab}`} data-side={side}>
         <Panel tab={tab} message={message} uri={uri} />

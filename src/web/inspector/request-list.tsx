@@ -9,6 +9,7 @@ import {
 } from 'react'
 import type { CaptureView } from '../../agent/local-api/page-data.ts'
 import { formatBytes, formatDuration, formatTimeOfDay, stripPort } from '../shared/units.ts'
+import { decodePath } from './decoded-path.ts'
 
 const NARROW = matchMedia('(max-width: 640px)')
 const OVERSCAN_ROWS = 4
@@ -85,31 +86,42 @@ export function RequestList({ captures, selected, onSelect, onOpen }: Props) {
   const rows = captures.slice(first, first + count)
   const active = rows.some(({ id }) => id === selected) ? `row-${selected}` : undefined
   return (
-    <div
-      className="rows"
-      ref={box}
-      onScroll={measure}
-      role="listbox"
-      tabIndex={0}
-      aria-label="Captured requests, newest first"
-      aria-activedescendant={active}
-      onClick={click}
-      onKeyDown={keyDown}
-    >
-      <div className="all" role="presentation" style={{ height: captures.length * rowHeight }}>
-        {rows.map((capture, index) => (
-          <Row
-            // biome-ignore lint/suspicious/noArrayIndexKey: rows that scroll out are reused, which is cheaper than creating new ones.
-            key={(first + index) % count}
-            capture={capture}
-            top={(first + index) * rowHeight}
-            position={first + index + 1}
-            total={captures.length}
-            selected={capture.id === selected}
-          />
-        ))}
+    <>
+      <div className="columns" aria-hidden="true">
+        <span>Status</span>
+        <span>Method</span>
+        <span>Path</span>
+        <span className="duration">Duration</span>
+        <span className="size">Size</span>
+        <span className="ip">Client</span>
+        <span className="time">Time</span>
       </div>
-    </div>
+      <div
+        className="rows"
+        ref={box}
+        onScroll={measure}
+        role="listbox"
+        tabIndex={0}
+        aria-label="Captured requests, newest first"
+        aria-activedescendant={active}
+        onClick={click}
+        onKeyDown={keyDown}
+      >
+        <div className="all" role="presentation" style={{ height: captures.length * rowHeight }}>
+          {rows.map((capture, index) => (
+            <Row
+              // biome-ignore lint/suspicious/noArrayIndexKey: rows that scroll out are reused, which is cheaper than creating new ones.
+              key={(first + index) % count}
+              capture={capture}
+              top={(first + index) * rowHeight}
+              position={first + index + 1}
+              total={captures.length}
+              selected={capture.id === selected}
+            />
+          ))}
+        </div>
+      </div>
+    </>
   )
 }
 
@@ -136,9 +148,14 @@ const Row = memo(function Row({ capture, top, position, total, selected }: RowPr
       style={{ transform: `translateY(${top}px)` }}
     >
       <StatusCode capture={capture} />
-      <span className="method">{request.method}</span>
+      <span className="method chip">{request.method}</span>
       <span className="path" title={request.uri}>
-        {request.uri}
+        {capture.pinned && (
+          <span className="pin" role="img" aria-label="Pinned">
+            ★
+          </span>
+        )}
+        <bdi>{decodePath(request.uri)}</bdi>
       </span>
       <span className="duration">{capture.in_flight ? '…' : formatDuration(capture.duration)}</span>
       <span className="size">{response ? formatBytes(response.body_size) : ''}</span>
@@ -153,13 +170,16 @@ export function StatusCode({ capture }: { capture: CaptureView }) {
   const { response, in_flight, error } = capture
   if (response) {
     return (
-      <span className={`code s${Math.floor(response.status_code / 100)}${error ? ' cut' : ''}`} title={error}>
+      <span
+        className={`code chip s${Math.floor(response.status_code / 100)}${error ? ' cut' : ''}`}
+        title={error}
+      >
         {response.status_code}
       </span>
     )
   }
   return (
-    <span className={`code ${in_flight ? 'waiting' : 's5'}`} title={error}>
+    <span className={`code chip ${in_flight ? 'waiting' : 's5'}`} title={error}>
       {in_flight ? '···' : 'ERR'}
     </span>
   )
@@ -172,5 +192,5 @@ function useRowHeight(): number {
     NARROW.addEventListener('change', onChange)
     return () => NARROW.removeEventListener('change', onChange)
   }, [])
-  return narrow ? 52 : 30
+  return narrow ? 58 : 34
 }

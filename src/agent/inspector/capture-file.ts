@@ -1,0 +1,245 @@
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { appendFile, rename, writeFile } from 'node:fs/promises'
+import { dirname } from 'node:path'
+import { createDirectory } from '../../base/create-directory.ts'
+import { errorMessage } from '../../base/error-message.ts'
+import type { Capture, CaptureStore, StoredMessage } from './capture-store.ts'
+import type { MessageCopy } from './message-copy.ts'
+
+/** The first line of a file; a file without it was not written by the agent and is left alone. */
+const HEADER = '{"adit_captures":1}\n'
+const PRIVATE_MODE = 0o600
+const FLUSH_DELAY_MS = 500
+
+/** One exchange as a line of the file. */
+interface CaptureLine {
+  id: string
+  tunnel: string
+  client: string
+  start: number
+  duration: number
+  request_end?: number
+  response_start?: number
+  error?: string
+  pinned?: true
+  request: MessageLine
+  response?: MessageLine
+}
+
+interface MessageLine {
+  head: string
+  body: string
+  size: number
+  truncated?: boolean
+  redacted?: boolean
+}
+
+/** A change of an exchange that has a line already. */
+interface PinLine {
+  id: string
+  pinned: boolean
+}
+
+/**
+ * Keeps complete exchanges in a file, so that they survive a restart of the agent. Lines are appended; a file that has
+ * grown to the limit of the store is written anew with the newest exchanges. WebSocket messages and events are not kept.
+ */
+export class CaptureFile {
+  readonly #path: string
+  readonly #store: CaptureStore
+  readonly #onError: (error: Error) => void
+  /** Exchanges in the file, and whether their line says that they are pinned. */
+  readonly #saved = new WeakMap<Capture, boolean>()
+  readonly #pending = new Set<Capture>()
+  readonly #unfollow: () => void
+  #rewrite = false
+  #bytes = 0
+  #timer: NodeJS.Timeout | undefined
+  #writing: Promise<void> = Promise.resolve()
+
+  /** Loads the exchanges of the file into the store, then follows it. Throws if the file cannot be used. */
+  constructor(path: string, store: CaptureStore, onError: (error: Error) => void) {
+    this.#path = path
+    this.#store = store
+    this.#onError = onError
+    this.#load()
+    this.#unfollow = store.follow(
+      (capture) => this.#onChange(capture),
+      () => {
+        this.#pending.clear()
+        this.#rewrite = true
+        this.#schedule()
+      },
+    )
+  }
+
+  /** Writes what is pending, and stops following the store. */
+  async close(): Promise<void> {
+    this.#unfollow()
+    clearTimeout(this.#timer)
+    await this.#flush()
+  }
+
+  #load(): void {
+    try {
+      createDirectory(dirname(this.#path), 0o700)
+      const { size = 0 } = statSync(this.#path, { throwIfNoEntry: false }) ?? {}
+      if (size === 0) {
+        writeFileSync(this.#path, HEADER, { mode: PRIVATE_MODE })
+        chmodSync(this.#path, PRIVATE_MODE)
+        this.#bytes = HEADER.length
+        return
+      }
+      const text = readFileSync(this.#path, 'latin1')
+      if (!text.startsWith(HEADER))
+        throw new Error('it is not a file of captured requests; choose another path')
+      chmodSync(this.#path, PRIVATE_MODE)
+      this.#bytes = text.length
+      this.#restore(text.slice(HEADER.length))
+    } catch (error) {
+      throw new Error(`inspect_db_file ${this.#path} cannot be used: ${errorMessage(error)}`)
+    }
+  }
+
+  #restore(text: string): void {
+    const lines = new Map<string, CaptureLine>()
+    for (const line of text.split('\n')) {
+      const record = parseLine(line)
+      if (record === undefined) continue
+      if ('request' in record) lines.set(record.id, record)
+      else {
+        const { pinned: _, ...line } = lines.get(record.id) ?? {}
+        if ('request' in line) lines.set(record.id, record.pinned ? { ...line, pinned: true } : line)
+      }
+    }
+    for (const line of [...lines.values()].sort((a, b) => (a.id < b.id ? -1 : 1))) {
+      const capture = this.#store.restore({
+        id: line.id,
+        tunnelName: line.tunnel,
+        remoteAddr: line.client,
+        startedAt: line.start,
+        durationNs: line.duration,
+        requestNs: line.request_end,
+        responseStartNs: line.response_start,
+        error: line.error,
+        request: toMessage(line.request),
+        response: line.response && toMessage(line.response),
+      })
+      if (line.pinned) this.#store.pin(capture, true)
+      this.#saved.set(capture, line.pinned ?? false)
+    }
+  }
+
+  #onChange(capture: Capture): void {
+    if (capture.open || this.#saved.get(capture) === capture.pinned) return
+    this.#pending.add(capture)
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    this.#timer ??= setTimeout(() => void this.#flush(), FLUSH_DELAY_MS).unref()
+  }
+
+  #flush(): Promise<void> {
+    this.#timer = undefined
+    this.#writing = this.#writing.then(() => this.#write()).catch(this.#onError)
+    return this.#writing
+  }
+
+  async #write(): Promise<void> {
+    const captures = [...this.#pending].filter(({ stored }) => stored)
+    this.#pending.clear()
+    const text = captures.map((capture) => this.#lineOf(capture)).join('')
+    if (!this.#rewrite && this.#bytes + text.length <= this.#store.limit) {
+      if (text === '') return
+      await appendFile(this.#path, text, { mode: PRIVATE_MODE })
+      this.#bytes += text.length
+    } else await this.#writeAnew()
+  }
+
+  /** Half of the limit, so that the next time is not soon. */
+  async #writeAnew(): Promise<void> {
+    this.#rewrite = false
+    let bytes = HEADER.length
+    const lines: string[] = []
+    const captures = this.#store.list().filter(({ open }) => !open)
+    for (const capture of captures.sort((a, b) => Number(b.pinned) - Number(a.pinned))) {
+      const line = formatCapture(capture)
+      if (bytes + line.length > this.#store.limit / 2) break
+      bytes += line.length
+      lines.push(line)
+      this.#saved.set(capture, capture.pinned)
+    }
+    const temporaryPath = `${this.#path}.new`
+    await writeFile(temporaryPath, HEADER + lines.join(''), { mode: PRIVATE_MODE })
+    await rename(temporaryPath, this.#path)
+    this.#bytes = bytes
+  }
+
+  #lineOf(capture: Capture): string {
+    const isSaved = this.#saved.has(capture)
+    this.#saved.set(capture, capture.pinned)
+    if (!isSaved) return formatCapture(capture)
+    return `${JSON.stringify({ id: capture.id, pinned: capture.pinned } satisfies PinLine)}\n`
+  }
+}
+
+function formatCapture(capture: Capture): string {
+  const { request, response, requestNs, responseStartNs, error, pinned } = capture
+  return `${JSON.stringify({
+    id: capture.id,
+    tunnel: capture.tunnelName,
+    client: capture.remoteAddr,
+    start: capture.startedAt,
+    duration: capture.durationNs,
+    ...(requestNs !== undefined && { request_end: requestNs }),
+    ...(responseStartNs !== undefined && { response_start: responseStartNs }),
+    ...(error !== undefined && { error }),
+    ...(pinned && { pinned }),
+    request: formatMessage(request),
+    ...(response && { response: formatMessage(response) }),
+  } satisfies CaptureLine)}\n`
+}
+
+function formatMessage(message: MessageCopy): MessageLine {
+  return {
+    head: message.head.toString('base64'),
+    body: message.body().toString('base64'),
+    size: message.bodyBytes,
+    ...(message.truncated && { truncated: true }),
+    ...(!message.exact && { redacted: true }),
+  }
+}
+
+function toMessage({ head, body, size, truncated = false, redacted = false }: MessageLine): StoredMessage {
+  return {
+    head: Buffer.from(head, 'base64'),
+    body: Buffer.from(body, 'base64'),
+    bodyBytes: size,
+    truncated,
+    exact: !redacted,
+  }
+}
+
+/** A line that a crash cut off, or that something else wrote, is skipped. */
+function parseLine(line: string): CaptureLine | PinLine | undefined {
+  try {
+    const record = JSON.parse(line) as Partial<CaptureLine> & Partial<PinLine>
+    if (typeof record.id !== 'string') return undefined
+    if (record.request === undefined)
+      return typeof record.pinned === 'boolean' ? (record as PinLine) : undefined
+    const messages = [record.request, ...(record.response ? [record.response] : [])]
+    const isComplete =
+      typeof record.start === 'number' &&
+      typeof record.duration === 'number' &&
+      typeof record.tunnel === 'string' &&
+      typeof record.client === 'string' &&
+      messages.every(
+        ({ head, body, size }) =>
+          typeof head === 'string' && typeof body === 'string' && typeof size === 'number',
+      )
+    return isComplete ? (record as CaptureLine) : undefined
+  } catch {
+    return undefined
+  }
+}
