@@ -36,7 +36,7 @@ export async function startProvider(t: TestContext, redirectUri: string) {
       claims: async () => ({
         sub: id,
         name: 'Ada',
-        email: `${id}@example.com`,
+        email: id.includes('@') ? id : `${id}@example.com`,
         email_verified: true,
         groups: ['staff'],
       }),

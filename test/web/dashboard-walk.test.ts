@@ -12,7 +12,7 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-test('a new user creates a domain, an edge with sign-in and a weighted backend, and traffic flows', async (t) => {
+test('a new user creates a domain, an edge with sign-in for one team and a weighted backend, and traffic flows', async (t) => {
   const { platform, browser } = dashboard
   const { page, pageErrors } = await dashboard.open(t, '/overview')
   const button = (name: string | RegExp, exact = true) => page.getByRole('button', { name, exact })
@@ -73,6 +73,7 @@ test('a new user creates a domain, an edge with sign-in and a weighted backend, 
   const { issuer } = await startProvider(t, callback)
   await dialog.getByLabel('Issuer').fill(issuer)
   await dialog.getByLabel('Client ID').fill('app')
+  await dialog.getByLabel('Email domains').fill('example.com')
   await dialog.getByRole('button', { name: /^Add sign-in/ }).click()
   await dialog
     .getByText(/client_secret/)
@@ -114,6 +115,21 @@ test('a new user creates a domain, an edge with sign-in and a weighted backend, 
 
   assert.equal(responses.filter((text) => text === 'Hello ada').length, 6)
   assert.equal(responses.filter((text) => text === 'gone fishing').length, 2)
+
+  // Somebody outside the team signs in and is told why there is no access, and what to do.
+  const outsiders = await browser.newContext({ ignoreHTTPSErrors: true })
+  t.after(() => outsiders.close())
+  const outsider = await outsiders.newPage()
+  await outsider.goto(url)
+  await outsider.fill('input[name=login]', 'eve@elsewhere.test')
+  await outsider.fill('input[name=password]', 'x')
+  await outsider.click('button[type=submit]')
+  await outsider.click('button[type=submit]')
+  await outsider.getByRole('heading', { name: 'Access denied' }).waitFor()
+  await outsider
+    .getByText('Sign in with another account, or ask the owner of this site for access.')
+    .waitFor()
+  await assertFitsViewport(outsider, 'dashboard-walk-denied')
   await page.getByText(/\d+ since server start/).waitFor()
   await page.getByText('Text description').click()
   const description = await readText(page.locator('.flow-description > ol'))

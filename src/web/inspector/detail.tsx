@@ -85,7 +85,9 @@ export function Detail(props: Props) {
           <bdi>{decodePath(capture.request.uri)}</bdi>
         </h2>
         {decodePath(capture.request.uri) !== capture.request.uri && (
-          <p className="encoded">As sent: {capture.request.uri}</p>
+          <p className="encoded" title={capture.request.uri}>
+            As sent: {capture.request.uri}
+          </p>
         )}
         <p className="facts">
           <StatusCode capture={capture} />
