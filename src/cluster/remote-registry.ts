@@ -18,6 +18,7 @@ import type { Command, CommandOutcome, LiveSession, ProbeOutcome, Registry } fro
 import { LineReader } from './json-lines.ts'
 import {
   type ApiHeader,
+  addressOf,
   type OpenHeader,
   PeerStream,
   type RegistryEvent,
@@ -172,15 +173,19 @@ export class RemoteRegistry {
     this.#retry.unref()
   }
 
-  async #bind({ id, startedAt, sessionId, ...spec }: TunnelSnapshot): Promise<void> {
+  async #bind(snapshot: TunnelSnapshot): Promise<void> {
     const { registry } = this.#options
+    const { id, startedAt, sessionId, bindId, fence, reservationId, name, description, metadata } = snapshot
+    const { forwardsTo, forwardsProto, poolingEnabled, options } = snapshot
     const session = this.#sessions.get(sessionId)
     if (session === undefined) return
+    const address = addressOf(snapshot)
     // A public port is opened on every node, unless it is in use there.
-    if (spec.proto === 'tcp') await registry.acquirePort(spec.port)
+    if (address.proto === 'tcp') await registry.acquirePort(address.port)
     if (!registry.has(session)) return
     registry.bind(session, {
-      ...spec,
+      ...{ bindId, fence, address, reservationId, name, description, metadata },
+      ...{ forwardsTo, forwardsProto, poolingEnabled, options },
       identity: { id, startedAt },
       open: (_tunnel, client) => this.#openWith(PeerStream.Open, { tunnel: id, visitor: client }),
     })

@@ -1,5 +1,6 @@
+import { hostOf } from '../base/hostport.ts'
 import type { ByteStream } from '../base/io/stream.ts'
-import type { ClientInfo, LiveSession, LiveTunnel } from '../sessions/index.ts'
+import type { ClientInfo, LiveSession, LiveTunnel, TunnelAddress } from '../sessions/index.ts'
 
 /** The purpose of a stream between nodes: the first four bytes its opener writes. */
 export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6, Api: 7 } as const
@@ -22,19 +23,13 @@ export type SessionSnapshot = Pick<
   | 'fence'
 >
 
-/** A tunnel as nodes exchange it. */
+/** A tunnel as nodes exchange it: the fields of its address stand beside the others, for nodes of the previous release. */
 export type TunnelSnapshot = Pick<
   LiveTunnel,
   | 'id'
   | 'sessionId'
   | 'startedAt'
   | 'bindId'
-  | 'proto'
-  | 'host'
-  | 'port'
-  | 'url'
-  | 'hostport'
-  | 'labels'
   | 'reservationId'
   | 'name'
   | 'description'
@@ -44,7 +39,13 @@ export type TunnelSnapshot = Pick<
   | 'poolingEnabled'
   | 'options'
   | 'fence'
->
+> &
+  AddressSnapshot
+
+type TcpAddress = Extract<TunnelAddress, { proto: 'tcp' }>
+
+/** The previous release takes any address with a host for a host name, so a TCP port is sent without it. */
+type AddressSnapshot = Exclude<TunnelAddress, TcpAddress> | Omit<TcpAddress, 'host'>
 
 /** One line of a watch stream: a change of the peer's registry. `complete` ends the initial snapshot. */
 export type RegistryEvent =
@@ -65,12 +66,27 @@ export function toSessionSnapshot(session: LiveSession): SessionSnapshot {
 }
 
 export function toTunnelSnapshot(tunnel: LiveTunnel): TunnelSnapshot {
-  const { id, sessionId, startedAt, bindId, proto, host, port, url, hostport, labels, reservationId } = tunnel
+  const { id, sessionId, startedAt, bindId, reservationId } = tunnel
   const { name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options, fence } = tunnel
   return {
-    ...{ id, sessionId, startedAt, bindId, proto, host, port, url, hostport, labels, reservationId },
+    ...{ id, sessionId, startedAt, bindId, reservationId },
     ...{ name, description, metadata, forwardsTo, forwardsProto, poolingEnabled, options, fence },
+    ...toAddressSnapshot(tunnel.address),
   }
+}
+
+function toAddressSnapshot(address: TunnelAddress): AddressSnapshot {
+  if (address.proto !== 'tcp') return address
+  const { host: _, ...snapshot } = address
+  return snapshot
+}
+
+/** The address of a peer's tunnel. */
+export function addressOf(snapshot: AddressSnapshot): TunnelAddress {
+  const { proto, url, labels } = snapshot
+  if (proto === undefined) return { labels }
+  const { port, hostport } = snapshot
+  return { proto, host: hostOf(hostport), port, hostport, url }
 }
 
 /** The header of a proxied stream between nodes: the tunnel id and the client. */

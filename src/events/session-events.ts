@@ -25,9 +25,12 @@ export interface TunnelDetails {
   readonly accountId: string
   readonly sessionId: string
   readonly region: string
-  readonly proto: string | undefined
-  readonly url: string | undefined
-  readonly labels: Readonly<Record<string, string>> | undefined
+  /** A public address, or labels. */
+  readonly address: {
+    readonly proto?: string | undefined
+    readonly url?: string | undefined
+    readonly labels?: Readonly<Record<string, string>> | undefined
+  }
   readonly forwardsTo: string
   readonly metadata: string
   readonly startedAt: number
@@ -84,14 +87,14 @@ export function lifecycleObject(
       error: ('error' in event && event.error) || null,
     }
   }
-  const { id, sessionId, region, proto, url, labels, forwardsTo, metadata, startedAt } = event.tunnel
+  const { id, sessionId, region, address, forwardsTo, metadata, startedAt } = event.tunnel
   return {
     id,
     session: ref(sessionId),
     region,
-    proto: proto ?? null,
-    public_url: url ?? null,
-    labels: labels ?? null,
+    proto: address.proto ?? null,
+    public_url: address.url ?? null,
+    labels: address.labels ?? null,
     forwards_to: forwardsTo,
     metadata,
     started_at: formatTimestamp(startedAt),

@@ -9,6 +9,7 @@ import {
   type NameSpans,
   StoreUnavailable,
 } from '../store/index.ts'
+import type { NamedAddress, TcpAddress } from './address.ts'
 import { Releases } from './releases.ts'
 
 /** Grace period: how long the names of a lost session stay reserved for its credential (decision 31). */
@@ -389,12 +390,12 @@ export class NameClaims {
 export const TCP_CLAIM_PREFIX = 'tcp:'
 
 /** The name and listener of the claim on an address. */
-export function claimNameOf(address: {
-  readonly proto: 'http' | 'https' | 'tls' | 'tcp'
-  readonly host?: string | undefined
-  readonly port?: number | undefined
-}): { name: string; listener: NameListener } {
-  const { proto, host, port } = address
-  if (proto === 'tcp') return { name: `${TCP_CLAIM_PREFIX}${port}`, listener: 'tcp' }
-  return { name: reverseLabels(host!), listener: proto === 'http' ? 'http' : 'https' }
+export function claimNameOf(
+  address: Pick<NamedAddress, 'proto' | 'host'> | Pick<TcpAddress, 'proto' | 'port'>,
+): {
+  name: string
+  listener: NameListener
+} {
+  if (address.proto === 'tcp') return { name: `${TCP_CLAIM_PREFIX}${address.port}`, listener: 'tcp' }
+  return { name: reverseLabels(address.host), listener: address.proto === 'http' ? 'http' : 'https' }
 }

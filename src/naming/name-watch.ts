@@ -1,17 +1,13 @@
-import { hostOf } from '../base/hostport.ts'
 import type { Logger } from '../base/log.ts'
 import { ProtocolError } from '../protocol/index.ts'
+import type { EndpointAddress } from './address.ts'
 import { requireAvailableAddress, requireAvailableName } from './availability.ts'
 import type { Reservations } from './reservations.ts'
 
-/** A tunnel, with the public name or address it is bound at. */
+/** A tunnel of an account; one without a protocol has no public address. */
 export interface NamedTunnel {
   readonly accountId: string
-  readonly proto: string | undefined
-  readonly host: string | undefined
-  readonly port: number | undefined
-  readonly hostport: string | undefined
-  readonly url: string | undefined
+  readonly address: EndpointAddress | { readonly proto?: undefined }
 }
 
 export interface NameWatchOptions<T extends NamedTunnel> {
@@ -49,11 +45,11 @@ export function createNameWatch<T extends NamedTunnel>(options: NameWatchOptions
   }
 
   /** The error that a bind of the tunnel would raise now, if any. */
-  async function findConflict({ accountId, host, port, hostport }: T) {
+  async function findConflict({ accountId, address }: T) {
     try {
-      if (host !== undefined) await requireAvailableName(reservations, accountId, host)
-      else if (hostport !== undefined && port !== undefined)
-        await requireAvailableAddress(reservations, accountId, hostOf(hostport), port)
+      if (address.proto === 'tcp')
+        await requireAvailableAddress(reservations, accountId, address.host, address.port)
+      else if (address.proto !== undefined) await requireAvailableName(reservations, accountId, address.host)
       return undefined
     } catch (error) {
       if (error instanceof ProtocolError) return error
@@ -69,7 +65,7 @@ export function createNameWatch<T extends NamedTunnel>(options: NameWatchOptions
   function checkTunnels(names: readonly string[]): void {
     for (const tunnel of new Set(names.flatMap((name) => [...tunnelsAt(name)])))
       check(tunnel).catch((error: unknown) =>
-        log.warn({ err: error, url: tunnel.url }, 'tunnel name check failed'),
+        log.warn({ err: error, name: nameOf(tunnel) }, 'tunnel name check failed'),
       )
   }
 
@@ -103,6 +99,7 @@ export function createNameWatch<T extends NamedTunnel>(options: NameWatchOptions
 }
 
 /** The name or address the tunnel is bound at; undefined for labelled tunnels. */
-function nameOf({ host, hostport }: NamedTunnel): string | undefined {
-  return host ?? hostport
+function nameOf({ address }: NamedTunnel): string | undefined {
+  if (address.proto === undefined) return undefined
+  return address.proto === 'tcp' ? address.hostport : address.host
 }

@@ -422,10 +422,10 @@ export class AgentConnection implements LiveSession {
     const { binder, resume } = this.#options
     try {
       const tunnel = await binder.bind(this, request, (...args) => this.#openStream(...args))
-      const Token = resume.createBindToken(this.credentialId, tunnel.url!)
+      const Token = resume.createBindToken(this.credentialId, tunnel.address.url)
       return {
         Id: tunnel.bindId,
-        URL: tunnel.url!,
+        URL: tunnel.address.url,
         Proto: request.Proto,
         Extra: { Token, TunnelID: tunnel.id },
       }
@@ -526,7 +526,10 @@ function emptyExtra(version: string): AuthResponse['Extra'] {
 }
 
 /** The options of a tunnel with another traffic policy; the same ones when the patch names none. */
-function patchedOptions({ proto, options }: LiveTunnel, policy: string | undefined): EndpointOptions {
+function patchedOptions(
+  { address: { proto }, options }: LiveTunnel,
+  policy: string | undefined,
+): EndpointOptions {
   // The edge of a labelled tunnel has the policy.
   if (policy === undefined || proto === undefined) return options
   const { trafficPolicy: _, ...others } = options

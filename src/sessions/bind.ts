@@ -4,10 +4,13 @@ import { newId } from '../base/id.ts'
 import {
   ClaimRejected,
   claimNameOf,
+  type EndpointAddress,
+  endpointAddress,
   type NameClaims,
   type Reservations,
   requireAvailableAddress,
   requireAvailableName,
+  type TcpAddress,
 } from '../naming/index.ts'
 import {
   type BindOpts,
@@ -20,12 +23,12 @@ import {
 import { toEndpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
-import { type PublicAddress, publicPort, tunnelUrl } from './public-url.ts'
+import { type PublicAddress, publicPort } from './public-url.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'
 import { parseProto, requestedAddress, requestedName } from './requested-address.ts'
 import type { ResumeTokens } from './resume.ts'
-import type { TunnelProto } from './tunnel.ts'
+import type { LabelAddress, TunnelProto } from './tunnel.ts'
 
 export interface BinderOptions {
   registry: Registry
@@ -40,8 +43,12 @@ export interface BinderOptions {
 
 /** Turns bind requests into tunnels, or throws a `ProtocolError`. */
 export interface Binder {
-  bind(session: LiveSession, request: BindRequest, open: TunnelSpec['open']): Promise<LiveTunnel>
-  bindLabels(session: LiveSession, request: LabelRequest, open: TunnelSpec['open']): LiveTunnel
+  bind(
+    session: LiveSession,
+    request: BindRequest,
+    open: TunnelSpec['open'],
+  ): Promise<LiveTunnel<EndpointAddress>>
+  bindLabels(session: LiveSession, request: LabelRequest, open: TunnelSpec['open']): LiveTunnel<LabelAddress>
   /** Removes a tunnel of the session; resolves once its name is released. */
   unbind(session: LiveSession, bindId: string): Promise<void>
   /** Allows or forbids other tunnels of the account to share the tunnel's name. */
@@ -53,13 +60,11 @@ const MAX_TEXT_BYTES = 2048
 const MAX_DESCRIPTION_BYTES = 255
 const MAX_METADATA_BYTES = 4096
 
-/** The address a bind resolved to. */
-type ResolvedAddress = Pick<TunnelSpec, 'host' | 'port' | 'url' | 'hostport' | 'reservationId'> & {
-  url: string
-}
+/** The address a bind resolved to, with the reservation it belongs to. */
+type ResolvedAddress = Required<Pick<TunnelSpec<EndpointAddress>, 'address' | 'reservationId'>>
 
-/** A spec with an address and an id, which the claim needs. */
-type NamedSpec = TunnelSpec & { proto: TunnelProto; url: string; identity: { id: string; startedAt: number } }
+/** A spec with a public address and an id, which the claim needs. */
+type AddressSpec = TunnelSpec<EndpointAddress> & Required<Pick<TunnelSpec, 'identity'>>
 
 export function createBinder(options: BinderOptions): Binder {
   const { registry, address, resume, claims } = options
@@ -88,13 +93,9 @@ export function createBinder(options: BinderOptions): Binder {
       if (host.startsWith('*.')) throw protocolError('wildcard_not_reserved', host)
       throw protocolError(host.includes('.') ? 'name_not_reserved' : 'name_incomplete', host, address.domain)
     }
-    const port = publicPort(proto, address)
     return {
-      host,
-      port,
-      url: tunnelUrl(proto, host, port),
-      hostport: `${host}:${port}`,
-      ...(reservation?.covers && { reservationId: reservation.id }),
+      address: endpointAddress(proto, host, publicPort(proto, address)),
+      reservationId: reservation?.covers ? reservation.id : undefined,
     }
   }
 
@@ -106,11 +107,12 @@ export function createBinder(options: BinderOptions): Binder {
     const requested = requestedAddress(opts)
     if (requested === undefined) {
       if (!session.acl.allowsAnyAddress()) throw protocolError('random_address_forbidden')
-      return tcpAddress(address.tcpHost, await acquireFreePort(session.accountId))
+      const port = await acquireFreePort(session.accountId)
+      return { address: endpointAddress('tcp', address.tcpHost, port), reservationId: undefined }
     }
     const { host, port } = requested
-    const resolved = tcpAddress(host, port)
-    requireAllowedTcpAddress(session, host, port)
+    const resolved = endpointAddress('tcp', host, port)
+    requireAllowedTcpAddress(session, resolved)
     const reservation = await requireAvailableAddress(reservations, session.accountId, host, port)
     // An agent may rebind an unreserved address that the server assigned to it before.
     if (reservation === undefined && previousUrl !== resolved.url)
@@ -118,7 +120,7 @@ export function createBinder(options: BinderOptions): Binder {
     await registry.acquirePort(port).catch(() => {
       throw protocolError('name_taken', resolved.url)
     })
-    return { ...resolved, ...(reservation && { reservationId: reservation.id }) }
+    return { address: resolved, reservationId: reservation?.id }
   }
 
   /** Acquires a port that is neither reserved nor in cooldown, preferring one that the account used before. */
@@ -149,26 +151,26 @@ export function createBinder(options: BinderOptions): Binder {
   /** Claims the name, then publishes the tunnel. */
   async function claimAndBind(
     session: LiveSession,
-    spec: NamedSpec,
+    spec: AddressSpec,
     heldBefore: boolean,
-  ): Promise<LiveTunnel> {
+  ): Promise<LiveTunnel<EndpointAddress>> {
     const fence = await claims?.claim(
       {
-        ...claimNameOf(spec),
+        ...claimNameOf(spec.address),
         tunnel: spec.identity.id,
         account: session.accountId,
         credential: session.credentialId,
         client: session.clientId,
         session: session.id,
         bind: spec.bindId,
-        proto: spec.proto,
+        proto: spec.address.proto,
         pooled: spec.poolingEnabled,
       },
       heldBefore || registry.wasHeldBy(session, spec),
     )
     try {
       // The ACL may have changed during the lookup and the claim.
-      requireAllowedAddress(session, spec)
+      requireAllowedAddress(session, spec.address)
       return registry.bind(session, { ...spec, fence })
     } catch (error) {
       claims?.release(spec.identity.id, false)
@@ -180,8 +182,8 @@ export function createBinder(options: BinderOptions): Binder {
    * Probes the sessions that hold a name when they belong to the same credential: a vanished machine must not block its
    * own user (decision 126). Returns when all of them are dead; otherwise throws why the name is not available.
    */
-  async function probeHolders(session: LiveSession, spec: NamedSpec, error: unknown): Promise<void> {
-    const rejection = toProtocolError(error, spec.url)
+  async function probeHolders(session: LiveSession, spec: AddressSpec, error: unknown): Promise<void> {
+    const rejection = toProtocolError(error, spec.address.url)
     if (!(rejection instanceof ProtocolError) || rejection.number !== protocolErrors.name_taken.number)
       throw rejection
     const holders =
@@ -190,7 +192,7 @@ export function createBinder(options: BinderOptions): Binder {
             credential,
             session: registry.session(session.accountId, id),
           }))
-        : registry.holdersOf(spec).map((tunnel) => ({
+        : registry.holdersOf(spec.address).map((tunnel) => ({
             credential: tunnel.credentialId,
             session: tunnel.session,
           }))
@@ -202,21 +204,20 @@ export function createBinder(options: BinderOptions): Binder {
       ),
     )
     if (outcomes.includes('alive')) throw rejection
-    if (outcomes.includes('unknown')) throw protocolError('name_expiring', spec.url)
+    if (outcomes.includes('unknown')) throw protocolError('name_expiring', spec.address.url)
   }
 
   async function bindTunnel(
     session: LiveSession,
     request: BindRequest,
     open: TunnelSpec['open'],
-  ): Promise<LiveTunnel> {
+  ): Promise<LiveTunnel<EndpointAddress>> {
     const proto = parseProto(request.Proto)
     requirePublic(request)
     const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
     const opts = withPreviousAddress(proto, request.Opts ?? {}, previousUrl)
     const baseSpec = {
       bindId: request.Id || randomUUID(),
-      proto,
       name: requireMaxBytes('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
       description: requireMaxBytes('Description', request.Extra?.Description, MAX_DESCRIPTION_BYTES),
       metadata: requireMaxBytes('Metadata', request.Extra?.Metadata, MAX_METADATA_BYTES),
@@ -233,15 +234,16 @@ export function createBinder(options: BinderOptions): Binder {
         : await resolveName(session, proto, opts)
     const startedAt = clock.now()
     const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
-    const heldBefore = previousUrl === resolved.url
+    const { url, port } = resolved.address
+    const heldBefore = previousUrl === url
     try {
       return await claimAndBind(session, spec, heldBefore).catch(async (error) => {
         await probeHolders(session, spec, error)
         return claimAndBind(session, spec, heldBefore)
       })
     } catch (error) {
-      if (proto === 'tcp' && resolved.port !== undefined) registry.releasePort(resolved.port)
-      throw toProtocolError(error, resolved.url)
+      if (proto === 'tcp') registry.releasePort(port)
+      throw toProtocolError(error, url)
     }
   }
 
@@ -283,7 +285,7 @@ export function createBinder(options: BinderOptions): Binder {
       }
       return registry.bind(session, {
         bindId: randomUUID(),
-        labels: { ...request.Labels },
+        address: { labels: { ...request.Labels } },
         name: '',
         description: '',
         metadata: requireMaxBytes('Metadata', request.Metadata, MAX_METADATA_BYTES),
@@ -326,22 +328,17 @@ function withPreviousAddress(proto: TunnelProto, opts: BindOpts, previousUrl: st
     : opts
 }
 
-function tcpAddress(host: string, port: number): ResolvedAddress & { hostport: string } {
-  return { port, url: tunnelUrl('tcp', host, port), hostport: `${host}:${port}` }
-}
-
 function requireAllowedName(session: LiveSession, host: string): void {
   if (!session.acl.allowsName(host)) throw protocolError('name_forbidden', host)
 }
 
-function requireAllowedTcpAddress(session: LiveSession, host: string, port: number): void {
-  if (!session.acl.allowsAddress(host, port)) throw protocolError('address_forbidden', `${host}:${port}`)
+function requireAllowedTcpAddress(session: LiveSession, { host, port, hostport }: TcpAddress): void {
+  if (!session.acl.allowsAddress(host, port)) throw protocolError('address_forbidden', hostport)
 }
 
-function requireAllowedAddress(session: LiveSession, { host, port, hostport }: NamedSpec): void {
-  if (host !== undefined) requireAllowedName(session, host)
-  else if (!session.acl.allowsAnyAddress())
-    requireAllowedTcpAddress(session, hostport!.slice(0, hostport!.lastIndexOf(':')), port!)
+function requireAllowedAddress(session: LiveSession, address: EndpointAddress): void {
+  if (address.proto !== 'tcp') requireAllowedName(session, address.host)
+  else if (!session.acl.allowsAnyAddress()) requireAllowedTcpAddress(session, address)
 }
 
 /** Only public tunnels exist: an internal binding must not become public by mistake. */

@@ -1,14 +1,12 @@
 import { NameIndex } from '../base/name-index.ts'
+import type { EndpointAddress } from '../naming/index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
 /** A public address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. */
 export type BindingKey = string
 
-/** The key of a spec's or tunnel's address; undefined for labelled tunnels. https and tls share a listener. */
-export function bindingKey(
-  address: Partial<Pick<LiveTunnel, 'proto' | 'host' | 'port'>>,
-): BindingKey | undefined {
-  if (address.proto === undefined) return undefined
+/** The key of an address. https and tls share a listener. */
+export function bindingKey(address: EndpointAddress): BindingKey {
   if (address.proto === 'tcp') return `tcp/${address.port}`
   return `${address.host}/${address.proto === 'http' ? 'http' : 'https'}`
 }
@@ -39,14 +37,17 @@ export class BindingTable {
     return this.#entries.get(key)?.tunnels ?? []
   }
 
-  set(key: BindingKey, tunnels: readonly LiveTunnel[]): void {
-    if (tunnels.length === 0) {
-      this.#entries.delete(key)
-      return
-    }
+  add(key: BindingKey, tunnel: LiveTunnel): void {
     const entry = this.#entries.get(key) ?? new BindingEntry()
-    entry.tunnels = tunnels
+    entry.tunnels = [...entry.tunnels, tunnel]
     this.#entries.set(key, entry)
+  }
+
+  remove(key: BindingKey, tunnel: LiveTunnel): void {
+    const entry = this.#entries.get(key)
+    if (entry === undefined) return
+    entry.tunnels = entry.tunnels.filter((other) => other !== tunnel)
+    if (entry.tunnels.length === 0) this.#entries.delete(key)
   }
 
   findByHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {

@@ -21,6 +21,7 @@ export {
   type EndpointOptions,
   type PublicPorts,
   type Tunnel,
+  type TunnelAddress,
   TunnelBusy,
   type TunnelLookup,
 } from './tunnel.ts'

@@ -23,22 +23,22 @@ export class LabelIndex {
   readonly #cache = new WeakMap<Labels, CachedResult>()
   #version = 0
 
-  add(tunnel: LiveTunnel): void {
+  add(tunnel: LiveTunnel, labels: Labels): void {
     const account = this.#accountOf(tunnel.accountId)
     account.version = ++this.#version
     account.tunnels.add(tunnel)
-    for (const label of labelKeys(tunnel.labels ?? {})) {
+    for (const label of labelKeys(labels)) {
       const holders = account.byLabel.get(label)
       if (holders === undefined) account.byLabel.set(label, new Set([tunnel]))
       else holders.add(tunnel)
     }
   }
 
-  remove(tunnel: LiveTunnel): void {
+  remove(tunnel: LiveTunnel, labels: Labels): void {
     const account = this.#accounts.get(tunnel.accountId)
     if (account === undefined || !account.tunnels.delete(tunnel)) return
     account.version = ++this.#version
-    for (const label of labelKeys(tunnel.labels ?? {})) {
+    for (const label of labelKeys(labels)) {
       const holders = account.byLabel.get(label)
       holders?.delete(tunnel)
       if (holders?.size === 0) account.byLabel.delete(label)
@@ -70,19 +70,16 @@ export class LabelIndex {
 }
 
 function search(account: AccountLabels, selector: Labels): readonly LiveTunnel[] {
-  const required = Object.entries(selector)
   // Start from the rarest label; an empty selector matches everything.
-  let candidates: Iterable<LiveTunnel> = account.tunnels
-  let smallest = Number.POSITIVE_INFINITY
+  let candidates = account.tunnels
+  const required: Set<LiveTunnel>[] = []
   for (const label of labelKeys(selector)) {
     const holders = account.byLabel.get(label)
     if (holders === undefined) return NONE
-    if (holders.size < smallest) {
-      smallest = holders.size
-      candidates = holders
-    }
+    required.push(holders)
+    if (holders.size < candidates.size) candidates = holders
   }
-  return [...candidates].filter(({ labels }) => required.every(([key, value]) => labels?.[key] === value))
+  return [...candidates].filter((tunnel) => required.every((holders) => holders.has(tunnel)))
 }
 
 function labelKeys(labels: Labels): string[] {

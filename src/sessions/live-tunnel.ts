@@ -1,24 +1,17 @@
 import type { ByteStream } from '../base/io/stream.ts'
+import type { EndpointAddress } from '../naming/index.ts'
 import type { LiveSession } from './live-session.ts'
-import type { ClientInfo, EndpointOptions, Tunnel, TunnelProto } from './tunnel.ts'
+import type { ClientInfo, EndpointOptions, Tunnel, TunnelAddress } from './tunnel.ts'
 
 /** What a session binds: a name, a port or a label set, with its metadata and options. */
-export interface TunnelSpec {
+export interface TunnelSpec<A extends TunnelAddress = TunnelAddress> {
   /** The agent's id of the bind; unique within the session only. */
   bindId: string
   /** Set when the tunnel already has an id: from its claim, or from the node that owns it. */
   identity?: { readonly id: string; readonly startedAt: number }
   /** The fence of the claim on the name; absent or 0 while no claim is stored. */
   fence?: number | undefined
-  /** Undefined for labelled tunnels, as are `host`, `port`, `url` and `hostport`. */
-  proto?: TunnelProto | undefined
-  /** The normalized host name of http, https and tls. */
-  host?: string | undefined
-  /** The public port. */
-  port?: number | undefined
-  url?: string | undefined
-  hostport?: string | undefined
-  labels?: Readonly<Record<string, string>> | undefined
+  address: A
   /** The reserved domain or address, if any. */
   reservationId?: string | undefined
   name: string
@@ -37,17 +30,12 @@ export type TunnelPatch = Partial<
 >
 
 /** An online tunnel. */
-export class LiveTunnel implements Tunnel {
+export class LiveTunnel<A extends TunnelAddress = TunnelAddress> implements Tunnel {
   readonly id: string
   readonly session: LiveSession
   readonly startedAt: number
   readonly bindId: string
-  readonly proto: TunnelProto | undefined
-  readonly host: string | undefined
-  readonly port: number | undefined
-  readonly url: string | undefined
-  readonly hostport: string | undefined
-  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly address: A
   readonly reservationId: string | undefined
   readonly forwardsTo: string
   readonly forwardsProto: '' | 'http1' | 'http2'
@@ -62,19 +50,14 @@ export class LiveTunnel implements Tunnel {
   fence: number
   readonly #open: TunnelSpec['open']
 
-  constructor(id: string, session: LiveSession, spec: TunnelSpec, now: number) {
+  constructor(id: string, session: LiveSession, spec: TunnelSpec<A>, now: number) {
     this.id = id
     this.session = session
     this.startedAt = now
     this.updatedAt = now
     this.fence = spec.fence ?? 0
     this.bindId = spec.bindId
-    this.proto = spec.proto
-    this.host = spec.host
-    this.port = spec.port
-    this.url = spec.url
-    this.hostport = spec.hostport
-    this.labels = spec.labels
+    this.address = spec.address
     this.reservationId = spec.reservationId
     this.name = spec.name
     this.description = spec.description
@@ -105,4 +88,9 @@ export class LiveTunnel implements Tunnel {
   open(client: ClientInfo): ByteStream {
     return this.#open(this, client)
   }
+}
+
+/** Whether the tunnel has a public address of its own. */
+export function hasEndpoint(tunnel: LiveTunnel): tunnel is LiveTunnel<EndpointAddress> {
+  return tunnel.address.proto !== undefined
 }

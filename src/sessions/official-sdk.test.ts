@@ -176,7 +176,7 @@ test('a labelled listener is found by its labels and serves an edge', async (t) 
   const [tunnel] = platform.registry.findLabelled('ac_1', { edge: 'edghts_1' })
 
   assert.equal(listener.url(), null)
-  assert.deepEqual(tunnel!.labels, { edge: 'edghts_1', zone: 'a' })
+  assert.deepEqual(tunnel!.address.labels, { edge: 'edghts_1', zone: 'a' })
   assert.match(await request(tunnel!, '/l', { via: 'https-edge' }), /hello \/l$/)
 })
 

@@ -1,4 +1,5 @@
 import type { Command, CommandOutcome } from './live-session.ts'
+import { hasEndpoint } from './live-tunnel.ts'
 import type { Registry } from './registry.ts'
 import { endpointView, sessionView, tunnelView, type ViewContext } from './views.ts'
 
@@ -21,7 +22,7 @@ export function createOnlineResources(registry: Registry, context: ViewContext):
     endpoints: (accountId) =>
       registry
         .tunnelsOf(accountId)
-        .filter(({ labels }) => labels === undefined)
+        .filter(hasEndpoint)
         .map((tunnel) => endpointView(tunnel, context)),
     tunnelsWith: (accountId, labels) => registry.findLabelled(accountId, labels).map(({ id }) => id),
     command: async (accountId, sessionId, command) =>

@@ -1,6 +1,4 @@
-import { joinHostPort } from '../base/hostport.ts'
 import { protocolError } from '../protocol/index.ts'
-import type { TunnelProto } from './tunnel.ts'
 
 /** The public addresses of this server. */
 export interface PublicAddress {
@@ -14,13 +12,6 @@ export interface PublicAddress {
   tcpHost: string
 }
 
-const DEFAULT_PORTS: Record<TunnelProto, number | undefined> = {
-  http: 80,
-  https: 443,
-  tls: 443,
-  tcp: undefined,
-}
-
 /** The public port of a named tunnel; throws if the listener is switched off. */
 export function publicPort(proto: 'http' | 'https' | 'tls', address: PublicAddress): number {
   const { http, https } = address.disabled ?? {}
@@ -31,9 +22,4 @@ export function publicPort(proto: 'http' | 'https' | 'tls', address: PublicAddre
       `this server does not serve ${proto} (${setting}); use ${proto === 'http' ? 'https' : 'http or tcp'}, or ask its operator.`,
     )
   return proto === 'http' ? address.httpPort : address.httpsPort
-}
-
-/** The public URL of a tunnel, without the scheme's default port. */
-export function tunnelUrl(proto: TunnelProto, host: string, port: number): string {
-  return `${proto}://${port === DEFAULT_PORTS[proto] ? host : joinHostPort(host, port)}`
 }

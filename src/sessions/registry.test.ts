@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { eventually } from '../../test/support/eventually.ts'
 import { compileAcl } from '../auth/index.ts'
 import { silentSink } from '../base/io/stream.ts'
+import { endpointAddress } from '../naming/index.ts'
 import type { ProtocolError } from '../protocol/index.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
@@ -44,7 +45,7 @@ function session(changes: Partial<LiveSession> = {}): RecordedSession {
   }
 }
 
-function spec(changes: Partial<TunnelSpec> & Pick<TunnelSpec, 'bindId'>): TunnelSpec {
+function spec(changes: Partial<TunnelSpec> & Pick<TunnelSpec, 'bindId' | 'address'>): TunnelSpec {
   return {
     name: '',
     description: '',
@@ -61,21 +62,17 @@ function spec(changes: Partial<TunnelSpec> & Pick<TunnelSpec, 'bindId'>): Tunnel
 function named(bindId: string, host: string, changes: Partial<TunnelSpec> = {}): TunnelSpec {
   return spec({
     bindId,
-    proto: 'https',
-    host,
-    port: 443,
-    url: `https://${host}`,
-    hostport: `${host}:443`,
+    address: endpointAddress('https', host, 443),
     ...changes,
   })
 }
 
 function onPort(bindId: string, port: number): TunnelSpec {
-  return spec({ bindId, proto: 'tcp', port, url: `tcp://t.test:${port}`, hostport: `t.test:${port}` })
+  return spec({ bindId, address: endpointAddress('tcp', 't.test', port) })
 }
 
 function labelled(bindId: string, labels: Record<string, string>): TunnelSpec {
-  return spec({ bindId, labels })
+  return spec({ bindId, address: { labels } })
 }
 
 interface Setup {
@@ -143,8 +140,13 @@ test('a bound name is rejected for others, also under the other protocol of its 
   const other = add(registry)
 
   assert.throws(() => registry.bind(other, named('b', 'a.test')), hasNumber(334))
-  assert.throws(() => registry.bind(other, named('b', 'a.test', { proto: 'tls' })), hasNumber(334))
-  assert.doesNotThrow(() => registry.bind(other, named('b', 'a.test', { proto: 'http' })))
+  assert.throws(
+    () => registry.bind(other, named('b', 'a.test', { address: endpointAddress('tls', 'a.test', 443) })),
+    hasNumber(334),
+  )
+  assert.doesNotThrow(() =>
+    registry.bind(other, named('b', 'a.test', { address: endpointAddress('http', 'a.test', 80) })),
+  )
 })
 
 test('tunnels pool when all allow it and belong to one account, and rotate', () => {

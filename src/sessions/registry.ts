@@ -1,14 +1,13 @@
 import { compileAcl } from '../auth/index.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut, throwLater } from '../base/fan-out.ts'
-import { hostOf } from '../base/hostport.ts'
 import { newId } from '../base/id.ts'
-import { GRACE_MS } from '../naming/index.ts'
+import { type EndpointAddress, GRACE_MS } from '../naming/index.ts'
 import { protocolError } from '../protocol/index.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from './live-tunnel.ts'
-import type { PublicPorts, Tunnel, TunnelLookup } from './tunnel.ts'
+import type { LabelAddress, PublicPorts, Tunnel, TunnelAddress, TunnelLookup } from './tunnel.ts'
 import { TunnelDirectory } from './tunnel-directory.ts'
 
 /** A session or tunnel started or stopped. */
@@ -134,17 +133,15 @@ export class Registry implements TunnelLookup {
   }
 
   /** Whether the session's agent holds this address now, or its grace period is for the session's credential. */
-  wasHeldBy(session: LiveSession, spec: TunnelSpec): boolean {
-    const key = bindingKey(spec)
-    if (key === undefined) return false
+  wasHeldBy(session: LiveSession, spec: TunnelSpec<EndpointAddress>): boolean {
+    const key = bindingKey(spec.address)
     if (this.#gracePeriods.get(key)?.credentialId === session.credentialId) return true
     return this.#directory.bindings.get(key).some((tunnel) => isStale(tunnel, session, spec.bindId))
   }
 
   /** The tunnels bound at the address. */
-  holdersOf(spec: TunnelSpec): readonly LiveTunnel[] {
-    const key = bindingKey(spec)
-    return key === undefined ? [] : this.#directory.bindings.get(key)
+  holdersOf(address: EndpointAddress): readonly LiveTunnel[] {
+    return this.#directory.bindings.get(bindingKey(address))
   }
 
   /** The sessions of an account. */
@@ -223,31 +220,30 @@ export class Registry implements TunnelLookup {
   }
 
   /** Publishes a tunnel; throws `name_taken` when others hold its address. */
-  bind(session: LiveSession, spec: TunnelSpec): LiveTunnel {
+  bind<A extends TunnelAddress>(session: LiveSession, spec: TunnelSpec<A>): LiveTunnel<A> {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) throw protocolError('not_authenticated')
-    const key = bindingKey(spec)
+    const address: TunnelAddress = spec.address
     const now = this.#clock.now()
     const { id, startedAt } = spec.identity ?? { id: newId('tn', now), startedAt: now }
     const claim = { id, fence: spec.fence ?? 0 }
     const { superseded, outranked } =
-      key === undefined
-        ? { superseded: this.#staleLabelled(session, spec), outranked: [] }
-        : this.#selectEvictions(session, spec, key, claim)
+      address.proto === undefined
+        ? { superseded: this.#staleLabelled(session, address), outranked: [] }
+        : this.#selectEvictions(session, spec, address, claim)
     const previous = tunnels.get(spec.bindId)
     if (previous !== undefined && !superseded.includes(previous)) superseded.push(previous)
 
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The new binding is published before the old ones are removed, so the address never goes unserved.
-    if (key !== undefined) this.#directory.bindings.set(key, [...this.#directory.bindings.get(key), tunnel])
-    else this.#directory.labels.add(tunnel)
+    this.#directory.add(tunnel)
     for (const old of [...superseded, ...outranked]) this.#stop(old, false)
     tunnels.set(spec.bindId, tunnel)
     this.#emit({ type: 'tunnel_started', tunnel })
     for (const old of outranked) {
       if (old.session.remote) continue
       this.#options.onOutranked?.(old, claim)
-      old.session.tunnelEnded(old, `${old.url} was claimed by another session.`)
+      old.session.tunnelEnded(old, claimedReason(old))
     }
     for (const old of new Set(superseded.map((tunnel) => tunnel.session))) {
       // Every tunnel of the old session was rebound, so nothing is served through it any more.
@@ -259,7 +255,7 @@ export class Registry implements TunnelLookup {
   /** Removes a tunnel whose name another session claimed. */
   revoke(accountId: string, sessionId: string, tunnelId: string): void {
     const tunnel = this.#findTunnel(accountId, sessionId, tunnelId)
-    if (tunnel !== undefined) this.evict(tunnel, `${tunnel.url} was claimed by another session.`)
+    if (tunnel !== undefined) this.evict(tunnel, claimedReason(tunnel))
   }
 
   /** Removes a tunnel, unless it has ended already, and notifies its agent. */
@@ -366,9 +362,10 @@ export class Registry implements TunnelLookup {
   #selectEvictions(
     session: LiveSession,
     spec: TunnelSpec,
-    key: BindingKey,
+    address: EndpointAddress,
     claim: { id: string; fence: number },
   ) {
+    const key = bindingKey(address)
     const current = this.#directory.bindings.get(key)
     const superseded = current.filter((tunnel) => isStale(tunnel, session, spec.bindId))
     const outranked = current.filter(
@@ -377,12 +374,12 @@ export class Registry implements TunnelLookup {
     )
     const others = current.filter((tunnel) => !superseded.includes(tunnel) && !outranked.includes(tunnel))
     if (!others.every((tunnel) => canPool(tunnel, session, spec)))
-      throw protocolError('name_taken', spec.url!)
+      throw protocolError('name_taken', address.url)
     const gracePeriod = this.#gracePeriods.get(key)
     if (gracePeriod !== undefined) {
       // A claim granted by the database overrides this node's grace period.
       if (gracePeriod.credentialId !== session.credentialId && claim.fence === 0)
-        throw protocolError('name_taken', spec.url!)
+        throw protocolError('name_taken', address.url)
       clearTimeout(gracePeriod.timer)
       this.#gracePeriods.delete(key)
     }
@@ -395,14 +392,15 @@ export class Registry implements TunnelLookup {
   }
 
   /** Tunnels with the same labels in older sessions of the agent: they would keep receiving a share of the traffic. */
-  #staleLabelled(session: LiveSession, { labels = {} }: TunnelSpec): LiveTunnel[] {
-    const requested = Object.entries(labels)
+  #staleLabelled(session: LiveSession, { labels }: LabelAddress): LiveTunnel[] {
+    const requested = Object.keys(labels)
     return this.#directory.labels
       .find(session.accountId, labels)
       .filter(
         (tunnel) =>
           isSuccessor(session, tunnel.session) &&
-          Object.keys(tunnel.labels ?? {}).length === requested.length,
+          tunnel.address.proto === undefined &&
+          Object.keys(tunnel.address.labels).length === requested.length,
       )
   }
 
@@ -410,21 +408,21 @@ export class Registry implements TunnelLookup {
     const tunnels = this.#tunnels.get(tunnel.session)
     if (tunnels?.get(tunnel.bindId) !== tunnel) return
     tunnels.delete(tunnel.bindId)
-    const key = bindingKey(tunnel)
-    if (key === undefined) this.#directory.labels.remove(tunnel)
-    else this.#unpublish(tunnel, key, startGrace)
+    this.#directory.remove(tunnel)
+    const { address } = tunnel
+    if (address.proto !== undefined) this.#freeAddress(address, tunnel.credentialId, startGrace)
     this.#emit({ type: 'tunnel_stopped', tunnel, kept: startGrace })
   }
 
-  #unpublish(tunnel: LiveTunnel, key: BindingKey, startGrace: boolean): void {
-    const remaining = this.#directory.bindings.get(key).filter((other) => other !== tunnel)
-    this.#directory.bindings.set(key, remaining)
-    if (remaining.length > 0) return
+  /** Starts the grace period of an address that no tunnel serves any more, or closes its port. */
+  #freeAddress(address: EndpointAddress, credentialId: string, startGrace: boolean): void {
+    const key = bindingKey(address)
+    if (this.#directory.bindings.get(key).length > 0) return
     if (startGrace) {
       const timer = setTimeout(() => this.#endGracePeriod(key), this.#options.graceMs ?? GRACE_MS)
       timer.unref()
-      this.#gracePeriods.set(key, { credentialId: tunnel.credentialId, timer })
-    } else if (tunnel.proto === 'tcp' && tunnel.port !== undefined) this.releasePort(tunnel.port)
+      this.#gracePeriods.set(key, { credentialId, timer })
+    } else if (address.proto === 'tcp') this.releasePort(address.port)
   }
 
   /** Frees the name. */
@@ -500,7 +498,7 @@ function canPool(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): bo
     tunnel.poolingEnabled &&
     spec.poolingEnabled &&
     tunnel.accountId === session.accountId &&
-    tunnel.proto === spec.proto
+    tunnel.address.proto === spec.address.proto
   )
 }
 
@@ -513,11 +511,15 @@ function outranks(claim: { id: string; fence: number }, current: LiveTunnel, ses
   return session.remote === true && claim.id < current.id
 }
 
-function isStillAllowed({ session: { acl }, host, port, hostport, labels }: LiveTunnel): boolean {
-  if (labels !== undefined) return Object.entries(labels).every(([key, value]) => acl.allowsLabel(key, value))
-  if (host !== undefined) return acl.allowsName(host)
-  if (acl.allowsAnyAddress()) return true
-  return hostport !== undefined && port !== undefined && acl.allowsAddress(hostOf(hostport), port)
+function isStillAllowed({ session: { acl }, address }: LiveTunnel): boolean {
+  if (address.proto === undefined)
+    return Object.entries(address.labels).every(([key, value]) => acl.allowsLabel(key, value))
+  if (address.proto !== 'tcp') return acl.allowsName(address.host)
+  return acl.allowsAnyAddress() || acl.allowsAddress(address.host, address.port)
+}
+
+function claimedReason({ address }: LiveTunnel): string {
+  return `${address.proto === undefined ? 'The tunnel' : address.url} was claimed by another session.`
 }
 
 function addTo(index: Map<string, Set<LiveSession>>, key: string, session: LiveSession): void {

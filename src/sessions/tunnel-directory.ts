@@ -1,4 +1,4 @@
-import { BindingTable } from './binding-table.ts'
+import { BindingTable, bindingKey } from './binding-table.ts'
 import { LabelIndex } from './label-index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 import type { Tunnel, TunnelLookup } from './tunnel.ts'
@@ -16,9 +16,21 @@ export class TunnelDirectory implements TunnelLookup {
     this.#isServing = isServing
   }
 
+  add(tunnel: LiveTunnel): void {
+    const { address } = tunnel
+    if (address.proto === undefined) this.labels.add(tunnel, address.labels)
+    else this.bindings.add(bindingKey(address), tunnel)
+  }
+
+  remove(tunnel: LiveTunnel): void {
+    const { address } = tunnel
+    if (address.proto === undefined) this.labels.remove(tunnel, address.labels)
+    else this.bindings.remove(bindingKey(address), tunnel)
+  }
+
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
     const tunnel = this.bindings.findByHost(listenerOf(proto), host)
-    return tunnel?.proto === proto ? this.#ifServing(tunnel) : undefined
+    return tunnel?.address.proto === proto ? this.#ifServing(tunnel) : undefined
   }
 
   take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {

@@ -1,8 +1,19 @@
 import type { ByteStream } from '../base/io/stream.ts'
+import type { EndpointAddress } from '../naming/index.ts'
 import type { ModuleOptions } from '../resources/endpoint-options.ts'
 
 /** The protocols a tunnel can be bound with. Labelled tunnels have none: their edge decides. */
-export type TunnelProto = 'http' | 'https' | 'tcp' | 'tls'
+export type TunnelProto = EndpointAddress['proto']
+
+/** Labels that the backends of edges select; such a tunnel has no public address. */
+export interface LabelAddress {
+  readonly proto?: undefined
+  readonly url?: undefined
+  readonly labels: Readonly<Record<string, string>>
+}
+
+/** How a tunnel is reached: at a public address of its own, or by its labels. `proto` tells which. */
+export type TunnelAddress = EndpointAddress | LabelAddress
 
 /** The client connection that a stream is opened for. */
 export interface ClientInfo {
@@ -45,12 +56,7 @@ export interface Tunnel {
   readonly forwardsTo: string
   /** `http2`: the upstream expects HTTP/2 with prior knowledge. */
   readonly forwardsProto: '' | 'http1' | 'http2'
-  /** Undefined for labelled tunnels, as are `url` and `hostport`. */
-  readonly proto: TunnelProto | undefined
-  readonly url: string | undefined
-  /** The public `host:port`. */
-  readonly hostport: string | undefined
-  readonly labels: Readonly<Record<string, string>> | undefined
+  readonly address: TunnelAddress
   readonly poolingEnabled: boolean
   readonly options: EndpointOptions
   /** Opens one connection to the upstream; throws `TunnelBusy` when the session is at its limit and its queue is full. */

@@ -1,4 +1,5 @@
 import { formatTimestamp } from '../base/clock.ts'
+import type { EndpointAddress } from '../naming/index.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
@@ -34,7 +35,7 @@ export function sessionView(session: LiveSession, context: ViewContext) {
 
 /** A tunnel of the management API. */
 export function tunnelView(tunnel: LiveTunnel, context: ViewContext) {
-  const { labels } = tunnel
+  const { proto, url, labels } = tunnel.address
   return {
     id: tunnel.id,
     started_at: formatTimestamp(tunnel.startedAt),
@@ -42,8 +43,8 @@ export function tunnelView(tunnel: LiveTunnel, context: ViewContext) {
     forwards_to: tunnel.forwardsTo,
     metadata: tunnel.metadata,
     tunnel_session: ref(tunnel.sessionId, context),
-    proto: tunnel.proto ?? null,
-    public_url: tunnel.url ?? null,
+    proto: proto ?? null,
+    public_url: url ?? null,
     endpoint: labels === undefined ? ref(endpointId(tunnel), context) : null,
     labels: labels ?? null,
     backends:
@@ -54,8 +55,9 @@ export function tunnelView(tunnel: LiveTunnel, context: ViewContext) {
 }
 
 /** The endpoint of a tunnel with its own address. */
-export function endpointView(tunnel: LiveTunnel, context: ViewContext) {
-  const { hostport = '', url = '', proto = '', reservationId } = tunnel
+export function endpointView(tunnel: LiveTunnel<EndpointAddress>, context: ViewContext) {
+  const { reservationId } = tunnel
+  const { proto, host, port, hostport, url } = tunnel.address
   const reservation = reservationId === undefined ? null : ref(reservationId, context)
   return {
     id: endpointId(tunnel),
@@ -66,8 +68,8 @@ export function endpointView(tunnel: LiveTunnel, context: ViewContext) {
     type: 'ephemeral',
     proto,
     scheme: proto,
-    host: hostport.slice(0, hostport.lastIndexOf(':')),
-    port: tunnel.port ?? 0,
+    host,
+    port,
     hostport,
     public_url: url,
     url,

@@ -78,7 +78,8 @@ export function session(id: string, overrides: { clientId?: string; fence?: numb
 export function tunnelSpec(name: string): TunnelSpec {
   const host = `${name}.example.com`
   return {
-    ...{ bindId: name, proto: 'http', host, port: 80, url: `http://${host}`, hostport: `${host}:80` },
+    bindId: name,
+    address: { proto: 'http', host, port: 80, url: `http://${host}`, hostport: `${host}:80` },
     ...{ name: 'n', description: '', metadata: '', forwardsTo: 'x', forwardsProto: '' },
     poolingEnabled: false,
     options: { proxyProto: 0 },

@@ -1,5 +1,4 @@
 import { fanOut } from '../../base/fan-out.ts'
-import { hostOf } from '../../base/hostport.ts'
 import { NameIndex } from '../../base/name-index.ts'
 import type { EdgeChange, EdgeFollower, EdgeRow, Snapshot } from '../snapshot.ts'
 import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from '../table.ts'
@@ -264,7 +263,7 @@ function selectHttpEntry(
  * Whether an agent serves the exact name or a more specific wildcard than the edge. At equal specificity the edge wins.
  */
 function isMoreSpecific(tunnel: Tunnel | undefined, domain: string): boolean {
-  if (tunnel?.hostport === undefined) return false
-  const name = hostOf(tunnel.hostport)
+  if (tunnel?.address.proto === undefined) return false
+  const name = tunnel.address.host
   return !name.startsWith('*.') || name.length - 2 > domain.length
 }

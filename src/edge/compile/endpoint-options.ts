@@ -1,5 +1,4 @@
 import { hash } from 'node:crypto'
-import { parseHostPort } from '../../base/hostport.ts'
 import { compileRules } from '../../base/ip-rules.ts'
 import { endpointOptions, type ModuleOptions, type OptionName } from '../../resources/endpoint-options.ts'
 import { routeModules } from '../../resources/index.ts'
@@ -65,20 +64,21 @@ export function compileEndpoint(
 
 /** Compiles the endpoint's traffic policy, if it has one. */
 function buildEndpointPolicy(
-  { id, proto, options, url = '', hostport = '', region }: Tunnel,
+  { id, address, options, region }: Tunnel,
   context: ModuleContext,
   parts: PolicyParts,
 ): CompiledPolicy | undefined {
-  if (options.trafficPolicy === undefined || proto === undefined) return undefined
-  const { host, port } = parseHostPort(hostport) ?? { host: hostport, port: 0 }
+  const { trafficPolicy: text } = options
+  if (text === undefined || address.proto === undefined) return undefined
+  const { proto, host, port, hostport, url } = address
   const policy = {
-    text: options.trafficPolicy,
+    text,
     attachment: { protocol: proto, place: 'endpoint' },
     endpoint: {
       id: id.replace(/^tn_/, 'ep_'),
       protocol: proto,
       host,
-      port: port ?? 0,
+      port,
       addr: hostport,
       url,
     },
@@ -121,12 +121,12 @@ function createEndpointContext(
  * The id that visitor sessions are bound to. A reconnected agent has a new tunnel id, but the same scope while account,
  * address and login options are unchanged.
  */
-function endpointScopeId({ id, accountId, proto, hostport, options }: Tunnel): string {
+function endpointScopeId({ id, accountId, address, options }: Tunnel): string {
   const { oauth, oidc, trafficPolicy } = options
   // Of a policy only its sign-in matters, whose settings are bound to sessions apart.
   const hasPolicy = trafficPolicy !== undefined
-  if (hostport === undefined || (oauth === undefined && oidc === undefined && !hasPolicy)) return id
-  return `ep ${hash('sha256', JSON.stringify([accountId, proto, hostport, oauth, oidc, hasPolicy]))}`
+  if (address.proto === undefined || (oauth === undefined && oidc === undefined && !hasPolicy)) return id
+  return `ep ${hash('sha256', JSON.stringify([accountId, address.proto, address.hostport, oauth, oidc, hasPolicy]))}`
 }
 
 function buildTlsSettings(

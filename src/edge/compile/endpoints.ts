@@ -60,7 +60,7 @@ export class CompiledEndpoints {
     const existing = this.#targets.get(tunnel)
     if (existing !== undefined) return existing
     const budget = this.#budgets.forSession(tunnel.sessionId)
-    const proto = tunnel.proto === 'https' ? 'https' : 'http'
+    const proto = tunnel.address.proto === 'https' ? 'https' : 'http'
     const target = new TunnelTarget(this.#core, tunnel, budget, 'endpoint', proto)
     this.#targets.set(tunnel, target)
     return target
@@ -84,7 +84,7 @@ export class CompiledEndpoints {
       id,
       accountId,
       traffic: this.#core.traffic.forAccount(accountId),
-      policy: tunnel.proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
+      policy: tunnel.address.proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
     }
@@ -92,7 +92,7 @@ export class CompiledEndpoints {
 
   #compileRaw(tunnel: Tunnel, counters: EntryCounters): RawEntry {
     const { id, accountId, options } = tunnel
-    const terminated = tunnel.proto === 'tls' && options.tlsTermination !== undefined
+    const terminated = tunnel.address.proto === 'tls' && options.tlsTermination !== undefined
     const target = this.#target(tunnel)
     const { admission, tls } = this.#compileModules(tunnel)
     return {

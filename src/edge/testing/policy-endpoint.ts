@@ -37,7 +37,6 @@ export async function startPolicyEndpoint(
   const upstream = await startHttp(t, listener)
   const tunnel = createLocalTunnel(upstream, {
     proto: 'https',
-    url: `https://${POLICY_HOST}`,
     hostport: `${POLICY_HOST}:443`,
     options: { ...options, trafficPolicy },
   })

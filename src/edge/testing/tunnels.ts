@@ -1,4 +1,5 @@
 import { connect } from 'node:net'
+import { hostOf } from '../../base/hostport.ts'
 import { newId } from '../../base/id.ts'
 import { SocketStream } from '../../base/io/socket-stream.ts'
 import type { ClientInfo, EndpointOptions, Tunnel, TunnelLookup } from '../tunnels.ts'
@@ -8,9 +9,18 @@ export interface LocalTunnel extends Tunnel {
   readonly clients: ClientInfo[]
 }
 
+export interface LocalTunnelOptions extends Partial<Omit<Tunnel, 'address' | 'options' | 'open'>> {
+  /** The protocol and public `host:port` of the tunnel. */
+  proto?: ClientInfo['proto']
+  hostport?: string
+  /** Instead of them: the labels of a tunnel without an address. */
+  labels?: Readonly<Record<string, string>>
+  options?: Partial<EndpointOptions>
+}
+
 export function createLocalTunnel(
   port: number,
-  overrides: Partial<Omit<Tunnel, 'options' | 'open'>> & { options?: Partial<EndpointOptions> } = {},
+  { proto = 'http', hostport, labels, ...overrides }: LocalTunnelOptions = {},
 ): LocalTunnel {
   const clients: ClientInfo[] = []
   return {
@@ -25,10 +35,7 @@ export function createLocalTunnel(
     name: '',
     forwardsTo: `http://127.0.0.1:${port}`,
     forwardsProto: '',
-    proto: 'http',
-    url: undefined,
-    hostport: undefined,
-    labels: undefined,
+    address: labels === undefined ? addressOf(proto, hostport) : { labels },
     poolingEnabled: false,
     ...overrides,
     options: { proxyProto: 0, ...overrides.options },
@@ -40,6 +47,17 @@ export function createLocalTunnel(
   }
 }
 
+function addressOf(proto: ClientInfo['proto'], hostport = 'tunnel.adit.localhost:443'): Tunnel['address'] {
+  const host = hostOf(hostport)
+  return {
+    proto,
+    host,
+    port: Number(hostport.slice(host.length + 1)),
+    hostport,
+    url: `${proto}://${hostport.replace(/:443$/, '')}`,
+  }
+}
+
 /** The tunnels of a test, by name and port. */
 export class TestTunnels implements TunnelLookup {
   readonly hosts = new Map<string, Tunnel>()
@@ -47,7 +65,7 @@ export class TestTunnels implements TunnelLookup {
   readonly tunnels: Tunnel[] = []
 
   add(host: string, tunnel: Tunnel): this {
-    this.hosts.set(`${tunnel.proto} ${host}`, tunnel)
+    this.hosts.set(`${tunnel.address.proto} ${host}`, tunnel)
     return this
   }
 
@@ -73,7 +91,7 @@ export class TestTunnels implements TunnelLookup {
     return this.tunnels.filter(
       (tunnel) =>
         tunnel.accountId === accountId &&
-        Object.entries(selector).every(([key, value]) => tunnel.labels?.[key] === value),
+        Object.entries(selector).every(([key, value]) => tunnel.address.labels?.[key] === value),
     )
   }
 }

@@ -142,7 +142,7 @@ async function wireRegistry(
     graceMs: foundation.nameSpans.graceMs,
     directory: foundation.tunnels,
     ports,
-    onOutranked: ({ id, url, fence }, by) =>
+    onOutranked: ({ id, address: { url }, fence }, by) =>
       log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
     onSubscriberError: (err) => log.error({ err }, 'registry subscriber failed'),
   })

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises'
 import { joinHostPort } from '../../base/hostport.ts'
 import { ProtocolError, RETRYABLE_ERRORS } from '../../protocol/index.ts'
-import type { LiveTunnel } from '../live-tunnel.ts'
+import { hasEndpoint, type LiveTunnel } from '../live-tunnel.ts'
 import type { Screen } from './screen.ts'
 import type { ForwardTarget } from './ssh2.ts'
 
@@ -127,7 +127,8 @@ export class Forwards {
       this.#requireCapacity(forward.target)
       const tunnel = await this.#bindWithRetry(forward, text)
       // For port 0 the client needs a port number, unique within the connection.
-      forward.port = forward.target.bindPort || (tunnel.port ?? ++this.#labelledCount)
+      forward.port =
+        forward.target.bindPort || (hasEndpoint(tunnel) ? tunnel.address.port : ++this.#labelledCount)
       if (this.#bound.has(forwardKey(forward))) {
         this.#options.unbind(tunnel.bindId)
         throw new ForwardRejected(DUPLICATE_FORWARD)

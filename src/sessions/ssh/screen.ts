@@ -1,15 +1,10 @@
+import type { Tunnel } from '../tunnel.ts'
 import { sanitize } from './command-line.ts'
 import { type LoggedRequest, loggedTunnelId } from './request-log.ts'
 import type { SessionChannel } from './ssh2.ts'
 
 /** A tunnel as the terminal displays it. */
-export interface ScreenTunnel {
-  readonly id: string
-  readonly proto: string | undefined
-  readonly url: string | undefined
-  readonly labels: Readonly<Record<string, string>> | undefined
-  readonly forwardsTo: string
-}
+export type ScreenTunnel = Pick<Tunnel, 'id' | 'address' | 'forwardsTo'>
 
 /** The output for the user of an SSH client. */
 export interface Screen {
@@ -62,7 +57,7 @@ export function jsonScreen(channel: SessionChannel): Screen {
   const print = (event: string, fields: object) => write(JSON.stringify({ event, ...fields }))
   return {
     started: (sessionId) => print('session', { id: sessionId }),
-    tunnel: ({ id, proto, url, labels, forwardsTo }, forward) =>
+    tunnel: ({ id, address: { proto, url, labels }, forwardsTo }, forward) =>
       print('tunnel', {
         id,
         forward,
@@ -73,7 +68,7 @@ export function jsonScreen(channel: SessionChannel): Screen {
       }),
     rejected: (forward, reason) => print('refused', { forward, reason }),
     waiting: (forward, reason) => print('waiting', { forward, reason }),
-    tunnelEnded: ({ id, url }, reason) => print('tunnel_ended', { id, url: url ?? null, reason }),
+    tunnelEnded: ({ id, address }, reason) => print('tunnel_ended', { id, url: address.url ?? null, reason }),
     request: (request) =>
       print('request', {
         tunnel_id: loggedTunnelId(request),
@@ -115,9 +110,9 @@ function finish(channel: SessionChannel, status: number): void {
   channel.end()
 }
 
-function displayName({ url, labels }: ScreenTunnel): string {
-  if (url !== undefined) return url
-  return Object.entries(labels ?? {})
+function displayName({ address }: ScreenTunnel): string {
+  if (address.proto !== undefined) return address.url
+  return Object.entries(address.labels)
     .map(([key, value]) => `${sanitize(key)}=${sanitize(value)}`)
     .join(' ')
 }

@@ -387,7 +387,7 @@ export class SshConnection implements LiveSession {
 
   #watch(tunnel: LiveTunnel): () => void {
     // Labelled tunnels serve the protocol of their edges.
-    if (tunnel.proto === 'tcp' || tunnel.proto === 'tls') return () => {}
+    if (tunnel.address.proto === 'tcp' || tunnel.address.proto === 'tls') return () => {}
     if (this.#screens.size === 0 || this.#command?.requestLog === false) return () => {}
     return this.#options.requestLog.watch(this.accountId, tunnel.id, (request) =>
       this.#notify((screen) => screen.request(request)),

@@ -1,0 +1,37 @@
+import { joinHostPort } from '../base/hostport.ts'
+
+/** The public address of an endpoint: a host name on a listener that all share, or a TCP port of its own. */
+export type EndpointAddress = NamedAddress | TcpAddress
+
+interface AddressParts {
+  readonly host: string
+  readonly port: number
+  readonly hostport: string
+  readonly url: string
+  readonly labels?: undefined
+}
+
+export interface NamedAddress extends AddressParts {
+  readonly proto: 'http' | 'https' | 'tls'
+}
+
+export interface TcpAddress extends AddressParts {
+  readonly proto: 'tcp'
+}
+
+const DEFAULT_PORTS: Record<EndpointAddress['proto'], number | undefined> = {
+  http: 80,
+  https: 443,
+  tls: 443,
+  tcp: undefined,
+}
+
+/** The address of a protocol, host and public port. Its URL omits the default port of the scheme. */
+export function endpointAddress<P extends EndpointAddress['proto']>(
+  proto: P,
+  host: string,
+  port: number,
+): AddressParts & { readonly proto: P } {
+  const url = `${proto}://${port === DEFAULT_PORTS[proto] ? host : joinHostPort(host, port)}`
+  return { proto, host, port, hostport: `${host}:${port}`, url }
+}
