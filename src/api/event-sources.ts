@@ -35,9 +35,9 @@ async function rewriteSources(
   subscriptionId: string,
   type: string,
   update: (sources: Source[], path: string) => Source[],
-): Promise<void> {
+): Promise<Source[]> {
   let path = ''
-  await rewrite(eventSubscriptions, call, subscriptionId, {}, (record) => {
+  const row = await rewrite(eventSubscriptions, call, subscriptionId, {}, (record) => {
     const sources = record.sources as Source[]
     const index = sources.findIndex((source) => source.type === type)
     path = `sources[${index === -1 ? sources.length : index}]`
@@ -45,6 +45,7 @@ async function rewriteSources(
   }).catch((error) => {
     throw relativizeError(path, error)
   })
+  return recordOf(row).sources as Source[]
 }
 
 /** Sources are parts of a subscription, addressed by their event type. */
@@ -79,15 +80,13 @@ export const eventSourceOperations: ApiOperation[] = [
   {
     ...eventSourceRoutes.update,
     async run(call, { params, body }) {
-      let updated: Source | undefined
-      await rewriteSources(call, params.subscription_id!, params.type!, (sources, path) => {
+      const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+      const updated = await rewriteSources(call, params.subscription_id!, params.type!, (sources, path) => {
         const current = requireSource(sources, params.type!)
-        const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
         const next = eventSource.check({ ...current, ...changes }, path)
-        updated = next
         return sources.map((source) => (source === current ? next : source))
       })
-      return renderSource(updated!, call, params.subscription_id!)
+      return renderSource(requireSource(updated, params.type!), call, params.subscription_id!)
     },
   },
   {

@@ -25,9 +25,9 @@ export class Destinations {
     return this.#destinations.get(id)
   }
 
-  set(row: Row<'event_destinations'>): void {
+  set(row: Row<'event_destinations'>): Destination {
     let target: DeliveryTarget | undefined
-    this.#destinations.set(row.id, {
+    const destination: Destination = {
       id: row.id,
       account: row.account,
       revision: row.revision,
@@ -39,7 +39,9 @@ export class Destinations {
         })
         return target
       },
-    })
+    }
+    this.#destinations.set(row.id, destination)
+    return destination
   }
 
   remove(id: string): void {

@@ -13,7 +13,7 @@ import {
   type SinkState,
 } from '../store/index.ts'
 import type { BatchResult } from './delivery-worker.ts'
-import { Destinations } from './destinations.ts'
+import { type Destination, Destinations } from './destinations.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { serializeEvent, uriOf } from './event.ts'
 import { Inbox } from './inbox.ts'
@@ -306,9 +306,8 @@ export function createEvents(options: EventsOptions): Events {
         },
         principal: null,
       })
-      const testDestinations = new Destinations(targetContext)
-      testDestinations.set(row)
-      const outcome = await attemptTest(testDestinations, destinationId, event)
+      const destination = new Destinations(targetContext).set(row)
+      const outcome = await attemptTest(destination, event)
       await queue.addCounts({
         destination: destinationId,
         account: accountId,
@@ -354,14 +353,12 @@ export function createEvents(options: EventsOptions): Events {
 }
 
 async function attemptTest(
-  destinations: Destinations,
-  id: string,
+  destination: Destination,
   event: { id: string; type: string; at: number; body: string },
 ) {
   try {
-    const target = destinations.get(id)!.target()
-    const [outcome] = await target.deliver([event], new AbortController().signal)
-    return outcome!
+    const outcomes = await destination.target().deliver([event], new AbortController().signal)
+    return outcomes[0]!
   } catch (error) {
     return toFailure(error)
   }

@@ -36,8 +36,9 @@ export function rawField(message: Record<string, unknown>, name: string): unknow
 }
 
 function canonicalize(shape: Shape, value: unknown): unknown {
+  const { items } = shape
   if (Array.isArray(value))
-    return shape.items === undefined ? value : value.map((item) => canonicalize(shape.items!, item))
+    return items === undefined ? value : value.map((item) => canonicalize(items, item))
   if (shape.properties === undefined || typeof value !== 'object' || value === null) return value
   const byLowerCase = new Map(Object.keys(value).map((key) => [key.toLowerCase(), key]))
   const result: Record<string, unknown> = {}

@@ -66,16 +66,15 @@ function parseTlsOptions(opts: BindOpts): Partial<EndpointOptions> {
     }
     return {}
   }
-  if (Boolean(TLSTermination.cert) !== Boolean(TLSTermination.key)) {
+  const { cert, key } = TLSTermination
+  if (Boolean(cert) !== Boolean(key)) {
     throw protocolError('options_invalid', 'TLSTermination needs both cert and key, or neither.')
   }
   return {
-    tlsTermination: TLSTermination.cert
-      ? {
-          certPem: decodePem('TLSTermination.cert', TLSTermination.cert),
-          keyPem: decodePem('TLSTermination.key', TLSTermination.key!),
-        }
-      : {},
+    tlsTermination:
+      cert && key
+        ? { certPem: decodePem('TLSTermination.cert', cert), keyPem: decodePem('TLSTermination.key', key) }
+        : {},
     ...parseMutualTls(opts.MutualTLSAtEdge?.mutual_tls_ca),
   }
 }

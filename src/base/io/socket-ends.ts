@@ -17,11 +17,12 @@ export interface SocketEnds {
  */
 export function readEnds(socket: Socket): SocketEnds | undefined {
   const { remoteAddress, remotePort, localAddress, localPort } = socket
-  if (remoteAddress === undefined || localAddress === undefined) return undefined
+  if (remoteAddress === undefined || remotePort === undefined) return undefined
+  if (localAddress === undefined || localPort === undefined) return undefined
   return {
     remoteAddress: plainAddress(remoteAddress),
-    remotePort: remotePort!,
+    remotePort,
     localAddress: plainAddress(localAddress),
-    localPort: localPort!,
+    localPort,
   }
 }

@@ -25,11 +25,10 @@ export type ThreadRequest =
   | { readonly abort: number }
 
 /** A message from the thread. */
-export interface ThreadResponse {
-  readonly id: number
-  readonly response?: OutboundResponse
-  readonly problem?: { readonly code: OutboundProblemCode; readonly message: string }
-}
+export type ThreadResponse = { readonly id: number } & (
+  | { readonly response: OutboundResponse }
+  | { readonly problem: { readonly code: OutboundProblemCode; readonly message: string } }
+)
 
 interface PendingCall {
   resolve(response: Response): void
@@ -62,11 +61,11 @@ export function createOutboundThread(options: ThreadOptions): Pick<Outbound, 'fe
     return thread
   }
 
-  function onResponse({ id, response, problem }: ThreadResponse): void {
-    const call = pending.get(id)
-    pending.delete(id)
-    if (response !== undefined) call?.resolve(toResponse(response))
-    else call?.reject(new OutboundProblem(problem!.code, problem!.message))
+  function onResponse(message: ThreadResponse): void {
+    const call = pending.get(message.id)
+    pending.delete(message.id)
+    if ('response' in message) call?.resolve(toResponse(message.response))
+    else call?.reject(new OutboundProblem(message.problem.code, message.problem.message))
   }
 
   return {
@@ -85,7 +84,7 @@ export function createOutboundThread(options: ThreadOptions): Pick<Outbound, 'fe
         const onAbort = () => {
           pending.delete(id)
           thread.postMessage({ abort: id } satisfies ThreadRequest)
-          failed(signal!.reason)
+          failed(signal?.reason)
         }
         const cleanUp = () => signal?.removeEventListener('abort', onAbort)
         pending.set(id, {

@@ -92,8 +92,9 @@ export class AcmeClient {
   }
 
   /** The certificate chain of a valid order, as PEM. */
-  async certificate({ certificate }: Order): Promise<string> {
-    const { data } = await this.#withRetry((account) => account.post(certificate!))
+  async certificate({ url, certificate }: Order): Promise<string> {
+    if (certificate === undefined) throw new AcmeUnavailable('The valid order has no certificate.', { url })
+    const { data } = await this.#withRetry((account) => account.post(certificate))
     return String(data)
   }
 

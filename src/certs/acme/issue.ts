@@ -346,10 +346,11 @@ export class IssueAttempt {
   }
 
   async #publishAtProvider(records: readonly ChallengeRecord[]): Promise<void> {
-    if (records.length === 0) return
-    await this.#challengeRecords!.publish(records, this.#signal)
+    const provider = this.#challengeRecords
+    if (provider === undefined || records.length === 0) return
+    await provider.publish(records, this.#signal)
     const timeoutMs = this.#context.timings.providerPropagation
-    const invisible = await this.#challengeRecords!.waitUntilVisible(records, {
+    const invisible = await provider.waitUntilVisible(records, {
       timeoutMs,
       signal: this.#signal,
     })

@@ -37,8 +37,10 @@ export function systemAuditEntry(
   }
 }
 
+export type SubjectResource = typeof AgentIngress | typeof ReservedDomain
+
 /** The resource of a subject; the platform has none. */
-export function resourceOf(subject: Pick<Subject, 'kind'>) {
+export function resourceOf(subject: Pick<Subject, 'kind'>): SubjectResource | undefined {
   if (subject.kind === 'platform') return undefined
   return subject.kind === 'ingress' ? AgentIngress : ReservedDomain
 }

@@ -5,7 +5,7 @@ import { draftOf, recordOf, type Store, type Transaction } from '../../store/ind
 import { endManagement, unmanageCertificate } from './end-management.ts'
 import type { CertificateRecord, IngressRecord, Inventory } from './inventory.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, newJob, offStatus, statusOf } from './job.ts'
-import { FAILURES_KIND, resourceOf, systemAuditEntry } from './job-store.ts'
+import { FAILURES_KIND, resourceOf, type SubjectResource, systemAuditEntry } from './job-store.ts'
 import { recentFailures } from './schedule.ts'
 import { PLATFORM, type Subject, subjectOf } from './subject.ts'
 
@@ -71,10 +71,11 @@ export class Reconciler {
     }
     for (const ingress of ingresses.values()) await this.#addRegions(ingress)
     for (const [id, subject] of subjects) {
-      if (subject.kind !== 'domain' && subject.kind !== 'ingress') continue
+      const resource = resourceOf(subject)
+      if (resource === undefined || subject.kind === 'own') continue
       const statusMessage = (domains.get(id) ?? ingresses.get(id))?.statusMessage
       if ((statusMessage === AUTOMATIC_OFF) === this.#acmeEnabled)
-        await this.#updateStatus(subject, jobs.get(id))
+        await this.#updateStatus(resource, subject, jobs.get(id))
     }
     await this.#pruneFailures()
   }
@@ -143,9 +144,8 @@ export class Reconciler {
   }
 
   /** Sets the status of a managed resource when automatic certificates were switched on or off. */
-  #updateStatus(subject: Subject, job: Job | undefined): Promise<void> {
+  #updateStatus(resource: SubjectResource, subject: Subject, job: Job | undefined): Promise<void> {
     const { id, account } = subject
-    const resource = resourceOf(subject)!
     const now = this.#clock.now()
     const status = this.#acmeEnabled
       ? statusOf(job ?? { ...newJob(subject), startedAt: now })

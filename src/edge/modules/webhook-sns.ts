@@ -4,14 +4,17 @@ import { ModuleConfigError } from './context.ts'
 import { findDuplicateKey } from './json-keys.ts'
 import type { WebhookScheme } from './webhook-hmac.ts'
 
-const HASHES: Readonly<Record<string, string>> = { 1: 'sha1', 2: 'sha256' }
+const HASHES: ReadonlyMap<string | undefined, string> = new Map([
+  ['1', 'sha1'],
+  ['2', 'sha256'],
+])
 /** The signed fields of each message type, in order; `Subject` only if present. */
 const CONFIRMATION_FIELDS = ['Message', 'MessageId', 'SubscribeURL', 'Timestamp', 'Token', 'TopicArn', 'Type']
-const SIGNED_FIELDS: Readonly<Record<string, readonly string[]>> = {
-  Notification: ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type'],
-  SubscriptionConfirmation: CONFIRMATION_FIELDS,
-  UnsubscribeConfirmation: CONFIRMATION_FIELDS,
-}
+const SIGNED_FIELDS: ReadonlyMap<string | undefined, readonly string[]> = new Map([
+  ['Notification', ['Message', 'MessageId', 'Subject', 'Timestamp', 'TopicArn', 'Type']],
+  ['SubscriptionConfirmation', CONFIRMATION_FIELDS],
+  ['UnsubscribeConfirmation', CONFIRMATION_FIELDS],
+])
 /** SNS retries for an hour with the timestamp of the first attempt. */
 const MAX_AGE_MS = 65 * 60_000
 const MAX_CLOCK_SKEW_MS = 5 * 60_000
@@ -28,12 +31,8 @@ export const sns: WebhookScheme = (_secret, { signingKeys }) => {
     if (duplicateKey !== undefined) return `it holds ${duplicateKey} twice`
     const fields = body as Record<string, unknown>
     const stringField = (name: string) => (typeof fields[name] === 'string' ? fields[name] : undefined)
-    const names = Object.hasOwn(SIGNED_FIELDS, stringField('Type') ?? '')
-      ? SIGNED_FIELDS[stringField('Type')!]
-      : undefined
-    const hash = Object.hasOwn(HASHES, stringField('SignatureVersion') ?? '')
-      ? HASHES[stringField('SignatureVersion')!]
-      : undefined
+    const names = SIGNED_FIELDS.get(stringField('Type'))
+    const hash = HASHES.get(stringField('SignatureVersion'))
     if (names === undefined || hash === undefined) return 'its type or signature version is unknown'
     const lines: string[] = []
     for (const name of names) {

@@ -337,7 +337,10 @@ class Checker {
           return mapOf(first, result)
         case 'transformMapEntry':
           if (!this.#substitution.assign([mapOf(DYN, DYN)], [result]))
-            return this.#mistake(`a map was expected instead of ${typeText(this.#final(result))}`, transform!)
+            return this.#mistake(
+              `a map was expected instead of ${typeText(this.#final(result))}`,
+              transform ?? expr,
+            )
           return result
       }
     })

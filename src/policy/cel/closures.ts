@@ -67,8 +67,8 @@ class Compiler {
     if (type.kind !== 'object') return this.#compile(expr)
     const source = this.#source(expr)
     const { shape } = type
-    if (!this.#checked.isText(expr)) return (frame) => new Struct(shape, source(frame))
-    const text = shape.text!
+    const { text } = shape
+    if (text === undefined || !this.#checked.isText(expr)) return (frame) => new Struct(shape, source(frame))
     return (frame) => text(source(frame) as never)
   }
 
@@ -126,8 +126,10 @@ class Compiler {
       case 'logic':
         return this.#logic(expr)
       case 'conditional': {
-        const [test, then, otherwise] = [expr.test, expr.then, expr.otherwise].map((part) => this.value(part))
-        return (frame) => (asBool(test!(frame)) ? then!(frame) : otherwise!(frame))
+        const test = this.value(expr.test)
+        const then = this.value(expr.then)
+        const otherwise = this.value(expr.otherwise)
+        return (frame) => (asBool(test(frame)) ? then(frame) : otherwise(frame))
       }
       case 'comprehension':
         return this.#comprehension(expr)
@@ -157,9 +159,8 @@ class Compiler {
   }
 
   #call(expr: Expr & { kind: 'call' }): Run {
-    const [first, second] = expr.args
     if (expr.name === '_[_]' || expr.name === '_[?_]') {
-      const [target, key] = [this.value(first!), this.value(second!)]
+      const [target, key] = expr.args.map((arg) => this.value(arg)) as [Run, Run]
       if (expr.name === '_[?_]') return (frame) => selectOptional(target(frame), key(frame))
       return (frame) => select(target(frame), key(frame))
     }
@@ -171,9 +172,9 @@ class Compiler {
     const fast = this.#comparison(expr.name, types, runs)
     if (fast !== undefined) return fast
     const candidates = overloads.map((overload) => specialized(overload, args, expr.offset))
-    const [only] = candidates
-    if (candidates.length === 1 && only!.parameters.every((type, i) => fitsStatically(type, types[i]!)))
-      return direct(only!.call, runs)
+    const [first, ...others] = candidates
+    const only = others.length === 0 ? first : undefined
+    if (only?.parameters.every((type, i) => fitsStatically(type, types[i]!))) return direct(only.call, runs)
     return dispatched(expr.name, candidates, runs)
   }
 
@@ -279,10 +280,11 @@ class Compiler {
   #comprehension(expr: Comprehension): Run {
     const target = this.value(expr.target)
     const before = this.#nodes
-    const condition = expr.condition && this.value(expr.condition)
-    const transform = expr.transform && this.value(expr.transform)
-    const bodyCost = 1 + this.#nodes - before
     const slots = this.#checked.localsOf(expr).map(({ slot }) => slot)
+    // Without a condition every element counts; without a transformation it stays what it is.
+    const condition = expr.condition ? this.value(expr.condition) : () => true
+    const transform = expr.transform ? this.value(expr.transform) : (frame: Frame) => frame.locals[slots[0]!]!
+    const bodyCost = 1 + this.#nodes - before
     // Calls back for every element, until that returns false.
     const each: Each = (frame, visit) => {
       const range = target(frame)
@@ -296,14 +298,14 @@ class Compiler {
     }
     switch (expr.macro) {
       case 'all':
-        return quantifier(each, condition!, false)
+        return quantifier(each, condition, false)
       case 'exists':
-        return quantifier(each, condition!, true)
+        return quantifier(each, condition, true)
       case 'existsOne':
         return (frame) => {
           let matches = 0
           each(frame, () => {
-            if (asBool(condition!(frame))) matches++
+            if (asBool(condition(frame))) matches++
             return true
           })
           return matches === 1
@@ -312,9 +314,8 @@ class Compiler {
       case 'map':
         return (frame) => {
           const list: Value[] = []
-          each(frame, (element) => {
-            if (condition === undefined || asBool(condition(frame)))
-              list.push(transform === undefined ? element : transform(frame))
+          each(frame, () => {
+            if (asBool(condition(frame))) list.push(transform(frame))
             return true
           })
           return list
@@ -325,8 +326,8 @@ class Compiler {
         return (frame) => {
           const entries: [Value, Value][] = []
           each(frame, (key) => {
-            if (condition !== undefined && !asBool(condition(frame))) return true
-            const value = transform!(frame)
+            if (!asBool(condition(frame))) return true
+            const value = transform(frame)
             if (!whole) entries.push([key, value])
             else for (const name of keysOf(asMap(value))) entries.push([name, lookUp(value, name)!])
             return true
@@ -340,7 +341,7 @@ class Compiler {
           const keys: Value[] = []
           each(frame, (element) => {
             elements.push(element)
-            keys.push(transform!(frame))
+            keys.push(transform(frame))
             return true
           })
           return orderBy(frame, elements, keys)

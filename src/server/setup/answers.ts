@@ -41,14 +41,15 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
     if (value === '')
       throw new CommandFailure(`${question}: not given. Write: adit server setup --${flag} ${EXAMPLES[flag]}`)
     values.set(flag, value)
+    return value
   }
-  await requireValue('domain', 'Domain for tunnels')
-  if (isLocalDomain(values.get('domain')!))
+  const domain = await requireValue('domain', 'Domain for tunnels')
+  if (isLocalDomain(domain))
     throw new CommandFailure(
-      `${values.get('domain')} is known to this machine alone. adit server serves it without a set-up.`,
+      `${domain} is known to this machine alone. adit server serves it without a set-up.`,
     )
   const local = localAddresses()
-  await requireValue(
+  const publicAddresses = await requireValue(
     'public-ips',
     'Public addresses of this machine',
     local.filter(isPublicAddress).join(','),
@@ -59,9 +60,9 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
     if (url) values.set('database-url', url)
   }
 
-  const [address] = values.get('public-ips')!.split(',')
+  const [address = ''] = publicAddresses.split(',')
   // Not 0.0.0.0: a resolver of the machine often holds port 53 on the loopback address. Behind a NAT, the local address.
-  const dnsHost = local.includes(address!) ? address! : (local.find((ip) => !ip.includes(':')) ?? '0.0.0.0')
+  const dnsHost = local.includes(address) ? address : (local.find((ip) => !ip.includes(':')) ?? '0.0.0.0')
   const defaults = {
     'acme-directory': LETS_ENCRYPT,
     'data-dir': DEFAULT_DATA_DIR,

@@ -16,11 +16,15 @@ function compile({ enforce, allow, deny, ip_policies }: Config, context: PolicyC
   const byPolicy = ip_policies.length === 0 ? undefined : context.compileIpPolicies(ip_policies)
   const isStatic = [...allow, ...deny].every(({ literal }) => literal !== undefined)
   const listed = allow.length + deny.length > 0
-  const fixed = isStatic && listed ? compileLists(allow, deny, undefined) : undefined
+  const fixed = isStatic && listed ? compileLists(allow, deny, ({ literal = '' }) => literal) : undefined
 
   return (activation) => {
     const { remoteAddress } = activation.conn
-    const byList = fixed ?? (listed ? compileLists(allow, deny, activation) : undefined)
+    const byList =
+      fixed ??
+      (listed
+        ? compileLists(allow, deny, (template) => template.literal ?? template.evaluate(activation))
+        : undefined)
     const admitted = byList?.(remoteAddress) !== false && byPolicy?.(remoteAddress) !== false
     const error = admitted ? undefined : edgeError('address_denied', remoteAddress)
     activation.results.restrict_ips = {
@@ -38,12 +42,9 @@ function compile({ enforce, allow, deny, ip_policies }: Config, context: PolicyC
 function compileLists(
   allow: readonly Template[],
   deny: readonly Template[],
-  activation: Activation | undefined,
+  cidrOf: (template: Template) => string,
 ): AddressFilter {
-  const rule = (action: IpRule['action']) => (template: Template) => ({
-    cidr: template.literal ?? template.evaluate(activation!),
-    action,
-  })
+  const rule = (action: IpRule['action']) => (template: Template) => ({ cidr: cidrOf(template), action })
   try {
     return compileRules([
       // Without an allow list, every address that is not denied is allowed.

@@ -22,9 +22,9 @@ export const verifyWebhook: Implementation<'verify-webhook'> = {
     ): EdgeResponse | undefined => {
       const error = fault === undefined ? undefined : edgeError('webhook_denied', fault)
       execution.results.verify_webhook = { verified: fault === undefined, ...errorResult(error) }
-      if (response === undefined && (error === undefined || !enforce)) return undefined
+      if (fault === undefined ? response === undefined : !enforce) return undefined
       execution.guardAnswered = true
-      return response ?? rejectWebhook(provider, execution.exchange, fault!)
+      return fault === undefined ? response : rejectWebhook(provider, execution.exchange, fault)
     }
 
     return (execution) => {
