@@ -2,6 +2,36 @@ import type { FieldColumn, ResourcePages } from './page-contracts.ts'
 
 const createdColumn: FieldColumn = { title: 'Created', field: 'created_at', format: 'time' }
 const descriptionColumn: FieldColumn = { title: 'Description', field: 'description' }
+const nameColumn: FieldColumn = { title: 'Name', field: 'name' }
+const ownerColumn: FieldColumn = { title: 'Owner', field: 'owner_id', format: 'link' }
+const activeColumn: FieldColumn = { title: 'Status', field: 'active', format: 'active' }
+
+/** What agents and SSH clients authenticate with. */
+const credentialColumns: readonly FieldColumn[] = [
+  descriptionColumn,
+  { title: 'Rules', field: 'acl', format: 'count' },
+  ownerColumn,
+  createdColumn,
+]
+
+/** X.509 certificates, of servers and authorities. */
+const certificateColumns: readonly FieldColumn[] = [
+  { title: 'Subject', field: 'subject_common_name' },
+  descriptionColumn,
+  { title: 'Expires', field: 'not_after', format: 'time' },
+  createdColumn,
+]
+
+/** SSH certificates of users and hosts. */
+const signedCertificate: Pick<ResourcePages, 'columns' | 'deleteWarning'> = {
+  columns: [
+    descriptionColumn,
+    { title: 'Authority', field: 'ssh_certificate_authority_id', format: 'link' },
+    { title: 'Expires', field: 'valid_until', format: 'time' },
+    createdColumn,
+  ],
+  deleteWarning: 'The certificate itself stays valid until it expires.',
+}
 
 /** The key of the list of a resource in responses. */
 export const listKeyOf = ({ path, listKey = path.slice(1) }: ResourcePages) => listKey
@@ -65,7 +95,7 @@ export const resourcePages: readonly ResourcePages[] = [
     key: 'k',
     lead: 'Keys that programs use to call the management API.',
     emptyText: 'Create one per program, so that each can be revoked separately.',
-    columns: [descriptionColumn, { title: 'Owner', field: 'owner_id', format: 'link' }, createdColumn],
+    columns: [descriptionColumn, ownerColumn, createdColumn],
     shownOnce: { field: 'token', label: 'This is the new API key.' },
     deleteWarning: 'Programs that use this key lose access immediately.',
   },
@@ -80,12 +110,7 @@ export const resourcePages: readonly ResourcePages[] = [
     lead: 'Authtokens that agents use to start tunnels, and what each of them may bind.',
     emptyText:
       'Create one per machine, and add its token to the agent there with “adit config add-authtoken”.',
-    columns: [
-      descriptionColumn,
-      { title: 'Rules', field: 'acl', format: 'count' },
-      { title: 'Owner', field: 'owner_id', format: 'link' },
-      createdColumn,
-    ],
+    columns: credentialColumns,
     shownOnce: { field: 'token', label: 'This is the new authtoken.' },
     deleteWarning: 'Agents that use this token are disconnected and can no longer connect.',
   },
@@ -98,12 +123,7 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Access',
     lead: 'Public keys that let an SSH client start tunnels without an agent.',
     emptyText: 'Add a public key, then run ssh -R on the machine that has the private one.',
-    columns: [
-      descriptionColumn,
-      { title: 'Rules', field: 'acl', format: 'count' },
-      { title: 'Owner', field: 'owner_id', format: 'link' },
-      createdColumn,
-    ],
+    columns: credentialColumns,
     deleteWarning: 'SSH clients with this key are disconnected and can no longer connect.',
   },
   {
@@ -149,9 +169,9 @@ export const resourcePages: readonly ResourcePages[] = [
     emptyText: 'Add a person, then generate their first password on their page.',
     columns: [
       { title: 'Email', field: 'email' },
-      { title: 'Name', field: 'name' },
+      nameColumn,
       { title: 'Role', field: 'role', format: 'badge' },
-      { title: 'Status', field: 'active', format: 'active' },
+      activeColumn,
       createdColumn,
     ],
     deleteWarning: 'The user is signed out and can no longer sign in.',
@@ -166,11 +186,7 @@ export const resourcePages: readonly ResourcePages[] = [
     adminOnly: true,
     lead: 'Users for programs: their keys and credentials do not depend on a person.',
     emptyText: 'Create one for a service, then set it as the owner of an API key.',
-    columns: [
-      { title: 'Name', field: 'name' },
-      { title: 'Status', field: 'active', format: 'active' },
-      createdColumn,
-    ],
+    columns: [nameColumn, activeColumn, createdColumn],
     deleteWarning: 'Delete what it owns first.',
   },
   {
@@ -183,12 +199,7 @@ export const resourcePages: readonly ResourcePages[] = [
     key: 'l',
     lead: 'Certificates you upload for your own domains. For most domains the platform obtains one automatically.',
     emptyText: 'Upload one only if a domain must not use an automatic certificate.',
-    columns: [
-      { title: 'Subject', field: 'subject_common_name' },
-      descriptionColumn,
-      { title: 'Expires', field: 'not_after', format: 'time' },
-      createdColumn,
-    ],
+    columns: certificateColumns,
     deleteWarning: 'Assign another certificate to the domains that use it first.',
   },
   {
@@ -200,12 +211,7 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Certificates',
     lead: 'Authorities whose client certificates edges accept (mutual TLS).',
     emptyText: 'Upload one, then choose it in the mutual TLS module of an edge.',
-    columns: [
-      { title: 'Subject', field: 'subject_common_name' },
-      descriptionColumn,
-      { title: 'Expires', field: 'not_after', format: 'time' },
-      createdColumn,
-    ],
+    columns: certificateColumns,
     deleteWarning: 'Change the edges that use it first.',
   },
   {
@@ -229,13 +235,7 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Certificates',
     lead: 'Certificates that let people sign in to SSH servers that trust one of your authorities.',
     emptyText: 'Create an SSH authority first, then sign a user’s public key here.',
-    columns: [
-      descriptionColumn,
-      { title: 'Authority', field: 'ssh_certificate_authority_id', format: 'link' },
-      { title: 'Expires', field: 'valid_until', format: 'time' },
-      createdColumn,
-    ],
-    deleteWarning: 'The certificate itself stays valid until it expires.',
+    ...signedCertificate,
   },
   {
     prefix: 'shcrt',
@@ -246,13 +246,7 @@ export const resourcePages: readonly ResourcePages[] = [
     section: 'Certificates',
     lead: 'Certificates that identify SSH servers, so that users need not confirm a fingerprint.',
     emptyText: 'Create an SSH authority first, then sign the public key of a host here.',
-    columns: [
-      descriptionColumn,
-      { title: 'Authority', field: 'ssh_certificate_authority_id', format: 'link' },
-      { title: 'Expires', field: 'valid_until', format: 'time' },
-      createdColumn,
-    ],
-    deleteWarning: 'The certificate itself stays valid until it expires.',
+    ...signedCertificate,
   },
   {
     prefix: 'ed',

@@ -1,6 +1,7 @@
 import type { ReactNode } from 'react'
 import { type ApiError, errorMessage } from '../api.ts'
 import { Button } from './button.tsx'
+import type { LoadState } from './use-api.ts'
 
 /** A highlighted message. */
 export function Notice({
@@ -53,6 +54,20 @@ export function Loading({ label = 'Loading' }: { label?: string }) {
     <p className="loading" role="status">
       {label}…
     </p>
+  )
+}
+
+/** What a load has come to while its value is missing or out of date. */
+export function LoadStatus({
+  load: { error, loading, reload },
+}: {
+  load: Omit<LoadState<unknown>, 'value'>
+}) {
+  return (
+    <>
+      {error && <LoadError error={error} retry={reload} />}
+      {loading && <Loading />}
+    </>
   )
 }
 

@@ -32,6 +32,15 @@ export function useApi<T>(path: string | undefined, options: { everyMs?: number 
     return () => controller.abort()
   }, [path, reloadCount])
 
+  usePolling(reload, everyMs)
+
+  const current = state.path === path ? state : { path }
+  const { value, error } = current as typeof state
+  return { value, error, loading: path !== undefined && value === undefined && error === undefined, reload }
+}
+
+/** Calls `reload` every `everyMs` milliseconds while the page is visible; never when undefined. */
+export function usePolling(reload: () => void, everyMs: number | undefined): void {
   useEffect(() => {
     if (everyMs === undefined) return
     const timer = setInterval(() => {
@@ -39,8 +48,4 @@ export function useApi<T>(path: string | undefined, options: { everyMs?: number 
     }, everyMs)
     return () => clearInterval(timer)
   }, [everyMs, reload])
-
-  const current = state.path === path ? state : { path }
-  const { value, error } = current as typeof state
-  return { value, error, loading: path !== undefined && value === undefined && error === undefined, reload }
 }

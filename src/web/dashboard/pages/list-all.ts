@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useRef, useState } from 'react'
 import { ApiError, api, errorMessage } from '../api.ts'
-import type { LoadState } from '../kit/index.ts'
+import { type LoadState, usePolling } from '../kit/index.ts'
 
 interface ListPage {
   readonly next_page_uri: string | null
@@ -78,13 +78,7 @@ export function useLoad<T>(
     }
   }, [reloadCount, key, skip])
 
-  useEffect(() => {
-    if (everyMs === undefined) return
-    const timer = setInterval(() => {
-      if (document.visibilityState === 'visible') reload()
-    }, everyMs)
-    return () => clearInterval(timer)
-  }, [everyMs, reload])
+  usePolling(reload, everyMs)
 
   const { value, error } = state
   return { value, error, loading: value === undefined && error === undefined, reload }

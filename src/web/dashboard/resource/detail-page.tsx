@@ -1,22 +1,18 @@
 import { type ComponentType, lazy, Suspense, useState } from 'react'
-import { api } from '../api.ts'
 import { displayName } from '../form/references.ts'
 import {
   Button,
   ButtonLink,
   Card,
-  Confirm,
   CopyButton,
-  Equivalent,
-  LoadError,
+  DeleteItem,
   Loading,
-  notify,
+  LoadStatus,
   Page,
   Time,
   useApi,
 } from '../kit/index.ts'
 import type { ExtraProps, Item, ResourcePages } from '../page-contracts.ts'
-import { go } from '../route.ts'
 import { useCanChangeAt } from '../session.ts'
 import { extras } from './extras.ts'
 import { ItemFacts } from './value-view.tsx'
@@ -34,7 +30,8 @@ function extrasOf(resource: ResourcePages): readonly ComponentType<ExtraProps>[]
 export function DetailPage({ resource, id }: { resource: ResourcePages; id: string }) {
   const { singular, route, title, deleteWarning } = resource
   const path = `${resource.path}/${encodeURIComponent(id)}`
-  const { value: item, error, reload } = useApi<Item>(path)
+  const load = useApi<Item>(path)
+  const { value: item, reload } = load
   const [confirming, setConfirming] = useState(false)
   const mayChange = useCanChangeAt(resource.path, item)
   const name = item ? displayName(item) : singular
@@ -59,8 +56,7 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
         )
       }
     >
-      {error && <LoadError error={error} retry={reload} />}
-      {!item && !error && <Loading />}
+      <LoadStatus load={load} />
       {item && (
         <>
           <Card>
@@ -84,21 +80,9 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
         </>
       )}
       {confirming && (
-        <Confirm
-          title={`Delete ${singular}?`}
-          verb="Delete"
-          onClose={() => setConfirming(false)}
-          onConfirm={async () => {
-            await api.delete(path)
-            notify('Deleted.')
-            go(route, { replace: true })
-          }}
-        >
-          <p>
-            <strong>{name}</strong> will be permanently deleted. {deleteWarning}
-          </p>
-          <Equivalent method="DELETE" path={path} />
-        </Confirm>
+        <DeleteItem name={singular} path={path} back={route} onClose={() => setConfirming(false)}>
+          <strong>{name}</strong> will be permanently deleted. {deleteWarning}
+        </DeleteItem>
       )}
     </Page>
   )

@@ -1,6 +1,6 @@
 import { displayName } from '../form/references.ts'
 import { ResourceForm } from '../form/resource-form.tsx'
-import { Card, LoadError, Loading, Notice, notify, Page, useApi } from '../kit/index.ts'
+import { Card, LoadStatus, Notice, notify, Page, useApi } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
 import { go } from '../route.ts'
 import { useCanChangeAt } from '../session.ts'
@@ -9,13 +9,13 @@ import { useCanChangeAt } from '../session.ts'
 export function EditPage({ resource, id }: { resource: ResourcePages; id: string }) {
   const { singular, route } = resource
   const path = `${resource.path}/${encodeURIComponent(id)}`
-  const { value, error, reload } = useApi<Item>(path)
+  const load = useApi<Item>(path)
+  const { value } = load
   const detail = `${route}/${id}`
   const mayChange = useCanChangeAt(resource.path, value)
   return (
     <Page title={`Edit ${singular}`} back={{ path: detail, title: value ? displayName(value) : singular }}>
-      {error && <LoadError error={error} retry={reload} />}
-      {!value && !error && <Loading />}
+      <LoadStatus load={load} />
       {value && !mayChange && <Notice>It belongs to another user. Only administrators can change it.</Notice>}
       {value && mayChange && (
         <Card>

@@ -6,8 +6,7 @@ import {
   Card,
   EmptyState,
   Facts,
-  LoadError,
-  Loading,
+  LoadStatus,
   Notice,
   Page,
   Table,
@@ -49,7 +48,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
   if (session.value === undefined)
     return (
       <Page title="Agent" back={BACK}>
-        {session.error ? <LoadError error={session.error} retry={session.reload} /> : <Loading />}
+        <LoadStatus load={session} />
       </Page>
     )
   const { value } = session

@@ -1,31 +1,19 @@
 import { useState } from 'react'
-import {
-  Badge,
-  type Column,
-  EmptyState,
-  LoadError,
-  Loading,
-  Notice,
-  Page,
-  Search,
-  Table,
-  Time,
-} from '../../kit/index.ts'
+import { Badge, type Column, EmptyState, Notice, Time } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { CommandLine } from '../command-line.tsx'
 import { listAll, useLoad } from '../list-all.ts'
+import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
 import { agentName, Commands } from './commands.tsx'
 import './agents.css'
-import '../pages.css'
 
 /** The list of connected agents. */
 export default function AgentsPage() {
   const latest = useLive().samples.at(-1)
-  const [search, setSearch] = useState('')
   const [notice, setNotice] = useState<string>()
-  const loaded = useLoad(
+  const load = useLoad(
     async (signal) => {
       const [sessions, tunnels] = await Promise.all([
         listAll<TunnelSession>('/tunnel_sessions', 'tunnel_sessions', signal),
@@ -35,15 +23,8 @@ export default function AgentsPage() {
     },
     { everyMs: 10_000, key: versionOf(latest) },
   )
-  const { value, error, reload } = loaded
-  const tunnelsOf = (id: string) =>
-    value?.tunnels.filter(({ tunnel_session }) => tunnel_session.id === id) ?? []
-  const rows = value?.sessions.filter((session) =>
-    [...Object.values(session).map(String), ...tunnelsOf(session.id).map(tunnelName)]
-      .join(' ')
-      .toLowerCase()
-      .includes(search.toLowerCase()),
-  )
+  const { sessions, tunnels = [] } = load.value ?? {}
+  const tunnelsOf = (id: string) => tunnels.filter(({ tunnel_session }) => tunnel_session.id === id)
   const columns: readonly Column<TunnelSession>[] = [
     {
       title: 'Agent',
@@ -76,7 +57,7 @@ export default function AgentsPage() {
             session={session}
             onDone={(message) => {
               setNotice(message)
-              reload()
+              load.reload()
             }}
           />
         </span>
@@ -84,34 +65,26 @@ export default function AgentsPage() {
     },
   ]
   return (
-    <Page
+    <ListPage
       title="Agents"
       lead="Connected clients that forward traffic to local services: agents, programs with an SDK, and SSH clients."
       actions={
-        value && (
-          <Badge tone={value.sessions.length > 0 ? 'good' : 'plain'}>{value.sessions.length} online</Badge>
-        )
+        sessions && <Badge tone={sessions.length > 0 ? 'good' : 'plain'}>{sessions.length} online</Badge>
       }
-    >
-      {notice && <Notice kind="good">{notice}</Notice>}
-      {error && <LoadError error={error} retry={reload} />}
-      {loaded.loading && <Loading />}
-      {value?.sessions.length === 0 && (
+      notice={notice && <Notice kind="good">{notice}</Notice>}
+      load={load}
+      items={sessions}
+      empty={
         <EmptyState title="No agent is online">
           <p>Start one next to a service, for example one that listens on port 3000:</p>
           <CommandLine text="adit http 3000" />
         </EmptyState>
-      )}
-      {rows && value && value.sessions.length > 0 && (
-        <>
-          <div className="tools">
-            <Search label="Search agents" value={search} onValue={setSearch} />
-          </div>
-          <Table label="Agents online" columns={columns} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">No matches for “{search}”.</p>}
-        </>
-      )}
-    </Page>
+      }
+      textOf={(session) =>
+        [...Object.values(session).map(String), ...tunnelsOf(session.id).map(tunnelName)].join(' ')
+      }
+      columns={columns}
+    />
   )
 }
 

@@ -1,15 +1,12 @@
 import { useState } from 'react'
-import { api } from '../../api.ts'
 import {
   Badge,
-  Button,
   Card,
-  Confirm,
+  DeleteItem,
   Dialog,
   EmptyState,
-  Equivalent,
-  LoadError,
-  Loading,
+  ItemActions,
+  LoadStatus,
   notify,
   Page,
   Table,
@@ -44,8 +41,7 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
   if (loaded.value === undefined || backend === undefined || kind === undefined)
     return (
       <Page title="Backend" back={BACK}>
-        {loaded.error && <LoadError error={loaded.error} retry={loaded.reload} />}
-        {loaded.loading && <Loading />}
+        <LoadStatus load={loaded} />
         {loaded.value && <EmptyState title="Backend not found">It may have been deleted.</EmptyState>}
       </Page>
     )
@@ -57,18 +53,7 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
       title={node.title}
       lead={BACKEND_KIND_TEXTS[kind].summary}
       back={BACK}
-      actions={
-        mayChange && (
-          <>
-            <Button data-key="e" onClick={() => setOpen('edit')}>
-              Edit
-            </Button>
-            <Button kind="danger" onClick={() => setOpen('delete')}>
-              Delete
-            </Button>
-          </>
-        )
-      }
+      actions={mayChange && <ItemActions onEdit={() => setOpen('edit')} onDelete={() => setOpen('delete')} />}
     >
       {kind === 'tunnel_group' ? (
         <TunnelList node={node} />
@@ -118,19 +103,9 @@ export default function BackendPage({ params: { id = '' } }: PageProps) {
         </Dialog>
       )}
       {open === 'delete' && (
-        <Confirm
-          title={`Delete ${node.title}?`}
-          verb="Delete"
-          onClose={close}
-          onConfirm={async () => {
-            await api.delete(path)
-            notify('Deleted.')
-            go('/backends', { replace: true })
-          }}
-        >
-          <p>Change the routes and backends that use it first.</p>
-          <Equivalent method="DELETE" path={path} />
-        </Confirm>
+        <DeleteItem name={node.title} path={path} back={BACK.path} onClose={close}>
+          Change the routes and backends that use it first.
+        </DeleteItem>
       )}
     </Page>
   )

@@ -1,81 +1,61 @@
-import { useState } from 'react'
-import {
-  Badge,
-  ButtonLink,
-  type Column,
-  EmptyState,
-  LoadError,
-  Loading,
-  Page,
-  Search,
-  Table,
-  Time,
-} from '../../kit/index.ts'
+import { Badge, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { type BackendNode, type FlowContext, resolveBackend } from '../edges/request-flow.ts'
+import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
-import type { Backend } from '../resources.ts'
 import { useFlowContext } from './flow-context.ts'
 import { BACKEND_KIND_TEXTS } from './kinds.ts'
-import '../pages.css'
 
 /** The list of all backends. */
 export default function BackendsPage() {
   const latest = useLive().samples.at(-1)
   const mayChange = useCanChange()
-  const [search, setSearch] = useState('')
-  const { value, error, loading, reload } = useFlowContext(versionOf(latest))
+  const load = useFlowContext(versionOf(latest))
   const create = mayChange && (
     <ButtonLink to="/backends/new" kind="main" shortcut="n">
       New backend
     </ButtonLink>
   )
-  const backends =
-    value && [...value.backends.values()].sort((one, other) => (one.created_at < other.created_at ? 1 : -1))
-  const rows = backends?.filter((backend) => {
-    const { title, summary } = resolveBackend(backend.id, value!, 0)
-    return `${title} ${summary} ${backend.id}`.toLowerCase().includes(search.toLowerCase())
-  })
+  const rows = load.value && backendRows(load.value)
   return (
-    <Page
+    <ListPage
       title="Backends"
       lead="What serves the traffic of edges: agents selected by labels, fixed responses and addresses, and groups of those."
-      actions={backends && backends.length > 0 && create}
-    >
-      {error && <LoadError error={error} retry={reload} />}
-      {loading && <Loading />}
-      {backends?.length === 0 && (
+      actions={rows && rows.length > 0 && create}
+      load={load}
+      items={rows}
+      empty={
         <EmptyState title="No backend yet" action={create}>
           An edge forwards requests to a backend. Most people start with a tunnel group.
         </EmptyState>
-      )}
-      {rows && backends && backends.length > 0 && (
-        <>
-          <div className="tools">
-            <Search label="Search backends" value={search} onValue={setSearch} />
-          </div>
-          <Table label="Backends" columns={columnsFor(value!)} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">No matches.</p>}
-        </>
-      )}
-    </Page>
+      }
+      textOf={({ node, id }) => `${node.title} ${node.summary} ${id}`}
+      columns={COLUMNS}
+    />
   )
 }
 
-function columnsFor(context: FlowContext): readonly Column<Backend>[] {
-  const nodeOf = ({ id }: Backend) => resolveBackend(id, context, 0)
-  return [
-    {
-      title: 'Backend',
-      render: (backend) => <a href={hrefTo(`/backends/${backend.id}`)}>{nodeOf(backend).title}</a>,
-    },
-    { title: 'Kind', render: (backend) => BACKEND_KIND_TEXTS[nodeOf(backend).kind!].title },
-    { title: 'Summary', render: (backend) => nodeOf(backend).summary },
-    { title: 'Status', kind: 'fit', render: (backend) => <StatusBadge node={nodeOf(backend)} /> },
-    { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
-  ]
+interface BackendRow {
+  readonly id: string
+  readonly createdAt: string
+  readonly node: BackendNode
 }
+
+/** The backends, newest first. */
+function backendRows(context: FlowContext): BackendRow[] {
+  return [...context.backends.values()]
+    .sort((one, other) => (one.created_at < other.created_at ? 1 : -1))
+    .map(({ id, created_at }) => ({ id, createdAt: created_at, node: resolveBackend(id, context, 0) }))
+}
+
+const COLUMNS: readonly Column<BackendRow>[] = [
+  { title: 'Backend', render: ({ id, node }) => <a href={hrefTo(`/backends/${id}`)}>{node.title}</a> },
+  { title: 'Kind', render: ({ node: { kind } }) => kind && BACKEND_KIND_TEXTS[kind].title },
+  { title: 'Summary', render: ({ node }) => node.summary },
+  { title: 'Status', kind: 'fit', render: ({ node }) => <StatusBadge node={node} /> },
+  { title: 'Created', kind: 'fit', render: ({ createdAt }) => <Time value={createdAt} /> },
+]
 
 function StatusBadge({ node: { kind, ready, tunnels } }: { node: BackendNode }) {
   if (!ready) return <Badge tone="warn">unavailable</Badge>

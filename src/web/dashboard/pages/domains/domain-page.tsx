@@ -8,11 +8,12 @@ import {
   Card,
   Confirm,
   CopyButton,
+  DeleteItem,
   Dialog,
   Equivalent,
   Facts,
-  LoadError,
-  Loading,
+  ItemActions,
+  LoadStatus,
   Notice,
   notify,
   Page,
@@ -22,7 +23,7 @@ import {
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
 import { IdLink } from '../../resource/value-view.tsx'
-import { go, hrefTo } from '../../route.ts'
+import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { edgesServing, listEdges } from '../edges/edges.ts'
@@ -39,13 +40,14 @@ const BACK = { path: '/domains', title: 'Domains' }
 /** One domain: its DNS records, its certificate, and what serves it. */
 export default function DomainPage({ params: { id = '' } }: PageProps) {
   const path = `/reserved_domains/${encodeURIComponent(id)}`
-  const { value, error, reload } = useApi<Domain>(path, { everyMs: 3000 })
+  const load = useApi<Domain>(path, { everyMs: 3000 })
+  const { value, reload } = load
   const [open, setOpen] = useState<'edit' | 'delete'>()
   const mayChange = useCanChange()
   if (value === undefined)
     return (
       <Page title="Domain" back={BACK}>
-        {error ? <LoadError error={error} retry={reload} /> : <Loading />}
+        <LoadStatus load={load} />
       </Page>
     )
   const close = () => setOpen(undefined)
@@ -54,18 +56,7 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
       title={value.domain}
       lead={value.description || undefined}
       back={BACK}
-      actions={
-        mayChange && (
-          <>
-            <Button data-key="e" onClick={() => setOpen('edit')}>
-              Edit
-            </Button>
-            <Button kind="danger" onClick={() => setOpen('delete')}>
-              Delete
-            </Button>
-          </>
-        )
-      }
+      actions={mayChange && <ItemActions onEdit={() => setOpen('edit')} onDelete={() => setOpen('delete')} />}
     >
       <DnsRecordsCard domain={value} />
       <CertificateCard domain={value} reload={reload} />
@@ -109,19 +100,9 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
         </Dialog>
       )}
       {open === 'delete' && (
-        <Confirm
-          title={`Delete ${value.domain}?`}
-          verb="Delete"
-          onClose={close}
-          onConfirm={async () => {
-            await api.delete(path)
-            notify('Deleted.')
-            go('/domains', { replace: true })
-          }}
-        >
-          <p>Another account may reserve this name afterwards. Its automatic certificate is deleted too.</p>
-          <Equivalent method="DELETE" path={path} />
-        </Confirm>
+        <DeleteItem name={value.domain} path={path} back={BACK.path} onClose={close}>
+          Another account may reserve this name afterwards. Its automatic certificate is deleted too.
+        </DeleteItem>
       )}
     </Page>
   )

@@ -1,33 +1,20 @@
-import { useState } from 'react'
-import {
-  Badge,
-  ButtonLink,
-  type Column,
-  EmptyState,
-  LoadError,
-  Loading,
-  Page,
-  Search,
-  Table,
-  Time,
-} from '../../kit/index.ts'
+import { Badge, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { type EdgeListing, edgesServing, listEdges } from '../edges/edges.ts'
 import { listAll, useLoad } from '../list-all.ts'
+import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
 import { type PlatformInfo, usePlatform } from '../platform.ts'
 import type { Domain } from '../resources.ts'
 import { describeCertificate } from './certificate-labels.ts'
-import '../pages.css'
 
 /** The list of reserved domains. */
 export default function DomainsPage() {
   const mayChange = useCanChange()
   const platform = usePlatform()
   const latest = useLive().samples.at(-1)
-  const [search, setSearch] = useState('')
-  const { value, error, loading, reload } = useLoad(
+  const load = useLoad(
     async (signal) => {
       const [domains, edges] = await Promise.all([
         listAll<Domain>('/reserved_domains', 'reserved_domains', signal),
@@ -42,37 +29,22 @@ export default function DomainsPage() {
       New domain
     </ButtonLink>
   )
-  const rows = value?.domains.filter(({ domain, description }) =>
-    `${domain} ${description}`.toLowerCase().includes(search.toLowerCase()),
-  )
+  const { domains, edges = [] } = load.value ?? {}
   return (
-    <Page
+    <ListPage
       title="Domains"
       lead="Reserved host names with their certificates. Agents and edges serve them."
-      actions={value && value.domains.length > 0 && create}
-    >
-      {error && <LoadError error={error} retry={reload} />}
-      {loading && <Loading />}
-      {value?.domains.length === 0 && (
+      actions={domains && domains.length > 0 && create}
+      load={load}
+      items={domains}
+      empty={
         <EmptyState title="No domain yet" action={create}>
           Reserve a subdomain of the platform, which works immediately, or use your own domain.
         </EmptyState>
-      )}
-      {rows && value && value.domains.length > 0 && (
-        <>
-          <div className="tools">
-            <Search label="Search domains" value={search} onValue={setSearch} />
-          </div>
-          <Table
-            label="Domains"
-            columns={columnsFor(value.edges, platform)}
-            rows={rows}
-            keyOf={({ id }) => id}
-          />
-          {rows.length === 0 && <p className="quiet">No matches.</p>}
-        </>
-      )}
-    </Page>
+      }
+      textOf={({ domain, description }) => `${domain} ${description}`}
+      columns={columnsFor(edges, platform)}
+    />
   )
 }
 

@@ -1,22 +1,18 @@
 import { useState } from 'react'
 import { api } from '../../api.ts'
 import {
-  Button,
   Card,
-  Confirm,
+  DeleteItem,
   Dialog,
   EmptyState,
-  Equivalent,
   Facts,
-  LoadError,
-  Loading,
+  ItemActions,
+  LoadStatus,
   Notice,
-  notify,
   Page,
   Time,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
-import { go } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { useFlowContext } from '../backends/flow-context.ts'
 import { KIND_ORDER } from '../backends/kinds.ts'
@@ -73,11 +69,7 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
   if (edge.value === undefined || loadedContext.value === undefined)
     return (
       <Page title="Edge" back={BACK}>
-        {(edge.error ?? loadedContext.error) ? (
-          <LoadError error={(edge.error ?? loadedContext.error)!} retry={edge.reload} />
-        ) : (
-          <Loading />
-        )}
+        <LoadStatus load={edge.error ? edge : loadedContext} />
       </Page>
     )
   const { value } = edge
@@ -95,14 +87,10 @@ function EdgeView({ kind, id }: { kind: EdgeKind; id: string }) {
       back={BACK}
       actions={
         mayChange && (
-          <>
-            <Button data-key="e" onClick={() => setOpen({ kind: 'edge' })}>
-              Edit
-            </Button>
-            <Button kind="danger" onClick={() => setOpen({ kind: 'delete' })}>
-              Delete
-            </Button>
-          </>
+          <ItemActions
+            onEdit={() => setOpen({ kind: 'edge' })}
+            onDelete={() => setOpen({ kind: 'delete' })}
+          />
         )
       }
     >
@@ -260,22 +248,10 @@ function EdgeDialogs({
     }
     case 'delete':
       return (
-        <Confirm
-          title={`Delete ${nameOf(edge)}?`}
-          verb="Delete"
-          onClose={onClose}
-          onConfirm={async () => {
-            await api.delete(path)
-            notify('Deleted.')
-            go('/edges', { replace: true })
-          }}
-        >
-          <p>
-            Its host names stop responding, and its routes and modules are deleted. Domains and backends are
-            kept.
-          </p>
-          <Equivalent method="DELETE" path={path} />
-        </Confirm>
+        <DeleteItem name={nameOf(edge)} path={path} back={BACK.path} onClose={onClose}>
+          Its host names stop responding, and its routes and modules are deleted. Domains and backends are
+          kept.
+        </DeleteItem>
       )
   }
 }

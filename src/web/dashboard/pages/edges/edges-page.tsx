@@ -1,62 +1,39 @@
-import { useState } from 'react'
-import {
-  Badge,
-  ButtonLink,
-  type Column,
-  EmptyState,
-  LoadError,
-  Loading,
-  Page,
-  Search,
-  Table,
-  Time,
-} from '../../kit/index.ts'
+import { Badge, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { useLoad } from '../list-all.ts'
+import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
 import { type EdgeListing, hostOf, listEdges } from './edges.ts'
 import { MODULES, type ModuleName } from './modules.ts'
-import '../pages.css'
 
 /** The list of all edges. */
 export default function EdgesPage() {
   const mayChange = useCanChange()
-  const [search, setSearch] = useState('')
   const latest = useLive().samples.at(-1)
-  const { value, error, loading, reload } = useLoad((signal) => listEdges(signal), { key: versionOf(latest) })
+  const load = useLoad((signal) => listEdges(signal), { key: versionOf(latest) })
+  const edges = load.value
   const create = mayChange && (
     <ButtonLink to="/edges/new" kind="main" shortcut="n">
       New edge
     </ButtonLink>
   )
-  const rows = value?.filter(({ description, hostports, id }) =>
-    [description, ...hostports, id].join(' ').toLowerCase().includes(search.toLowerCase()),
-  )
   return (
-    <Page
+    <ListPage
       title="Edges"
       lead="Persistent public endpoints, with the modules that process their traffic and the backends that serve it."
-      actions={value && value.length > 0 && create}
-    >
-      {error && <LoadError error={error} retry={reload} />}
-      {loading && <Loading />}
-      {value?.length === 0 && (
+      actions={edges && edges.length > 0 && create}
+      load={load}
+      items={edges}
+      empty={
         <EmptyState title="No edge yet" action={create}>
           An edge adds sign-in, IP policies, several backends and more to a host name, and stays when agents
           come and go.
         </EmptyState>
-      )}
-      {rows && value && value.length > 0 && (
-        <>
-          <div className="tools">
-            <Search label="Search edges" value={search} onValue={setSearch} />
-          </div>
-          <Table label="Edges" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">No matches.</p>}
-        </>
-      )}
-    </Page>
+      }
+      textOf={({ description, hostports, id }) => [description, ...hostports, id].join(' ')}
+      columns={COLUMNS}
+    />
   )
 }
 

@@ -1,25 +1,13 @@
 import { useState } from 'react'
-import {
-  Badge,
-  ButtonLink,
-  type Column,
-  CopyButton,
-  EmptyState,
-  LoadError,
-  Loading,
-  Page,
-  Search,
-  Table,
-  Time,
-} from '../../kit/index.ts'
+import { Badge, ButtonLink, type Column, CopyButton, EmptyState, Time } from '../../kit/index.ts'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
 import { useLoad } from '../list-all.ts'
+import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
 import { listEndpoints } from './list-endpoints.ts'
-import '../pages.css'
 
 const KINDS = ['All', 'Agents', 'Edges'] as const
 type Kind = (typeof KINDS)[number]
@@ -27,49 +15,35 @@ type Kind = (typeof KINDS)[number]
 /** The list of all online endpoints, of agents and edges. */
 export default function EndpointsPage() {
   const latest = useLive().samples.at(-1)
-  const [search, setSearch] = useState('')
   const [kind, setKind] = useState<Kind>('All')
   const mayChange = useCanChange()
-  const { value, error, loading, reload } = useLoad((signal) => listEndpoints(signal), {
+  const load = useLoad((signal) => listEndpoints(signal), {
     key: versionOf(latest),
   })
-  const rows = value?.filter(
-    (endpoint) =>
-      (kind === 'All' || (kind === 'Edges') === (endpoint.edge !== null)) &&
-      [endpoint.public_url, endpoint.name, endpoint.description, endpoint.upstream_url]
-        .join(' ')
-        .toLowerCase()
-        .includes(search.toLowerCase()),
-  )
   return (
-    <Page
+    <ListPage
       title="Endpoints"
       lead="Public addresses that are online now. Agent endpoints come and go with their agent; edge endpoints are persistent."
       actions={mayChange && <ButtonLink to="/edges/new">New edge</ButtonLink>}
-    >
-      {error && <LoadError error={error} retry={reload} />}
-      {loading && <Loading />}
-      {value?.length === 0 && (
+      load={load}
+      items={load.value?.filter(({ edge }) => kind === 'All' || (kind === 'Edges') === (edge !== null))}
+      total={load.value?.length}
+      empty={
         <EmptyState title="No endpoints yet">
           <p>An agent creates an endpoint when it starts:</p>
           <CommandLine text="adit http 3000" />
         </EmptyState>
-      )}
-      {rows && value && value.length > 0 && (
-        <>
-          <div className="tools">
-            <Search label="Search endpoints" value={search} onValue={setSearch} />
-            {KINDS.map((each) => (
-              <button type="button" key={each} aria-pressed={kind === each} onClick={() => setKind(each)}>
-                {each}
-              </button>
-            ))}
-          </div>
-          <Table label="Endpoints" columns={COLUMNS} rows={rows} keyOf={({ id }) => id} />
-          {rows.length === 0 && <p className="quiet">No matches.</p>}
-        </>
-      )}
-    </Page>
+      }
+      textOf={({ public_url, name, description, upstream_url }) =>
+        [public_url, name, description, upstream_url].join(' ')
+      }
+      columns={COLUMNS}
+      filters={KINDS.map((each) => (
+        <button type="button" key={each} aria-pressed={kind === each} onClick={() => setKind(each)}>
+          {each}
+        </button>
+      ))}
+    />
   )
 }
 

@@ -1,0 +1,50 @@
+import type { ReactNode } from 'react'
+import { api } from '../api.ts'
+import { go } from '../route.ts'
+import { Button } from './button.tsx'
+import { Confirm } from './dialog.tsx'
+import { Equivalent } from './equivalent.tsx'
+import { notify } from './toast.tsx'
+
+/** The buttons beside the title of an item. */
+export function ItemActions({ onEdit, onDelete }: { onEdit: () => void; onDelete: () => void }) {
+  return (
+    <>
+      <Button data-key="e" onClick={onEdit}>
+        Edit
+      </Button>
+      <Button kind="danger" onClick={onDelete}>
+        Delete
+      </Button>
+    </>
+  )
+}
+
+interface DeleteItemProps {
+  name: string
+  path: string
+  /** The page to show afterwards. */
+  back: string
+  onClose: () => void
+  /** The consequences. */
+  children: ReactNode
+}
+
+/** Asks, deletes the item, and shows the list it was in. */
+export function DeleteItem({ name, path, back, onClose, children }: DeleteItemProps) {
+  return (
+    <Confirm
+      title={`Delete ${name}?`}
+      verb="Delete"
+      onClose={onClose}
+      onConfirm={async () => {
+        await api.delete(path)
+        notify('Deleted.')
+        go(back, { replace: true })
+      }}
+    >
+      <p>{children}</p>
+      <Equivalent method="DELETE" path={path} />
+    </Confirm>
+  )
+}
