@@ -23,7 +23,7 @@ import {
 import { toEndpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
-import { type PublicAddress, publicPort } from './public-url.ts'
+import { type PublicAddress, publicPort } from './public-address.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'
 import { parseProto, requestedAddress, requestedName } from './requested-address.ts'

@@ -1,7 +1,7 @@
 import { parseDomain } from '../base/domain.ts'
 import { parseHostPort } from '../base/hostport.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
-import { type PublicAddress, publicPort } from './public-url.ts'
+import { type PublicAddress, publicPort } from './public-address.ts'
 import type { TunnelProto } from './tunnel.ts'
 
 const PROTOS = new Set<string>(['http', 'https', 'tcp', 'tls'])

@@ -23,7 +23,7 @@ import {
   type ProbeOutcome,
 } from '../live-session.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
-import type { PublicAddress } from '../public-url.ts'
+import type { PublicAddress } from '../public-address.ts'
 import type { Registry } from '../registry.ts'
 import type { ClientInfo } from '../tunnel.ts'
 import { KEX, MACS, selectCiphers } from './algorithms.ts'

@@ -12,7 +12,7 @@ import { type AgentSession, type AgentSessionOptions, connectAgentSession } from
 import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
 import { createBinder } from '../bind.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
-import type { PublicAddress } from '../public-url.ts'
+import type { PublicAddress } from '../public-address.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
 import { createResumeTokens } from '../resume.ts'
 import type { PublicPorts } from '../tunnel.ts'
