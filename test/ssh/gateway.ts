@@ -18,7 +18,7 @@ import {
 import { tempDir } from '../support/api.ts'
 import type { TestPlatform } from '../support/platform.ts'
 
-const SHORT_LIMITS = { keepaliveIntervalMs: 200, silenceTimeoutMs: 500, loginTimeoutMs: 400 }
+const SHORT_LIMITS = { keepaliveIntervalMs: 200, silenceTimeoutMs: 500 }
 
 /** Starts the gateway alone, with short keepalives and one authorized key. */
 export async function startGateway(

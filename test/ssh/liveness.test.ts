@@ -61,7 +61,7 @@ test('a responsive client with an idle tunnel stays connected', { skip }, async 
 })
 
 test('a connection that does not log in is closed after the login timeout', async (t) => {
-  const { gateway, port } = await startGateway(t)
+  const { gateway, port } = await startGateway(t, { limits: { loginTimeoutMs: 100 } })
   const socket = connect(port, '127.0.0.1')
   socket.resume()
   await once(socket, 'connect')

@@ -1,33 +1,28 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type Socket } from 'node:net'
+import type { Socket } from 'node:net'
 import { systemClock } from '../../base/clock.ts'
-import { fanOut } from '../../base/fan-out.ts'
-import { Admission } from '../../base/io/admission.ts'
-import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
-import { readEnds, type SocketEnds } from '../../base/io/socket-ends.ts'
+import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import { WindowBudget } from '../../base/io/window-budget.ts'
 import { AuthThrottle, type AuthThrottleSettings, SSH_AUTH_THROTTLE } from '../auth-throttle.ts'
+import {
+  type Gateway,
+  GatewayListener,
+  type GatewayOptions,
+  type UnauthenticatedLimits,
+} from '../gateway-listener.ts'
 import { SshConnection, type SshConnectionOptions } from './ssh-connection.ts'
 
 export interface SshGatewayOptions
-  extends Omit<SshConnectionOptions, 'admitSession' | 'onAuthenticated' | 'onClose' | 'clock' | 'windows'> {
+  extends GatewayOptions,
+    Omit<SshConnectionOptions, 'admitSession' | 'onAuthenticated' | 'onClose' | 'clock' | 'windows' | 'log'> {
   clock?: SshConnectionOptions['clock']
   windows?: WindowBudget
-  /** Admission of authenticated sessions by account, shared with the agent gateway. */
-  sessions: Admission
   limits?: Partial<SshLimits>
-  /** Addresses shared by many clients, such as a load balancer's. */
-  isShared?: ((ip: string) => boolean) | undefined
-  /** Set when connections begin with a PROXY protocol header. */
-  proxyProtocol?: ProxyProtocolReader | undefined
   authThrottle?: AuthThrottleSettings
 }
 
 /** Limits of SSH clients before login (P50), and keepalive (P14). */
-export interface SshLimits {
+export interface SshLimits extends UnauthenticatedLimits {
   loginTimeoutMs: number
-  unauthenticatedPerClient: number
-  unauthenticated: number
   /** How often a silent client is pinged. */
   keepaliveIntervalMs: number
   /** Silence after which a client counts as dead. */
@@ -45,45 +40,19 @@ const LIMITS: SshLimits = {
 /** Silence is measured in ticks: fractions of the keepalive interval. */
 const TICKS_PER_KEEPALIVE = 10
 
-/** The listener for SSH clients. */
-export interface SshGateway {
-  listen(port: number, host: string): Promise<AddressInfo>
-  /** Open connections, authenticated or not. */
-  readonly connections: number
-  /** Stops listening and ends every session with the reason. */
-  close(): Promise<void>
-}
-
-/** Creates the gateway; `listen` starts it. */
-export function createSshGateway(options: SshGatewayOptions): SshGateway {
+/** Creates the gateway for SSH clients; `listen` starts it. */
+export function createSshGateway(options: SshGatewayOptions): Gateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
-  const admission = new Admission({
-    total: limits.unauthenticated,
-    perHolder: limits.unauthenticatedPerClient,
-    isShared: options.isShared,
-  })
   const windows = options.windows ?? new WindowBudget()
   const throttle = new AuthThrottle(clock, options.authThrottle ?? SSH_AUTH_THROTTLE)
-  const connections = new Set<SshConnection>()
-  const server = createServer({ noDelay: true }, accept)
-  server.on('error', (error) => options.log.error({ err: error }, 'SSH listener failed'))
+  const listener = new GatewayListener<SshConnection>({ ...options, name: 'ssh' }, limits, admit)
   let ticker: NodeJS.Timeout | undefined
-
-  function accept(socket: Socket): void {
-    if (options.proxyProtocol !== undefined) {
-      options.proxyProtocol.read(socket, (ends) => admit(socket, ends))
-      return
-    }
-    const ends = readEnds(socket)
-    if (ends === undefined) socket.destroy()
-    else admit(socket, ends)
-  }
 
   function admit(socket: Socket, ends: SocketEnds): void {
     const ip = ends.remoteAddress
     socket.on('error', () => {})
-    const release = throttle.isBlocked(ip) ? undefined : admission.acquireForClient(ip)
+    const release = throttle.isBlocked(ip) ? undefined : listener.acquire(ip)
     if (release === undefined) {
       socket.destroy()
       return
@@ -93,11 +62,7 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
       ...options,
       clock,
       windows,
-      admitSession(accountId) {
-        const release = options.sessions.acquire(accountId)
-        if (release !== undefined) socket.once('close', release)
-        return release !== undefined
-      },
+      admitSession: (accountId) => listener.admitSession(accountId, socket),
       onAuthenticated() {
         clearTimeout(deadline)
         release()
@@ -105,39 +70,32 @@ export function createSshGateway(options: SshGatewayOptions): SshGateway {
       onClose() {
         clearTimeout(deadline)
         release()
-        connections.delete(connection)
+        listener.connections.delete(connection)
         if (connection.failedLogin) throttle.recordFailure(ip)
       },
     })
-    connections.add(connection)
+    listener.connections.add(connection)
   }
-
-  const onError = (err: unknown) => options.log.error({ err }, 'SSH connection failed')
 
   /** One timer for all connections. A stall of this process counts as one tick, so it ends no connection. */
   function tick(): void {
     const deadAfter = Math.floor((limits.silenceTimeoutMs / limits.keepaliveIntervalMs) * TICKS_PER_KEEPALIVE)
-    fanOut([...connections], (connection) => connection.tick(TICKS_PER_KEEPALIVE, deadAfter), onError)
+    listener.visitAll((connection) => connection.tick(TICKS_PER_KEEPALIVE, deadAfter))
   }
 
   return {
     get connections() {
-      return connections.size
+      return listener.connections.size
     },
     async listen(port, host) {
-      server.listen(port, host)
-      await once(server, 'listening')
+      const address = await listener.listen(port, host)
       ticker = setInterval(tick, limits.keepaliveIntervalMs / TICKS_PER_KEEPALIVE)
       ticker.unref()
-      return server.address() as AddressInfo
+      return address
     },
     async close() {
       clearInterval(ticker)
-      const closed = server.listening ? once(server, 'close') : undefined
-      if (server.listening) server.close()
-      options.proxyProtocol?.close()
-      fanOut([...connections], (connection) => connection.end('The server is shutting down.'), onError)
-      await closed
+      await listener.close()
     },
   }
 }

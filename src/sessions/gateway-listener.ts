@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
+import { fanOut } from '../base/fan-out.ts'
+import { Admission } from '../base/io/admission.ts'
+import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
+import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
+import type { Logger } from '../base/log.ts'
+
+/** The listener for agents or SSH clients. */
+export interface Gateway {
+  listen(port: number, host: string): Promise<AddressInfo>
+  /** Open connections, authenticated or not. */
+  readonly connections: number
+  /** Stops listening and ends every session with the reason. */
+  close(): Promise<void>
+}
+
+/** What both gateways are given. */
+export interface GatewayOptions {
+  /** Admission of authenticated sessions by account, shared by the gateways. */
+  sessions: Admission
+  /** Addresses shared by many clients, such as a load balancer's. */
+  isShared?: ((ip: string) => boolean) | undefined
+  /** Set when connections begin with a PROXY protocol header. */
+  proxyProtocol?: ProxyProtocolReader | undefined
+  log: Logger
+}
+
+export interface UnauthenticatedLimits {
+  unauthenticatedPerClient: number
+  unauthenticated: number
+}
+
+/** Accepts the connections of a gateway, limits those that have not authenticated yet, and ends all of them on close. */
+export class GatewayListener<C extends { end(reason: string): void }> {
+  readonly connections = new Set<C>()
+  readonly #options: GatewayOptions & { name: string }
+  readonly #admission: Admission
+  readonly #server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
+  readonly #onClient: (socket: Socket, ends: SocketEnds) => void
+
+  constructor(
+    options: GatewayOptions & { name: string },
+    limits: UnauthenticatedLimits,
+    onClient: (socket: Socket, ends: SocketEnds) => void,
+  ) {
+    this.#options = options
+    this.#admission = new Admission({
+      total: limits.unauthenticated,
+      perHolder: limits.unauthenticatedPerClient,
+      isShared: options.isShared,
+    })
+    this.#onClient = onClient
+    this.#server.on('error', (err) => this.#logError(err, 'gateway listener failed'))
+  }
+
+  async listen(port: number, host: string): Promise<AddressInfo> {
+    this.#server.listen(port, host)
+    await once(this.#server, 'listening')
+    return this.#server.address() as AddressInfo
+  }
+
+  /** Admits a client that has not authenticated yet; undefined when too many are connected. Call the result afterwards. */
+  acquire(ip: string): (() => void) | undefined {
+    return this.#admission.acquireForClient(ip)
+  }
+
+  /** Admits a session of the account until the socket is closed, whatever happens to the session before. */
+  admitSession(accountId: string, socket: Socket): boolean {
+    const release = this.#options.sessions.acquire(accountId)
+    if (release !== undefined) socket.once('close', release)
+    return release !== undefined
+  }
+
+  /** Calls `visit` with every connection; one that throws does not keep it from the others. */
+  visitAll(visit: (connection: C) => void): void {
+    fanOut([...this.connections], visit, (err) => this.#logError(err, 'gateway connection failed'))
+  }
+
+  async close(): Promise<void> {
+    const closed = this.#server.listening ? once(this.#server, 'close') : undefined
+    if (this.#server.listening) this.#server.close()
+    this.#options.proxyProtocol?.close()
+    this.visitAll((connection) => connection.end('The server is shutting down.'))
+    await closed
+  }
+
+  #accept(socket: Socket): void {
+    const { proxyProtocol } = this.#options
+    if (proxyProtocol !== undefined) {
+      proxyProtocol.read(socket, (ends) => this.#onClient(socket, ends))
+      return
+    }
+    const ends = readEnds(socket)
+    if (ends === undefined) socket.destroy()
+    else this.#onClient(socket, ends)
+  }
+
+  #logError(err: unknown, message: string): void {
+    this.#options.log.error({ err, gateway: this.#options.name }, message)
+  }
+}
