@@ -5,30 +5,25 @@ import {
   ClaimRejected,
   claimNameOf,
   type EndpointAddress,
-  endpointAddress,
   type NameClaims,
   type Reservations,
-  requireAvailableAddress,
-  requireAvailableName,
-  type TcpAddress,
 } from '../naming/index.ts'
 import {
-  type BindOpts,
   type BindRequest,
   type LabelRequest,
   ProtocolError,
   protocolError,
   protocolErrors,
 } from '../protocol/index.ts'
+import { AddressResolver, claimError, requireAllowedAddress } from './address-resolver.ts'
 import { toEndpointOptions } from './endpoint-options.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
-import { type PublicAddress, publicPort } from './public-address.ts'
-import { randomName } from './random-name.ts'
+import type { PublicAddress } from './public-address.ts'
 import type { Registry } from './registry.ts'
-import { parseProto, requestedAddress, requestedName } from './requested-address.ts'
+import { parseProto } from './requested-address.ts'
 import type { ResumeTokens } from './resume.ts'
-import type { LabelAddress, TunnelProto } from './tunnel.ts'
+import type { LabelAddress } from './tunnel.ts'
 
 export interface BinderOptions {
   registry: Registry
@@ -60,15 +55,12 @@ const MAX_TEXT_BYTES = 2048
 const MAX_DESCRIPTION_BYTES = 255
 const MAX_METADATA_BYTES = 4096
 
-/** The address a bind resolved to, with the reservation it belongs to. */
-type ResolvedAddress = Required<Pick<TunnelSpec<EndpointAddress>, 'address' | 'reservationId'>>
-
 /** A spec with a public address and an id, which the claim needs. */
 type AddressSpec = TunnelSpec<EndpointAddress> & Required<Pick<TunnelSpec, 'identity'>>
 
 export function createBinder(options: BinderOptions): Binder {
-  const { registry, address, resume, claims } = options
-  const reservations = options.reservations
+  const { registry, resume, claims } = options
+  const resolver = new AddressResolver(options)
   const clock = options.clock ?? systemClock
   const maxTunnels = options.maxTunnelsPerSession ?? MAX_TUNNELS
   /** Binds in progress. They count as tunnels: a session can send any number at once. */
@@ -79,73 +71,6 @@ export function createBinder(options: BinderOptions): Binder {
     if (tunnels.length + (pendingBinds.get(session) ?? 0) < maxTunnels) return
     if (tunnels.some((tunnel) => tunnel.bindId === bindId)) return
     throw protocolError('too_many_tunnels', String(maxTunnels))
-  }
-
-  async function resolveName(
-    session: LiveSession,
-    proto: 'http' | 'https' | 'tls',
-    opts: BindOpts,
-  ): Promise<ResolvedAddress> {
-    const host = requestedName(proto, opts, address) ?? `${randomName()}.${address.domain}`
-    requireAllowedName(session, host)
-    const reservation = await requireAvailableName(reservations, session.accountId, host)
-    if (!reservation?.covers && !isFirstComeName(host, address.domain)) {
-      if (host.startsWith('*.')) throw protocolError('wildcard_not_reserved', host)
-      throw protocolError(host.includes('.') ? 'name_not_reserved' : 'name_incomplete', host, address.domain)
-    }
-    return {
-      address: endpointAddress(proto, host, publicPort(proto, address)),
-      reservationId: reservation?.covers ? reservation.id : undefined,
-    }
-  }
-
-  async function resolveAddress(
-    session: LiveSession,
-    opts: BindOpts,
-    previousUrl: string | undefined,
-  ): Promise<ResolvedAddress> {
-    const requested = requestedAddress(opts)
-    if (requested === undefined) {
-      if (!session.acl.allowsAnyAddress()) throw protocolError('random_address_forbidden')
-      const port = await acquireFreePort(session.accountId)
-      return { address: endpointAddress('tcp', address.tcpHost, port), reservationId: undefined }
-    }
-    const { host, port } = requested
-    const resolved = endpointAddress('tcp', host, port)
-    requireAllowedTcpAddress(session, resolved)
-    const reservation = await requireAvailableAddress(reservations, session.accountId, host, port)
-    // An agent may rebind an unreserved address that the server assigned to it before.
-    if (reservation === undefined && previousUrl !== resolved.url)
-      throw protocolError('address_not_reserved', resolved.hostport)
-    await registry.acquirePort(port).catch(() => {
-      throw protocolError('name_taken', resolved.url)
-    })
-    return { address: resolved, reservationId: reservation?.id }
-  }
-
-  /** Acquires a port that is neither reserved nor in cooldown, preferring one that the account used before. */
-  async function acquireFreePort(accountId: string): Promise<number> {
-    const { own, others } = (await claims?.ports(accountId).catch((error) => {
-      throw toProtocolError(error, 'tcp://')
-    })) ?? { own: [], others: [] }
-    const excluded = new Set(others)
-    const isAvailable = (port: number) =>
-      requireAvailableAddress(reservations, accountId, address.tcpHost, port).then(
-        (reservation) => reservation === undefined,
-        () => false,
-      )
-    for (const candidate of own) {
-      if (excluded.has(candidate) || registry.hasPort(candidate) || !(await isAvailable(candidate))) continue
-      const port = await registry.acquirePort(candidate).catch(() => undefined)
-      if (port !== undefined) return port
-    }
-    for (;;) {
-      const port = await registry.acquirePort(undefined, excluded).catch(() => undefined)
-      if (port === undefined) throw protocolError('no_address_free')
-      if (await isAvailable(port)) return port
-      excluded.add(port)
-      registry.releasePort(port)
-    }
   }
 
   /** Claims the name, then publishes the tunnel. */
@@ -183,7 +108,7 @@ export function createBinder(options: BinderOptions): Binder {
    * own user (decision 126). Returns when all of them are dead; otherwise throws why the name is not available.
    */
   async function probeHolders(session: LiveSession, spec: AddressSpec, error: unknown): Promise<void> {
-    const rejection = toProtocolError(error, spec.address.url)
+    const rejection = claimError(error, spec.address.url)
     if (!(rejection instanceof ProtocolError) || rejection.number !== protocolErrors.name_taken.number)
       throw rejection
     const holders =
@@ -215,7 +140,7 @@ export function createBinder(options: BinderOptions): Binder {
     const proto = parseProto(request.Proto)
     requirePublic(request)
     const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
-    const opts = withPreviousAddress(proto, request.Opts ?? {}, previousUrl)
+    const opts = request.Opts ?? {}
     const baseSpec = {
       bindId: request.Id || randomUUID(),
       name: requireMaxBytes('Name', request.Extra?.Name, MAX_DESCRIPTION_BYTES),
@@ -228,10 +153,7 @@ export function createBinder(options: BinderOptions): Binder {
       open,
     }
 
-    const resolved =
-      proto === 'tcp'
-        ? await resolveAddress(session, opts, previousUrl)
-        : await resolveName(session, proto, opts)
+    const resolved = await resolver.resolve(session, proto, opts, previousUrl)
     const startedAt = clock.now()
     const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
     const { url, port } = resolved.address
@@ -243,7 +165,7 @@ export function createBinder(options: BinderOptions): Binder {
       })
     } catch (error) {
       if (proto === 'tcp') registry.releasePort(port)
-      throw toProtocolError(error, url)
+      throw claimError(error, url)
     }
   }
 
@@ -274,15 +196,7 @@ export function createBinder(options: BinderOptions): Binder {
 
     bindLabels(session, request, open) {
       requireCapacity(session, undefined)
-      const labels = Object.entries(request.Labels)
-      if (labels.length === 0)
-        throw protocolError('options_invalid', 'a labelled tunnel needs at least one label.')
-      for (const [key, value] of labels) {
-        if (key === '' || value === '' || key.length > 255 || value.length > 255 || /\0/.test(key + value)) {
-          throw protocolError('options_invalid', 'labels have a name and a value of 1 to 255 characters.')
-        }
-        if (!session.acl.allowsLabel(key, value)) throw protocolError('labels_forbidden', `${key}=${value}`)
-      }
+      requireValidLabels(session, request.Labels)
       return registry.bind(session, {
         bindId: randomUUID(),
         address: { labels: { ...request.Labels } },
@@ -299,46 +213,16 @@ export function createBinder(options: BinderOptions): Binder {
   }
 }
 
-/** Converts a rejected claim to the error sent to the agent; returns other errors unchanged. */
-function toProtocolError(error: unknown, url: string): unknown {
-  if (!(error instanceof ClaimRejected)) return error
-  switch (error.because) {
-    case 'held':
-    case 'kept':
-      return protocolError('name_taken', url)
-    case 'cooldown':
-      return protocolError('name_in_cooldown', url)
-    case 'unavailable':
-      return protocolError('names_unavailable', url)
+function requireValidLabels(session: LiveSession, labels: Readonly<Record<string, string>>): void {
+  const entries = Object.entries(labels)
+  if (entries.length === 0)
+    throw protocolError('options_invalid', 'a labelled tunnel needs at least one label.')
+  for (const [key, value] of entries) {
+    if (key === '' || value === '' || key.length > 255 || value.length > 255 || /\0/.test(key + value)) {
+      throw protocolError('options_invalid', 'labels have a name and a value of 1 to 255 characters.')
+    }
+    if (!session.acl.allowsLabel(key, value)) throw protocolError('labels_forbidden', `${key}=${value}`)
   }
-}
-
-/** Names directly under the base domain need no reservation: the first to bind one holds it while online. */
-function isFirstComeName(host: string, domain: string): boolean {
-  const label = host.endsWith(`.${domain}`) ? host.slice(0, -domain.length - 1) : ''
-  return label !== '' && label !== '*' && !label.includes('.')
-}
-
-/** An agent that rebinds without an address gets its previous one. */
-function withPreviousAddress(proto: TunnelProto, opts: BindOpts, previousUrl: string | undefined): BindOpts {
-  const requestsName = opts.Domain || opts.Hostname || opts.Subdomain || opts.Addr
-  const url = opts.URL && !opts.URL.endsWith('://') ? opts.URL : ''
-  return previousUrl?.startsWith(`${proto}://`) && !requestsName && !url
-    ? { ...opts, URL: previousUrl }
-    : opts
-}
-
-function requireAllowedName(session: LiveSession, host: string): void {
-  if (!session.acl.allowsName(host)) throw protocolError('name_forbidden', host)
-}
-
-function requireAllowedTcpAddress(session: LiveSession, { host, port, hostport }: TcpAddress): void {
-  if (!session.acl.allowsAddress(host, port)) throw protocolError('address_forbidden', hostport)
-}
-
-function requireAllowedAddress(session: LiveSession, address: EndpointAddress): void {
-  if (address.proto !== 'tcp') requireAllowedName(session, address.host)
-  else if (!session.acl.allowsAnyAddress()) requireAllowedTcpAddress(session, address)
 }
 
 /** Only public tunnels exist: an internal binding must not become public by mistake. */
