@@ -10,6 +10,8 @@ const MIB = 1024 * 1024
 /** Memory budgets of incomplete bodies; each body is at most 1 MiB. */
 const BODY_BUDGETS = { perConnection: 2 * MIB, perSource: 32 * MIB, total: 64 * MIB }
 
+export type BodyReader = ReturnType<typeof createBodyReader>
+
 /** Reads each body into one buffer; Fastify's own parsers keep a list of chunks. */
 export function createBodyReader(bodyLimit: number, isShared?: (ip: string) => boolean) {
   const budgets = new ByteBudgets({ ...BODY_BUDGETS, isShared })
