@@ -12,7 +12,7 @@ export const WINDOW = 262_144
 /** Largest window of a stream between peers that agreed on windows that grow. */
 export const MAX_WINDOW = 16 * 1024 * 1024
 
-/** Largest DATA payload written: large enough to be cheap, small enough for fair interleaving. */
+/** Largest DATA payload written, so that the streams of a session take turns. */
 export const MAX_DATA_BYTES = 32_768
 
 export const MAX_STREAM_ID = 0x7fff_ffff

@@ -205,7 +205,6 @@ export class MuxStream implements ByteStream {
         this.#session.sendData(this.id, pending.bytes, size)
         this.#sendWindow -= size
         limit -= size
-        // Releases the memory at once when empty: left to the collector, copies pile up to many megabytes.
         pending.drop(size)
       }
       if (pending.length > 0) return this.#sendWindow > 0
