@@ -15,6 +15,7 @@ import { eventually } from '../../test/support/eventually.ts'
 import type { Clock } from '../base/clock.ts'
 import { WindowBudget } from '../base/io/window-budget.ts'
 import { Http2Windows, STREAM_WINDOW_BYTES } from './http2-windows.ts'
+import { frame } from './testing/http2-frame.ts'
 
 const MiB = 1024 * 1024
 
@@ -315,12 +316,3 @@ const EMPTY = Buffer.alloc(0)
 
 /** `:method: POST`, `:path: /`, `:scheme: http` of HPACK's static table, and an authority. */
 const POST = Buffer.from([0x83, 0x84, 0x86, 0x41, 1, 0x61])
-
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}

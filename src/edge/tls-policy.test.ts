@@ -7,7 +7,7 @@ import { startTcp } from '../../test/support/local-server.ts'
 import { createTestCertificates } from './testing/certificates.ts'
 import { createClientAuthority } from './testing/client-certificates.ts'
 import { startEdge } from './testing/edge.ts'
-import { RawClient } from './testing/raw-client.ts'
+import { RawClient, resumableSession } from './testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from './testing/tunnels.ts'
 
 const OPEN = 'open.adit.localhost'
@@ -144,22 +144,11 @@ test('a connection without a server name is not served', async (t) => {
   assert.equal(reached.length, 0)
 })
 
-/** The TLS session with which this connection could be resumed. */
-async function sessionOf(client: RawClient): Promise<Buffer | undefined> {
-  const socket = client.socket as TLSSocket
-  let session: Buffer | undefined
-  socket.on('session', (ticket: Buffer) => {
-    session = ticket
-  })
-  await client.untilText('ok')
-  return session ?? socket.getSession()
-}
-
 test('a resumed session gives no access that a full handshake would not', async (t) => {
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     const { connect, reached, good } = await startHosts(t)
-    const open = await sessionOf(connect(OPEN, { maxVersion }).write(ask(OPEN)))
-    const locked = await sessionOf(connect(LOCKED, { ...good, maxVersion }).write(ask(LOCKED)))
+    const open = await resumableSession(connect(OPEN, { maxVersion }).write(ask(OPEN)))
+    const locked = await resumableSession(connect(LOCKED, { ...good, maxVersion }).write(ask(LOCKED)))
     reached.length = 0
 
     for (const session of [open, locked]) {

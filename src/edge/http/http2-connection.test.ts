@@ -18,6 +18,7 @@ import { startHttp, startTcp } from '../../../test/support/local-server.ts'
 import type { CertificateLookup } from '../listeners/tls-terminator.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { shortLimits, startEdge } from '../testing/edge.ts'
+import { frame } from '../testing/http2-frame.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, type LocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 
@@ -320,15 +321,6 @@ test('a forbidden field that the HTTP/2 library accepts is rejected, not repaire
 })
 
 const PREFACE = Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n')
-
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
-}
 
 /** Encodes literal fields without indexing or Huffman coding, so that any byte can be sent. */
 function headersFrame(fields: readonly (readonly [string, string])[], stream = 1, flags = 5): Buffer {

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { createHash, randomBytes, randomInt } from 'node:crypto'
+import { createHash, randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { request as httpRequest } from 'node:http'
 import { createServer as createHttp2Server } from 'node:http2'
@@ -7,6 +7,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net'
 import { test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { createRandom } from '../../../test/support/random.ts'
 import { startEdge } from '../testing/edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
@@ -15,13 +16,8 @@ const HOST = 'app.adit.localhost'
 const sha = (bytes: Buffer) => createHash('sha256').update(bytes).digest('hex')
 
 test('300 random transfers complete in both directions, and a dying upstream is always visible', async (t) => {
-  const seed = randomInt(2 ** 31)
+  const { seed, below: random } = createRandom()
   console.log(`seed ${seed}`)
-  let state = seed
-  const random = (limit: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * limit)
-  }
   const pool = randomBytes(4 * 1024 * 1024 + 300)
   // The response is a slice of the pool in either framing, after the complete request body was hashed.
   const upstream = await startHttp(t, (request, response) => {

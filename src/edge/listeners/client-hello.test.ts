@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict'
-import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
 import { type AddressInfo, createServer } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { createRandom } from '../../../test/support/random.ts'
 import { ClientHelloParser } from './client-hello.ts'
 
 /** The ClientHello of a real client. */
@@ -43,13 +43,8 @@ function splitIntoRecords(hello: Buffer, size: number): Buffer {
 }
 
 test('the name is parsed from real hellos however they are split into segments and records', async (t) => {
-  const seed = randomInt(2 ** 31)
+  const { seed, below: random } = createRandom()
   console.log(`seed ${seed}`)
-  let state = seed
-  const random = (limit: number) => {
-    state = (Math.imul(state, 1664525) + 1013904223) >>> 0
-    return Math.floor((state / 2 ** 32) * limit)
-  }
   const servername = 'Some.Name.Example'
   const hellos = [
     await realHello(t, { servername }),

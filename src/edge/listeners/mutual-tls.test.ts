@@ -2,11 +2,11 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import { connect as connectHttp2 } from 'node:http2'
 import { type TestContext, test } from 'node:test'
-import { type ConnectionOptions, connect as connectTls, type TLSSocket } from 'node:tls'
+import { type ConnectionOptions, connect as connectTls } from 'node:tls'
 import { CertificateAuthority, HttpsEdge, HttpsRoute } from '../../resources/index.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
-import { RawClient } from '../testing/raw-client.ts'
+import { RawClient, resumableSession } from '../testing/raw-client.ts'
 
 /** Host names with the TLS policy of their edge. */
 const NAMES = {
@@ -151,17 +151,6 @@ test('a Host of another TLS policy than the server name gets 421, in 200 combina
   assert.ok(combinations >= 200, `${combinations} combinations`)
 })
 
-/** The TLS session with which this connection could be resumed. */
-async function sessionOf(client: RawClient): Promise<Buffer | undefined> {
-  const socket = client.socket as TLSSocket
-  let session: Buffer | undefined
-  socket.on('session', (ticket: Buffer) => {
-    session = ticket
-  })
-  await client.untilText('ok')
-  return session ?? socket.getSession()
-}
-
 test('a resumed session gets no access without a valid certificate, also after authorities change (P34)', async (t) => {
   for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {
     const harness = await startEdges(t)
@@ -169,8 +158,8 @@ test('a resumed session gets no access without a valid certificate, also after a
     const host = 'locked.adit.localhost'
     const request = (name: string, options: ConnectionOptions) =>
       connect(t, harness, name, { maxVersion, ...options }).write(get(name))
-    const open = await sessionOf(request('open.adit.localhost', client))
-    const locked = await sessionOf(request(host, client))
+    const open = await resumableSession(request('open.adit.localhost', client))
+    const locked = await resumableSession(request(host, client))
     reached.length = 0
     const assertRejected = async (name: string, options: ConnectionOptions, description: string) => {
       const connection = request(name, options)

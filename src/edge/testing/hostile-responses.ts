@@ -1,5 +1,6 @@
 import type { Socket } from 'node:net'
 import { MAX_INTERIMS } from '../message/response-head.ts'
+import { frame } from './http2-frame.ts'
 
 /** How a hostile upstream responds on its connection. */
 export interface HostileResponse {
@@ -133,15 +134,6 @@ export const hostileResponses: Readonly<Record<string, HostileResponse>> = {
     http2: true,
     respond: (socket) => repeatForever(socket, 'HTTP/1.1 200 OK\r\n\r\n', 'x'.repeat(16_384)),
   },
-}
-
-function frame(type: number, flags: number, stream: number, payload: Buffer): Buffer {
-  const head = Buffer.alloc(9)
-  head.writeUIntBE(payload.length, 0, 3)
-  head[3] = type
-  head[4] = flags
-  head.writeUInt32BE(stream, 5)
-  return Buffer.concat([head, payload])
 }
 
 function encodeText(value: string): Buffer {

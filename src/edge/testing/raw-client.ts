@@ -1,5 +1,6 @@
 import { connect, type Socket } from 'node:net'
 import type { TestContext } from 'node:test'
+import type { TLSSocket } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
 
 /** A client that sends exact bytes and records what comes back. */
@@ -59,4 +60,15 @@ export function openRawClient(t: TestContext, port: number, localAddress = '127.
   const socket = connect({ port, host: '127.0.0.1', localAddress, allowHalfOpen: true, noDelay: true })
   t.after(() => socket.destroy())
   return new RawClient(socket)
+}
+
+/** The TLS session with which this connection could be resumed. */
+export async function resumableSession(client: RawClient): Promise<Buffer | undefined> {
+  const socket = client.socket as TLSSocket
+  let session: Buffer | undefined
+  socket.on('session', (ticket: Buffer) => {
+    session = ticket
+  })
+  await client.untilText('ok')
+  return session ?? socket.getSession()
 }
