@@ -1,6 +1,9 @@
 import { createDelayRelay } from '../../test/support/delay-relay.ts'
 
-/** A long link as a process of its own: `node delay-relay.ts <listening port> <target port> <one-way ms>`. */
-const [listening, target, oneWayMs] = process.argv.slice(2).map(Number) as [number, number, number]
+/**
+ * A long link as a process of its own: `node delay-relay.ts <address> <port> <one-way ms>` relays that port of the address to
+ * the same port of 127.0.0.1.
+ */
+const [address, port, oneWayMs] = process.argv.slice(2) as [string, string, string]
 
-createDelayRelay(target, oneWayMs).listen(listening, '127.0.0.1', () => console.log('relaying'))
+createDelayRelay(Number(port), Number(oneWayMs)).listen(Number(port), address, () => console.log('relaying'))

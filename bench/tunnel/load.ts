@@ -13,6 +13,8 @@ export interface Measurement {
   readonly count: number
   readonly p50?: number
   readonly p99?: number
+  /** Resident memory that the load holds, in MiB. */
+  readonly growthMib?: number
 }
 
 export interface HttpTarget {
@@ -40,15 +42,19 @@ export async function measureRequests(
   }
 }
 
-/** Measures requests on new connections with ab. */
+/** Measures requests on new connections with ab, for a time or a number of requests. */
 export async function measureNewConnections(
   { port, host }: HttpTarget,
   path: string,
   connections: number,
-  seconds: number,
+  duration: { seconds: number } | { requests: number },
 ): Promise<Measurement> {
   const url = `http://127.0.0.1:${port}${path}`
-  const limit = ['-t', String(seconds), '-n', '1000000', '-c', String(connections)]
+  const length =
+    'seconds' in duration
+      ? ['-t', String(duration.seconds), '-n', '1000000']
+      : ['-n', String(duration.requests)]
+  const limit = [...length, '-c', String(connections)]
   const { stdout } = await run('ab', ['-q', '-r', ...limit, '-H', `Host: ${host}`, url])
   const failed = Number(/Failed requests: +(\d+)/.exec(stdout)![1])
   const nonSuccess = Number(/Non-2xx responses: +(\d+)/.exec(stdout)?.[1] ?? 0)
@@ -67,24 +73,34 @@ export async function measureBulk(
   port: number,
   direction: 'down' | 'up',
   streams: number,
-  seconds: number,
+  { seconds, rampUpSeconds = 0 }: { seconds: number; rampUpSeconds?: number },
 ): Promise<Measurement> {
-  const args = ['-c', '127.0.0.1', '-p', String(port), '-t', String(seconds), '-P', String(streams), '--json']
-  const received = await runIperf(direction === 'down' ? [...args, '-R'] : args)
+  const time = ['-t', String(seconds), '-O', String(rampUpSeconds)]
+  const args = ['-c', '127.0.0.1', '-p', String(port), ...time, '-P', String(streams), '--json']
+  const received = await runIperf(direction === 'down' ? [...args, '-R'] : args, seconds + rampUpSeconds)
   return { rate: received.bits_per_second / 8e6, count: received.bytes }
 }
 
+const BUSY_RETRY_MS = 5000
+const MAX_OVERHEAD_MS = 20_000
+
 /** The iperf3 server runs one test at a time and needs a moment after each, so this retries. */
-async function runIperf(args: string[], attempts = 20): Promise<{ bits_per_second: number; bytes: number }> {
-  try {
-    const { stdout } = await run('iperf3', args, { maxBuffer: 64 * 1024 * 1024 })
-    const { end, error } = JSON.parse(stdout)
-    if (end.sum_received === undefined) throw new Error(`iperf3: ${error}`)
-    return end.sum_received
-  } catch (error) {
-    if (attempts === 0) throw error
-    await new Promise((resolve) => setTimeout(resolve, 100))
-    return runIperf(args, attempts - 1)
+async function runIperf(
+  args: string[],
+  seconds: number,
+): Promise<{ bits_per_second: number; bytes: number }> {
+  const deadline = performance.now() + BUSY_RETRY_MS
+  for (;;) {
+    try {
+      const options = { maxBuffer: 64 * 1024 * 1024, timeout: seconds * 1000 + MAX_OVERHEAD_MS }
+      const { stdout } = await run('iperf3', args, options)
+      const { end, error } = JSON.parse(stdout)
+      if (end.sum_received === undefined) throw new Error(`iperf3: ${error}`)
+      return end.sum_received
+    } catch (error) {
+      if (performance.now() > deadline) throw error
+      await new Promise((resolve) => setTimeout(resolve, 100))
+    }
   }
 }
 

@@ -1,9 +1,9 @@
-import { execFileSync } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Candidate } from './candidates.ts'
-import { startProgram } from './processes.ts'
-import type { BenchUpstream } from './upstream.ts'
+import type { Setting } from './forwards.ts'
+import { createKey, startSshClient } from './peers/openssh.ts'
+import { findFreePort, type Ready, startProgram } from './processes.ts'
 
 const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh']
@@ -59,80 +59,115 @@ export function startAgent(
   dir: string,
   tunnels: Record<string, object>,
 ): Promise<number> {
+  const file = writeAgentConfig(dir, tunnels)
+  return startProgram(...agentCommand(file, Object.keys(tunnels).length), env)
+}
+
+/** Writes a configuration file of our agent; returns its path. */
+function writeAgentConfig(dir: string, tunnels: Record<string, object>, settings = {}): string {
   const file = join(dir, 'adit.yml')
-  writeFileSync(file, JSON.stringify({ version: '2', web_addr: 'false', tunnels }), { mode: 0o600 })
-  const prints = new RegExp(`(Forwarding[\\s\\S]*){${Object.keys(tunnels).length}}`)
-  return startProgram(ADIT_PROGRAM, ['start', '--all', `--config=${file}`], { prints }, env)
+  writeFileSync(file, JSON.stringify({ version: '2', web_addr: 'false', ...settings, tunnels }), {
+    mode: 0o600,
+  })
+  return file
+}
+
+/** The command that starts our agent, and the output that tells that all its tunnels are bound. */
+function agentCommand(file: string, tunnels: number): [string, string[], Ready] {
+  const prints = new RegExp(`(Forwarding[\\s\\S]*){${tunnels}}`)
+  return [ADIT_PROGRAM, ['start', '--all', `--config=${file}`], { prints }]
 }
 
 /** Our server with our agent, the official SDK and a plain SSH client. Agent links use TLS, as always. */
-export async function startAdit(dir: string, upstream: BenchUpstream): Promise<Candidate[]> {
-  const platform = await startServer(dir)
-  const { edge, env, credentials, port } = platform
-  const tcpPorts = async () => {
+export async function startAdit(setting: Setting): Promise<Candidate[]> {
+  const { dir, upstream, link } = setting
+  const [agentPort, sshPort] = [await findFreePort(), await findFreePort()]
+  const platform = await startServer(dir, [
+    ...['--agent-addr', `${link.listenHost}:${agentPort}`, '--ssh-addr', `${link.listenHost}:${sshPort}`],
+    // Its certificate names this address.
+    ...['--agent-public-addr', `${link.dialHost}:${agentPort}`],
+  ])
+  await link.expose(agentPort)
+  await link.expose(sshPort)
+  const { edge, env, credentials } = platform
+  const { authtoken, ca_file: authority } = credentials
+  const serverAddress = `${link.dialHost}:${agentPort}`
+  const knownPorts = new Set<number>()
+  /** The port of the TCP tunnel that was bound last. */
+  const newTcpPort = async () => {
     const { tunnels } = (await platform.call('GET', '/tunnels')) as {
       tunnels: { proto: string; public_url: string }[]
     }
-    return tunnels
+    const port = tunnels
       .filter(({ proto }) => proto === 'tcp')
       .map((tunnel) => Number(new URL(tunnel.public_url).port))
+      .find((candidate) => !knownPorts.has(candidate))!
+    knownPorts.add(port)
+    return port
+  }
+  const describe = async (
+    candidate: string,
+    name: string,
+    parts: Candidate['parts'],
+    { tcp = true, http2 = false } = {},
+  ): Promise<Candidate> => {
+    const target = (url: string) => {
+      const port = Number(new URL(url).port)
+      return { port, host: `${name}.adit.localhost:${port}` }
+    }
+    return {
+      name: candidate,
+      ...(upstream.http !== undefined && { http: target(credentials.http_url!) }),
+      ...(upstream.http2 !== undefined && http2 && { http2: target(credentials.https_url!) }),
+      ...(tcp && { tcp: await newTcpPort() }),
+      parts,
+    }
   }
 
-  const agent = await startAgent(platform, dir, {
-    plain: { proto: 'http', addr: upstream.http, url: 'http://plain.adit.localhost', inspect: false },
-    watched: { proto: 'http', addr: upstream.http, url: 'http://watched.adit.localhost' },
-    raw: { proto: 'tcp', addr: upstream.tcp },
-  })
-  const [tcp] = await tcpPorts()
-  const httpTarget = (name: string) => ({ port, host: `${name}.adit.localhost:${port}` })
-  const candidates: Candidate[] = [
-    { name: 'Adit', http: httpTarget('plain'), tcp: tcp!, parts: { edge, agent } },
-    { name: 'Adit, inspecting', http: httpTarget('watched'), parts: { edge, agent } },
-  ]
+  const web = (url: string, inspect: boolean) => ({ proto: 'http', addr: upstream.http, url, inspect })
+  const file = writeAgentConfig(
+    dir,
+    {
+      ...(upstream.http !== undefined && {
+        plain: web('http://plain.adit.localhost', false),
+        secure: web('https://plain.adit.localhost', false),
+        inspected: web('http://inspected.adit.localhost', true),
+      }),
+      raw: { proto: 'tcp', addr: upstream.tcp },
+    },
+    { server_addr: serverAddress, authtoken, root_cas: authority },
+  )
+  const agent = await link.startRemote(...agentCommand(file, upstream.http === undefined ? 1 : 4), env)
+  const candidates = [await describe('Adit', 'plain', { edge, agent }, { http2: true })]
+  if (upstream.http !== undefined)
+    candidates.push(await describe('Adit, inspecting', 'inspected', { edge, agent }, { tcp: false }))
 
   const script = join(import.meta.dirname, 'sdk-agent.ts')
-  const { agent_addr: server, ca_file: authority, authtoken } = credentials
-  const args = [script, server, authority, authtoken, 'sdk.adit.localhost', upstream.http, upstream.tcp]
-  const sdk = await startProgram(process.execPath, args.map(String), { prints: /ready/ }, env)
-  const sdkTcp = (await tcpPorts()).find((other) => other !== tcp)
-  candidates.push({
-    name: 'official SDK',
-    http: httpTarget('sdk'),
-    tcp: sdkTcp!,
-    parts: { edge, agent: sdk },
-  })
+  const args = [
+    script,
+    serverAddress,
+    authority,
+    authtoken,
+    'sdk.adit.localhost',
+    upstream.http ?? 0,
+    upstream.tcp,
+  ]
+  const sdk = await link.startRemote(process.execPath, args.map(String), { prints: /ready/ }, env)
+  candidates.push(await describe('official SDK', 'sdk', { edge, agent: sdk }))
 
-  const client = await startSshClient(dir, upstream, platform)
-  const sshTcp = (await tcpPorts()).find((other) => other !== tcp && other !== sdkTcp)
-  candidates.push({ name: SSH_CLIENT, http: httpTarget('ssh'), tcp: sshTcp!, parts: { edge, agent: client } })
+  const key = createKey(dir, 'gateway_key')
+  await platform.call('POST', '/ssh_credentials', { public_key: readFileSync(`${key}.pub`, 'utf8').trim() })
+  const client = await startSshClient(
+    setting,
+    { port: sshPort, key, user: 'bench' },
+    [
+      ...(upstream.http === undefined ? [] : ['-R', `ssh.adit.localhost:80:127.0.0.1:${upstream.http}`]),
+      ...['-R', `0:127.0.0.1:${upstream.tcp}`],
+    ],
+    { prints: /Allocated port/ },
+  )
+  candidates.push(await describe(SSH_CLIENT, 'ssh', { edge, agent: client }))
   return candidates
 }
 
 export const SSH_CLIENT = "OpenSSH client to Adit's gateway"
-
-/** A plain `ssh -R` with a key registered through the API. */
-async function startSshClient(
-  dir: string,
-  upstream: BenchUpstream,
-  platform: BenchPlatform,
-): Promise<number> {
-  const key = join(dir, 'gateway_key')
-  execFileSync('ssh-keygen', ['-q', '-t', 'ed25519', '-N', '', '-f', key])
-  await platform.call('POST', '/ssh_credentials', { public_key: readFileSync(`${key}.pub`, 'utf8').trim() })
-  const [host = '', port = ''] = platform.credentials.ssh_addr!.split(':')
-  return startProgram(
-    'ssh',
-    [
-      ...['-N', '-F', 'none', '-p', port, '-i', key, '-l', 'bench'],
-      ...['-o', 'StrictHostKeyChecking=no', '-o', 'UserKnownHostsFile=/dev/null', '-o', 'BatchMode=yes'],
-      ...[
-        '-R',
-        `ssh.adit.localhost:80:127.0.0.1:${upstream.http}`,
-        '-R',
-        `0:127.0.0.1:${upstream.tcp}`,
-        host,
-      ],
-    ],
-    { prints: /Allocated port/ },
-  )
-}

@@ -6,11 +6,14 @@ import { type AddressInfo, connect, createServer } from 'node:net'
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 const children: ChildProcess[] = []
 
+/** How to tell that a program is ready. */
+export type Ready = { readonly prints: RegExp } | { readonly listens: number; readonly host?: string }
+
 /** Starts a program in its own process group, so that its children can be stopped with it. Returns the group id. */
 export async function startProgram(
   command: string,
   args: readonly string[],
-  ready: { prints: RegExp } | { listens: number },
+  ready: Ready,
   env: NodeJS.ProcessEnv = process.env,
 ): Promise<number> {
   const child = spawn(command, args, { env, detached: true, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -28,7 +31,8 @@ export async function startProgram(
     failure ??= `exited with ${code}`
   })
   const deadline = performance.now() + 20_000
-  const isReady = () => ('prints' in ready ? ready.prints.test(output) : acceptsConnections(ready.listens))
+  const isReady = () =>
+    'prints' in ready ? ready.prints.test(output) : acceptsConnections(ready.listens, ready.host)
   while (!(await isReady())) {
     if (failure !== undefined || performance.now() > deadline)
       throw new Error(`${command}: ${failure ?? 'not ready in time'}\n${output.slice(-2000)}`)
@@ -92,8 +96,8 @@ function readStats(roots: readonly number[]): string[][] {
 }
 
 /** Whether something accepts connections at a port of this machine. */
-export async function acceptsConnections(port: number): Promise<boolean> {
-  const socket = connect(port, '127.0.0.1')
+async function acceptsConnections(port: number, host = '127.0.0.1'): Promise<boolean> {
+  const socket = connect(port, host)
   const connected = await once(socket, 'connect').then(
     () => true,
     () => false,

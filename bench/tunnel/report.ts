@@ -1,185 +1,208 @@
+import { readFileSync } from 'node:fs'
 import { availableParallelism, cpus, loadavg, totalmem } from 'node:os'
-import type { Candidate } from './candidates.ts'
-import type { Measurement } from './load.ts'
-import { SSH_CLIENT } from './platform.ts'
+import {
+  BULK,
+  FIRST_BYTE,
+  IDLE,
+  LOCAL_LOADS,
+  LONG,
+  LONG_LOADS,
+  LOSSY,
+  LOSSY_LOADS,
+  NEW_CONNECTIONS,
+  REQUESTS,
+  STALLED,
+} from './loads.ts'
+import { PEERS } from './peers/index.ts'
+import type { Results, Sample } from './results.ts'
+import { judge } from './targets.ts'
+import type { Direction } from './transfer.ts'
+import { describeVersions } from './versions.ts'
 
-/** One kind of load, run on every candidate that supports it. */
-export interface Case {
-  readonly name: string
-  readonly unit: 'requests/s' | 'MB/s'
-  run(candidate: Candidate): Promise<Measurement> | undefined
+/** A column of a table: its head, and its cell for a candidate. */
+type Column = readonly [head: string, cell: (candidate: string) => string]
+
+/** Formats the measured part of docs/benchmarks.md. */
+export function report(results: Results): string {
+  const loads = [...LOCAL_LOADS, ...LONG_LOADS, ...LOSSY_LOADS].map(({ name }) => name)
+  const candidates = [...new Set(loads.flatMap((load) => results.candidates(load)))]
+  const table = (title: string, columns: readonly Column[]) => formatTable(title, candidates, columns)
+  return [
+    describeRun(results),
+    table('Requests, everything on one machine', requestColumns(results)),
+    table('Bulk and memory, everything on one machine', bulkColumns(results)),
+    table('50 ms round trip between agent and server, MB/s', longColumns(results)),
+    formatTargets(results),
+  ]
+    .filter((section) => section !== '')
+    .join('\n\n')
 }
 
-/** The measurements of every candidate under a load, by round. */
-export interface Result {
-  readonly case: Case
-  readonly rounds: ReadonlyMap<string, readonly (Measurement & { cpu: number })[]>
+function describeRun({ settings }: Results): string {
+  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() || process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB`
+  const congestionControl = readFileSync('/proc/sys/net/ipv4/tcp_congestion_control', 'utf8').trim()
+  const rows = [
+    ['Date', `${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC, commit ${settings.commit}`],
+    ['Machine', `${machine}, TCP ${congestionControl}, load average ${loadavg()[0]!.toFixed(1)} at the end`],
+    ['Versions', describeVersions()],
+    ['Rounds', `${settings.rounds} of ${settings.seconds} s, candidates alternating; medians`],
+  ]
+  return ['| | |', '|---|---|', ...rows.map((row) => formatRow(row))].join('\n')
 }
 
-/** KiB per idle connection, by part. */
-export interface Idle {
-  readonly name: string
-  readonly kib: Readonly<Record<string, number>>
-}
-
-export interface BenchmarkResults {
-  readonly results: readonly Result[]
-  readonly idle: readonly Idle[]
-  readonly rounds: number
-  readonly seconds: number
-}
-
-/** The performance targets, as ratios to other candidates of the same run. */
-const TARGETS: readonly { loadName: RegExp; against: string; min: number; who?: string }[] = [
-  { loadName: /^128 B, keep-alive, 50/, against: 'OpenSSH -R', min: 1.2 },
-  { loadName: /^128 B, keep-alive, 50/, against: 'nginx hop', min: 0.35 },
-  { loadName: /^128 B, keep-alive, 50/, against: 'official SDK', min: 1.5 },
-  { loadName: /^128 B, new connections, 50/, against: 'OpenSSH -R', min: 0.8 },
-  { loadName: /^TCP down, 1/, against: 'OpenSSH -R', min: 1 },
-  { loadName: /^TCP up, 1/, against: 'OpenSSH -R', min: 0.85 },
-  { loadName: /^TCP down, 4/, against: 'OpenSSH -R', min: 1 },
-  { loadName: /^TCP up, 4/, against: 'OpenSSH -R', min: 1 },
-  { who: SSH_CLIENT, loadName: /^128 B, keep-alive, 50/, against: 'OpenSSH -R', min: 0.5 },
-  { who: SSH_CLIENT, loadName: /^TCP down, 1/, against: 'OpenSSH -R', min: 0.5 },
-  { who: SSH_CLIENT, loadName: /^TCP up, 1/, against: 'OpenSSH -R', min: 0.5 },
-]
-const P50_TARGET_MS = 0.35
-const IDLE_TARGET_KIB = 8
-
-/** Formats the report as Markdown. */
-export function report(findings: BenchmarkResults): string {
-  return `${[intro(findings), targets(findings), ...findings.results.map(caseTable), idleTable(findings.idle)].join('\n\n')}\n`
-}
-
-function intro({ rounds, seconds }: BenchmarkResults): string {
-  const machine = `${availableParallelism()} × ${cpus()[0]?.model.trim() || process.arch}, ${Math.round(totalmem() / 2 ** 30)} GiB, Node ${process.versions.node}`
-  return `# Benchmarks
-
-Written by \`npm run bench:tunnel -- --write\`. Load generator, every proxy and the upstream (nginx) share one machine, so
-a ratio to a neighbour in the same run says more than a rate, and processor time per request more than either.
-
-| | |
-|---|---|
-| Date | ${new Date().toISOString().slice(0, 16).replace('T', ' ')} UTC |
-| Machine | ${machine} |
-| Load average at the end | ${loadavg()
-    .map((value) => value.toFixed(1))
-    .join(', ')} |
-| Rounds | ${rounds} of ${seconds} s, candidates taking turns; medians |
-
-*Adit* forwards without inspection, as all the others do; *Adit, inspecting* keeps requests for the inspector, which is
-what an agent does unless told otherwise. *official SDK* is its agent on our server. The agent link is TLS.`
-}
-
-function targets({ results, idle }: BenchmarkResults): string {
-  const rows = TARGETS.flatMap(({ loadName, against, min, who = 'Adit' }) => {
-    const result = results.find(({ case: { name } }) => loadName.test(name))
-    const ours = result && medianRate(result, who)
-    const theirs = result && medianRate(result, against)
-    if (ours === undefined || theirs === undefined) return []
-    const ratio = ours / theirs
-    return [
-      formatRow(
-        `${who === 'Adit' ? '' : `${who}: `}${result!.case.name}`,
-        `${min} × ${against}`,
-        ratio.toFixed(2),
-        ratio >= min ? 'yes' : '**no**',
-      ),
-    ]
-  })
-  const single = results.find(({ case: { name } }) => name === '128 B, keep-alive, 1 connection')
-  const p50 = median(single?.rounds.get('Adit')?.map(({ p50 = 0 }) => p50) ?? [])
-  if (p50 !== undefined)
-    rows.push(
-      formatRow(
-        'p50 at 1 connection',
-        `≤ ${P50_TARGET_MS} ms`,
-        `${p50.toFixed(2)} ms`,
-        p50 <= P50_TARGET_MS ? 'yes' : '**no**',
-      ),
+function requestColumns(results: Results): Column[] {
+  const latency = (load: string) => (candidate: string) =>
+    joinCells(
+      [results.median(load, candidate, (s) => s.p50), results.median(load, candidate, (s) => s.p99)],
+      formatSmall,
     )
-  for (const [part, kib] of Object.entries(idle.find(({ name }) => name === 'Adit')?.kib ?? {}))
-    rows.push(
-      formatRow(
-        `idle connection, ${part}`,
-        `≤ ${IDLE_TARGET_KIB} KiB`,
-        `${kib.toFixed(1)} KiB`,
-        kib <= IDLE_TARGET_KIB ? 'yes' : '**no**',
-      ),
-    )
-  return ['## Targets', '', formatRow('Load', 'Target', 'Reached', 'Met'), '|---|---|---|---|', ...rows].join(
-    '\n',
-  )
+  const rate = (load: string) => rateCell(results, load)
+  const cpu = (load: string) => (candidate: string) =>
+    candidate === 'direct' ? '' : formatSmall(results.median(load, candidate, (s) => (s.cpu / s.count) * 1e5))
+  const [one, fifty, many] = [1, 50, 200].map((connections) => REQUESTS('128 B', connections)) as [
+    string,
+    string,
+    string,
+  ]
+  return [
+    ['protection', protectionOf],
+    ['1 connection: p50 / p99 ms', latency(one)],
+    ['50: requests/s', rate(fifty)],
+    ['p50 / p99 ms', latency(fifty)],
+    ['CPU s per 100,000', cpu(fifty)],
+    ['200: requests/s', rate(many)],
+    ['p50 / p99 ms', latency(many)],
+    ['CPU s per 100,000', cpu(many)],
+    ['64 KB, 50: requests/s', rate(REQUESTS('64 KB', 50))],
+    ['new connections/s', rate(NEW_CONNECTIONS)],
+    ['CPU s per 100,000', cpu(NEW_CONNECTIONS)],
+  ]
 }
 
-function caseTable(result: Result): string {
-  const { name, unit } = result.case
-  const isBulk = unit === 'MB/s'
-  const head = [
-    ['', unit, 'of nginx hop', 'of OpenSSH -R'],
-    isBulk ? ['CPU s per GB'] : ['p50 ms', 'p99 ms', 'CPU s per 100,000'],
-  ].flat()
-  const rows = [...result.rounds].map(([candidate, rounds]) => {
-    const share = (against: string) => {
-      const theirs = medianRate(result, against)
-      return theirs === undefined ? '–' : formatRatio(medianRate(result, candidate)! / theirs)
-    }
-    const cost = median(rounds.map(({ cpu, count }) => (cpu / count) * (isBulk ? 1e9 : 1e5)))!
-    const times = isBulk
-      ? []
-      : (['p50', 'p99'] as const).map((key) =>
-          median(rounds.map((measurement) => measurement[key] ?? 0))!.toFixed(2),
+function bulkColumns(results: Results): Column[] {
+  const cpu = (candidate: string) =>
+    candidate === 'direct'
+      ? ''
+      : formatDirections((direction) =>
+          results.median(BULK(direction, 1), candidate, (s) => (s.cpu / s.count) * 1e9),
         )
-    const cpuText = candidate === 'direct' ? '–' : formatRatio(cost)
-    return formatRow(
-      candidate,
-      medianRate(result, candidate)!.toFixed(0),
-      share('nginx hop'),
-      share('OpenSSH -R'),
-      ...times,
-      cpuText,
-    )
-  })
-  return [`## ${name}`, '', formatRow(...head), `|${head.map(() => '---|').join('')}`, ...rows].join('\n')
+  const loads = LOCAL_LOADS.map(({ name }) => name)
+  return [
+    ['1 stream: MB/s down / up', directionsCell(results, (direction) => BULK(direction, 1))],
+    ['CPU s per GB', cpu],
+    ['4 streams: MB/s down / up', directionsCell(results, (direction) => BULK(direction, 4))],
+    [
+      'resident MiB, by part',
+      (candidate) =>
+        Object.entries(results.peakMemory(loads, candidate))
+          .map(([part, mib]) => `${part} ${mib.toFixed(0)}`)
+          .join(', '),
+    ],
+    [
+      'KiB per idle connection',
+      (candidate) => formatSmall(results.median(IDLE, candidate, ({ rate }) => rate)),
+    ],
+  ]
 }
 
-/** A candidate without a single response has no ratio. */
-function formatRatio(value: number): string {
-  return Number.isFinite(value) ? value.toFixed(2) : '–'
+function longColumns(results: Results): Column[] {
+  const transfers = (protocol: string, streams: number): Column => [
+    `${protocol}, ${streams}`,
+    directionsCell(results, (direction) => LONG(protocol, direction, streams)),
+  ]
+  const lossy = (streams: number): Column => [
+    `0.5 % loss: TCP, ${streams}`,
+    directionsCell(results, (direction) => LOSSY(direction, streams)),
+  ]
+  return [
+    ['first byte, ms', (candidate) => formatSmall(results.median(FIRST_BYTE, candidate, (s) => s.p50))],
+    ...['TCP', 'HTTP/1.1', 'HTTP/2'].flatMap((protocol) => [transfers(protocol, 1), transfers(protocol, 8)]),
+    ['beside 200 stalled readers', rateCell(results, STALLED)],
+    [
+      'MiB these hold',
+      (candidate) => {
+        const growth = results.of(STALLED, candidate).map(({ growthMib = 0 }) => growthMib)
+        return growth.length === 0 ? '' : Math.max(...growth).toFixed(0)
+      },
+    ],
+    lossy(1),
+    lossy(8),
+  ]
 }
 
-function idleTable(idle: readonly Idle[]): string {
-  const rows = idle.map(({ name, kib }) =>
-    formatRow(
-      name,
-      Object.entries(kib)
-        .map(([part, value]) => `${part} ${value.toFixed(1)}`)
-        .join(', '),
-    ),
+function rateCell(results: Results, load: string) {
+  return (candidate: string) => formatRate(results.median(load, candidate, ({ rate }: Sample) => rate))
+}
+
+function directionsCell(results: Results, loadOf: (direction: Direction) => string) {
+  return (candidate: string) =>
+    formatDirections((direction) => results.median(loadOf(direction), candidate, ({ rate }) => rate))
+}
+
+function formatDirections(measured: (direction: Direction) => number | undefined): string {
+  return joinCells([measured('down'), measured('up')], formatRate)
+}
+
+function joinCells(
+  values: readonly (number | undefined)[],
+  format: (value: number | undefined) => string,
+): string {
+  return values.every((value) => value === undefined)
+    ? ''
+    : values.map((value) => format(value) || '–').join(' / ')
+}
+
+function protectionOf(candidate: string): string {
+  if (candidate === 'official SDK' || candidate === 'Adit' || candidate === 'Adit, inspecting') return 'TLS'
+  if (candidate.startsWith('OpenSSH')) return 'SSH'
+  return PEERS.find(({ name }) => name === candidate)?.protection ?? ''
+}
+
+function formatTargets(results: Results): string {
+  const verdicts = judge(results)
+  if (verdicts.length === 0) return ''
+  const rows = verdicts.map(({ load, target, reached, isMet }) =>
+    formatRow([load, target, reached, isMet ? 'yes' : '**no**']),
   )
   return [
-    '## Memory of an idle connection',
+    '## Targets',
     '',
-    formatRow('', 'KiB resident, over 1,000 connections'),
-    '|---|---|',
+    formatRow(['Load', 'Target', 'Reached', 'Met']),
+    '|---|---|---|---|',
     ...rows,
   ].join('\n')
 }
 
-function medianRate({ rounds }: Result, candidate: string): number | undefined {
-  return median(rounds.get(candidate)?.map((measurement) => measurement.rate) ?? [])
+/** A table with a row for each candidate that has a measured value, without columns that have none. */
+function formatTable(title: string, candidates: readonly string[], columns: readonly Column[]): string {
+  const [labels, measured] = [
+    columns.filter(([head]) => head === 'protection'),
+    columns.filter(
+      ([head, cell]) => head !== 'protection' && candidates.some((candidate) => cell(candidate) !== ''),
+    ),
+  ]
+  const rows = candidates.filter((candidate) => measured.some(([, cell]) => cell(candidate) !== ''))
+  if (rows.length === 0) return ''
+  const shown = [...labels, ...measured]
+  return [
+    `## ${title}`,
+    '',
+    formatRow(['', ...shown.map(([head]) => head)]),
+    `|---|${shown.map(() => '---|').join('')}`,
+    ...rows.map((candidate) => formatRow([candidate, ...shown.map(([, cell]) => cell(candidate) || '–')])),
+  ].join('\n')
 }
 
-function median(values: readonly number[]): number | undefined {
-  const sorted = values.toSorted((a, b) => a - b)
-  const middle = sorted.length >> 1
-  return sorted.length % 2 === 1
-    ? sorted[middle]
-    : sorted.length === 0
-      ? undefined
-      : (sorted[middle - 1]! + sorted[middle]!) / 2
+function formatRate(value: number | undefined): string {
+  if (value === undefined) return ''
+  return value >= 10 ? value.toFixed(0) : value.toFixed(1)
 }
 
-function formatRow(...cells: string[]): string {
+function formatSmall(value: number | undefined): string {
+  if (value === undefined) return ''
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2)
+}
+
+function formatRow(cells: readonly string[]): string {
   return `| ${cells.join(' | ')} |`
 }

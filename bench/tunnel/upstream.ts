@@ -1,28 +1,40 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { type Link, LOOPBACK } from './link.ts'
 import { findFreePort, startProgram } from './processes.ts'
 
-/** The services behind every tunnel: static files over HTTP, and an iperf3 server over TCP. */
+/** The services behind every tunnel, by port. */
 export interface BenchUpstream {
-  readonly http: number
+  /** HTTP/1.1: static files on nginx, or the bodies of `bulk-upstream.ts`. */
+  readonly http?: number
+  /** iperf3. */
   readonly tcp: number
+  /** HTTP/2 over TLS. */
+  readonly http2?: number
 }
 
 /** The response bodies, by path. */
-export const BODIES = { '128 B': 128, '64 KB': 64 * 1024, '10 MB': 10 * 1024 * 1024 } as const
+export const BODIES = { '128 B': 128, '64 KB': 64 * 1024 } as const
 export type BodySize = keyof typeof BODIES
 
 export const pathOf = (body: BodySize) => `/${body.replace(' ', '')}`
 
-export async function startUpstream(dir: string): Promise<BenchUpstream> {
+/** Static files over HTTP, and an iperf3 server. */
+export async function startUpstream(dir: string): Promise<BenchUpstream & { http: number }> {
   const www = join(dir, 'www')
   mkdirSync(www)
   for (const [body, bytes] of Object.entries(BODIES))
     writeFileSync(join(www, pathOf(body as BodySize)), Buffer.alloc(bytes, 'x'))
-  const [http, tcp] = [await findFreePort(), await findFreePort()]
+  const http = await findFreePort()
   await startNginx(dir, 'upstream', http, `root ${www}; sendfile on;`)
-  await startProgram('iperf3', ['-s', '-p', String(tcp)], { listens: tcp })
-  return { http, tcp }
+  return { http, tcp: await startIperf(LOOPBACK) }
+}
+
+/** Starts an iperf3 server beside the agents; returns its port. */
+export async function startIperf(link: Link): Promise<number> {
+  const port = await findFreePort()
+  await link.startRemote('iperf3', ['-s', '--forceflush', '-p', String(port)], { prints: /Server listening/ })
+  return port
 }
 
 /** Starts nginx with one worker and one server block; returns its process group. */
