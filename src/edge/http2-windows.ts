@@ -18,11 +18,11 @@ const READ_AHEAD_BYTES = 80 * 1024
 /** What an unread stream holds with the initial window. */
 const STREAM_BASE_BYTES = STREAM_WINDOW_BYTES + READ_AHEAD_BYTES
 
-/** A window that is consumed faster than this many round trips limits its connection. */
-const GROW_BELOW_ROUND_TRIPS = 1.5
+/** A window that is consumed faster than this many round trips limits its connection, also when packets are lost. */
+const GROW_BELOW_ROUND_TRIPS = 4
 
 /** Half of a window that takes longer than this many round trips could be spared. */
-const SHRINK_ABOVE_ROUND_TRIPS = 8
+const SHRINK_ABOVE_ROUND_TRIPS = 16
 
 /** How long a measured round-trip time stays fresh while bodies arrive. */
 const SAMPLE_INTERVAL_MS = 10_000
@@ -38,7 +38,7 @@ export interface Http2WindowsOptions {
  *
  * Node knows one window size for all streams of a connection (SETTINGS_INITIAL_WINDOW_SIZE), and grants the connection's
  * own window anew as soon as bytes arrive. So one size serves both: it doubles when the streams together consume it
- * within 1.5 round trips, and halves when that takes them eight.
+ * within four round trips, and halves when that takes them sixteen.
  *
  * The share of the budget covers what the peer could make us hold beyond the initial windows: what is unread now, plus
  * one connection window that may arrive before the peer has seen a smaller size. When the budget has no more, because

@@ -3,11 +3,14 @@ import type { RoundTrip } from '../base/io/round-trip.ts'
 import type { UnreadBytes, WindowBudget } from '../base/io/window-budget.ts'
 import { WINDOW } from './frame.ts'
 
-/** A window that is consumed faster than this many round trips limits its stream. */
-const GROW_BELOW_ROUND_TRIPS = 1.5
+/**
+ * A window that is consumed faster than this many round trips limits its stream. Retransmissions after a loss delay all that
+ * follows by one or two round trips, and a window that is consumed within one without loss takes three with it.
+ */
+const GROW_BELOW_ROUND_TRIPS = 4
 
 /** A quarter of a window that takes longer than this many round trips could be spared. */
-const SHRINK_ABOVE_ROUND_TRIPS = 2
+const SHRINK_ABOVE_ROUND_TRIPS = 4
 
 /** How long a measured round-trip time stays fresh while windows are in use. */
 const SAMPLE_INTERVAL_MS = 10_000
@@ -23,7 +26,7 @@ export interface WindowGrowthOptions {
 
 /**
  * Sizes the receive windows of a session's streams by the speed of their readers: a window that is consumed within a
- * round trip doubles, one that its reader no longer fills shrinks back to the initial size (decision 159).
+ * few round trips doubles, one that its reader no longer fills shrinks back to the initial size (decision 159).
  */
 export class WindowGrowth {
   readonly clock: Clock

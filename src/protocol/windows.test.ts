@@ -67,7 +67,22 @@ test('a window grows no further when its reader takes several round trips for it
   await readWindow(WINDOW, 10)
   await readWindow(WINDOW, ROUND_TRIP_MS)
 
-  assert.equal(await readWindow(2 * WINDOW, 2 * ROUND_TRIP_MS), 2 * WINDOW)
+  assert.equal(await readWindow(2 * WINDOW, 5 * ROUND_TRIP_MS), 2 * WINDOW)
+})
+
+test('a window grows although lost packets delay a part of it by two round trips', async (t) => {
+  const { readWindow } = await createReader(t)
+  await readWindow(WINDOW, 10)
+
+  assert.equal(await readWindow(WINDOW, 3 * ROUND_TRIP_MS), 2 * WINDOW)
+})
+
+test('a window keeps its size when one quarter of it is delayed by retransmissions', async (t) => {
+  const { readWindow } = await createReader(t)
+  await readWindow(WINDOW, 10)
+  await readWindow(WINDOW, ROUND_TRIP_MS)
+
+  assert.equal(await readWindow(2 * WINDOW, 12 * ROUND_TRIP_MS), 2 * WINDOW)
 })
 
 test('a window never grows beyond what was agreed', async (t) => {
