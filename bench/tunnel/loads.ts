@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Candidate } from './candidates.ts'
 import { type Measurement, measureBulk, measureNewConnections, measureRequests, openIdle } from './load.ts'
-import { residentKib } from './processes.ts'
+import { cpuSeconds, residentKib } from './processes.ts'
 import {
   type BulkUpstream,
   type Direction,
@@ -139,14 +139,22 @@ async function measureGrowth(
   return { growth: sumResident(parts) - before, close }
 }
 
-/** Waits until the memory of a candidate has not grown for a while, for at most ten seconds. */
+const MAX_SETTLE_MS = 60_000
+const SETTLE_INTERVAL_MS = 500
+const MAX_IDLE_CPU_SECONDS = 0.02
+
+/**
+ * Waits until a candidate has nothing more to do. Its memory would not tell: the kernel's buffers of stalled connections
+ * take a few MB each first.
+ */
 async function settle(parts: Candidate['parts']): Promise<void> {
-  let [last, stable] = [0, 0]
-  for (let attempt = 0; attempt < 20 && stable < 3; attempt++) {
-    const resident = sumResident(parts)
-    stable = resident - last < 1024 ? stable + 1 : 0
-    last = resident
-    await sleep(500)
+  const groups = [...new Set(Object.values(parts))]
+  const deadline = performance.now() + MAX_SETTLE_MS
+  let used = Number.POSITIVE_INFINITY
+  while (used > MAX_IDLE_CPU_SECONDS && performance.now() < deadline) {
+    const before = cpuSeconds(groups)
+    await sleep(SETTLE_INTERVAL_MS)
+    used = cpuSeconds(groups) - before
   }
 }
 

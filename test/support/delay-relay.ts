@@ -5,6 +5,9 @@ import { listen } from './local-server.ts'
 /** What is on its way in one direction; more than any link here carries in its round trip. */
 const MAX_IN_FLIGHT_BYTES = 128 * 1024 * 1024
 
+/** What has arrived and is not read; more than a receiver that keeps up leaves. */
+const MAX_UNREAD_BYTES = 4 * 1024 * 1024
+
 /** Relays TCP connections and holds each chunk for a fixed time in each direction, like a long link without loss. */
 export function createDelayRelay(target: number, oneWayMs: number): Server {
   return createServer({ allowHalfOpen: true }, (client) => {
@@ -23,6 +26,10 @@ function delay(from: Socket, to: Socket, oneWayMs: number): void {
   const chunks: { due: number; bytes: Buffer | null }[] = []
   let inFlight = 0
   let scheduled = false
+  const isFull = () => inFlight >= MAX_IN_FLIGHT_BYTES || to.writableLength >= MAX_UNREAD_BYTES
+  const resume = (): void => {
+    if (!isFull() && from.isPaused()) from.resume()
+  }
   const deliver = (): void => {
     scheduled = false
     const now = performance.now()
@@ -36,7 +43,7 @@ function delay(from: Socket, to: Socket, oneWayMs: number): void {
       }
     }
     to.uncork()
-    if (inFlight < MAX_IN_FLIGHT_BYTES && from.isPaused()) from.resume()
+    resume()
     if (chunks.length > 0) schedule(Math.max(0, chunks[0]!.due - now))
   }
   const schedule = (ms: number): void => {
@@ -52,8 +59,9 @@ function delay(from: Socket, to: Socket, oneWayMs: number): void {
   from.on('data', (chunk: Buffer) => {
     inFlight += chunk.length
     hold(chunk)
-    if (inFlight >= MAX_IN_FLIGHT_BYTES) from.pause()
+    if (isFull()) from.pause()
   })
+  to.on('drain', resume)
   from.on('end', () => hold(null))
   from.on('error', () => to.destroy())
   from.on('close', () => from.readableEnded || to.destroy())
