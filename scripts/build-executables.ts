@@ -53,7 +53,7 @@ async function collectAssets(): Promise<Record<string, string>> {
   await writeFile(join(files, 'dist', 'third-party-licences.txt'), formatLicences(packages))
   return {
     ...(await listFiles(files, '**/*.{js,json,txt}')),
-    ...(await listFiles(root, 'dist/{dashboard,inspector}/**/*.*')),
+    ...(await listFiles(root, 'dist/{dashboard,docs,inspector}/**/*.*')),
   }
 }
 

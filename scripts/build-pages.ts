@@ -7,7 +7,7 @@ import type { Plugin } from 'vite'
 
 const root = join(import.meta.dirname, '..')
 /** Each page and its base path. */
-const PAGES = { inspector: '/', dashboard: '/dashboard/' }
+const PAGES = { inspector: '/', dashboard: '/dashboard/', docs: '/docs/' }
 /** Inputs of every page beside the modules of its bundle. The lock file names the versions of the packages in it. */
 const COMMON_INPUTS = ['package-lock.json', 'scripts/build-pages.ts', 'src/web/vite.config.ts']
 
@@ -54,6 +54,7 @@ async function build(page: string, base: string): Promise<void> {
     inputs.add(file)
   await mkdir(join(root, 'dist'), { recursive: true })
   await bundle(pageConfig(page, staging, base, collectInputs(inputs)))
+  if (page === 'docs') await addDocuments(staging, inputs)
   await rename(target, previous).catch(() => {})
   try {
     await rename(staging, target)
@@ -65,6 +66,13 @@ async function build(page: string, base: string): Promise<void> {
   const digests = await Promise.all([...inputs].sort().map(async (file) => [file, await digestOf(file)]))
   await writeFile(`${staging}.json`, `${JSON.stringify(Object.fromEntries(digests), null, 2)}\n`)
   await rename(`${staging}.json`, inputsFile(page))
+}
+
+/** Makes the documentation site of the documents; the built page is their template. */
+async function addDocuments(directory: string, inputs: Set<string>): Promise<void> {
+  const { writeSite } = await import('./docs/site.ts')
+  for (const file of await writeSite(root, directory)) inputs.add(file)
+  for await (const file of glob('scripts/docs/*.ts', { cwd: root })) inputs.add(file)
 }
 
 /** Collects the modules of this repository that the bundle contains. */

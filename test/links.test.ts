@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { globSync, readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { test } from 'node:test'
+import { anchorOf } from '../scripts/docs/anchor.ts'
 
 const root = join(import.meta.dirname, '..')
 const documents = ['*.md', 'docs/**/*.md'].flatMap((pattern) => globSync(pattern, { cwd: root }))
@@ -10,18 +11,10 @@ const documents = ['*.md', 'docs/**/*.md'].flatMap((pattern) => globSync(pattern
 const withoutCode = (markdown: string) =>
   markdown.replace(/^```[\s\S]*?^```/gm, '').replace(/`[^`\n]*`/g, 'x')
 
-/** The anchors of a document, as GitHub derives them from headings. */
+/** The anchors of a document. */
 function anchorsOf(markdown: string): Set<string> {
   const headings = markdown.replace(/^```[\s\S]*?^```/gm, '').matchAll(/^#+ (.+)$/gm)
-  return new Set(
-    Array.from(headings, ([, heading = '']) =>
-      heading
-        .toLowerCase()
-        .replace(/[^\p{L}\p{N}\s_-]/gu, '')
-        .trim()
-        .replace(/\s/g, '-'),
-    ),
-  )
+  return new Set(Array.from(headings, ([, heading = '']) => anchorOf(heading)))
 }
 
 test('every link between documents leads to a file and a heading that exist', () => {

@@ -1,3 +1,6 @@
+/** The pages of the server. */
+const SERVER_PAGES = ['dist/dashboard', 'dist/docs']
+
 /** The fields of `package.json` that are about working on this repository. */
 const REPOSITORY_FIELDS = ['scripts', 'allowScripts', 'devDependencies']
 
@@ -10,6 +13,6 @@ export function agentManifest(source: Manifest): Manifest {
     ...Object.fromEntries(fields),
     name: 'adit-agent',
     description: 'The agent of Adit, self-hosted tunnels and ingress: public URLs for local services.',
-    files: (source.files as string[]).filter((file) => file !== 'dist/dashboard'),
+    files: (source.files as string[]).filter((file) => !SERVER_PAGES.includes(file)),
   }
 }

@@ -4,7 +4,7 @@ import { test } from 'node:test'
 import { catalogue } from '../api/problems.ts'
 import { protocolErrors } from '../protocol/index.ts'
 import { formatErrorDocument } from './document.ts'
-import { explainErrors, findError, loadErrorCatalogue, renderErrorList, renderErrorPage } from './index.ts'
+import { explainErrors, findError, loadErrorCatalogue, renderExplanation } from './index.ts'
 
 const entries = await loadErrorCatalogue()
 
@@ -83,10 +83,9 @@ test('pages escape their texts and mark code', () => {
     next: 'Run `x`.',
   }
 
-  const page = renderErrorPage(entry)
+  const page = renderExplanation(entry)
 
   assert.match(page, /<h1>ERR_ADIT_1<\/h1><p>A &#38; B, status 400<\/p>/)
   assert.match(page, /It is &#60;b&#62;\./)
   assert.match(page, /Run <code>x<\/code>\./)
-  assert.match(renderErrorList([entry]), /href="\/docs\/errors\/ERR_ADIT_1"/)
 })

@@ -5,4 +5,4 @@
  */
 export { findError, loadErrorCatalogue } from './catalogue.ts'
 export { explainErrors } from './command.ts'
-export { renderErrorList, renderErrorPage } from './pages.ts'
+export { renderExplanation } from './pages.ts'

@@ -11,7 +11,7 @@ const root = join(import.meta.dirname, '..', '..')
 export const ARTEFACTS = join(root, 'test-artefacts')
 
 /** Builds a page if it is older than its sources, and starts a browser for it. */
-export async function startBrowser(page: 'inspector' | 'dashboard'): Promise<Browser> {
+export async function startBrowser(page: 'inspector' | 'dashboard' | 'docs'): Promise<Browser> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts', 'build-pages.ts'), page])
   return launchChromium()
 }

@@ -4,7 +4,7 @@ import { VERSION } from '../../base/version.ts'
 import { createChangeTracker, createDashboard, mountViews } from '../../dashboard/index.ts'
 import { createOnlineResources } from '../../sessions/index.ts'
 import { createStalenessMonitor } from '../../store/index.ts'
-import { mountErrorPages } from '../error-pages.ts'
+import { mountDocumentation } from '../documentation.ts'
 import { registerPlatformMetrics } from '../metrics.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
@@ -74,7 +74,7 @@ export function wireControl(
     },
   })
   dashboard.mount(api)
-  mountErrorPages(api.http)
+  mountDocumentation(api.http)
 
   const changes = createChangeTracker({ store })
   const publicUrls = () => ({

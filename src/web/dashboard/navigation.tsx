@@ -11,6 +11,12 @@ const THEMES: readonly (readonly [Theme, string])[] = [
   ['dark', 'Dark'],
 ]
 
+/** What the server offers to read, outside the dashboard. */
+const DOCUMENTS = [
+  ['/docs/', 'Documentation'],
+  ['/reference', 'API reference'],
+] as const
+
 /** The navigation: pages by section, and the theme switch. */
 export function Navigation({ current, path }: { current: PageEntry | undefined; path: string }) {
   const { session } = useSession()
@@ -44,13 +50,14 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
                     </a>
                   </li>
                 ))}
-                {section === 'Account' && (
-                  <li>
-                    <a href="/reference" target="_blank" rel="noreferrer">
-                      API reference <span aria-hidden="true">↗</span>
-                    </a>
-                  </li>
-                )}
+                {section === 'Account' &&
+                  DOCUMENTS.map(([href, name]) => (
+                    <li key={href}>
+                      <a href={href} target="_blank" rel="noreferrer">
+                        {name} <span aria-hidden="true">↗</span>
+                      </a>
+                    </li>
+                  ))}
               </ul>
             </div>
           )

@@ -1,0 +1,69 @@
+import MiniSearch from 'minisearch'
+import type { SearchEntry } from './search-entry.ts'
+
+const MAX_MATCHES = 20
+const EXCERPT_LENGTH = 160
+const CONTEXT_LENGTH = 50
+
+/** A section that matches, with the part of its text that does. */
+export interface Match extends Pick<SearchEntry, 'url' | 'page' | 'heading'> {
+  readonly excerpt: readonly { readonly text: string; readonly isMatch: boolean }[]
+}
+
+export type SearchIndex = (query: string) => readonly Match[]
+
+/** Fetches the text of all pages and makes it searchable in this browser. */
+export async function loadSearchIndex(): Promise<SearchIndex> {
+  const response = await fetch('/docs/search.json')
+  if (!response.ok) throw new Error(`the server responded with ${response.status}`)
+  return createSearchIndex((await response.json()) as SearchEntry[])
+}
+
+/** Every word has to occur, as a whole, at the beginning of a longer one, or with a typing error. */
+export function createSearchIndex(entries: readonly SearchEntry[]): SearchIndex {
+  const index = new MiniSearch<SearchEntry & { id: number }>({
+    fields: ['heading', 'page', 'text'],
+    searchOptions: {
+      boost: { heading: 4, page: 3 },
+      combineWith: 'AND',
+      prefix: true,
+      fuzzy: (term) => (term.length > 5 ? 0.2 : false),
+    },
+  })
+  index.addAll(entries.map((entry, id) => ({ ...entry, id })))
+  return (query) =>
+    index
+      .search(query)
+      .slice(0, MAX_MATCHES)
+      .map(({ id, terms }) => {
+        const { url, page, heading, text } = entries[id]!
+        return { url, page, heading, excerpt: excerptOf(text, terms) }
+      })
+}
+
+/** The text around the first word that matches, with these words apart. */
+function excerptOf(text: string, terms: readonly string[]): Match['excerpt'] {
+  const lower = text.toLowerCase()
+  const positions = terms.map((term) => lower.indexOf(term)).filter((position) => position >= 0)
+  const first = positions.length === 0 ? 0 : Math.min(...positions)
+  const wanted = Math.max(0, first - CONTEXT_LENGTH)
+  const start = wanted === 0 ? 0 : text.indexOf(' ', wanted) + 1
+  const shown = text.slice(start, start + EXCERPT_LENGTH)
+  const parts: { text: string; isMatch: boolean }[] = []
+  let rest = `${start > 0 ? '… ' : ''}${shown}${start + EXCERPT_LENGTH < text.length ? ' …' : ''}`
+  while (rest !== '') {
+    const next = findFirst(rest.toLowerCase(), terms)
+    if (next === undefined) break
+    parts.push({ text: rest.slice(0, next.start), isMatch: false })
+    parts.push({ text: rest.slice(next.start, next.end), isMatch: true })
+    rest = rest.slice(next.end)
+  }
+  return [...parts, { text: rest, isMatch: false }]
+}
+
+function findFirst(text: string, terms: readonly string[]): { start: number; end: number } | undefined {
+  return terms
+    .map((term) => ({ start: text.indexOf(term), end: text.indexOf(term) + term.length }))
+    .filter(({ start }) => start >= 0)
+    .sort((a, b) => a.start - b.start || b.end - a.end)[0]
+}
