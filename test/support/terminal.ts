@@ -9,6 +9,8 @@ export interface Terminal {
   /** The visible lines, without spaces at their ends. */
   lines(): string[]
   text(): string
+  /** The visible lines with the escape sequences of their colours. */
+  styledText(): string
   /** Whether a program has switched to the alternate screen. */
   isAlternate(): boolean
   /** Whether the cursor is shown. */
@@ -53,6 +55,7 @@ export function openTerminal(
   return {
     lines,
     text: () => lines().join('\n'),
+    styledText: () => tmux('capture-pane', '-p', '-e'),
     isAlternate: () => show('#{alternate_on}') === '1',
     hasCursor: () => show('#{cursor_flag}') === '1',
     press: (...keys) => {
