@@ -13,6 +13,9 @@ const FILES: Readonly<Record<string, string>> = {
 }
 
 /**
+ * Why not VitePress: the site is part of `npm start` and of every package, so it has to build in a second, run under the
+ * Content-Security-Policy of the other pages (no inline scripts) and look like them.
+ *
  * Writes the documentation site into the directory that holds its bundled script and style, whose `index.html` is the
  * template of all pages. Returns the documents it was made from.
  */

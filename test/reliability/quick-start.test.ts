@@ -49,7 +49,7 @@ async function curl(...args: string[]): Promise<string> {
 
 test('the quick start commands of the README, verbatim, produce a working URL', async (t) => {
   const readme = await readFile(join(root, 'README.md'), 'utf8')
-  const section = readme.slice(readme.indexOf('## Quick start'), readme.indexOf('## Test'))
+  const section = readme.slice(readme.indexOf('## Quick start'), readme.indexOf('## Install'))
   const [start, forward, ...otherCommands] = [...section.matchAll(/```sh\n(.+)\n```/g)].map(
     ([, command]) => command!,
   )
