@@ -7,6 +7,8 @@ import { writeTypes } from './types.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const LIBRARY = join(root, 'src', 'agent', 'index.ts')
+/** They are on the documentation site; the package is for the program. */
+const PICTURES = join(root, 'docs', 'images')
 const AGENT_FILES = ['bin/adit.cjs', 'dist/inspector', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md']
 
 /** Writes what the package `adit` contains beside the pages into `dist` of the repository, where `npm pack` finds it. */
@@ -20,7 +22,11 @@ export async function buildAgentPackage(directory: string): Promise<void> {
   await mkdir(directory, { recursive: true })
   const source = JSON.parse(await readFile(join(root, 'package.json'), 'utf8'))
   await writeFile(join(directory, 'package.json'), `${JSON.stringify(agentManifest(source), null, 2)}\n`)
-  for (const path of AGENT_FILES) await cp(join(root, path), join(directory, path), { recursive: true })
+  for (const path of AGENT_FILES)
+    await cp(join(root, path), join(directory, path), {
+      recursive: true,
+      filter: (file) => file !== PICTURES,
+    })
   await buildProgram('agent-cli.ts', join(directory, 'dist'))
 }
 

@@ -48,9 +48,10 @@ function excerptOf(text: string, terms: readonly string[]): Match['excerpt'] {
   const first = positions.length === 0 ? 0 : Math.min(...positions)
   const wanted = Math.max(0, first - CONTEXT_LENGTH)
   const start = wanted === 0 ? 0 : text.indexOf(' ', wanted) + 1
-  const shown = text.slice(start, start + EXCERPT_LENGTH)
+  const limit = start + EXCERPT_LENGTH
+  const end = limit < text.length ? text.lastIndexOf(' ', limit) : text.length
   const parts: { text: string; isMatch: boolean }[] = []
-  let rest = `${start > 0 ? '… ' : ''}${shown}${start + EXCERPT_LENGTH < text.length ? ' …' : ''}`
+  let rest = `${start > 0 ? '… ' : ''}${text.slice(start, end)}${end < text.length ? ' …' : ''}`
   while (rest !== '') {
     const next = findFirst(rest.toLowerCase(), terms)
     if (next === undefined) break
