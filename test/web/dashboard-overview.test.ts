@@ -107,3 +107,11 @@ test('the overview is accessible in both themes and on a phone', async (t) => {
 
   await assertAccessibleEverywhere(page, 'dashboard-overview')
 })
+
+test('the navigation leads to the documentation that this server has', async (t) => {
+  const { page } = await dashboard.open(t, '/overview')
+
+  const link = page.getByRole('navigation').getByRole('link', { name: 'Documentation' })
+
+  assert.equal(await link.getAttribute('href'), '/docs/')
+})
