@@ -1,4 +1,4 @@
-import { applyTheme, saveTheme, storedTheme, type Theme } from '../dashboard/theme.ts'
+import { applyTheme, saveTheme, storedTheme, type Theme } from '../shared/theme.ts'
 import { addCopyButtons } from './copy-button.ts'
 import { addSearch } from './search.ts'
 
