@@ -1,5 +1,6 @@
-import { GUARDS } from '../resources/index.ts'
+import { allResources, GUARDS } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
+import { describeFields } from './describe-fields.ts'
 import { catalogue } from './problems.ts'
 
 type Json = Record<string, unknown>
@@ -16,11 +17,14 @@ const problemSchema = {
   },
 }
 
+/** The titles of request bodies, by tag; responses have a title of their own. */
+const TITLES = new Map(allResources.map(({ kind, name }) => [kind as string, name]))
+
 const PAGING_PARAMETERS = [
   {
     name: 'limit',
     in: 'query',
-    description: 'How many items at most.',
+    description: 'The maximum number of items.',
     schema: { type: 'integer', minimum: 1, maximum: 100, default: 100 },
   },
   {
@@ -65,10 +69,15 @@ class Components {
     const shared = Object.fromEntries(
       Object.entries(schema).map(([key, value]) => [key, this.share(value, suffix, tag)]),
     )
-    const { title, type } = shared
+    // The description and the example are those of the field, not of the shared schema.
+    const { title, type, description, example, ...rest } = shared
     if (typeof title !== 'string' || shared.properties === undefined) return shared
-    const $ref = `#/components/schemas/${this.#register({ ...shared, type: 'object' }, title, suffix, tag)}`
-    return Array.isArray(type) ? { anyOf: [{ $ref }, { type: 'null' }] } : { $ref }
+    const $ref = `#/components/schemas/${this.#register({ ...rest, title, type: 'object' }, title, suffix, tag)}`
+    const texts = {
+      ...(description !== undefined && { description }),
+      ...(example !== undefined && { example }),
+    }
+    return { ...(Array.isArray(type) ? { anyOf: [{ $ref }, { type: 'null' }] } : { $ref }), ...texts }
   }
 
   #register(schema: Json, title: string, suffix: string, tag: string): string {
@@ -88,6 +97,9 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
   const paths: Record<string, Json> = {}
   const components = new Components()
   for (const operation of routes) {
+    const title = TITLES.get(operation.tag) ?? operation.tag
+    const body = describeFields(operation.body, title)
+    const response = describeFields(operation.response, operation.paged ? 'list' : title)
     paths[operation.path] ??= {}
     paths[operation.path]![operation.method.toLowerCase()] = {
       operationId: operation.id,
@@ -109,19 +121,19 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
         requestBody: {
           required: hasRequired(operation.body),
           content: {
-            'application/json': { schema: components.share(operation.body, 'Request', operation.tag) },
+            'application/json': { schema: components.share(body, 'Request', operation.tag) },
           },
         },
       }),
       responses: {
         [operation.status]: operation.response
           ? {
-              description: 'Done.',
+              description: 'Success.',
               content: {
-                'application/json': { schema: components.share(operation.response, '', operation.tag) },
+                'application/json': { schema: components.share(response, '', operation.tag) },
               },
             }
-          : { description: 'Done; no body.' },
+          : { description: 'Success, without a body.' },
         default: { $ref: '#/components/responses/Refused' },
       },
     }
@@ -143,14 +155,14 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       responses: {
         Refused: {
-          description: 'Refused; docs/errors.md explains every code.',
+          description: 'Rejected. The list of error codes explains each code.',
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
         },
       },
       schemas: {
         ...components.schemas,
         Problem: {
-          ...problemSchema,
+          ...(describeFields(problemSchema, 'Problem') as Json),
           'x-codes': Object.fromEntries(
             Object.entries(catalogue).map(([name, { code }]) => [`ERR_ADIT_${code}`, name]),
           ),

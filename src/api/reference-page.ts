@@ -1,45 +1,26 @@
+import { composeExample, type FieldSchema, type FieldSchemas, listFields } from '../base/schema-fields.ts'
+
 type Json = Record<string, unknown>
 
 function escapeHtml(text: unknown): string {
   return String(text ?? '').replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`)
 }
 
-/** Resolves a `$ref`. */
-type Resolve = (schema: Json) => Json
-
-function formatType(schema: Json, resolve: Resolve): string {
-  if (schema.$ref !== undefined) return String(resolve(schema).title)
-  if (schema.enum !== undefined)
-    return (schema.enum as unknown[]).map((word) => JSON.stringify(word)).join(' | ')
-  if (schema.anyOf !== undefined)
-    return (schema.anyOf as Json[]).map((member) => formatType(member, resolve)).join(' | ')
-  const type = [schema.type ?? 'any'].flat().join(' | ')
-  return type.startsWith('array') ? `array of ${formatType((schema.items ?? {}) as Json, resolve)}` : type
-}
-
-function nestedSchema(schema: Json, resolve: Resolve): Json | undefined {
-  const candidates = [
-    schema,
-    ...((schema.anyOf ?? []) as Json[]),
-    ...(schema.items ? [schema.items as Json] : []),
-  ]
-  return candidates.map(resolve).find((candidate) => candidate.properties !== undefined)
-}
-
 /** The fields as a table. Responses contain all fields, so only requests mark the required ones. */
-function renderFields(reference: Json, resolve: Resolve, isRequest: boolean, depth = 0): string {
-  const schema = resolve(reference)
-  const required = new Set((schema.required ?? []) as string[])
-  const rows = Object.entries((schema.properties ?? {}) as Record<string, Json>).map(([name, value]) => {
-    const limits = ['maxLength', 'minimum', 'maximum', 'maxItems', 'minItems', 'default']
-      .filter((limit) => value[limit] !== undefined)
-      .map((limit) => `${limit} ${value[limit]}`)
-    const ids = (value['x-refers-to'] ?? (value.items as Json | undefined)?.['x-refers-to'] ?? []) as string[]
-    if (ids.length > 0) limits.unshift(ids.map((prefix) => `${prefix}_…`).join(' or '))
-    const nested = depth < 4 ? nestedSchema(value, resolve) : undefined
-    return `<tr><td><code>${escapeHtml(name)}</code>${isRequest && required.has(name) ? ' <b>required</b>' : ''}</td><td>${escapeHtml(formatType(value, resolve))} <small>${escapeHtml(limits.join(', '))}</small>${nested ? renderFields(nested, resolve, isRequest, depth + 1) : ''}</td></tr>`
-  })
-  return rows.length === 0 ? '<p>No fields.</p>' : `<table>${rows.join('')}</table>`
+function renderFields(schema: FieldSchema, schemas: FieldSchemas, isRequest: boolean): string {
+  const rows = listFields(schema, schemas).map(
+    ({ path, type, required, description, limits }) =>
+      `<tr><td><code>${escapeHtml(path)}</code>${isRequest && required ? ' <b>required</b>' : ''}</td><td>${escapeHtml(type)} <small>${escapeHtml(limits.join(', '))}</small></td><td>${escapeHtml(description)}</td></tr>`,
+  )
+  if (rows.length === 0) return '<p>No fields.</p>'
+  return `<table><thead><tr><th>Field</th><th>Type</th><th>Description</th></tr></thead><tbody>${rows.join('')}</tbody></table>`
+}
+
+function renderExample(schema: FieldSchema, schemas: FieldSchemas): string {
+  const example = composeExample(schema, schemas)
+  return Object.keys(example).length === 0
+    ? ''
+    : `<h3>Example</h3><pre><code>${escapeHtml(JSON.stringify(example, null, 2))}</code></pre>`
 }
 
 /** The role that an operation requires. */
@@ -50,20 +31,21 @@ function formatRole(operation: Json): string {
 
 /** A page with every route of the OpenAPI document. It works without scripts; a script adds the filter. */
 export function referencePage(document: Json): string {
-  const { schemas } = document.components as { schemas: Record<string, Json> }
-  const resolve: Resolve = (schema) =>
-    typeof schema.$ref === 'string' ? schemas[schema.$ref.split('/').at(-1)!]! : schema
+  const { schemas } = document.components as { schemas: FieldSchemas }
   const byTag = new Map<string, string[]>()
   for (const [path, methods] of Object.entries(document.paths as Record<string, Record<string, Json>>))
     for (const [method, operation] of Object.entries(methods)) {
       const tag = String((operation.tags as string[])[0])
-      const body = (operation.requestBody as { content: Record<string, { schema: Json }> } | undefined)
+      const body = (operation.requestBody as { content: Record<string, { schema: FieldSchema }> } | undefined)
         ?.content['application/json']?.schema
-      const responses = operation.responses as Record<string, { content?: Record<string, { schema: Json }> }>
+      const responses = operation.responses as Record<
+        string,
+        { content?: Record<string, { schema: FieldSchema }> }
+      >
       const [status, response] = Object.entries(responses)[0]!
       const responseSchema = response.content?.['application/json']?.schema
       const entry = `<details class="operation" id="${escapeHtml(operation.operationId)}"><summary><span class="method ${method}">${method.toUpperCase()}</span> <code>${escapeHtml(path)}</code> <span>${escapeHtml(operation.summary)}</span></summary>
-<p>Role: ${escapeHtml(formatRole(operation))}</p>${body ? `<h3>Body</h3>${renderFields(body, resolve, true)}` : ''}<h3>Response ${escapeHtml(status)}</h3>${responseSchema ? renderFields(responseSchema, resolve, false) : '<p>No body.</p>'}</details>`
+<p>Required role: ${escapeHtml(formatRole(operation))}</p>${body ? `<h3>Body</h3>${renderFields(body, schemas, true)}${renderExample(body, schemas)}` : ''}<h3>Response ${escapeHtml(status)}</h3>${responseSchema ? renderFields(responseSchema, schemas, false) : '<p>No body.</p>'}</details>`
       byTag.set(tag, [...(byTag.get(tag) ?? []), entry])
     }
   const tags = [...byTag.keys()]
@@ -71,7 +53,7 @@ export function referencePage(document: Json): string {
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Adit management API</title><link rel="stylesheet" href="/reference.css"></head><body>
 <header><h1>Adit management API</h1><p>${escapeHtml((document.info as Json).description)} The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
-<label>Filter <input id="filter" type="search" placeholder="path or words"></label></header>
+<label>Filter <input id="filter" type="search" placeholder="Path or words"></label></header>
 <nav>${tags.map((tag) => `<a href="#tag-${escapeHtml(tag)}">${escapeHtml(tag)}</a>`).join('')}</nav>
 <main>${tags.map((tag) => `<section id="tag-${escapeHtml(tag)}"><h2>${escapeHtml(tag)}</h2>${byTag.get(tag)!.join('\n')}</section>`).join('\n')}</main>
 <script src="/reference.js"></script></body></html>`
@@ -88,7 +70,9 @@ nav{display:flex;flex-wrap:wrap;gap:.2rem .8rem;margin-top:1rem}:focus-visible{o
 .operation{background:var(--raised);border:1px solid var(--line);border-radius:8px;margin:.4rem 0;padding:.5rem .9rem;overflow-x:auto}
 summary{cursor:pointer;overflow-wrap:anywhere}.method{display:inline-block;min-width:4.2rem;font-weight:700}
 .get{color:light-dark(#17693a,#6fcf97)}.post{color:light-dark(#1f5aa8,#8ab8f5)}.patch,.put{color:light-dark(#8a5200,#f0b429)}.delete{color:light-dark(#b3261e,#ff8a80)}
-table{border-collapse:collapse;width:100%}td{border-top:1px solid var(--line);padding:.3rem .5rem .3rem 0;vertical-align:top}
+table{border-collapse:collapse;width:100%}td{border-top:1px solid var(--line);padding:.3rem .5rem .3rem 0;vertical-align:top}th{text-align:left;padding:.3rem .5rem .3rem 0;color:var(--quiet);font-weight:600}
+.operation td:first-child{width:34%}.operation td:nth-child(2){width:24%}pre{overflow-x:auto;background:var(--paper);border:1px solid var(--line);border-radius:6px;padding:.5rem .7rem}
+@media(max-width:40rem){.operation table,.operation tbody,.operation tr,.operation td{display:block;width:auto!important}.operation thead{display:none}.operation td+td{border:0;padding-top:0}}
 input{font:inherit;color:inherit;background:var(--raised);border:1px solid var(--line);border-radius:6px;min-height:36px;padding:.3rem .6rem;width:min(100%,24rem)}[hidden]{display:none}
 `
 

@@ -86,8 +86,9 @@ export function useOpenApi(): { document: OpenApi | undefined; error: Error | un
 /** Resolves references, and unwraps `anyOf` with `null`. */
 export function resolveSchema(schema: Schema, document: OpenApi): Schema {
   if (schema.$ref !== undefined) {
-    const target = document.components.schemas[schema.$ref.split('/').at(-1)!]
-    return target ? resolveSchema(target, document) : {}
+    const { $ref, ...field } = schema
+    const target = document.components.schemas[$ref.split('/').at(-1)!]
+    return target ? { ...resolveSchema(target, document), ...field } : field
   }
   const member = schema.anyOf?.find(({ type }) => type !== 'null')
   return member ? { ...schema, ...resolveSchema(member, document) } : schema

@@ -3,16 +3,14 @@ import type { ApiError } from '../api.ts'
 import { Button, Field, Switch } from '../kit/index.ts'
 import { type OpenApi, resolveSchema, type Schema } from '../openapi.ts'
 import { EventSources, isEventSourceList } from './event-sources.tsx'
-import { choiceLabel, hintOf, labelOf } from './labels.ts'
-import { belongsTo, kindOf, type Values } from './model.ts'
+import { choiceLabel, labelOf } from './labels.ts'
+import { belongsTo, type FieldKind, kindOf, type Values } from './model.ts'
 import { MultiPicker, Picker, Weights } from './pickers.tsx'
 import { LinesInput, PairsInput, SuggestInput } from './texts.tsx'
 
 /** Shared by all fields of a form. */
 export interface FormContext {
   readonly document: OpenApi
-  /** The resource, for its own hints. */
-  readonly tag: string
   readonly error: ApiError | undefined
   /** The resource exists; its secrets are set but not shown. */
   readonly editing: boolean
@@ -36,7 +34,7 @@ function SchemaField(props: FieldProps) {
   const schema = resolveSchema(props.schema, context.document)
   const kind = kindOf(name, schema, context.document)
   const label = labelOf(name)
-  const hint = schema.description ?? hintOf(context.tag, name)
+  const hint = hintOf(schema, kind, context, value)
   const error = belongsTo(context.error?.field, path) ? context.error?.message : undefined
   const common = { label, hint, error, required }
   const text = typeof value === 'string' ? value : ''
@@ -54,7 +52,7 @@ function SchemaField(props: FieldProps) {
       )
     case 'number':
       return (
-        <Field {...common} hint={hint ?? boundsOf(schema)}>
+        <Field {...common}>
           {(control) => (
             <input
               {...control}
@@ -100,7 +98,7 @@ function SchemaField(props: FieldProps) {
       )
     case 'list':
       return (
-        <Field {...common} hint={hint ?? 'One per line.'}>
+        <Field {...common}>
           {(control) => (
             <LinesInput value={(value as string[] | undefined) ?? []} onValue={onValue} control={control} />
           )}
@@ -155,15 +153,7 @@ function SchemaField(props: FieldProps) {
       )
     case 'secret':
       return (
-        <Field
-          {...common}
-          hint={
-            hint ??
-            (context.editing && text === ''
-              ? 'Not shown again. Enter it again if you change anything in this group.'
-              : undefined)
-          }
-        >
+        <Field {...common}>
           {(control) => (
             <input
               {...control}
@@ -199,6 +189,21 @@ function SchemaField(props: FieldProps) {
 const isNumeric = (schema: boolean | Schema | undefined) =>
   typeof schema === 'object' &&
   [schema.type ?? []].flat().some((type) => type === 'integer' || type === 'number')
+
+/** What the API says about the field, and how to fill in the control. */
+function hintOf(
+  schema: Schema,
+  kind: FieldKind,
+  { editing }: FormContext,
+  value: unknown,
+): string | undefined {
+  const sentences = [schema.description]
+  if (kind === 'list') sentences.push('One per line.')
+  if (kind === 'number') sentences.push(boundsOf(schema))
+  if (kind === 'secret' && editing && (value ?? '') === '')
+    sentences.push('Enter it again if you change anything in this group.')
+  return sentences.filter(Boolean).join(' ') || undefined
+}
 
 function boundsOf({ minimum, maximum }: Schema): string | undefined {
   if (minimum === undefined || maximum === undefined || maximum >= 4_294_967_295) return undefined
@@ -271,7 +276,7 @@ function ObjectField({ name, path, schema, required, value, onValue, context }: 
   const isSet = required || value !== undefined
   const locked = !required && context.editing && value !== undefined && !context.clearable(path)
   return (
-    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={groupErrorOf(context, path, schema)}>
+    <Group title={labelOf(name)} hint={schema.description} error={groupErrorOf(context, path, schema)}>
       {!required && (
         <Switch
           label={`Set ${labelOf(name).toLowerCase()}`}
@@ -299,7 +304,7 @@ function OneOfField({ name, path, schema, value, onValue, context }: FieldProps)
   const kind = kinds.find((each) => current[each] !== undefined && current[each] !== null)
   const inner = kind === undefined ? undefined : resolveSchema(schema.properties![kind]!, context.document)
   return (
-    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={groupErrorOf(context, path, schema)}>
+    <Group title={labelOf(name)} hint={schema.description} error={groupErrorOf(context, path, schema)}>
       <Field label="Kind" required>
         {(control) => (
           <select
@@ -338,13 +343,13 @@ function ObjectsField({ name, path, schema, value, onValue, context }: FieldProp
   if (isEventSourceList(name, items)) {
     const error = belongsTo(context.error?.field, path) ? context.error?.message : undefined
     return (
-      <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={error}>
+      <Group title={labelOf(name)} hint={schema.description} error={error}>
         <EventSources path={path} items={items} value={rows} onValue={onValue} context={context} />
       </Group>
     )
   }
   return (
-    <Group title={labelOf(name)} hint={hintOf(context.tag, name)} error={groupError}>
+    <Group title={labelOf(name)} hint={schema.description} error={groupError}>
       {rows.map((row, index) => (
         // biome-ignore lint/suspicious/noArrayIndexKey: rows have no other identity.
         <div key={index} className="sub-form">

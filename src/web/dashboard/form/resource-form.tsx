@@ -83,10 +83,6 @@ function LoadedForm<T>({
   const detachPath = (name: string) => `${template}/${responseName(name)}`
   const context: FormContext = {
     document,
-    tag: template
-      .split('/')
-      .filter((step) => step && !step.startsWith('{'))
-      .join('_'),
     error,
     editing: item !== undefined,
     clearable: (name) => method !== 'PATCH' || document.paths[detachPath(name)]?.delete !== undefined,
