@@ -4,6 +4,7 @@ import { composeExample, type FieldSchema, type FieldSchemas, listFields } from 
 import { allResources } from '../resources/index.ts'
 import { FIELD_DESCRIPTIONS, FIELD_EXAMPLES } from './field-descriptions.ts'
 import { documentedOpenApi } from './openapi.ts'
+import { TAG_DESCRIPTIONS } from './tag-descriptions.ts'
 
 interface Content {
   readonly content?: { readonly 'application/json': { readonly schema: FieldSchema } }
@@ -65,4 +66,10 @@ test('the example of every creation is valid', () => {
     )
   }
   assert.ok(creations.length > 20)
+})
+
+test('every group of operations has a description, and every description a group', () => {
+  const tags = new Set(operations.flatMap(({ tags }) => tags))
+
+  assert.deepEqual(Object.keys(TAG_DESCRIPTIONS).toSorted(), [...tags].toSorted())
 })

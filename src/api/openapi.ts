@@ -2,6 +2,8 @@ import { allResources, GUARDS } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
 import { describeFields } from './describe-fields.ts'
 import { catalogue } from './problems.ts'
+import { pluralize } from './routes.ts'
+import { TAG_DESCRIPTIONS } from './tag-descriptions.ts'
 
 type Json = Record<string, unknown>
 
@@ -149,7 +151,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
     },
     servers: [{ url: options.serverUrl }],
     security: [{ key: [] }],
-    tags: [...new Set(routes.map(({ tag }) => tag))].map((name) => ({ name })),
+    tags: [...new Set(routes.map(({ tag }) => tag))].map(describeTag),
     paths,
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
@@ -169,6 +171,16 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
         },
       },
     },
+  }
+}
+
+/** A group of operations; `x-displayName` is what documentation shows instead of the name. */
+function describeTag(name: string): Json {
+  const title = pluralize(TITLES.get(name) ?? name.replaceAll('_', ' '))
+  return {
+    name,
+    'x-displayName': `${title.charAt(0).toUpperCase()}${title.slice(1)}`,
+    description: TAG_DESCRIPTIONS[name],
   }
 }
 

@@ -168,8 +168,10 @@ export function withArticle(name: string): string {
   return `${startsWithVowelSound && !name.startsWith('user') ? 'an' : 'a'} ${name}`
 }
 
-function pluralize(name: string): string {
+/** The plural of the name of a resource. */
+export function pluralize(name: string): string {
   if (/[^aeiou]y$/.test(name)) return `${name.slice(0, -1)}ies`
+  if (/s$/.test(name) && !/ss$/.test(name)) return name
   return /(s|x)$/.test(name) ? `${name}es` : `${name}s`
 }
 

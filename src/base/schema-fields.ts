@@ -134,6 +134,6 @@ function exampleValue(field: FieldSchema, schemas: FieldSchemas): unknown {
 }
 
 /** An id of the right form that belongs to no object. */
-export function exampleId(prefix: string): string {
+function exampleId(prefix: string): string {
   return `${prefix}_${'0'.repeat(27)}`
 }

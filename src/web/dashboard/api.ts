@@ -21,6 +21,8 @@ export class ApiError extends Error {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
 
+const NOT_RESPONDING = 'The server is not responding. Check that it is running and that you are online.'
+
 let csrf = ''
 let onSessionEnded: () => void = () => {}
 let sessionRenewal = Promise.withResolvers<void>()
@@ -47,11 +49,7 @@ async function call<T>(method: Method, path: string, body?: unknown, signal?: Ab
     })
   } catch (error) {
     if (signal?.aborted) throw error
-    throw new ApiError(
-      0,
-      '',
-      'The server is not responding. Check that it is running and that you are online.',
-    )
+    throw new ApiError(0, '', NOT_RESPONDING)
   }
   if (response.ok) return (response.status === 204 ? undefined : await readJson(response)) as T
   const apiError = await parseError(response)
@@ -62,6 +60,29 @@ async function call<T>(method: Method, path: string, body?: unknown, signal?: Ab
   if (method !== 'GET') throw apiError
   await renewal
   return call<T>(method, path, body, signal)
+}
+
+/** A response as the server sent it. */
+export interface RawResponse {
+  readonly status: number
+  readonly statusText: string
+  readonly text: string
+}
+
+/** Sends a request whose body is already text, and returns the response whatever its status. */
+export async function sendRaw(method: Method, path: string, body: string | undefined): Promise<RawResponse> {
+  const headers: Record<string, string> = { 'x-csrf-token': csrf }
+  if (body !== undefined) headers['content-type'] = 'application/json'
+  const response = await fetch(path, {
+    method,
+    headers,
+    credentials: 'same-origin',
+    ...(body !== undefined && { body }),
+  }).catch(() => {
+    throw new ApiError(0, '', NOT_RESPONDING)
+  })
+  if (response.status === 401 && csrf !== '') onSessionEnded()
+  return { status: response.status, statusText: response.statusText, text: await response.text() }
 }
 
 async function readJson(response: Response): Promise<unknown> {

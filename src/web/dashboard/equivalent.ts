@@ -46,14 +46,19 @@ function toAditCommand(
   { method, path, body = {} }: ApiCall,
   { paths }: Operations,
 ): { words: string[]; flags: [name: string, value: string][] } | undefined {
-  const steps = path.split('?')[0]!.split('/')
+  const [pathname = '', query = ''] = path.split('?', 2)
+  const steps = pathname.split('/')
+  const queryFlags = [...new URLSearchParams(query)].map(([name, value]): [string, string] => [
+    `--${kebab(name)}`,
+    formatFlagValue(value),
+  ])
   for (const [pattern, methods] of Object.entries(paths)) {
     const operation = methods[method.toLowerCase()]
     const ids = operation && idsOf(pattern.split('/'), steps)
     if (!operation || !ids) continue
     const tag = operation.tags[0]!
     const verbs = operation.operationId.slice(tag.length + 1).split('.')
-    return { words: [...[tag, ...verbs].map(kebab), ...ids], flags: flagsOf(body) }
+    return { words: [...[tag, ...verbs].map(kebab), ...ids], flags: [...queryFlags, ...flagsOf(body)] }
   }
   return undefined
 }

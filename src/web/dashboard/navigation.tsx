@@ -11,12 +11,6 @@ const THEMES: readonly (readonly [Theme, string])[] = [
   ['dark', 'Dark'],
 ]
 
-/** What the server offers to read, outside the dashboard. */
-const DOCUMENTS = [
-  ['/docs/', 'Documentation'],
-  ['/reference', 'API reference'],
-] as const
-
 /** The navigation: pages by section, and the theme switch. */
 export function Navigation({ current, path }: { current: PageEntry | undefined; path: string }) {
   const { session } = useSession()
@@ -50,14 +44,13 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
                     </a>
                   </li>
                 ))}
-                {section === 'Account' &&
-                  DOCUMENTS.map(([href, name]) => (
-                    <li key={href}>
-                      <a href={href} target="_blank" rel="noreferrer">
-                        {name} <span aria-hidden="true">↗</span>
-                      </a>
-                    </li>
-                  ))}
+                {section === 'Account' && (
+                  <li>
+                    <a href="/docs/" target="_blank" rel="noreferrer">
+                      Documentation <span aria-hidden="true">↗</span>
+                    </a>
+                  </li>
+                )}
               </ul>
             </div>
           )

@@ -9,6 +9,7 @@ export interface Schema {
   readonly description?: string
   readonly enum?: readonly unknown[]
   readonly examples?: readonly string[]
+  readonly example?: unknown
   readonly default?: unknown
   readonly anyOf?: readonly Schema[]
   readonly properties?: Readonly<Record<string, Schema>>
@@ -26,19 +27,33 @@ export interface Schema {
   readonly 'x-refers-to'?: readonly string[]
 }
 
-interface Operation {
+/** A parameter in the path or the query string. */
+export interface Parameter {
+  readonly name: string
+  readonly in: 'path' | 'query'
+  readonly required?: boolean
+  readonly description: string
+  readonly schema: Schema
+}
+
+export interface Operation {
   readonly operationId: string
   readonly summary: string
   readonly tags: readonly string[]
   readonly 'x-required-role'?: Role
   /** A higher role required for some objects of the operation. */
-  readonly 'x-required-role-when'?: { readonly role: Role }
+  readonly 'x-required-role-when'?: { readonly role: Role; readonly when: string }
+  readonly parameters: readonly Parameter[]
   readonly requestBody?: { content: { 'application/json': { schema: Schema } } }
+  readonly responses: Readonly<
+    Record<string, { readonly content?: { readonly 'application/json': { readonly schema: Schema } } }>
+  >
 }
 
 /** The subset of an OpenAPI document that the dashboard uses. */
 export interface OpenApi {
   readonly servers: readonly { url: string }[]
+  readonly tags: readonly { name: string; 'x-displayName': string; description: string }[]
   readonly paths: Readonly<Record<string, Readonly<Record<string, Operation>>>>
   readonly components: { readonly schemas: Readonly<Record<string, Schema>> }
 }
@@ -103,12 +118,17 @@ export function bodySchema(document: OpenApi, method: string, path: string): Sch
 
 const ROLES: readonly Role[] = ['read_only', 'developer', 'admin']
 
+/** Whether a role includes another one. */
+export function includesRole(role: Role, required: Role): boolean {
+  return ROLES.indexOf(role) >= ROLES.indexOf(required)
+}
+
 /** Whether a role may create or change what `path` lists; `ownedByOther` for an object of another user. */
 export function canChange(document: OpenApi, path: string, role: Role, ownedByOther = false): boolean {
   const { 'x-required-role': baseRole = 'developer', 'x-required-role-when': conditional } =
     document.paths[path]?.post ?? {}
   const required = ownedByOther && conditional ? conditional.role : baseRole
-  return ROLES.indexOf(role) >= ROLES.indexOf(required)
+  return includesRole(role, required)
 }
 
 /** The path template that a concrete path matches: `/ip_policies/{id}` for `/ip_policies/ipp_1`. */

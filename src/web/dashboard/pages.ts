@@ -98,4 +98,16 @@ export const pages: readonly PageEntry[] = [
     key: 'y',
     load: () => import('./account-page.tsx'),
   },
+  {
+    path: '/reference',
+    title: 'API reference',
+    section: 'Account',
+    key: 'f',
+    load: () => import('./pages/reference/reference-page.tsx'),
+  },
+  {
+    path: '/reference/:operation',
+    title: 'API reference',
+    load: () => import('./pages/reference/operation-page.tsx'),
+  },
 ]
