@@ -45,9 +45,9 @@ const PAGING_PARAMETERS = [
 ]
 
 const PARAMETER_DESCRIPTIONS: Record<string, string> = {
-  id: 'The id of the object.',
-  edge_id: 'The id of the HTTPS edge.',
-  subscription_id: 'The id of the event subscription.',
+  id: 'The ID of the object.',
+  edge_id: 'The ID of the HTTPS edge.',
+  subscription_id: 'The ID of the event subscription.',
   type: 'The event type.',
 }
 

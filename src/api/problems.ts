@@ -93,7 +93,7 @@ export const catalogue = {
     code: 244,
     status: 401,
     cause: "A request with the session's cookie has no `x-csrf-token` header, or that of another session.",
-    next: 'Send the token that `GET /dashboard/api/session` tells; programs use an API key.',
+    next: 'Send the token that `GET /dashboard/api/session` returns; programs use an API key.',
     text: () =>
       'A session cookie is accepted only together with its token in the header x-csrf-token; GET /dashboard/api/session returns it.',
   },
@@ -131,7 +131,7 @@ export const catalogue = {
   body_unexpected: {
     code: 211,
     status: 400,
-    cause: 'A `GET` or `DELETE` request brought a body.',
+    cause: 'A `GET` or `DELETE` request has a body.',
     next: 'Leave the body out.',
     text: (method: string) => `A ${method} request must not have a body.`,
   },
@@ -169,7 +169,7 @@ export const catalogue = {
     code: 220,
     status: 403,
     cause:
-      "The account's IP restriction of type `api` does not let this address in; for sessions of the dashboard, also one of type `dashboard`.",
+      "The account's IP restriction of type `api` does not allow this address; for sessions of the dashboard, also one of type `dashboard`.",
     next: "Call from an allowed address, or have a rule added to one of the restriction's IP policies.",
     text: (address: string) => `The account's IP restrictions do not let ${address} use the API.`,
   },
@@ -183,7 +183,7 @@ export const catalogue = {
   no_such_reference: {
     code: 223,
     status: 400,
-    cause: 'A field refers to an object that is not there or belongs to another account.',
+    cause: 'A field refers to an object that does not exist or belongs to another account.',
     next: 'Check the id in the field that `details.field` names.',
     text: (field: string, id: string) => `${field}: there is no ${id}.`,
   },
@@ -198,7 +198,7 @@ export const catalogue = {
     code: 231,
     status: 400,
     cause: 'The query has a parameter that does not exist here.',
-    next: 'Remove it; lists take `limit`, `before_id` and `filter`, everything else takes none.',
+    next: 'Remove it. Lists accept `limit`, `before_id` and `filter`; other operations accept none.',
     text: (name: string, allowed: string) =>
       `There is no query parameter "${name}" here. Allowed parameters: ${allowed}.`,
   },
@@ -220,7 +220,7 @@ export const catalogue = {
     code: 234,
     status: 400,
     cause: '`before_id` is not an id of this list.',
-    next: 'Follow `next_page_uri` instead of making addresses yourself.',
+    next: 'Follow `next_page_uri` instead of building addresses yourself.',
     text: (id: string) => `before_id "${id}" is not an id of this list.`,
   },
   bad_filter: {
@@ -240,9 +240,9 @@ export const catalogue = {
   test_event_failed: {
     code: 5132,
     status: 400,
-    cause: 'The event destination did not take the test event; `msg` says why.',
+    cause: 'The event destination did not accept the test event; `msg` says why.',
     next: "Correct the destination's address or credentials and try again.",
-    text: (reason: string) => `The destination did not take the test event: ${reason}`,
+    text: (reason: string) => `The destination did not accept the test event: ${reason}`,
   },
   target_kind_fixed: {
     code: 5108,
@@ -254,7 +254,7 @@ export const catalogue = {
   other_owner: {
     code: 630,
     status: 403,
-    cause: 'Somebody who is no administrator named another owner in `owner_id`.',
+    cause: 'A user who is not an administrator named another owner in `owner_id`.',
     next: 'Leave `owner_id` out, or ask an administrator.',
     text: () => 'Only administrators may name an owner other than themselves.',
   },
@@ -268,7 +268,7 @@ export const catalogue = {
   inactive: {
     code: 636,
     status: 403,
-    cause: 'The owner of the API key, or the user who signs in, has been switched off (`active` is false).',
+    cause: 'The owner of the API key, or the user who signs in, is inactive (`active` is false).',
     next: 'An administrator can set `active` to true again.',
     text: () => 'This user is deactivated. An administrator can activate them again.',
   },
@@ -292,7 +292,7 @@ export const catalogue = {
     code: 404,
     status: 404,
     cause: 'There is no object with this id in this account.',
-    next: 'Check the id; list the collection to see what is there.',
+    next: 'Check the id; list the collection to see what exists.',
     text: (what: string, id: string) => `There is no ${what} with the id ${id}.`,
   },
   module_unset: {
@@ -322,7 +322,7 @@ export const catalogue = {
     status: 409,
     cause:
       'A name that can exist only once is taken: a domain, hostport, SSH key, CIDR in its policy, route in its edge.',
-    next: 'Choose another, or delete what holds it.',
+    next: 'Choose another name, or delete the object that has it.',
     text: (sentence: string) => sentence,
   },
   in_use: {
@@ -337,14 +337,14 @@ export const catalogue = {
     code: 447,
     status: 409,
     cause: 'The object is in a state that does not allow this; `msg` says why.',
-    next: 'Do what `msg` names first.',
+    next: 'Resolve what `msg` names first.',
     text: (sentence: string) => sentence,
   },
   too_large: {
     code: 415,
     status: 413,
     cause: 'The body is larger than 1 MiB.',
-    next: 'Send less.',
+    next: 'Send a smaller body.',
     text: (limit: number) => `The body is larger than ${limit} bytes.`,
   },
   both_certificates: {
@@ -358,7 +358,7 @@ export const catalogue = {
     code: 804,
     status: 400,
     cause:
-      'The agent does not do this: an SSH client cannot be restarted, remote management may be switched off.',
+      'The agent does not support this: an SSH client cannot be restarted, or remote management is switched off.',
     next: 'See `msg`.',
     text: (reason: string) => `The agent refused: ${reason}`,
   },
@@ -366,7 +366,7 @@ export const catalogue = {
     code: 807,
     status: 400,
     cause:
-      'The agent could not do it; for `update` for example because there is none, or because `update_check` is false.',
+      'The agent could not do it; for `update`, for example, because no update exists, or because `update_check` is false.',
     next: "See `msg` and the agent's log.",
     text: (reason: string) => `The agent could not do it: ${reason}`,
   },
@@ -403,13 +403,14 @@ export const catalogue = {
     code: 408,
     status: 408,
     cause: 'The request took longer than 30 seconds to arrive.',
-    next: 'Try again; look for what slows down the connection.',
+    next: 'Try again; if the error persists, check the network.',
     text: () => 'The request took too long to arrive.',
   },
   bad_request: {
     code: 400,
     status: 400,
-    cause: 'The request cannot be read: not valid HTTP, no `Host`, or a broken `%` in the address.',
+    cause:
+      'The request cannot be read: not valid HTTP, no `Host`, or an invalid percent-encoding in the address.',
     next: 'Correct the client.',
     text: (reason: string) => `The request could not be read: ${reason}`,
   },

@@ -52,7 +52,7 @@ export function referencePage(document: Json): string {
   return `<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Adit management API</title><link rel="stylesheet" href="/reference.css"></head><body>
-<header><h1>Adit management API</h1><p>${escapeHtml((document.info as Json).description)} The machine-readable form is <a href="/openapi.json">/openapi.json</a>.</p>
+<header><h1>Adit management API</h1><p>${escapeHtml((document.info as Json).description)} Programs read <a href="/openapi.json">/openapi.json</a>.</p>
 <label>Filter <input id="filter" type="search" placeholder="Path or words"></label></header>
 <nav>${tags.map((tag) => `<a href="#tag-${escapeHtml(tag)}">${escapeHtml(tag)}</a>`).join('')}</nav>
 <main>${tags.map((tag) => `<section id="tag-${escapeHtml(tag)}"><h2>${escapeHtml(tag)}</h2>${byTag.get(tag)!.join('\n')}</section>`).join('\n')}</main>

@@ -19,7 +19,7 @@ function commandRoute(name: CommandName, summary: string): ApiRoute {
 export const commandRoutes: Record<CommandName, ApiRoute> = {
   restart: commandRoute(
     'restart',
-    'Restart the agent of a tunnel session; it comes back under a new session id',
+    'Restart the agent of a tunnel session; it reconnects with a new session ID',
   ),
   stop: commandRoute('stop', 'Stop the agent of a tunnel session'),
   update: commandRoute('update', 'Update the agent of a tunnel session, never to a new major version'),

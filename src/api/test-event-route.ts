@@ -4,7 +4,7 @@ import { type ApiRoute, emptyBody } from './routes.ts'
 
 export const testEventRoute: ApiRoute = {
   id: 'event_destinations.send_test_event',
-  summary: 'Send a test event to an event destination, now and past the queue',
+  summary: 'Send a test event to an event destination immediately, bypassing the queue',
   tag: 'event_destinations',
   method: 'POST',
   path: '/event_destinations/{id}/send_test_event',

@@ -24,6 +24,6 @@ const FALLBACK_PAGE = `<!doctype html>
 <html lang="en"><meta charset="utf-8"><title>Adit</title>
 <h1>Adit</h1>
 <p>The server is running. Its dashboard has not been built yet; build it with <code>npm run pages</code> and reload.</p>
-<p>Until then: the <a href="/reference">reference of the API</a>.</p>
+<p>The <a href="/reference">API reference</a> is available.</p>
 </html>
 `

@@ -55,7 +55,7 @@ const errorKinds = {
     code: 3106,
     status: 408,
     cause: 'The head of the request did not arrive in time.',
-    next: 'Try again; look for what slows down the connection.',
+    next: 'Try again; if the error persists, check the network.',
     text: () => 'The request did not arrive in time.',
   },
   misdirected: {
@@ -84,7 +84,7 @@ const errorKinds = {
     code: 3110,
     status: 413,
     cause: 'The body exceeds the size that the endpoint can check.',
-    next: 'Send less.',
+    next: 'Send a smaller body.',
     text: (limit: string) => `The request body exceeds the ${limit} that this endpoint can check.`,
   },
   too_many_bodies: {
@@ -115,8 +115,8 @@ const errorKinds = {
   breaker_open: {
     code: 3202,
     status: 503,
-    cause: 'The circuit breaker of the route is open after too many errors of the upstream.',
-    next: 'Try again shortly; look at the upstream.',
+    cause: 'The circuit breaker of the route is open because the upstream returned too many errors.',
+    next: 'Try again shortly; check the upstream.',
     text: (host: string) =>
       `The circuit breaker of ${host} is open after too many errors. Try again shortly.`,
   },
@@ -131,7 +131,7 @@ const errorKinds = {
     code: 3204,
     status: 403,
     cause: 'The signature of a webhook could not be verified.',
-    next: 'Check the provider and the secret of the module against those at the sender.',
+    next: 'Compare the provider and the secret of the module with those of the sender.',
     text: (reason: string) => `The webhook could not be verified: ${reason}.`,
   },
   account_address_denied: {
@@ -166,7 +166,7 @@ const errorKinds = {
   login_provider_unavailable: {
     code: 3216,
     status: 502,
-    cause: 'The identity provider is unreachable, too slow or sends too much.',
+    cause: 'The identity provider is unreachable, too slow or sends too large a response.',
     next: 'Try again; if the error persists, check the provider, or allow it with `--outbound-allow`.',
     text: () =>
       'The identity provider of this page cannot be reached or did not respond in time. Try again in a moment.',
@@ -190,7 +190,7 @@ const errorKinds = {
     status: 403,
     cause: 'The visitor has signed in but is not allowed to use the endpoint.',
     next: 'Ask the owner of the endpoint.',
-    text: (reason: string) => `You are not allowed in: ${reason}.`,
+    text: (reason: string) => `You do not have access: ${reason}.`,
   },
   credentials_required: {
     code: 3208,
@@ -227,7 +227,7 @@ const errorKinds = {
     code: 2300,
     status: 500,
     cause:
-      'The traffic policy of the endpoint could not be applied to this request: an expression in a text failed or took too long.',
+      'The traffic policy of the endpoint could not be applied to this request: an interpolated expression failed or took too long.',
     next: 'Its owner finds the reason in the log of the server.',
     text: () => 'The traffic policy of this endpoint could not be applied, so the request was denied.',
   },
@@ -304,7 +304,7 @@ const errorKinds = {
     code: 8014,
     status: 504,
     cause: 'The upstream did not respond in time.',
-    next: 'Look at the upstream.',
+    next: 'Check the upstream.',
     text: (host: string) => `The upstream of ${host} did not respond in time.`,
   },
   too_busy: {

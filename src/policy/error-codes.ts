@@ -1,6 +1,6 @@
 import type { ErrorExplanation } from '../base/error-explanation.ts'
 
-const file = 'Correct the place that the message names; a bind names all mistakes at once.'
+const file = 'Correct the place that the message names; the server reports all mistakes of a policy at once.'
 
 /** The mistakes of traffic policies. The numbers are those of the original service. */
 export const policyErrors: readonly (ErrorExplanation & { readonly code: number })[] = [
@@ -16,7 +16,7 @@ export const policyErrors: readonly (ErrorExplanation & { readonly code: number 
     cause: 'The configuration of an action has a field that the action does not have.',
     next: file,
   },
-  { code: 2204, cause: 'A value in a traffic policy is of the wrong kind.', next: file },
+  { code: 2204, cause: 'A value in a traffic policy has the wrong type.', next: file },
   { code: 2205, cause: 'An action cannot be used with the protocol of the endpoint.', next: file },
   { code: 2206, cause: 'A rule of a traffic policy has no action.', next: file },
   {
@@ -29,7 +29,7 @@ export const policyErrors: readonly (ErrorExplanation & { readonly code: number 
   { code: 2210, cause: 'A header in a traffic policy has an invalid value.', next: file },
   { code: 2212, cause: 'An action has too many headers or entries.', next: file },
   { code: 2215, cause: 'A number in a traffic policy is out of its range.', next: file },
-  { code: 2216, cause: 'A traffic policy names an IP policy by something that is no id.', next: file },
+  { code: 2216, cause: 'A traffic policy names an IP policy by a value that is not an ID.', next: file },
   { code: 2217, cause: 'A range of addresses in a traffic policy is not in CIDR notation.', next: file },
   { code: 2218, cause: 'A list in a traffic policy has too many entries.', next: file },
   { code: 2221, cause: 'A text in a traffic policy is too long.', next: file },
@@ -52,11 +52,11 @@ export const policyErrors: readonly (ErrorExplanation & { readonly code: number 
   { code: 2244, cause: 'A query parameter in a traffic policy is not valid.', next: file },
   { code: 2248, cause: 'Routes of HTTPS edges do not have this phase.', next: file },
   { code: 2250, cause: 'A variable in a traffic policy is not valid.', next: file },
-  { code: 2252, cause: 'A variable in a traffic policy is nested too deep.', next: file },
+  { code: 2252, cause: 'A variable in a traffic policy is nested too deeply.', next: file },
   { code: 2255, cause: 'A rule of a traffic policy has too many actions.', next: file },
   { code: 2257, cause: 'A credential in a traffic policy is not of the form user:password.', next: file },
   { code: 2258, cause: 'The realm of a basic-auth action has characters that cannot be used.', next: file },
-  { code: 2261, cause: 'A regular expression in a traffic policy is not one of RE2.', next: file },
+  { code: 2261, cause: 'A regular expression in a traffic policy does not have RE2 syntax.', next: file },
   { code: 2264, cause: 'A traffic policy has too many rules.', next: file },
   { code: 2265, cause: 'A rule of a traffic policy has too many expressions.', next: file },
 ]

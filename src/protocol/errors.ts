@@ -149,7 +149,7 @@ export const protocolErrors = {
       `The name ${name} must be reserved before an agent may use it. Reserve it with: adit api reserved-domains create --domain ${name}\nOr use a name right below ${domain}.`,
     {
       cause: 'The name must be reserved before an agent may use it.',
-      next: 'Reserve it in the dashboard, or ask for a name right under the domain of the server.',
+      next: 'Reserve it in the dashboard, or ask for a name directly below the domain of the server.',
     },
   ),
   name_incomplete: defineError(
@@ -230,7 +230,7 @@ export const protocolErrors = {
   ),
   options_invalid: defineError(33404, (why: string) => `The options of the tunnel are not valid: ${why}`, {
     cause:
-      'An option of the tunnel has a value that the server does not take; the message names it and says why.',
+      'An option of the tunnel has a value that the server does not accept; the message names it and says why.',
     next: 'Correct that flag or key. `adit http --help` lists the options, and `docs/agent-config.md` the keys.',
   }),
   random_address_forbidden: defineError(

@@ -41,7 +41,7 @@ const FORM_CASES: Readonly<Record<string, FormCase>> = {
   },
   '/api-keys': { fill: async () => {}, shows: /Owner/ },
   '/tunnel-credentials': {
-    fill: (page) => field(page, 'Allowed binds').fill('bind:a.example.com\n\nbind:b.example.com\n'),
+    fill: (page) => field(page, 'Bind rules').fill('bind:a.example.com\n\nbind:b.example.com\n'),
     shows: /bind:a\.example\.com\s+bind:b\.example\.com/,
   },
   '/ssh-credentials': {
@@ -417,7 +417,7 @@ test('lists, pages and forms are accessible in both themes and on a phone', asyn
   await main(page).getByRole('row').nth(1).waitFor()
   await assertAccessibleEverywhere(page, 'dashboard-list')
   await goTo(page, '/ssh-credentials')
-  await page.getByText('No SSH credential yet').waitFor()
+  await page.getByText('No SSH keys yet').waitFor()
   await assertAccessibleEverywhere(page, 'dashboard-empty')
   await goTo(page, `/ip-policies/${id}`)
   await page.getByRole('table', { name: 'Rules' }).waitFor()

@@ -251,7 +251,7 @@ export function createGate(options: GateOptions): Gate {
   async function redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
     const ticket = tickets.openTicket(parseQuery(exchange).get('ticket') ?? '')
     if (ticket.place !== scopeId || ticket.version !== version || ticket.origin !== requestOrigin(exchange))
-      throw new SignInError('this sign-in does not belong here; open the page again')
+      throw new SignInError('this sign-in is for another page; open the page again')
     const { id, signInId } = ticket
     // Consumed first, so that a ticket leaked to another browser cannot be redeemed by the original one either.
     const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000

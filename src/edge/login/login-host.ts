@@ -98,7 +98,7 @@ export function createLoginHost(options: {
       throw new SignInError('the response of the identity provider was not valid')
     const sealedState = query.get('state') ?? ''
     const state = tickets.openState(sealedState)
-    if (state === undefined) throw new SignInError('this sign-in did not begin here')
+    if (state === undefined) throw new SignInError('this sign-in was not started here')
     const gate = findGate(core, state)
     if (gate === undefined || gate.scopeId !== state.place || gate.version !== state.version)
       throw new SignInError('the page has changed since this sign-in began; open it again')

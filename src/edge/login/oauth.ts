@@ -87,7 +87,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
       )
       const documents = Object.fromEntries(names.map((name, index) => [name, profiles[index]]))
       const identity = { ...provider.readIdentity(documents), claims: toObject(documents.user) }
-      if (identity.id === '') throw new SignInError('the provider did not say who you are')
+      if (identity.id === '') throw new SignInError('the provider did not identify you')
       requireAllowed(identity, options.allow)
       return { ...identity, groups: [], claims: {} }
     },

@@ -32,7 +32,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
   /** The discovery document is unusable: endpoints missing, not http(s), or of another issuer. */
   function rejectDiscovery(error: unknown): never {
     documents.invalidateDiscovery()
-    return throwSignInError(error, 'the identity provider is misconfigured; tell the owner of this page')
+    return throwSignInError(error, 'the identity provider is misconfigured; contact the owner of this page')
   }
 
   /** Created for each sign-in from the cached documents. */
@@ -111,7 +111,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
         .catch(rejectResponse)
       const claims = tokens.claims()
       if (claims === undefined || claims.sub === '')
-        throw new SignInError('the provider said nothing about who you are')
+        throw new SignInError('the provider did not identify you')
       if (claims.iat > clock.now() / 1000 + CLOCK_SKEW_SECONDS)
         rejectResponse(new Error('the token was issued in the future'))
       if (claims.azp !== undefined && claims.azp !== clientId)

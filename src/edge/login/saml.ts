@@ -138,7 +138,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   function requireGroup(identity: Identity): Identity {
     const authorizedGroups = settings.authorized_groups
     if (authorizedGroups.length > 0 && !identity.groups.some((group) => authorizedGroups.includes(group)))
-      throw new SignInError('you are not a member of a group that may see this page')
+      throw new SignInError('you are not a member of a group with access to this page')
     return identity
   }
 
@@ -153,7 +153,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
     complete() {
       // Responses arrive by POST on the login host, which issues a ticket; nothing else can be completed here.
-      throw new SignInError('this provider does not respond this way')
+      throw new SignInError('the identity provider used a response method that is not supported')
     },
 
     metadata: () =>
@@ -173,7 +173,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const relayState = readRelayState(form)
       const state = tickets.openState(relayState)
       if (state !== undefined && (state.place !== scopeId || state.version !== version))
-        throw new SignInError('this sign-in belongs elsewhere')
+        throw new SignInError('this sign-in is for another page')
       if (state !== undefined && !serves(state.origin, state.path))
         throw new SignInError('the page has changed since this sign-in began; open it again')
       const { returnTo, ...origin } = state
@@ -230,7 +230,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     { id, issuer, nameId, nameIdFormat, relayState }: CheckedLogout,
   ): Promise<string | undefined> {
     if (!(await consume(`log-out ${scopeId} ${id}`, MAX_ASSERTION_AGE_MS)))
-      throw new SignInError('the log-out message was used already')
+      throw new SignInError('the sign-out message was used already')
     await revokeSessions(nameId)
     if (idp.sloUrl === undefined) return undefined
     const profile = { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat }
@@ -289,5 +289,5 @@ function isModuleBroken(error: unknown): boolean {
 function invalidLogout(error: unknown): never {
   throw error instanceof SignInError || error instanceof EdgeError
     ? error
-    : new SignInError('the log-out message was not valid', { cause: error })
+    : new SignInError('the sign-out message was not valid', { cause: error })
 }

@@ -188,7 +188,7 @@ class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | 
     const { error } = this.state
     if (!error) return this.props.children
     return (
-      <Page title="This page failed">
+      <Page title="Page error">
         <EmptyState
           title="Something went wrong"
           action={<Button onClick={() => location.reload()}>Reload page</Button>}

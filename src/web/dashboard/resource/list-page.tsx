@@ -2,7 +2,7 @@ import { ButtonLink, type Column, EmptyState, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
 import { listKeyOf } from '../resources.ts'
 import { useCanChangeAt } from '../session.ts'
-import { ListBody, useSearchedList } from './searched-list.tsx'
+import { ListBody, lowerFirst, useSearchedList } from './searched-list.tsx'
 import { Cell } from './value-view.tsx'
 
 /** All resources of a kind, newest first. */
@@ -29,7 +29,7 @@ export function ListPage({ resource }: { resource: ResourcePages }) {
         title={title}
         columns={cells}
         empty={
-          <EmptyState title={`No ${singular} yet`} action={create}>
+          <EmptyState title={`No ${lowerFirst(title)} yet`} action={create}>
             {emptyText}
           </EmptyState>
         }

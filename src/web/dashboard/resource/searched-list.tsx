@@ -69,7 +69,7 @@ export function ListBody<T extends { readonly id: string }>({
 }
 
 /** `tunnel credentials` for `Tunnel credentials`, but `API keys` unchanged. */
-function lowerFirst(title: string): string {
+export function lowerFirst(title: string): string {
   return /^[A-Z][a-z]/.test(title) ? title.charAt(0).toLowerCase() + title.slice(1) : title
 }
 

@@ -26,7 +26,7 @@ export default function BackendsPage() {
       load={load}
       items={rows}
       empty={
-        <EmptyState title="No backend yet" action={create}>
+        <EmptyState title="No backends yet" action={create}>
           An edge forwards requests to a backend. Most people start with a tunnel group.
         </EmptyState>
       }

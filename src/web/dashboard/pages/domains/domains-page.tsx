@@ -38,7 +38,7 @@ export default function DomainsPage() {
       load={load}
       items={domains}
       empty={
-        <EmptyState title="No domain yet" action={create}>
+        <EmptyState title="No domains yet" action={create}>
           Reserve a subdomain of the platform, which works immediately, or use your own domain.
         </EmptyState>
       }

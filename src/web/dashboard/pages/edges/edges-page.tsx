@@ -26,7 +26,7 @@ export default function EdgesPage() {
       load={load}
       items={edges}
       empty={
-        <EmptyState title="No edge yet" action={create}>
+        <EmptyState title="No edges yet" action={create}>
           An edge adds sign-in, IP policies, several backends and more to a host name, and stays when agents
           come and go.
         </EmptyState>

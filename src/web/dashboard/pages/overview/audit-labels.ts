@@ -16,7 +16,7 @@ const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   sign_out: 'Signed out of the dashboard',
   make_password: 'Generated a password',
   make_password_link: 'Created a link to set a password',
-  set_password: 'Set a password by a link',
+  set_password: 'Set a password with a link',
   change_password: 'Changed a password',
 }
 

@@ -20,7 +20,7 @@ export function FirstSteps() {
         </li>
         <li>
           <h3>Reserve a domain</h3>
-          <p>A reserved domain stays yours, for an agent or an edge.</p>
+          <p>Only your account can use a reserved domain, for an agent or an edge.</p>
           {mayChange && <ButtonLink to="/domains/new">Reserve a domain</ButtonLink>}
         </li>
         <li>
