@@ -143,6 +143,7 @@ function SchemaField(props: FieldProps) {
           {(control) => (
             <textarea
               {...control}
+              dir="auto"
               className="code"
               rows={rowsOf(name, schema)}
               value={text}
@@ -175,6 +176,7 @@ function SchemaField(props: FieldProps) {
               <input
                 {...control}
                 autoComplete="off"
+                dir="auto"
                 placeholder={typeof schema.default === 'string' ? schema.default : ''}
                 value={text}
                 onChange={(event) => onValue(event.target.value)}

@@ -10,7 +10,7 @@ import { belongsTo, diffValues, dropEmptyValues, responseName, type Values, valu
 import './form.css'
 
 /** Rarely used fields, collapsed by default. */
-const ADVANCED_FIELDS = ['metadata', 'owner_id', 'endpoint_configuration_id']
+const ADVANCED_FIELDS = ['metadata', 'owner_id', 'endpoint_configuration_id', 'region']
 
 export interface ResourceFormProps<T> {
   /** POST sends the non-empty values, PATCH the changed ones, PUT all of them. */

@@ -10,7 +10,7 @@ export function Facts({ entries }: { entries: readonly (readonly [name: string, 
       {present.map(([name, value]) => (
         <div key={name}>
           <dt>{name}</dt>
-          <dd>{value}</dd>
+          <dd dir="auto">{value}</dd>
         </div>
       ))}
     </dl>

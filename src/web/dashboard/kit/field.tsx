@@ -71,6 +71,7 @@ export function TextField({
       {(control) => (
         <input
           autoComplete="off"
+          dir="auto"
           {...input}
           {...control}
           value={value}

@@ -27,9 +27,15 @@ export function Page({
             <span aria-hidden="true">←</span> {back.title}
           </a>
         )}
-        <h1 tabIndex={-1}>{title}</h1>
+        <h1 tabIndex={-1} dir="auto">
+          {title}
+        </h1>
         {actions && <div className="page-actions">{actions}</div>}
-        {lead && <p className="page-lead">{lead}</p>}
+        {lead && (
+          <p className="page-lead" dir="auto">
+            {lead}
+          </p>
+        )}
       </header>
       {children}
     </article>

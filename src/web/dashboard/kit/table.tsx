@@ -36,12 +36,12 @@ export function Table<T>({
           <tr key={keyOf(row)}>
             {columns.map(({ title, render, kind = 'text' }, index) =>
               index === 0 ? (
-                <th key={title} scope="row" className={kind}>
+                <th key={title} scope="row" className={kind} dir="auto">
                   {render(row)}
                 </th>
               ) : (
                 <td key={title} className={kind} data-label={title}>
-                  <div>{render(row)}</div>
+                  <div dir="auto">{render(row)}</div>
                 </td>
               ),
             )}

@@ -73,7 +73,7 @@ function shortenId(id: string): string {
 /** An id that links to its page. */
 export function IdLink({ id, name }: { id: string; name?: string | undefined }) {
   const page = pagePathOf(id)
-  const text = name ?? <code>{shortenId(id)}</code>
+  const text = name === undefined ? <code>{shortenId(id)}</code> : <bdi>{name}</bdi>
   return page === undefined ? (
     <span title={id}>{text}</span>
   ) : (
@@ -89,7 +89,7 @@ export function NamedLink({ id }: { id: string }) {
   return readable ? (
     <IdLink id={id} name={name} />
   ) : (
-    <span title={id}>{name ?? <code>{shortenId(id)}</code>}</span>
+    <span title={id}>{name === undefined ? <code>{shortenId(id)}</code> : <bdi>{name}</bdi>}</span>
   )
 }
 

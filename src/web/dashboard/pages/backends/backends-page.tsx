@@ -51,7 +51,7 @@ function backendRows(context: FlowContext): BackendRow[] {
 
 const COLUMNS: readonly Column<BackendRow>[] = [
   { title: 'Backend', render: ({ id, node }) => <a href={hrefTo(`/backends/${id}`)}>{node.title}</a> },
-  { title: 'Kind', render: ({ node: { kind } }) => kind && BACKEND_KIND_TEXTS[kind].title },
+  { title: 'Kind', kind: 'fit', render: ({ node: { kind } }) => kind && BACKEND_KIND_TEXTS[kind].title },
   { title: 'Summary', render: ({ node }) => node.summary },
   { title: 'Status', kind: 'fit', render: ({ node }) => <StatusBadge node={node} /> },
   { title: 'Created', kind: 'fit', render: ({ createdAt }) => <Time value={createdAt} /> },

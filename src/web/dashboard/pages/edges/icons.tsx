@@ -1,3 +1,4 @@
+import './icons.css'
 import { BACKEND_KIND_TEXTS, type BackendKind } from '../backends/kinds.ts'
 import { MODULES, type ModuleName } from './modules.ts'
 
