@@ -224,7 +224,7 @@ test('a hidden secret is kept unless its group changes', async (t) => {
   const { id } = await dashboard.platform.call.create('/event_destinations', { target })
   const { page } = await dashboard.open(t, `/event-destinations/${id}/edit`)
   const saved = () => page.waitForRequest((request) => request.method() === 'PATCH')
-  await page.getByText('Not shown again.').waitFor()
+  await page.getByText('Enter it again if you change anything').waitFor()
 
   await field(page, 'Description').fill('only this')
   const [request] = await Promise.all([saved(), page.getByRole('button', { name: 'Save' }).click()])
