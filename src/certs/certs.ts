@@ -17,6 +17,7 @@ import type { NameResolver } from './acme/resolver.ts'
 import type { Random } from './acme/schedule.ts'
 import { CertificateSelector } from './lookup.ts'
 import type { Authority } from './x509/authority.ts'
+import type { CertificateFiles } from './x509/certificate-files.ts'
 import { KeyGenerator } from './x509/keys.ts'
 import { LeafCache } from './x509/leaves.ts'
 import type { ServedCertificate } from './x509/served-certificate.ts'
@@ -28,6 +29,8 @@ export interface CertsOptions {
   readonly authority: Authority
   /** The platform's own domain. */
   readonly base: string
+  /** The operator's certificate for the platform's own names. */
+  readonly files?: CertificateFiles | undefined
   readonly region: string
   /** The public addresses of the nodes of this region. */
   readonly addresses: readonly string[]
@@ -83,13 +86,18 @@ export function createCerts(options: CertsOptions): Certs {
   const { store, base, outbound, log, clock = systemClock, random = Math.random } = options
   const holder = randomUUID()
   const keys = new KeyGenerator()
-  const inventory = new Inventory(base, options.log)
+  const { files } = options
+  // What the operator's files cover is not ordered as well.
+  const inventory = new Inventory(base, options.log, {
+    managePlatform: files?.current.names.includes(base) !== true,
+  })
   const leaves = new LeafCache(options.authority, clock)
   const lookup = new CertificateSelector({
     inventory,
     leaves,
     clock,
     isBound: options.isBound ?? (() => false),
+    files,
   })
   const acme = options.acme && new AcmeClient({ settings: options.acme, outbound, store, keys, holder })
   const { resolver, nameServers, dnsProvider: provider, nameServerPort: port } = options
@@ -113,6 +121,7 @@ export function createCerts(options: CertsOptions): Certs {
       const { region, addresses } = options
       await announceRegion({ store, clock, region, addresses })
       subscription = await store.follow(INVENTORY_KINDS, inventory)
+      files?.start()
       reconciler?.start()
       jobs?.start()
       renewals?.start()
@@ -122,6 +131,7 @@ export function createCerts(options: CertsOptions): Certs {
         )
     },
     async stop() {
+      files?.stop()
       await Promise.all([jobs?.stop(), renewals?.stop(), reconciler?.stop()])
       subscription?.stop()
     },

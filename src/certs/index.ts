@@ -13,7 +13,7 @@ export {
 } from './acme/dns/providers.ts'
 export { endManagement } from './acme/end-management.ts'
 export { AUTOMATIC_OFF, IN_PROGRESS } from './acme/job.ts'
-export { describeCertificates, reportCertificates } from './acme/report.ts'
+export { describeCertificates, reportCertificateFiles, reportCertificates } from './acme/report.ts'
 export { createResolver, type NameResolver } from './acme/resolver.ts'
 export { describeRetries, retryCertificates } from './acme/retry.ts'
 export { startAutoRenew } from './auto-renew.ts'
@@ -30,6 +30,12 @@ export {
   loadAuthority,
   renewSelfSigned,
 } from './x509/authority.ts'
+export {
+  CertificateFiles,
+  EXPIRY_WARNING_MS,
+  type FileCertificate,
+  readCertificateFiles,
+} from './x509/certificate-files.ts'
 export { createAgentContexts, createGatewayCertificate } from './x509/gateway-certificate.ts'
 export { openRootAuthority } from './x509/root-authority.ts'
 export type { ServedCertificate } from './x509/served-certificate.ts'

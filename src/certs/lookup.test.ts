@@ -7,6 +7,7 @@ import type { RecordOfKind, Row } from '../store/index.ts'
 import { Inventory } from './acme/inventory.ts'
 import { CertificateSelector } from './lookup.ts'
 import { createAuthority, loadAuthority } from './x509/authority.ts'
+import type { FileCertificate } from './x509/certificate-files.ts'
 import { LeafCache } from './x509/leaves.ts'
 import type { ServedCertificate } from './x509/served-certificate.ts'
 
@@ -43,12 +44,13 @@ function certificate(id: string, managed: boolean, notAfter = Date.now() + DAY) 
 function createLookup(
   rows: Row<'reserved_domains' | 'agent_ingresses' | 'tls_certificates'>[],
   isBound: (name: string) => boolean = () => false,
+  files?: { current: FileCertificate },
 ) {
   const inventory = new Inventory(base, silentLog)
   inventory.reset(rows, 1)
   const clock = { ...systemClock, now: () => Date.now() }
   const leaves = new LeafCache(authority, clock)
-  return { lookup: new CertificateSelector({ inventory, leaves, clock, isBound }), inventory, leaves }
+  return { lookup: new CertificateSelector({ inventory, leaves, clock, isBound, files }), inventory, leaves }
 }
 
 const names = (served: ServedCertificate | undefined) =>
@@ -202,4 +204,27 @@ test('a certificate signed while the clock was wrong is signed again', async () 
     assert.ok(validFromDate.getTime() <= right && right < validToDate.getTime())
     assert.equal((await leaves.get(['a.example.com']))?.version, after?.version)
   }
+})
+
+test("the operator's files are served for the names that they are for, to clients and agents, before a private leaf", async () => {
+  const file = (...covered: string[]) => ({
+    current: {
+      certPem: 'file',
+      keyPem: 'key',
+      version: 'file-1',
+      names: covered,
+      notAfter: Date.now() - DAY,
+    },
+  })
+  const reserved = [domain('rd_1', `shop.${base}`, 'cert_1'), certificate('cert_1', false)]
+  const { lookup } = createLookup(reserved, undefined, file(base, `*.${base}`))
+  const wildcardOnly = createLookup([], undefined, file(`*.${base}`)).lookup
+  const pemOf = async (served: ReturnType<typeof lookup.forClient>) => (await served)?.certPem
+
+  for (const name of [base, `any.${base}`]) assert.equal(await pemOf(lookup.forClient(name)), 'file', name)
+  assert.equal(await pemOf(lookup.forAgent(`tunnel.${base}`)), 'file')
+  assert.equal(await pemOf(wildcardOnly.forClient(`any.${base}`)), 'file')
+  for (const served of [lookup.forClient(`a.b.${base}`), lookup.forAgent(base), wildcardOnly.forClient(base)])
+    assert.notEqual(await pemOf(served), 'file')
+  assert.equal(await pemOf(lookup.forClient(`shop.${base}`)), 'pem of cert_1')
 })

@@ -4,6 +4,7 @@ import { isHostName } from '../base/hostport.ts'
 import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { CertificateRecord, DomainRecord, Inventory } from './acme/inventory.ts'
 import { PLATFORM } from './acme/subject.ts'
+import type { FileCertificate } from './x509/certificate-files.ts'
 import type { LeafCache } from './x509/leaves.ts'
 import type { ServedCertificate } from './x509/served-certificate.ts'
 
@@ -16,6 +17,7 @@ export class CertificateSelector {
   readonly #leaves: LeafCache
   readonly #clock: Clock
   readonly #isBound: (name: string) => boolean
+  readonly #files: { readonly current: FileCertificate } | undefined
 
   constructor(options: {
     inventory: Inventory
@@ -23,11 +25,14 @@ export class CertificateSelector {
     clock: Clock
     /** Whether a tunnel is bound to this name. */
     isBound: (name: string) => boolean
+    /** The operator's certificate for the platform's own names. */
+    files?: { readonly current: FileCertificate } | undefined
   }) {
     this.#inventory = options.inventory
     this.#leaves = options.leaves
     this.#clock = options.clock
     this.#isBound = options.isBound
+    this.#files = options.files
   }
 
   /** The certificate served to a client; undefined for an unknown name. */
@@ -40,7 +45,7 @@ export class CertificateSelector {
       if (certificate !== undefined) return certificate
     }
     if (name === base || parentOf(name) === base)
-      return this.#issuedCertificate(PLATFORM) ?? this.#leaves.get([base, `*.${base}`])
+      return this.#platformCertificate(name) ?? this.#leaves.get([base, `*.${base}`])
     const isServed = domains.length > 0 || (isHostName(name) && this.#isBound(name))
     if (isServed)
       return this.#privateLeaf(domains[0]?.domain === name ? name : (parentWildcard(name, domains) ?? name))
@@ -63,7 +68,15 @@ export class CertificateSelector {
       )
     const platformLeaf = () => this.#leaves.get([base, `*.${base}`])
     if (name === base || name === `connect.${base}`) return platformLeaf()
-    return parentOf(name) === base ? (this.#issuedCertificate(PLATFORM) ?? platformLeaf()) : undefined
+    return parentOf(name) === base ? (this.#platformCertificate(name) ?? platformLeaf()) : undefined
+  }
+
+  /** The public certificate for the platform's domain or a name one label below it: the operator's files come first. */
+  #platformCertificate(name: string): ServedCertificate | undefined {
+    const { base } = this.#inventory
+    const file = this.#files?.current
+    if (file?.names.includes(name === base ? base : `*.${base}`)) return file
+    return this.#issuedCertificate(PLATFORM)
   }
 
   /** The certificate of a reserved domain for a name it covers. */

@@ -55,6 +55,8 @@ test('an invalid setting is rejected with one sentence that names it', () => {
     [['--peer-advertise', 'here'], {}, /--peer-advertise is "here"/],
     [['--agent-public-addr', 'here'], {}, /--agent-public-addr is "here"/],
     [['--region', 'moon'], {}, /--region is "moon"/],
+    [['--tls-cert', 'tls.pem'], {}, /--tls-cert and --tls-key belong together/],
+    [[], { ADIT_TLS_KEY: 'tls.key' }, /--tls-cert and --tls-key belong together/],
     [['--roles', 'api,cook'], {}, /--roles/],
     [['--database-url', 'mysql://x'], {}, /postgres:\/\//],
     [['--database-url', 'postgres://me:CANARY@127.0.0.1:99999/db'], {}, /^(?!.*CANARY).*cannot be read/],

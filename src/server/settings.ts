@@ -384,6 +384,14 @@ const definitions = {
     '',
     parseOptionalPath,
   ),
+  tlsCert: defineSetting(
+    'tls-cert',
+    'FILE',
+    'certificate chain for the domain and *.<domain>, in PEM, instead of an automatic one; read again when it changes',
+    '',
+    parseOptionalPath,
+  ),
+  tlsKey: defineSetting('tls-key', 'FILE', 'private key of --tls-cert, in PEM', '', parseOptionalPath),
   acmeDirectory: defineSetting(
     'acme-directory',
     'URL',
@@ -463,6 +471,11 @@ export function resolveMasterKeyFile({ masterKeyFile, dataDir }: ServerSettings)
   return masterKeyFile ?? join(dataDir, 'master.key')
 }
 
+/** The files of the operator's own certificate. */
+export function certificatePaths({ tlsCert, tlsKey }: Pick<ServerSettings, 'tlsCert' | 'tlsKey'>) {
+  return tlsCert === undefined || tlsKey === undefined ? undefined : { certFile: tlsCert, keyFile: tlsKey }
+}
+
 const settings: readonly SettingDefinition<unknown>[] = Object.values(definitions)
 
 /** The names of all flags, without hyphens. */
@@ -519,6 +532,10 @@ export function readCommandLine(
     )
   if (result.dnsCredentials !== undefined && result.dnsProvider === undefined)
     throw new CommandFailure('--dns-credentials needs --dns-provider: the provider that they are for.')
+  if ((result.tlsCert === undefined) !== (result.tlsKey === undefined))
+    throw new CommandFailure(
+      '--tls-cert and --tls-key belong together: one names the certificate chain, the other its private key.',
+    )
   return { settings: result, rest, given }
 }
 

@@ -6,7 +6,7 @@ import type { Events } from '../events/index.ts'
 import type { DurableStore } from '../store/index.ts'
 import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
-import { type ServerSettings, unknownFlag } from './settings.ts'
+import { certificatePaths, type ServerSettings, unknownFlag } from './settings.ts'
 import { runTrust } from './trust/trust.ts'
 import { withStore } from './with-store.ts'
 
@@ -225,17 +225,16 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: ['certs'],
-    help: 'show the status of every automatic certificate',
+    help: 'show the status of every automatic certificate, and of the one in --tls-cert',
     examples: ['adit server certs'],
     run: (_args, settings) =>
       withStore(settings, async (store) => {
-        const { describeCertificates, reportCertificates } = await import('../certs/index.ts')
-        const automatic = settings.acmeDirectory !== undefined
-        print(
-          describeCertificates(
-            await reportCertificates(store, { now: systemClock.now(), acmeEnabled: automatic }),
-          ),
-        )
+        const certs = await import('../certs/index.ts')
+        const acmeEnabled = settings.acmeDirectory !== undefined
+        const reports = await certs.reportCertificates(store, { now: systemClock.now(), acmeEnabled })
+        const paths = certificatePaths(settings)
+        if (paths !== undefined) reports.unshift(await certs.reportCertificateFiles(paths, settings.domain))
+        print(certs.describeCertificates(reports))
       }),
   },
   {

@@ -11,6 +11,7 @@ import { tempDir } from '../support/api.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPebble } from '../support/pebble.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { createTestCa } from '../support/test-ca.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 
@@ -122,6 +123,46 @@ test('a set-up starts the service, obtains the certificate and prints a link tha
   assert.match(certs.output, /^adit\.test +valid/m)
   const link = await run('admin-link')
   assert.match(link.output, /https:\/\/dashboard\.adit\.test:\d+\/dashboard\/#\/set-password\?token=/)
+})
+
+test('a set-up with a certificate of its own asks for no authority, and checks the server at its end', async (t) => {
+  const { dir, run } = await createMachine(t)
+  const ca = await createTestCa()
+  const { cert, key } = await ca.issue('adit.test', '*.adit.test')
+  await writeFile(join(dir, 'tls.pem'), cert)
+  await writeFile(join(dir, 'tls.key'), key)
+  const httpsPort = await findFreePorts(1)
+  const flags = {
+    domain: 'adit.test',
+    'public-ips': '127.0.0.1',
+    'data-dir': join(dir, 'data'),
+    'api-addr': '127.0.0.1:0',
+    'http-addr': '127.0.0.1:0',
+    'https-addr': `127.0.0.1:${httpsPort}`,
+    'agent-addr': '127.0.0.1:0',
+    'ssh-addr': 'false',
+    'dns-addr': 'false',
+    'dns-resolver': '127.0.0.1:1',
+    'tls-cert': join(dir, 'tls.pem'),
+  }
+  const args = Object.entries(flags).map(([name, value]) => `--${name}=${value}`)
+
+  const unreadable = await run('setup', '--yes', ...args, `--tls-key=${join(dir, 'missing.key')}`)
+  const { code, output, errors } = await run('setup', '--yes', ...args, `--tls-key=${join(dir, 'tls.key')}`)
+  const certs = await run('certs')
+
+  assert.equal(unreadable.code, 1)
+  assert.match(unreadable.output, /FAILED {2}certificate files +--tls-key: \S+missing\.key cannot be read/)
+  assert.match(unreadable.errors, /cannot start without its certificate; nothing was changed/)
+  assert.equal(code, 0, `${output}${errors}`)
+  assert.match(output, /Serving the certificate in \S+tls\.pem/)
+  const [, checks = ''] = output.split('Checking the server from outside')
+  assert.match(checks, new RegExp(`ok {6}https port +answers at 127\\.0\\.0\\.1:${httpsPort}`))
+  assert.match(checks, /WARN {4}certificate files +for adit\.test and \*\.adit\.test/)
+  assert.match(checks, /FAILED {2}certificate +browsers will not accept/)
+  const page = await sendHttps(httpsPort, ca.caPem, { host: 'dashboard.adit.test', path: '/dashboard/' })
+  assert.equal(page.status, 200, page.error)
+  assert.match(certs.output, /^adit\.test +file +Read from \S+tls\.pem, for adit\.test and \*\.adit\.test/m)
 })
 
 const ANSWERS = ['--yes', '--domain', 'tunnels.example.com', '--acme-email', 'you@example.com']

@@ -72,11 +72,14 @@ export class Inventory implements Follower<InventoryKind> {
   readonly #recordsListeners = new Set<() => void>()
   readonly #events = new EventEmitter<{ revision: [] }>({ captureRejections: false })
   readonly #log: Logger
+  readonly #managePlatform: boolean
   #revision = 0
   #recordsChanged = false
 
-  constructor(base: string, log: Logger) {
+  /** `managePlatform` is false when the platform's own certificate is not ordered. */
+  constructor(base: string, log: Logger, { managePlatform = true }: { managePlatform?: boolean } = {}) {
     this.base = base
+    this.#managePlatform = managePlatform
     this.#log = log
     this.#events.setMaxListeners(0)
     this.#addPlatform()
@@ -166,7 +169,7 @@ export class Inventory implements Follower<InventoryKind> {
   }
 
   #addPlatform(): void {
-    const platform = platformSubject(this.base)
+    const platform = this.#managePlatform ? platformSubject(this.base) : undefined
     if (platform !== undefined) this.subjects.set(platform.id, platform)
   }
 

@@ -1,14 +1,17 @@
 import { formatTimestamp } from '../../base/clock.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import type { Store } from '../../store/index.ts'
+import { type CertificatePaths, readCertificateFiles } from '../x509/certificate-files.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, readJob } from './job.ts'
 import { scanAll } from './scan-all.ts'
+import { PLATFORM } from './subject.ts'
 
 /** The state of one managed certificate, for people. */
 export interface CertificateReport {
   readonly domain: string
   readonly id: string
   readonly account: string
-  readonly state: 'valid' | 'in progress' | 'waiting' | 'given up' | 'off'
+  readonly state: 'valid' | 'in progress' | 'waiting' | 'given up' | 'off' | 'file'
   /** A sentence about the current state and the next step. */
   readonly says: string
 }
@@ -36,6 +39,19 @@ export async function reportCertificates(
       })
     }
   return reports.sort((a, b) => (a.domain < b.domain ? -1 : 1))
+}
+
+/** The state of the operator's certificate, for the report of all certificates. */
+export async function reportCertificateFiles(
+  paths: CertificatePaths,
+  domain: string,
+): Promise<CertificateReport> {
+  const says = await readCertificateFiles(paths, domain).then(
+    ({ names, notAfter }) =>
+      `Read from ${paths.certFile}, for ${names.join(' and ')}, valid until ${formatTimestamp(notAfter)}.`,
+    errorMessage,
+  )
+  return { domain, id: PLATFORM, account: PLATFORM, state: 'file', says }
 }
 
 /** Formats reports as lines for a terminal. */

@@ -214,3 +214,43 @@ test('a listener that is switched off is not reported as failed', async () => {
 
   assert.deepEqual(result, [])
 })
+
+const DAY = 24 * 60 * 60 * 1000
+const file = (days: number, ...names: string[]): Partial<SystemProbes> => ({
+  readFiles: async () => ({
+    ...{ certPem: '', keyPem: '', version: '', names },
+    notAfter: Date.now() + days * DAY,
+  }),
+})
+const names = ['tunnels.example.com', '*.tunnels.example.com']
+const fileCases: [string, Partial<SystemProbes>, string, RegExp][] = [
+  ['a certificate that lasts', file(90, ...names), 'ok', /for tunnels\.example\.com and \*\./],
+  ['one that expires soon', file(9.5, ...names), 'warning', /in 9 days/],
+  ['one that has expired', file(-1, ...names), 'failed', /expired/],
+  ['one without the domain itself', file(90, names[1]!), 'warning', /for \*\.tunnels/],
+  [
+    'files that cannot be served',
+    {
+      readFiles: async () => {
+        throw new Error('--tls-key: /etc/adit/tls.key cannot be read')
+      },
+    },
+    'failed',
+    /tls\.key cannot be read/,
+  ],
+]
+for (const [name, probes, state, detail] of fileCases)
+  test(`certificate files: ${name} is reported, and no authority is missed`, async () => {
+    const findings = await checkSetup(
+      { ...settings, acmeDirectory: undefined },
+      { ...healthyProbes, ...probes },
+    )
+
+    const result = findings.find(({ check }) => check === 'certificate files')
+    assert.equal(result?.state, state)
+    assert.match(result.detail, detail)
+    assert.equal(result.remedy === undefined, state === 'ok')
+    const others = findings.filter((finding) => finding !== result)
+    assert.ok(others.every((finding) => finding.state === 'ok' || finding.state === 'skipped'))
+    assert.ok(!findings.some(({ check }) => check === 'challenges'))
+  })

@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto'
 import { isIPv4 } from 'node:net'
-import type { Clock } from '../../base/clock.ts'
+import { type Clock, formatTimestamp } from '../../base/clock.ts'
 import { isWithin } from '../../base/domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
-import type { NameResolver } from '../../certs/index.ts'
+import { EXPIRY_WARNING_MS, type FileCertificate, type NameResolver } from '../../certs/index.ts'
 import { type DirectResponse, nameServerNames } from '../../dns/index.ts'
 import type { ServerSettings } from '../settings.ts'
 
 /** The result of one check of the path from a visitor to this server, with a remedy if it failed. */
 export interface CheckResult {
   readonly check: string
-  readonly state: 'ok' | 'failed' | 'skipped'
+  readonly state: 'ok' | 'warning' | 'failed' | 'skipped'
   readonly detail: string
   readonly remedy?: string
 }
@@ -44,6 +44,8 @@ export interface SystemProbes {
    * provider cannot. Absent without a provider.
    */
   readonly locateChallenge?: ((name: string) => Promise<string | undefined>) | undefined
+  /** The certificate in the operator's files; throws when it cannot be served. Absent without such files. */
+  readonly readFiles?: (() => Promise<FileCertificate>) | undefined
   readonly clock: Clock
 }
 
@@ -55,6 +57,7 @@ export async function checkSetup(settings: CheckedSettings, probes: SystemProbes
   const { domain } = settings
   if (!domain.includes('.') || isWithin(domain, 'localhost'))
     return [
+      ...(await checkCertificateFiles(settings, probes)),
       {
         check: 'domain',
         state: 'skipped',
@@ -69,6 +72,7 @@ export async function checkSetup(settings: CheckedSettings, probes: SystemProbes
     ...(await checkPorts(settings, probes)),
     ...(await checkDnsServer(settings, probes)),
     ...(await checkNames(settings, probes)),
+    ...(await checkCertificateFiles(settings, probes)),
     await checkCertificate(settings, probes),
     ...authority,
   ]
@@ -79,13 +83,14 @@ export async function checkNetwork(settings: CheckedSettings, probes: SystemProb
   return [
     checkAddresses(settings),
     ...(await checkNames(settings, probes)),
+    ...(await checkCertificateFiles(settings, probes)),
     ...(await checkAuthority(settings, probes)),
   ]
 }
 
 /** Formats the results, failed checks with their remedy. */
 export function formatResults(findings: readonly CheckResult[]): string {
-  const marks = { ok: 'ok    ', failed: 'FAILED', skipped: '-     ' }
+  const marks = { ok: 'ok    ', warning: 'WARN  ', failed: 'FAILED', skipped: '-     ' }
   const lines = findings.flatMap(({ check, state, detail, remedy }) => [
     `${marks[state]}  ${check.padEnd(22)}${detail}`,
     ...(remedy === undefined ? [] : remedy.split('\n').map((line) => `${' '.repeat(30)}${line}`)),
@@ -193,8 +198,8 @@ async function checkDnsServer(
 }
 
 async function checkNames(
-  { domain, publicIps }: CheckedSettings,
-  { resolver, locateChallenge }: SystemProbes,
+  { domain, publicIps, acmeDirectory }: CheckedSettings,
+  { resolver, locateChallenge, readFiles }: SystemProbes,
 ): Promise<CheckResult[]> {
   const servers = nameServerNames(domain)
   const label = `check-${randomBytes(4).toString('hex')}`
@@ -230,6 +235,15 @@ async function checkNames(
     return { check, state: 'failed', detail: `${name} ${state}`, remedy }
   }
 
+  const checkChallenges = (): Promise<CheckResult> =>
+    locateChallenge === undefined
+      ? checkDelegation(
+          'challenges',
+          `acme-challenge.${domain}`,
+          `${preamble}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.\nOr let the server publish challenges through your DNS provider: --dns-provider.`,
+        )
+      : checkProvider(domain, locateChallenge)
+
   const zone = await checkDelegation('delegation', domain, delegation)
   const preamble = `Delegate ${domain} as above, or create where it is managed:\n`
   const records = [
@@ -240,13 +254,7 @@ async function checkNames(
       `${label}.${label}.cname.${domain}`,
       `${preamble}${addressRecords(`*.cname.${domain}`)}`,
     ),
-    locateChallenge === undefined
-      ? await checkDelegation(
-          'challenges',
-          `acme-challenge.${domain}`,
-          `${preamble}acme-challenge.${domain}. NS ${servers[0]}.\n_acme-challenge.${domain}. CNAME platform.acme-challenge.${domain}.\nOr let the server publish challenges through your DNS provider: --dns-provider.`,
-        )
-      : await checkProvider(domain, locateChallenge),
+    ...(acmeDirectory === undefined && readFiles !== undefined ? [] : [await checkChallenges()]),
   ]
   // A domain may stay with another provider if its records there are complete.
   const complete = zone.state === 'failed' && records.every(({ state }) => state === 'ok')
@@ -281,6 +289,42 @@ async function checkProvider(
   }
 }
 
+/** The name of the check of the operator's own certificate. */
+export const CERTIFICATE_FILES = 'certificate files'
+const DAY_MS = 24 * 60 * 60 * 1000
+
+/** Whether the server can serve the operator's own certificate, and for how long. */
+async function checkCertificateFiles(
+  { domain }: CheckedSettings,
+  { readFiles, clock }: SystemProbes,
+): Promise<CheckResult[]> {
+  if (readFiles === undefined) return []
+  const check = CERTIFICATE_FILES
+  try {
+    const { names, notAfter } = await readFiles()
+    const days = Math.floor((notAfter - clock.now()) / DAY_MS)
+    const detail = `for ${names.join(' and ')}, ${days < 0 ? 'expired' : 'valid until'} ${formatTimestamp(notAfter)}`
+    const renewal = 'Renew the certificate and replace the files; the server reads them again by itself.'
+    if (days < 0) return [{ check, state: 'failed', detail, remedy: renewal }]
+    if (notAfter - clock.now() < EXPIRY_WARNING_MS)
+      return [{ check, state: 'warning', detail: `${detail}, in ${days} days`, remedy: renewal }]
+    if (!names.includes(domain))
+      return [
+        {
+          check,
+          state: 'warning',
+          detail,
+          remedy: `${domain} itself gets another certificate: an automatic one, or one of the private root.`,
+        },
+      ]
+    return [{ check, state: 'ok', detail }]
+  } catch (error) {
+    return [
+      { check, state: 'failed', detail: describeError(error), remedy: 'Correct --tls-cert and --tls-key.' },
+    ]
+  }
+}
+
 async function checkCertificate(settings: CheckedSettings, probes: SystemProbes): Promise<CheckResult> {
   const { domain, publicIps, httpsAddr, publicHttpsPort, acmeDirectory } = settings
   const check = 'certificate'
@@ -294,9 +338,11 @@ async function checkCertificate(settings: CheckedSettings, probes: SystemProbes)
       state: 'failed',
       detail: `browsers will not accept what is served for ${name} (${certificate.reason})`,
       remedy:
-        acmeDirectory === undefined
-          ? 'Set --acme-directory and --acme-email, so that the server gets certificates by itself.'
-          : 'Once the links above work, this resolves itself; "adit server certs" shows the progress.',
+        probes.readFiles !== undefined
+          ? 'Does the file of --tls-cert hold the whole chain, the leaf first and its issuers after it?'
+          : acmeDirectory === undefined
+            ? 'Set --acme-directory and --acme-email, so that the server gets certificates by itself.'
+            : 'Once the links above work, this resolves itself; "adit server certs" shows the progress.',
     }
   } catch (error) {
     return {
@@ -312,6 +358,14 @@ async function checkAuthority(
   { acmeDirectory }: CheckedSettings,
   probes: SystemProbes,
 ): Promise<CheckResult[]> {
+  if (acmeDirectory === undefined && probes.readFiles !== undefined)
+    return [
+      {
+        check: 'ACME directory',
+        state: 'skipped',
+        detail: "none is set: users' own domains get certificates of the private root",
+      },
+    ]
   if (acmeDirectory === undefined)
     return [
       {

@@ -34,6 +34,8 @@ test('the check reports the state of each link on a real machine', async (t) => 
     outboundAllow: ['127.0.0.1'],
     dnsProvider: undefined,
     dnsCredentials: undefined,
+    tlsCert: undefined,
+    tlsKey: undefined,
   })
 
   assert.equal(passed, false)

@@ -4,14 +4,17 @@ import { connect as tlsConnect } from 'node:tls'
 import { systemClock } from '../../base/clock.ts'
 import { silentLog } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
-import { ChallengeRecords, createResolver } from '../../certs/index.ts'
+import { ChallengeRecords, createResolver, readCertificateFiles } from '../../certs/index.ts'
 import { nameServerNames, queryServer } from '../../dns/index.ts'
 import { configureDnsProvider } from '../dns-provider.ts'
-import type { ServerSettings } from '../settings.ts'
+import { certificatePaths, type ServerSettings } from '../settings.ts'
 import { type CheckedSettings, type CheckResult, checkNetwork, checkSetup, formatResults } from './check.ts'
 
 type ProbedSettings = CheckedSettings &
-  Pick<ServerSettings, 'dnsResolver' | 'acmeCa' | 'outboundAllow' | 'dnsProvider' | 'dnsCredentials'>
+  Pick<
+    ServerSettings,
+    'dnsResolver' | 'acmeCa' | 'outboundAllow' | 'dnsProvider' | 'dnsCredentials' | 'tlsCert' | 'tlsKey'
+  >
 
 /** Runs `adit server check` on this machine. */
 export async function runCheck(settings: ProbedSettings): Promise<{ text: string; passed: boolean }> {
@@ -32,6 +35,7 @@ async function runChecks(settings: ProbedSettings, check: typeof checkSetup): Pr
   try {
     const resolver = createResolver(settings.dnsResolver)
     const provider = await configureDnsProvider(settings, outbound)
+    const paths = certificatePaths(settings)
     const nameServers = nameServerNames(settings.domain)
     const records =
       provider && new ChallengeRecords({ provider, outbound, resolver, nameServers, log: silentLog })
@@ -49,6 +53,7 @@ async function runChecks(settings: ProbedSettings, check: typeof checkSetup): Pr
       queryDns: (host, port, name, transport) =>
         queryServer({ host, port }, { name, type: 'SOA' }, transport),
       certificate: probeCertificate,
+      readFiles: paths && (() => readCertificateFiles(paths, settings.domain)),
       fetch: (url) => outbound.fetch(url),
       clock: systemClock,
     })

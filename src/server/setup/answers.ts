@@ -54,7 +54,8 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
     'Public addresses of this machine',
     local.filter(isPublicAddress).join(','),
   )
-  await requireValue('acme-email', 'Email address for the certificate authority')
+  // Without an address, and with a certificate of the operator's own, no authority is needed.
+  if (!values.has('tls-cert')) await requireValue('acme-email', 'Email address for the certificate authority')
   if (!values.has('database-url')) {
     const url = await ask?.('Database: PostgreSQL URL, or empty for the embedded one')
     if (url) values.set('database-url', url)
@@ -64,7 +65,7 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
   // Not 0.0.0.0: a resolver of the machine often holds port 53 on the loopback address. Behind a NAT, the local address.
   const dnsHost = local.includes(address) ? address : (local.find((ip) => !ip.includes(':')) ?? '0.0.0.0')
   const defaults = {
-    'acme-directory': LETS_ENCRYPT,
+    ...(values.has('acme-email') && { 'acme-directory': LETS_ENCRYPT }),
     'data-dir': DEFAULT_DATA_DIR,
     'http-addr': '0.0.0.0:80',
     'https-addr': '0.0.0.0:443',

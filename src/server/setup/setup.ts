@@ -10,9 +10,9 @@ import { errorMessage } from '../../base/error-message.ts'
 import { writeFileAtomic } from '../../base/io/atomic-file.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { DurableStore } from '../../store/index.ts'
-import type { CheckResult } from '../check/check.ts'
+import { CERTIFICATE_FILES, type CheckResult } from '../check/check.ts'
 import { readCredentialsFile } from '../credentials-file.ts'
-import { type ListenerAddress, type ServerSettings, settingsFilePath } from '../settings.ts'
+import { certificatePaths, type ListenerAddress, type ServerSettings, settingsFilePath } from '../settings.ts'
 import { withStore } from '../with-store.ts'
 import { collectAnswers } from './answers.ts'
 import { formatSettingsFile, formatUnit } from './files.ts'
@@ -96,6 +96,9 @@ async function checkMachine(
     databaseUrl === undefined ? [] : await checkDatabase(() => probePostgres(databaseUrl), systemClock)
   const network = await runNetworkChecks(settings)
   print(formatResults([...ports, ...database, ...network]))
+  const files = network.find(({ check }) => check === CERTIFICATE_FILES)
+  if (files?.state === 'failed')
+    throw new CommandFailure('The server cannot start without its certificate; nothing was changed.')
   if (ports.some(({ state }) => state === 'failed'))
     throw new CommandFailure('The server cannot start while its ports are in use; nothing was changed.')
   if (database.some(({ state }) => state === 'failed'))
@@ -160,15 +163,20 @@ async function waitUntilReady({ dataDir }: ServerSettings): Promise<string> {
   )
 }
 
-/** Waits for the certificate, then prints where the dashboard is and how to get in. */
+/** Waits for the certificate, checks what visitors see, then prints where the dashboard is and how to get in. */
 async function finish(
   settings: ServerSettings,
   dashboardUrl: string,
   print: (text: string) => void,
 ): Promise<void> {
   await withStore(settings, async (store) => {
-    print('Waiting for the certificate')
-    print(`  ${await waitForCertificate(store)}`)
+    const paths = certificatePaths(settings)
+    if (paths === undefined) {
+      print('Waiting for the certificate')
+      print(`  ${await waitForCertificate(store)}`)
+    } else print(`Serving the certificate in ${paths.certFile}`)
+    const { runCheck } = await import('../check/system-probes.ts')
+    print(`\nChecking the server from outside\n${(await runCheck(settings)).text}`)
     const link = await createAdminLink(store, settings, dashboardUrl)
     print(
       `\nAdit is ready.\n  Dashboard   ${dashboardUrl}\n  Settings    adit server --help, then systemctl restart ${UNIT}`,

@@ -1,10 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
-import { createCerts, createResolver } from '../../certs/index.ts'
+import { CertificateFiles, createCerts, createResolver } from '../../certs/index.ts'
 import { createDns, createZones, nameServerNames } from '../../dns/index.ts'
 import { createEvents, readEndpoints } from '../../events/index.ts'
 import { configureDnsProvider } from '../dns-provider.ts'
+import { certificatePaths } from '../settings.ts'
 import type { Foundation } from './foundation.ts'
 
 /** Certificates, DNS and events. */
@@ -20,13 +21,17 @@ export async function wireBackground(foundation: Foundation) {
   })
   cleanup.defer(() => acmeOutbound.close())
   const dnsProvider = hasRole('jobs') ? await configureDnsProvider(settings, acmeOutbound) : undefined
+  const paths = certificatePaths(settings)
+  const log = logOf('certs')
+  const files = paths && (await CertificateFiles.open({ paths, domain: settings.domain, clock, log }))
   const certs = createCerts({
     dnsProvider,
+    files,
     store,
     authority: foundation.authority,
     outbound: acmeOutbound,
     clock,
-    log: logOf('certs'),
+    log,
     base: settings.domain,
     region: settings.region,
     addresses: settings.publicIps,
