@@ -123,7 +123,12 @@ incoming=$prefix/bin/.adit-$$
 trap 'rm -rf "$scratch" "$incoming"' EXIT
 "$decompress" -dc "$directory/$file" >"$incoming"
 chmod 0755 "$incoming"
-version=$("$incoming" version) || fail "the program does not start on this system; nothing was installed"
+if ! version=$("$incoming" version 2>"$scratch/problem"); then
+  if grep -q 'libatomic\.so\.1' "$scratch/problem"; then
+    fail 'the program needs libatomic (Debian, Ubuntu: apt-get install -y libatomic1; Fedora: dnf install libatomic); nothing was installed'
+  fi
+  fail "the program does not start on this system: $(head -n 1 "$scratch/problem"); nothing was installed"
+fi
 mv -f "$incoming" "$program"
 echo "Installed $program ($version)."
 

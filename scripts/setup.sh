@@ -6,6 +6,45 @@ cd "$(dirname "$0")/.."
 
 say() { printf 'setup: %s\n' "$1" >&2; }
 
+# Installs Debian packages, or says which ones are needed for what.
+install_packages() {
+  purpose=$1
+  shift
+  if ! command -v apt-get >/dev/null; then
+    say "$purpose these packages, but there is no apt-get to install them: $*"
+    exit 1
+  fi
+  root=''
+  if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      say "$purpose Debian packages; as root, run: apt-get install -y $*"
+      exit 1
+    fi
+    root=sudo
+  fi
+  say "installing Debian packages: $*"
+  $root apt-get update -qq >&2
+  DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends "$@" >&2
+}
+
+# Node needs libatomic, which slim images lack; the loader's own message names no package.
+require_runtime() {
+  problem=$(node_modules/.bin/node --version 2>&1 >/dev/null) && return
+  case $problem in
+    *libatomic.so.1*)
+      if [ "${1:-}" = --test ]; then
+        install_packages 'the pinned Node needs' libatomic1
+        node_modules/.bin/node --version >/dev/null
+        return
+      fi
+      say 'the pinned Node needs libatomic, which this system lacks. Install it and run this again:'
+      say '  Debian, Ubuntu: apt-get install -y libatomic1    Fedora: dnf install libatomic    Alpine is not supported: it has no glibc'
+      ;;
+    *) say "the pinned Node does not start on this system: $problem" ;;
+  esac
+  exit 1
+}
+
 stamp=node_modules/.installed
 checksum=$(cksum package-lock.json | cut -d' ' -f1,2)
 if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$checksum" ]; then
@@ -15,7 +54,7 @@ if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" !=
   # The only install script that is needed: it installs the pinned Node.
   (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)
   ln -sf ../node/bin/node node_modules/.bin/node
-  node_modules/.bin/node --version >/dev/null
+  require_runtime "${1:-}"
   printf '%s' "$checksum" >"$stamp"
 fi
 
@@ -32,19 +71,5 @@ for package in $packages; do
   dpkg-query -W -f='${Status}' "$package" 2>/dev/null | grep -q 'ok installed' || missing="$missing $package"
 done
 [ -n "$missing" ] || exit 0
-if ! command -v apt-get >/dev/null; then
-  say "tests need these packages, but there is no apt-get to install them:$missing"
-  exit 1
-fi
-root=''
-if [ "$(id -u)" != 0 ]; then
-  if ! command -v sudo >/dev/null; then
-    say "tests need Debian packages; as root, run: apt-get install -y$missing"
-    exit 1
-  fi
-  root=sudo
-fi
-say "installing Debian packages for the tests:$missing"
-$root apt-get update -qq >&2
 # shellcheck disable=SC2086 # A list of words.
-DEBIAN_FRONTEND=noninteractive $root apt-get install -y -qq --no-install-recommends $missing >&2
+install_packages 'tests need' $missing

@@ -122,3 +122,23 @@ test('the directory of a release is an update channel', async (t) => {
   assert.deepEqual(Object.keys(manifest.executables).sort(), [PLATFORM, 'win32-x64'])
   execFileSync('sha256sum', ['--check', '--quiet', 'SHA256SUMS'], { cwd: release })
 })
+
+test('a program that does not start is not installed, and a missing library is named with its package', async (t) => {
+  const failures = {
+    'adit: error while loading shared libraries: libatomic.so.1: cannot open shared object file':
+      /the program needs libatomic \(Debian, Ubuntu: apt-get install -y libatomic1;.*nothing was installed/,
+    'adit: cannot execute binary file': /does not start on this system: adit: cannot execute binary file;/,
+  }
+  for (const [problem, sentence] of Object.entries(failures)) {
+    const { release, install, program } = await createRelease(t)
+    const executable = gzipSync(`#!/bin/sh\necho '${problem}' >&2\nexit 127\n`)
+    writeFileSync(join(release, `adit-1.2.3-${PLATFORM}.gz`), executable)
+    await signRelease(release, '1.2.3', undefined)
+
+    const { status, stderr } = install('--no-signature', release)
+
+    assert.equal(status, 1)
+    assert.match(stderr, sentence)
+    assert.ok(!existsSync(program))
+  }
+})
