@@ -8,9 +8,11 @@ import { text } from 'node:stream/consumers'
 import { type TestContext, test } from 'node:test'
 import { sendHttps } from '../../src/edge/testing/client.ts'
 import { tempDir } from '../support/api.ts'
+import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPebble } from '../support/pebble.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { openTerminal, type Terminal } from '../support/terminal.ts'
 import { createTestCa } from '../support/test-ca.ts'
 
 const adit = join(import.meta.dirname, '..', '..', 'bin', 'adit')
@@ -54,6 +56,12 @@ async function createMachine(t: TestContext) {
   const asRoot = process.getuid?.() === 0 ? [] : ['unshare', '--map-root-user']
   return {
     dir,
+    /** Runs the command in a terminal; afterwards the shell says how it ended. */
+    openTerminal(...args: string[]) {
+      const words = [...asRoot, adit, 'server', ...args].map((word) => `'${word}'`)
+      const script = `${words.join(' ')}; echo "exit code $?"; exec sleep 1000`
+      return openTerminal(t, { script, columns: 160, rows: 100, env })
+    },
     async run(...args: string[]) {
       const [program, ...rest] = [...asRoot, adit, 'server', ...args]
       const child = spawn(program!, rest, { env, stdio: ['ignore', 'pipe', 'pipe'] })
@@ -163,6 +171,52 @@ test('a set-up with a certificate of its own asks for no authority, and checks t
   const page = await sendHttps(httpsPort, ca.caPem, { host: 'dashboard.adit.test', path: '/dashboard/' })
   assert.equal(page.status, 200, page.error)
   assert.match(certs.output, /^adit\.test +file +Read from \S+tls\.pem, for adit\.test and \*\.adit\.test/m)
+})
+
+/** Waits for a question and types the answer. */
+async function answer(terminal: Terminal, question: RegExp, text: string): Promise<void> {
+  await eventually(() => question.test(terminal.text().trimEnd()), terminal.text)
+  terminal.press(text, 'Enter')
+}
+
+test('on a terminal the set-up asks, asks again after a mistake, and asks whether to go on', async (t) => {
+  const machine = await createMachine(t)
+  const { dir } = machine
+  const ca = await createTestCa()
+  const { cert, key } = await ca.issue('adit.test', '*.adit.test')
+  await writeFile(join(dir, 'tls.pem'), cert)
+  await writeFile(join(dir, 'tls.key'), key)
+  const listeners = ['api', 'http', 'https', 'agent'].map((name) => `--${name}-addr=127.0.0.1:0`)
+  const off = ['ssh', 'dns'].map((name) => `--${name}-addr=false`)
+  const flags = [
+    ...listeners,
+    ...off,
+    ...[`--data-dir=${join(dir, 'data')}`, '--dns-resolver=127.0.0.1:1'],
+    ...[`--tls-cert=${join(dir, 'tls.pem')}`, `--tls-key=${join(dir, 'tls.key')}`],
+  ]
+  const terminal = machine.openTerminal('setup', ...flags)
+
+  await answer(terminal, /Domain for tunnels: *$/, 'a..b')
+  await answer(terminal, /empty label[^\n]*\nDomain for tunnels: *$/, 'adit.test')
+  await answer(terminal, /Public addresses of this machine[^\n]*: *$/, '127.0.0.1')
+  await answer(terminal, /Database: PostgreSQL URL, or empty for the embedded one: *$/, '')
+  await answer(terminal, /Continue\? Certificates follow once the records are right \(y\/N\): *$/, 'y')
+  await eventually(() => terminal.text().includes('exit code 0'), terminal.text, 60_000)
+
+  assert.match(terminal.text(), /Checking the server from outside\n[\s\S]*Adit is ready\./)
+  assert.match(terminal.text(), /https:\/\/dashboard\.adit\.test:\d+\/dashboard\/#\/set-password\?token=/)
+  assert.match(await readFile(join(dir, 'etc', 'adit.env'), 'utf8'), /^ADIT_DOMAIN=adit\.test$/m)
+})
+
+test('Ctrl-C at a question changes nothing', async (t) => {
+  const machine = await createMachine(t)
+  const cancelled = machine.openTerminal('setup')
+  await eventually(() => cancelled.text().includes('Domain for tunnels:'), cancelled.text)
+  cancelled.press('C-c')
+  await eventually(() => cancelled.text().includes('exit code 1'), cancelled.text)
+
+  assert.match(cancelled.text(), /ERROR: {2}The set-up was cancelled; nothing was changed\./)
+  await assert.rejects(stat(join(machine.dir, 'etc')), { code: 'ENOENT' })
 })
 
 const ANSWERS = ['--yes', '--domain', 'tunnels.example.com', '--acme-email', 'you@example.com']

@@ -10,6 +10,7 @@ import { VERSION } from '../../src/base/version.ts'
 import { createDebianRoot, type DebianRoot } from '../support/debian-root.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
+import { reasonToSkip } from '../support/required-programs.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const deb = join(root, 'dist', `adit_${VERSION}_amd64.deb`)
@@ -17,7 +18,7 @@ const deb = join(root, 'dist', `adit_${VERSION}_amd64.deb`)
 const MANAGER_FILES =
   /^\.\/(?:proc|var\/(?:lib\/dpkg|log|cache)|etc\/(?:passwd|group|shadow|gshadow|subuid|subgid)-)/
 
-const skip = process.getuid?.() === 0 ? false : 'a root file system needs root'
+const skip = reasonToSkip('debootstrap', 'unshare', 'dpkg-deb', 'systemd-analyze')
 
 before(() => {
   if (skip) return

@@ -1,12 +1,13 @@
 import { networkInterfaces } from 'node:os'
 import { createInterface } from 'node:readline/promises'
 import { CommandFailure } from '../../base/command-line.ts'
+import { errorMessage } from '../../base/error-message.ts'
 import { isLocalDomain } from '../../base/local-domain.ts'
 import { isPublicAddress } from '../../base/outbound/public-address.ts'
 import { environmentVariable, readSettings, type ServerSettings } from '../settings.ts'
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
-const DEFAULT_DATA_DIR = '/var/lib/adit'
+export const DEFAULT_DATA_DIR = '/var/lib/adit'
 
 /** The settings of a server on a public domain, as text by variable, and parsed. */
 export interface Answers {
@@ -16,28 +17,53 @@ export interface Answers {
 
 type Ask = (question: string, fallback?: string) => Promise<string>
 
+/** Asks on the terminal. */
+async function withPrompt<T>(work: (ask: Ask) => Promise<T>): Promise<T> {
+  const prompt = createInterface({ input: process.stdin, output: process.stdout })
+  // Otherwise a closed terminal leaves the question pending, and the process ends without a word.
+  const closed = new Promise<undefined>((resolve) => prompt.once('close', () => resolve(undefined)))
+  try {
+    return await work(async (question, fallback = '') => {
+      const hint = fallback === '' ? '' : ` [${fallback}]`
+      // Ctrl-C rejects the question, the end of the input closes the prompt.
+      const answered = prompt.question(`${question}${hint}: `).catch(() => undefined)
+      const answer = await Promise.race([answered, closed])
+      if (answer === undefined) throw new CommandFailure('The set-up was cancelled; nothing was changed.')
+      return answer.trim() || fallback
+    })
+  } finally {
+    prompt.close()
+  }
+}
+
+/** Asks a yes-or-no question; an empty answer is no. */
+export function confirm(question: string): Promise<boolean> {
+  return withPrompt(async (ask) => /^y(?:es)?$/i.test(await ask(`${question} (y/N)`)))
+}
+
 /** Collects the settings: given ones first, then answers to questions, then defaults for a public server. */
 export async function collectAnswers(
   given: ReadonlyMap<string, string>,
   { interactive }: { interactive: boolean },
 ): Promise<Answers> {
-  const prompt = interactive ? createInterface({ input: process.stdin, output: process.stdout }) : undefined
-  const ask: Ask | undefined =
-    prompt &&
-    (async (question, fallback = '') => {
-      const hint = fallback === '' ? '' : ` [${fallback}]`
-      return (await prompt.question(`${question}${hint}: `)).trim() || fallback
-    })
-  try {
-    return await collect(new Map(given), ask)
-  } finally {
-    prompt?.close()
-  }
+  const values = new Map(given)
+  return interactive ? withPrompt((ask) => collect(values, ask)) : collect(values, undefined)
 }
 
 async function collect(values: Map<string, string>, ask: Ask | undefined): Promise<Answers> {
+  /** Asks until the answer is valid. */
+  const askFor = async (flag: string, question: string, fallback?: string): Promise<string | undefined> => {
+    const answer = await ask?.(question, fallback)
+    try {
+      if (answer) readSettings([`--${flag}=${answer}`], {})
+      return answer
+    } catch (error) {
+      process.stdout.write(`  ${errorMessage(error)}\n`)
+      return askFor(flag, question, fallback)
+    }
+  }
   const requireValue = async (flag: string, question: string, fallback?: string) => {
-    const value = values.get(flag) ?? (await ask?.(question, fallback)) ?? fallback ?? ''
+    const value = values.get(flag) ?? (await askFor(flag, question, fallback)) ?? fallback ?? ''
     if (value === '')
       throw new CommandFailure(`${question}: not given. Write: adit server setup --${flag} ${EXAMPLES[flag]}`)
     values.set(flag, value)
@@ -57,7 +83,7 @@ async function collect(values: Map<string, string>, ask: Ask | undefined): Promi
   // Without an address, and with a certificate of the operator's own, no authority is needed.
   if (!values.has('tls-cert')) await requireValue('acme-email', 'Email address for the certificate authority')
   if (!values.has('database-url')) {
-    const url = await ask?.('Database: PostgreSQL URL, or empty for the embedded one')
+    const url = await askFor('database-url', 'Database: PostgreSQL URL, or empty for the embedded one')
     if (url) values.set('database-url', url)
   }
 

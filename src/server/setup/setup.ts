@@ -14,7 +14,7 @@ import { CERTIFICATE_FILES, type CheckResult } from '../check/check.ts'
 import { readCredentialsFile } from '../credentials-file.ts'
 import { certificatePaths, type ListenerAddress, type ServerSettings, settingsFilePath } from '../settings.ts'
 import { withStore } from '../with-store.ts'
-import { collectAnswers } from './answers.ts'
+import { collectAnswers, confirm, DEFAULT_DATA_DIR } from './answers.ts'
 import { formatSettingsFile, formatUnit } from './files.ts'
 
 const UNIT = 'adit.service'
@@ -58,7 +58,7 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
 
   print(`Checking ${settings.domain}`)
   const isRunning = run('systemctl', ['is-active', '--quiet', UNIT]).status === 0
-  await checkMachine(settings, { yes, isRunning }, print)
+  await checkMachine(settings, { yes, interactive, isRunning }, print)
 
   ensureUser()
   await mkdir(join(settingsFile, '..'), { recursive: true, mode: 0o755 })
@@ -66,8 +66,7 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
   await writeFileAtomic(settingsFile, settingsText, 0o640)
   await chown(settingsFile, 0, groupId())
   print(`Wrote ${settingsFile}`)
-  if (PACKAGED_UNITS.some((directory) => existsSync(join(directory, UNIT))))
-    print(`Using the unit ${UNIT} of the installed package`)
+  if (usesPackagedUnit(settings)) print(`Using the unit ${UNIT} of the installed package`)
   else {
     await writeFileAtomic(unitFile, unitText, 0o644)
     print(`Wrote ${unitFile}`)
@@ -81,10 +80,15 @@ export async function runSetup(options: SetupOptions, print: (text: string) => v
   await finish(settings, dashboardUrl, print)
 }
 
+/** The unit of a package lets the server write to the default directory alone. */
+function usesPackagedUnit({ dataDir }: ServerSettings): boolean {
+  return dataDir === DEFAULT_DATA_DIR && PACKAGED_UNITS.some((directory) => existsSync(join(directory, UNIT)))
+}
+
 /** Without its ports and its database the server could not start. The rest may follow later, and is explained. */
 async function checkMachine(
   settings: ServerSettings,
-  { yes, isRunning }: { yes: boolean; isRunning: boolean },
+  { yes, interactive, isRunning }: { yes: boolean; interactive: boolean; isRunning: boolean },
   print: (text: string) => void,
 ): Promise<void> {
   const { runNetworkChecks } = await import('../check/system-probes.ts')
@@ -103,7 +107,8 @@ async function checkMachine(
     throw new CommandFailure('The server cannot start while its ports are in use; nothing was changed.')
   if (database.some(({ state }) => state === 'failed'))
     throw new CommandFailure('The server cannot start without its database; nothing was changed.')
-  if (network.some(({ state }) => state === 'failed') && !yes)
+  if (!network.some(({ state }) => state === 'failed') || yes) return
+  if (!(interactive && (await confirm('Continue? Certificates follow once the records are right'))))
     throw new CommandFailure(
       'Fix what failed and run the set-up again; nothing was changed. With --yes it continues, and certificates follow once the records are right.',
     )
