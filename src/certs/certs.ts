@@ -112,7 +112,10 @@ export function createCerts(options: CertsOptions): Certs {
   const jobs = runsJobs && issueContext ? new JobRunner(issueContext, lease) : undefined
   const renewals = runsJobs && issueContext ? new RenewalPoller(issueContext, lease) : undefined
   const reconciler = runsJobs
-    ? new Reconciler({ store, inventory, clock, log, acmeEnabled: acme !== undefined })
+    ? new Reconciler({
+        ...{ store, inventory, clock, log, challengeRecords, holder },
+        acmeEnabled: acme !== undefined,
+      })
     : undefined
   let subscription: { stop(): void } | undefined
 

@@ -310,3 +310,56 @@ test('a record that cannot be removed does not delay the certificate, and is rem
   assert.equal((await waitForWildcard(platform)).serialNumber, first.serialNumber)
   assert.equal(platform.pebble.count('order'), 1)
 })
+
+/** A user's wildcard domain whose records are published, while the name servers do not have them yet. */
+async function publishForUser({ platform, standIn, dns }: Awaited<ReturnType<typeof startWithProvider>>) {
+  await waitForWildcard(platform)
+  await eventually(() => standIn.records().length === 0, 'the records of the platform are removed')
+  const domain = await platform.api.call.create('/reserved_domains', {
+    domain: '*.apps.example.com',
+    certificate_management_policy: { authority: 'letsencrypt', private_key_type: 'ecdsa' },
+  })
+  dns.extra = [
+    { name: '_acme-challenge.apps.example.com', type: 'CNAME', data: domain.acme_challenge_cname_target },
+  ]
+  dns.propagated = false
+  platform.clock.offset += 3 * 60_000
+  const attempt = platform.certs.runDue()
+  await eventually(() => standIn.records().length === 1, 'the record is published')
+  return { path: `/reserved_domains/${domain.id}`, attempt }
+}
+
+test('a domain that is deleted during its validation leaves no record at the provider', async (t) => {
+  const started = await startWithProvider(t)
+  const { platform, standIn } = started
+  const { path, attempt } = await publishForUser(started)
+
+  await platform.api.call('DELETE', path)
+  await attempt
+
+  assert.deepEqual(standIn.records(), [])
+  const jobs = () => scanRows(platform.api.store, 'certificate_jobs')
+  await eventually(async () => (await jobs()).length === 1, 'only the job of the platform is left')
+})
+
+const endings: Record<string, (platform: Platform, path: string) => Promise<unknown>> = {
+  'is deleted': ({ api }, path) => api.call('DELETE', path),
+  'loses its policy': ({ api }, path) => api.call('DELETE', `${path}/certificate_management_policy`),
+}
+for (const [what, end] of Object.entries(endings))
+  test(`the record of a domain that ${what} after its node was interrupted is removed by the next node`, async (t) => {
+    const started = await startWithProvider(t)
+    const { platform, standIn } = started
+    const { path } = await publishForUser(started)
+    await platform.certs.stop()
+
+    const response = (await end(platform, path)) as { status: number }
+    assert.equal(standIn.records().length, 1)
+    await platform.node()
+
+    assert.equal(response.status, 204)
+    await eventually(() => standIn.records().length === 0, 'no record is left')
+    const jobs = () => scanRows(platform.api.store, 'certificate_jobs')
+    await eventually(async () => (await jobs()).length === 1, 'only the job of the platform is left')
+    assert.deepEqual(standIn.violations, [])
+  })

@@ -202,7 +202,7 @@ testChannel('npm', reasonToSkipChannel(`adit-${VERSION}.tgz`), (t) => {
   }
 })
 
-testChannel('executable', reasonToSkipChannel(`adit-${VERSION}-linux-x64.xz`), (t) => {
+testChannel('executable', reasonToSkipChannel(`adit-${VERSION}-linux-x64.gz`), (t) => {
   const system = createSystem(t)
   copyRelease(system, /linux-x64/, /^SHA256SUMS/, /^install\.sh$/, /^release\.pub$/)
   const isSigned = existsSync(join(release, 'release.pub'))

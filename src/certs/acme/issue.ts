@@ -129,7 +129,7 @@ export class IssueAttempt {
       } catch (error) {
         // The records belong to the next holder of the lease.
         if (error instanceof LeaseLost || this.#signal.aborted) throw error
-        if (!(error instanceof SupersededError)) await this.#fail(this.#toFailure(error))
+        if (!(error instanceof SupersededError)) await this.#failUnlessSuperseded(this.#toFailure(error))
       }
       await this.#removeProviderRecords()
     } catch (error) {
@@ -438,6 +438,13 @@ export class IssueAttempt {
       { code: 'INTERNAL_ERROR', msg: 'An unexpected error occurred; see the log of the server.' },
       { keepOrder: true },
     )
+  }
+
+  /** A subject that was deleted meanwhile has no status any more, but its records at the provider remain to be removed. */
+  async #failUnlessSuperseded(failure: IssueFailure): Promise<void> {
+    await this.#fail(failure).catch((error) => {
+      if (!(error instanceof SupersededError)) throw error
+    })
   }
 
   async #fail(failure: IssueFailure): Promise<void> {

@@ -71,7 +71,8 @@ export interface IssuedCertificate {
  * A lost lease, a changed subject (`SupersededError`), an unavailable store or a stopping server saves nothing: a row that
  * is `ordering` or `ordered` stays due, and the next attempt resumes it. Records at a DNS provider are in the row before they
  * are created, and an attempt begins by removing those that an interrupted one left behind. Times written by a clock that was ahead count as
- * due (`hasFutureTimes`). The Reconciler deletes the row when its subject is deleted or requests no certificate any more.
+ * due (`hasFutureTimes`). The Reconciler deletes the row when its subject is deleted or requests no certificate any more,
+ * after it has removed the row's records at the provider.
  */
 export type Job = {
   readonly kind: Subject['kind']

@@ -2,7 +2,8 @@ import type { Clock } from '../../base/clock.ts'
 import type { Logger } from '../../base/log.ts'
 import { AgentIngress, TlsCertificate } from '../../resources/index.ts'
 import { draftOf, recordOf, type Store, type Transaction } from '../../store/index.ts'
-import { endManagement, unmanageCertificate } from './end-management.ts'
+import type { ChallengeRecords } from './dns/challenge-records.ts'
+import { endManagement, forgetProviderRecords, unmanageCertificate } from './end-management.ts'
 import type { CertificateRecord, IngressRecord, Inventory } from './inventory.ts'
 import { AUTOMATIC_OFF, JOBS, type Job, newJob, offStatus, statusOf } from './job.ts'
 import { FAILURES_KIND, resourceOf, type SubjectResource, systemAuditEntry } from './job-store.ts'
@@ -11,6 +12,9 @@ import { PLATFORM, type Subject, subjectOf } from './subject.ts'
 
 const RECONCILE_INTERVAL_MS = 60_000
 const DEBOUNCE_MS = 50
+const LEASE_RETRY_MS = 5000
+const CLEANUP_TIMEOUT_MS = 30_000
+const CLEANUP_LEASE_MS = 2 * CLEANUP_TIMEOUT_MS
 
 /**
  * Reconciles the platform's own records with changes by users: detached policies, deleted domains, replaced
@@ -23,8 +27,11 @@ export class Reconciler {
   readonly #log: Logger
   /** Whether an ACME authority is configured. */
   readonly #acmeEnabled: boolean
+  readonly #challengeRecords: ChallengeRecords | undefined
+  readonly #holder: string
   #timer: NodeJS.Timeout | undefined
   #interval: NodeJS.Timeout | undefined
+  #retryTimer: NodeJS.Timeout | undefined
   #subscription: { stop(): void } | undefined
   #working: Promise<void> = Promise.resolve()
   #stopped = false
@@ -35,12 +42,17 @@ export class Reconciler {
     clock: Clock
     log: Logger
     acmeEnabled: boolean
+    /** Removes what jobs of deleted domains have left at the DNS provider. */
+    challengeRecords: ChallengeRecords | undefined
+    holder: string
   }) {
     this.#store = options.store
     this.#inventory = options.inventory
     this.#clock = options.clock
     this.#log = options.log
     this.#acmeEnabled = options.acmeEnabled
+    this.#challengeRecords = options.challengeRecords
+    this.#holder = options.holder
   }
 
   start(): void {
@@ -54,6 +66,7 @@ export class Reconciler {
     this.#stopped = true
     this.#subscription?.stop()
     clearTimeout(this.#timer)
+    clearTimeout(this.#retryTimer)
     clearInterval(this.#interval)
     await this.#working
   }
@@ -92,6 +105,11 @@ export class Reconciler {
     this.#timer.unref()
   }
 
+  #retry(): void {
+    this.#retryTimer = undefined
+    this.#schedule()
+  }
+
   /** Runs one transaction, and audits it when `work` returns that it has changed something. */
   async #write(
     entry: { action: string; kind: string; object: string },
@@ -103,17 +121,46 @@ export class Reconciler {
   }
 
   /** Deletes the job of a subject that was deleted or no longer asks for a certificate. */
-  #dropJob(job: Job): Promise<void> {
+  async #dropJob(job: Job): Promise<void> {
     const { kind, account, subject: id } = job
     const resource = resourceOf(job)
-    if (resource === undefined) return Promise.resolve()
-    return this.#write({ action: 'drop_job', kind: JOBS, object: id }, async (tx) => {
+    if (resource === undefined || !(await this.#removeProviderRecords(job))) return
+    await this.#write({ action: 'drop_job', kind: JOBS, object: id }, async (tx) => {
       const row = await tx.get(resource.kind, account, id)
       const current = row && subjectOf(row, this.#inventory.base)
       if (current?.kind === kind) return false
+      await forgetProviderRecords(tx, { kind, id, account })
       const certificateId = row?.kind === 'reserved_domains' ? row.data.certificate_id : null
       return endManagement(tx, { kind, id, account }, certificateId)
     })
+  }
+
+  /** Removes what the job has at the DNS provider. Returns false while it cannot; the next run tries again. */
+  async #removeProviderRecords({ domain, providerRecords }: Job): Promise<boolean> {
+    if (providerRecords.length === 0) return true
+    if (this.#challengeRecords === undefined) {
+      this.#log.warn({ domain }, 'challenge records left behind: no DNS provider configured')
+      return true
+    }
+    // An attempt that holds the lease removes them itself when it ends.
+    const lease = await this.#store.lease(
+      `certificates ${domain}`,
+      `${this.#holder} cleanup`,
+      CLEANUP_LEASE_MS,
+    )
+    if (lease === undefined) {
+      this.#retryTimer ??= setTimeout(() => this.#retry(), LEASE_RETRY_MS).unref()
+      return false
+    }
+    try {
+      const signal = AbortSignal.timeout(CLEANUP_TIMEOUT_MS)
+      return (await this.#challengeRecords.remove(providerRecords, signal)).length === 0
+    } catch (error) {
+      this.#log.warn({ domain, err: error }, 'challenge records not removed')
+      return false
+    } finally {
+      await lease.release().catch(() => {})
+    }
   }
 
   #removeCertificate({ id, account }: CertificateRecord): Promise<void> {
