@@ -10,6 +10,7 @@ import {
   existsSync,
   mkdtempSync,
   readdirSync,
+  readFileSync,
   rmSync,
   symlinkSync,
   writeFileSync,
@@ -46,7 +47,9 @@ const results: Record<string, Measurements> = {}
 
 after(() => {
   if (Object.keys(results).length === 0) return
-  writeFileSync(resultsFile, `${JSON.stringify(results, null, 2)}\n`)
+  // A run of some channels keeps the times of the others.
+  const earlier = existsSync(resultsFile) ? JSON.parse(readFileSync(resultsFile, 'utf8')) : {}
+  writeFileSync(resultsFile, `${JSON.stringify({ ...earlier, ...results }, null, 2)}\n`)
   console.table(results)
 })
 
@@ -80,7 +83,7 @@ function testChannel(
   })
 }
 
-/** The median time of `adit version`. */
+/** The time of the fastest run of `adit version`: other programs of the machine only add to it. */
 function measureVersion({ wrap }: Installation): number {
   const [program, ...args] = wrap(['adit', 'version'])
   const times = Array.from({ length: VERSION_RUNS }, () => {
@@ -88,7 +91,7 @@ function measureVersion({ wrap }: Installation): number {
     assert.equal(execFileSync(program, args, { encoding: 'utf8' }), `adit version ${VERSION}\n`)
     return performance.now() - startedAt
   })
-  return times.sort((a, b) => a - b)[(VERSION_RUNS - 1) / 2]!
+  return Math.min(...times)
 }
 
 /** Starts server and agent, opens the URL and the dashboard; returns the time from the first start to the first response. */

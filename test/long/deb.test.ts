@@ -11,6 +11,7 @@ import { createDebianRoot, type DebianRoot } from '../support/debian-root.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
+import { createTestCa } from '../support/test-ca.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 const deb = join(root, 'dist', `adit_${VERSION}_amd64.deb`)
@@ -136,6 +137,49 @@ tunnels:
   assert.deepEqual(listFiles(system), before)
   assert.doesNotMatch(readFileSync(file('etc/passwd'), 'utf8'), /adit/)
   assert.doesNotMatch(readFileSync(file('etc/group'), 'utf8'), /adit/)
+})
+
+/** Stands in for systemd, which needs a machine of its own: runs the command of the unit as its user. */
+const SYSTEMCTL = `#!/bin/sh
+case "$1" in
+  is-active) exit 3 ;;
+  restart)
+    unit=/usr/lib/systemd/system/adit.service
+    set -a; . "$(sed -n 's/^EnvironmentFile=//p' "$unit")"; set +a
+    setpriv --reuid=adit --regid=adit --clear-groups $(sed -n 's/^ExecStart=//p' "$unit") < /dev/null > /var/log/adit.log 2>&1 &
+    echo $! > /run/adit.pid ;;
+esac
+`
+
+test('adit server setup uses the unit of the package, and the server runs as its user', {
+  skip,
+}, async (t) => {
+  let pid = 0
+  // Before the file system of the process is unmounted: hooks run in the order of their registration.
+  t.after(() => pid > 0 && process.kill(pid, 'SIGKILL'))
+  const system = installPackage(t)
+  const file = (path: string) => join(system.directory, path)
+  system.run('dpkg', '--install', '/adit.deb')
+  writeFileSync(file('usr/bin/systemctl'), SYSTEMCTL, { mode: 0o755 })
+  const ca = await createTestCa()
+  const { cert, key } = await ca.issue('adit.test', '*.adit.test')
+  writeFileSync(file('etc/adit/tls.pem'), cert)
+  writeFileSync(file('etc/adit/tls.key'), key, { mode: 0o600 })
+  system.run('chown', 'adit', '/etc/adit/tls.key')
+  const listeners = ['api', 'http', 'https', 'agent'].map((name) => `--${name}-addr=127.0.0.1:0`)
+  const off = ['ssh', 'dns'].map((name) => `--${name}-addr=false`)
+  const names = ['--domain=adit.test', '--public-ips=127.0.0.1', '--dns-resolver=127.0.0.1:1']
+  const files = ['--tls-cert=/etc/adit/tls.pem', '--tls-key=/etc/adit/tls.key']
+
+  const output = system.run('adit', 'server', 'setup', '--yes', ...names, ...listeners, ...off, ...files)
+  pid = Number(readFileSync(file('run/adit.pid'), 'utf8'))
+
+  assert.match(output, /Using the unit adit\.service of the installed package/)
+  assert.match(output, /Checking the server from outside\n[\s\S]*Adit is ready\./)
+  assert.match(output, /https:\/\/dashboard\.adit\.test:\d+\/dashboard\/#\/set-password\?token=/)
+  assert.ok(!existsSync(file('etc/systemd/system/adit.service')))
+  assert.equal(system.run('stat', '-c', '%U', '/var/lib/adit/credentials.json'), 'adit\n')
+  assert.equal(system.run('stat', '-c', '%U:%G %a', '/etc/adit/adit.env'), 'root:adit 640\n')
 })
 
 test('systemd accepts both units of the package', { skip }, (t) => {
