@@ -24,7 +24,7 @@ const rows = [
 ]
 const tables = {
   sizes: formatTable(['Artefact', 'Download', 'Installed'], rows),
-  times: formatTable(['Channel', 'Install', 'First URL', '`adit version`'], readTimes()),
+  times: withTimesNote(formatTable(['Channel', 'Install', 'First URL', '`adit version`'], readTimes())),
 }
 for (const [name, table] of Object.entries(tables)) {
   if (table === '') continue
@@ -36,6 +36,17 @@ function formatTable(titles: readonly string[], rows: readonly (readonly string[
   if (rows.length === 0) return ''
   const line = (cells: readonly string[]) => `| ${cells.join(' | ')} |\n`
   return `${line(titles)}|${'---|'.repeat(titles.length)}\n${rows.map(line).join('')}`
+}
+
+/** What the columns mean. */
+function withTimesNote(table: string): string {
+  return table === ''
+    ? ''
+    : `In an empty Debian system, measured by \`npm run test:channels\`: *Install* is everything that the channel needs beyond the base
+system, with downloads from package registries; *First URL* is from the first start of the server to a response through an agent;
+*\`adit version\`* is the fastest of nine runs. For npm, Node 24 is there already; for the container, the image is built.
+
+${table}`
 }
 
 /** Replaces a table between its markers. */
