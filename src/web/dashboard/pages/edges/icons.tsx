@@ -1,4 +1,4 @@
-import './icons.css'
+import { StrokeIcon } from '../../kit/index.ts'
 import { BACKEND_KIND_TEXTS, type BackendKind } from '../backends/kinds.ts'
 import { MODULES, type ModuleName } from './modules.ts'
 
@@ -15,11 +15,7 @@ type Name = keyof typeof STROKES | ModuleName | BackendKind
 
 const PATHS: Readonly<Record<string, { readonly icon: string }>> = { ...MODULES, ...BACKEND_KIND_TEXTS }
 
-/** A decorative icon, hidden from assistive technology. */
+/** The icon of a module, a kind of backend or an element of the diagram. */
 export function Icon({ name }: { name: Name }) {
-  return (
-    <svg className="icon" viewBox="0 0 16 16" aria-hidden="true">
-      <path d={PATHS[name]?.icon ?? STROKES[name as keyof typeof STROKES]} />
-    </svg>
-  )
+  return <StrokeIcon path={PATHS[name]?.icon ?? STROKES[name as keyof typeof STROKES]} />
 }
