@@ -1,6 +1,8 @@
 import { useEffect, useRef, useState } from 'react'
 import { saveTheme, storedTheme, type Theme } from '../shared/theme.ts'
+import { StrokeIcon } from './kit/index.ts'
 import { type PageEntry, SECTIONS } from './page-contracts.ts'
+import { PAGE_ICONS } from './page-icons.ts'
 import { pages } from './pages.ts'
 import { hrefTo } from './route.ts'
 import { useSession } from './session.ts'
@@ -11,7 +13,7 @@ const THEMES: readonly (readonly [Theme, string])[] = [
   ['dark', 'Dark'],
 ]
 
-/** The navigation: pages by section, and the theme switch. */
+/** The navigation: pages by section. */
 export function Navigation({ current, path }: { current: PageEntry | undefined; path: string }) {
   const { session } = useSession()
   const nav = useRef<HTMLElement>(null)
@@ -21,47 +23,45 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
   }, [path])
   const isAdmin = session.role === 'admin'
   return (
-    <>
-      <nav ref={nav} aria-label="Pages" className="nav">
-        {SECTIONS.map((section) => {
-          const visiblePages = pages.filter(
-            (page) => page.section === section && (isAdmin || !page.adminOnly),
-          )
-          if (visiblePages.length === 0) return null
-          return (
-            <div key={section} className="nav-section">
-              {section && <h2>{section}</h2>}
-              <ul>
-                {visiblePages.map((page) => (
-                  <li key={page.path}>
-                    <a
-                      href={hrefTo(page.path)}
-                      aria-current={
-                        page === current ? 'page' : path.startsWith(`${page.path}/`) ? 'true' : undefined
-                      }
-                    >
-                      {page.title}
-                    </a>
-                  </li>
-                ))}
-                {section === 'Account' && (
-                  <li>
-                    <a href="/docs/" target="_blank" rel="noreferrer">
-                      Documentation <span aria-hidden="true">↗</span>
-                    </a>
-                  </li>
-                )}
-              </ul>
-            </div>
-          )
-        })}
-      </nav>
-      <ThemeSwitch />
-    </>
+    <nav ref={nav} aria-label="Pages" className="nav">
+      {SECTIONS.map((section) => {
+        const visiblePages = pages.filter((page) => page.section === section && (isAdmin || !page.adminOnly))
+        if (visiblePages.length === 0) return null
+        return (
+          <div key={section} className="nav-section">
+            {section && <h2>{section}</h2>}
+            <ul>
+              {visiblePages.map((page) => (
+                <li key={page.path}>
+                  <a
+                    href={hrefTo(page.path)}
+                    aria-current={
+                      page === current ? 'page' : path.startsWith(`${page.path}/`) ? 'true' : undefined
+                    }
+                  >
+                    <StrokeIcon path={PAGE_ICONS[page.path]} />
+                    {page.title}
+                  </a>
+                </li>
+              ))}
+              {section === 'Account' && (
+                <li>
+                  <a href="/docs/" target="_blank" rel="noreferrer">
+                    <StrokeIcon path={PAGE_ICONS['/docs']} />
+                    Documentation <span aria-hidden="true">↗</span>
+                  </a>
+                </li>
+              )}
+            </ul>
+          </div>
+        )
+      })}
+    </nav>
   )
 }
 
-function ThemeSwitch() {
+/** Chooses the theme, which is stored in the browser. */
+export function ThemeSwitch() {
   const [theme, setTheme] = useState(storedTheme)
   return (
     <fieldset className="theme">

@@ -12,7 +12,7 @@ import { useKeys } from '../shared/use-keys.ts'
 import { Brand } from './brand.tsx'
 import { Help } from './help.tsx'
 import { Button, ButtonLink, EmptyState, Loading, notify, Page, Toast } from './kit/index.ts'
-import { Navigation } from './navigation.tsx'
+import { Navigation, ThemeSwitch } from './navigation.tsx'
 import { useOpenApi } from './openapi.ts'
 import type { PageEntry, PageProps } from './page-contracts.ts'
 import { pages } from './pages.ts'
@@ -93,6 +93,7 @@ export function Shell() {
         <Navigation current={match?.page} path={location.path} />
         <footer className="side-foot">
           <p className="user">{session.user?.email ?? 'Signed in with an API key'}</p>
+          <ThemeSwitch />
           <div className="side-buttons">
             <Button kind="quiet" onClick={() => setHelp(true)}>
               Help
