@@ -223,6 +223,7 @@ class RemoteSession implements LiveSession {
   readonly transport: LiveSession['transport']
   readonly agentVersion: string
   readonly os: string
+  readonly hostname: string
   readonly ip: string
   readonly region: string
   readonly metadata: string
@@ -240,6 +241,8 @@ class RemoteSession implements LiveSession {
     this.transport = snapshot.transport
     this.agentVersion = snapshot.agentVersion
     this.os = snapshot.os
+    // A peer of an earlier release does not send it.
+    this.hostname = snapshot.hostname ?? ''
     this.ip = snapshot.ip
     this.region = snapshot.region
     this.metadata = snapshot.metadata

@@ -16,6 +16,7 @@ export type SessionSnapshot = Pick<
   | 'transport'
   | 'agentVersion'
   | 'os'
+  | 'hostname'
   | 'ip'
   | 'region'
   | 'metadata'
@@ -58,10 +59,10 @@ export type RegistryEvent =
 
 export function toSessionSnapshot(session: LiveSession): SessionSnapshot {
   const { id, accountId, credentialId, ownerId, clientId, transport } = session
-  const { agentVersion, os, ip, region, metadata, startedAt, fence = 0 } = session
+  const { agentVersion, os, hostname = '', ip, region, metadata, startedAt, fence = 0 } = session
   return {
     ...{ id, accountId, credentialId, ownerId, clientId, transport },
-    ...{ agentVersion, os, ip, region, metadata, startedAt, fence },
+    ...{ agentVersion, os, hostname, ip, region, metadata, startedAt, fence },
   }
 }
 

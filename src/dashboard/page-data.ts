@@ -27,6 +27,17 @@ export interface TrafficTotals {
   readonly open_connections: number
 }
 
+/** `GET /dashboard/api/traffic`: what was counted in equal intervals of the last hour, the oldest first. */
+export interface TrafficHistory {
+  readonly interval_seconds: number
+  readonly requests: readonly number[]
+  readonly connections: readonly number[]
+  readonly bytes_in: readonly number[]
+  readonly bytes_out: readonly number[]
+  /** Responses by status class: 1xx, 2xx, 3xx, 4xx, 5xx. */
+  readonly statuses: readonly (readonly number[])[]
+}
+
 /** The traffic of an edge or route. */
 export interface ScopeCounters {
   readonly requests: number
@@ -76,4 +87,27 @@ export interface SessionView {
 /** `POST /dashboard/api/link`: whom a one-time link is for. */
 export interface LinkView {
   readonly email: string
+}
+
+/** One agent of `GET /dashboard/api/agents`: what tells it apart from others. Names are empty where there is none. */
+export interface AgentIdentity {
+  readonly id: string
+  readonly hostname: string
+  readonly owner: { readonly id: string; readonly name: string }
+  readonly credential: { readonly id: string; readonly name: string }
+}
+
+/** `GET /dashboard/api/search`: resources, online agents and tunnels with every word of the query. */
+export interface SearchResults {
+  readonly hits: readonly SearchHit[]
+  /** There may be more: the limit of hits, or of rows to look at, was reached. */
+  readonly incomplete: boolean
+}
+
+/** One result: its short fields, of which the page shows the name. */
+export interface SearchHit {
+  readonly id: string
+  /** What it is, such as `IP policy`. */
+  readonly kind: string
+  readonly fields: Readonly<Record<string, unknown>>
 }

@@ -1,16 +1,22 @@
 import type { Api } from '../api/index.ts'
 import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
+import { mountAgentList } from './agent-list.ts'
 import { mountEdgeList } from './edge-list.ts'
 import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
-import type { PlatformInfo } from './page-data.ts'
+import type { PlatformInfo, TrafficHistory } from './page-data.ts'
 import { mountPlatform } from './platform.ts'
+import { mountSearch, type SearchSources } from './search.ts'
+import { mountTrafficHistory } from './traffic-history.ts'
 
 /** The sources of the views beyond the management API. */
 export interface ViewSources {
   readonly store: Store
-  readonly live: LiveSources
+  readonly live: LiveSources & {
+    readonly traffic: { history(accountId: string): TrafficHistory }
+    readonly online: SearchSources['online']
+  }
   readonly platform: () => PlatformInfo
   readonly log: Logger
 }
@@ -21,6 +27,9 @@ export function mountViews(
   { store, live, platform, log }: ViewSources,
 ): void {
   mountLive(http, { authenticate, sources: live, log })
+  mountTrafficHistory(http, { authenticate, traffic: live.traffic })
+  mountAgentList(http, { authenticate, store, online: live.online })
+  mountSearch(http, { authenticate, store, online: live.online })
   mountIpCheck(http, { authenticate, store })
   mountEdgeList(http, { authenticate, store })
   mountPlatform(http, { authenticate, facts: platform })

@@ -27,6 +27,7 @@ import { type EdgeFollower, edgeKinds } from './snapshot.ts'
 import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
 import { TlsPolicies, type TlsPolicy } from './tls-policy.ts'
 import { Traffic } from './traffic.ts'
+import { HISTORY_INTERVAL_MS, TrafficHistory, type TrafficHistoryView } from './traffic-history.ts'
 import type { PublicPorts, TunnelLookup } from './tunnels.ts'
 import { type ApiUpstream, createApiEntry } from './upstream/api-host.ts'
 
@@ -101,8 +102,8 @@ export interface Edge {
   readonly follower: EdgeFollower
   /** Counters of edges and routes, which of them are broken, and whether every change has been applied. */
   readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled'>
-  /** Traffic totals of each account. */
-  readonly traffic: Pick<Traffic, 'totals'>
+  /** Traffic of each account: totals, and the last hour. */
+  readonly traffic: Pick<Traffic, 'totals'> & { history(accountId: string): TrafficHistoryView }
   start(): Promise<void>
   /** Stops accepting, lets exchanges in flight finish, and closes the rest after `limits.drain` (P9). */
   stop(): Promise<void>
@@ -148,9 +149,12 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   core.findErrorPage = edgeTable.findErrorPage
   const addresses: EdgeAddresses = { http: undefined, https: undefined }
   const servers: Server[] = []
+  const history = new TrafficHistory()
+  let sampler: NodeJS.Timeout | undefined
 
   async function start(): Promise<void> {
     timers.start()
+    sampler = setInterval(() => history.sample(core.traffic.accounts()), HISTORY_INTERVAL_MS)
     if (config.http !== false) {
       const server = createHttpListener(core, admission, proxyProtocol.http)
       servers.push(server)
@@ -173,6 +177,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
   async function stop(): Promise<void> {
     core.draining = true
+    clearInterval(sampler)
     edgeTable.stop()
     const serversClosed = servers.map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
@@ -193,7 +198,10 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     kinds: edgeKinds,
     follower: edgeTable.table,
     scopes: edgeTable.table,
-    traffic: core.traffic,
+    traffic: {
+      totals: (accountId) => core.traffic.totals(accountId),
+      history: (accountId) => history.of(accountId),
+    },
     start,
     stop,
   }

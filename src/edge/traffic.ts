@@ -76,4 +76,8 @@ export class Traffic {
       open_connections: traffic.open.size,
     }
   }
+  /** Every account that has an entry, with its traffic. */
+  accounts(): Iterable<readonly [string, AccountTraffic]> {
+    return this.#byAccount
+  }
 }

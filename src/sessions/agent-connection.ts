@@ -196,6 +196,10 @@ export class AgentConnection implements LiveSession {
     return this.#requiredIdentity.extra.Arch ?? ''
   }
 
+  get hostname(): string {
+    return this.#requiredIdentity.extra.Hostname ?? ''
+  }
+
   get userAgent(): string {
     return this.#requiredIdentity.extra.UserAgent ?? ''
   }

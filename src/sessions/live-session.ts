@@ -28,6 +28,8 @@ export interface LiveSession {
   readonly agentVersion: string
   readonly os: string
   readonly arch?: string
+  /** The name of its machine; SSH clients do not tell it. */
+  readonly hostname?: string
   /** The full user agent string of the client. */
   readonly userAgent?: string
   /** Where it connected: the SNI name, empty without SNI, and the local address. */

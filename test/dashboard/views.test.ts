@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { createServer } from 'node:http'
+import { hostname } from 'node:os'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
 import { openBrowser } from '../support/dashboard.ts'
@@ -121,6 +122,9 @@ test('views require a session and end when the server stops', async (t) => {
     '/dashboard/api/ip_policies/check?address=1.1.1.1',
     '/dashboard/api/platform',
     '/dashboard/api/edges',
+    '/dashboard/api/agents',
+    '/dashboard/api/traffic',
+    '/dashboard/api/search?q=x',
   ]
   for (const path of paths) assert.equal((await browser.call('GET', path)).status, 401, path)
   await browser.signIn({ api_key })
@@ -247,4 +251,64 @@ test('edges are listed without secret settings, and only to their own account', 
     audit.body.audit_events.some(({ action }: { action: string }) => action === 'get' || action === 'list'),
     false,
   )
+})
+
+test('agents are listed with their host name, user and credential; names of users are for administrators', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  await startAgent(t, platform)
+  const developer = await call.create('/users', { email: 'dev@example.com', role: 'developer' })
+  const { token: key } = await call.create('/api_keys', { owner_id: developer.id })
+
+  const { body } = await call('GET', '/dashboard/api/agents')
+  const forDeveloper = await call('GET', '/dashboard/api/agents', { key: String(key) })
+  const forOthers = await call('GET', '/dashboard/api/agents', {
+    key: (await createSecondAccount(platform)).apiKey,
+  })
+
+  const [agent] = body.agents
+  assert.equal(agent.hostname, hostname())
+  assert.equal(agent.owner.name, 'admin@adit.localhost')
+  assert.match(agent.credential.id, /^cr_/)
+  assert.equal(forDeveloper.body.agents[0].owner.name, '')
+  assert.equal(forDeveloper.body.agents[0].owner.id, agent.owner.id)
+  assert.deepEqual(forOthers.body.agents, [])
+})
+
+test('a search finds resources, agents and tunnels of the account by any word, and no secrets', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  const agent = await startAgent(t, platform)
+  const { url } = await agent.forward(await startService(t))
+  const domain = await call.create('/reserved_domains', {
+    domain: 'shop.adit.localhost',
+    description: 'Web shop',
+  })
+  const edge = await call.create('/edges/https', { hostports: ['shop.adit.localhost:443'] })
+  const backend = await call.create('/backends/tunnel_group', { labels: { app: 'shop' } })
+  const user = await call.create('/users', { email: 'shopkeeper@example.com', role: 'developer' })
+  const { token: key, id: keyId } = await call.create('/api_keys', { owner_id: user.id })
+  const search = async (query: string, options: { key?: string } = {}) => {
+    const { body } = await call('GET', `/dashboard/api/search?q=${encodeURIComponent(query)}`, options)
+    return body.hits as { id: string; kind: string; fields: Record<string, unknown> }[]
+  }
+  const idsOf = async (query: string, options?: { key?: string }) =>
+    (await search(query, options)).map(({ id }) => id)
+
+  assert.deepEqual(new Set(await idsOf('shop')), new Set([domain.id, edge.id, backend.id, user.id]))
+  assert.deepEqual(await idsOf('SHOP web'), [domain.id])
+  assert.deepEqual(await idsOf('app=shop'), [backend.id])
+  assert.deepEqual(await idsOf(String(edge.id)), [edge.id])
+  assert.deepEqual(
+    (await search(hostname())).map(({ kind }) => kind),
+    ['agent'],
+  )
+  const [tunnel] = await search(new URL(url).hostname)
+  assert.deepEqual([tunnel?.kind, tunnel?.fields.name], ['tunnel', url])
+  assert.equal((await idsOf('shop', { key: String(key) })).includes(String(user.id)), false, 'not readable')
+  assert.deepEqual(await idsOf('shop', { key: (await createSecondAccount(platform)).apiKey }), [])
+  assert.deepEqual(await idsOf(String(key).slice(-20)), [])
+  assert.doesNotMatch(JSON.stringify(await search(String(keyId))), new RegExp(String(key)))
+  assert.deepEqual(await idsOf('  '), [])
+  assert.equal((await call('GET', `/dashboard/api/search?q=${'x'.repeat(201)}`)).status, 400)
 })

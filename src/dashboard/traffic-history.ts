@@ -1,0 +1,16 @@
+import type { FastifyInstance, onRequestHookHandler } from 'fastify'
+import { requirePrincipal } from '../api/index.ts'
+import type { TrafficHistory } from './page-data.ts'
+
+/** `GET /dashboard/api/traffic`: the account's traffic of the last hour on this node. */
+export function mountTrafficHistory(
+  http: FastifyInstance,
+  {
+    authenticate,
+    traffic,
+  }: { authenticate: onRequestHookHandler; traffic: { history(accountId: string): TrafficHistory } },
+): void {
+  http.get('/dashboard/api/traffic', { onRequest: authenticate }, async (request) =>
+    traffic.history(requirePrincipal(request).accountId),
+  )
+}
