@@ -111,3 +111,26 @@ export interface SearchHit {
   readonly kind: string
   readonly fields: Readonly<Record<string, unknown>>
 }
+
+interface ListedScope {
+  readonly id: string
+  /** The names of the enabled modules. */
+  readonly modules: readonly string[]
+  readonly backend_id: string | null
+}
+
+/** An edge of `GET /dashboard/api/edges`; it has no module settings, so reading it reveals no secrets. */
+export interface EdgeListing extends ListedScope {
+  readonly kind: 'https' | 'tls' | 'tcp'
+  readonly description: string
+  readonly hostports: readonly string[]
+  readonly created_at: string
+  readonly routes: readonly (ListedScope & { readonly match: string })[]
+}
+
+/** `GET /dashboard/api/edges`: one page of the edges that match, how many there are, and how many in all. */
+export interface EdgePage {
+  readonly edges: readonly EdgeListing[]
+  readonly matching: number
+  readonly total: number
+}

@@ -312,3 +312,25 @@ test('a search finds resources, agents and tunnels of the account by any word, a
   assert.deepEqual(await idsOf('  '), [])
   assert.equal((await call('GET', `/dashboard/api/search?q=${'x'.repeat(201)}`)).status, 400)
 })
+
+test('edges are listed page by page, filtered and sorted', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform
+  for (const description of ['b shop', 'c blog', 'a shop']) await call.create('/edges/https', { description })
+  await call.create('/edges/tcp', { description: 'd shop' })
+  const list = async (query: string) => {
+    const { status, body } = await call('GET', `/dashboard/api/edges?${query}`)
+    if (status !== 200) return status
+    const names = body.edges.map(({ description }: { description: string }) => description)
+    return [names.join(), body.matching, body.total]
+  }
+
+  assert.deepEqual(await list('sort=name&limit=2'), ['a shop,b shop', 4, 4])
+  assert.deepEqual(await list('sort=name&limit=2&offset=2'), ['c blog,d shop', 4, 4])
+  assert.deepEqual(await list('sort=name&order=descending&q=SHOP'), ['d shop,b shop,a shop', 3, 4])
+  assert.deepEqual(await list('kind=tcp'), ['d shop', 1, 4])
+  assert.deepEqual(await list('sort=created&order=descending&limit=1'), ['d shop', 4, 4])
+  assert.deepEqual(await list('offset=9'), ['', 4, 4])
+  for (const query of ['limit=-5', 'limit=x', 'sort=age', 'kind=udp', 'offset=-1'])
+    assert.equal(await list(query), 400, query)
+})

@@ -79,7 +79,7 @@ function watchControls(page: Page): (path: string) => Promise<string[]> {
       return pending.size === 0 && (await page.locator('main .loading').count()) === 0
     }, `${path} is loaded`)
     const names: string[] = await page
-      .locator('main button:not(.flow-node), main a.button')
+      .locator('main button:not(.flow-node, .sort), main a.button')
       .evaluateAll((elements: Control[]) =>
         elements.map(
           (element) => element.ariaLabel ?? (element.querySelector('b') ?? element).textContent ?? '',

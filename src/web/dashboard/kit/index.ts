@@ -4,6 +4,7 @@
  * a page, `field.tsx` for form controls and `use-api.ts` for loading; `kit.css` holds the styles of all components.
  */
 
+export { BreakableText } from './breakable-text.tsx'
 export { Button, ButtonLink } from './button.tsx'
 export { CopyButton, OneTimeSecret } from './copy-button.tsx'
 export { Confirm, Dialog } from './dialog.tsx'
@@ -14,6 +15,7 @@ export { StrokeIcon } from './icon.tsx'
 export { DeleteItem, ItemActions } from './item-actions.tsx'
 export { Badge, EmptyState, LoadError, Loading, LoadStatus, Notice } from './notice.tsx'
 export { Card, Page } from './page.tsx'
-export { type Column, Table } from './table.tsx'
+export { Pager } from './pager.tsx'
+export { type Column, type Sort, Table } from './table.tsx'
 export { notify, Toast } from './toast.tsx'
 export { type LoadState, useApi, usePolling } from './use-api.ts'

@@ -6,6 +6,14 @@ export interface Column<T> {
   readonly render: (row: T) => ReactNode
   /** `number` is right-aligned, `mono` is for ids and addresses, `fit` shrinks to its content. */
   readonly kind?: 'text' | 'mono' | 'number' | 'fit'
+  /** The name of its order; the heading is then a button. */
+  readonly sortKey?: string
+}
+
+/** The order of the rows. */
+export interface Sort {
+  readonly key: string
+  readonly descending: boolean
 }
 
 /** A table that becomes a list of cards on narrow screens. The first column is the row header. */
@@ -14,19 +22,35 @@ export function Table<T>({
   columns,
   rows,
   keyOf,
+  sort,
+  onSort,
 }: {
   label: string
   columns: readonly Column<T>[]
   rows: readonly T[]
   keyOf: (row: T) => string
+  sort?: Sort
+  onSort?: (sort: Sort) => void
 }) {
   return (
     <table className="table" aria-label={label}>
       <thead>
         <tr>
-          {columns.map(({ title, kind = 'text' }) => (
-            <th key={title} scope="col" className={kind}>
-              {title}
+          {columns.map(({ title, kind = 'text', sortKey }) => (
+            <th key={title} scope="col" className={kind} aria-sort={ariaSortOf(sort, sortKey)}>
+              {sortKey === undefined ? (
+                title
+              ) : (
+                <button
+                  type="button"
+                  className="sort"
+                  onClick={() =>
+                    onSort?.({ key: sortKey, descending: sort?.key === sortKey && !sort.descending })
+                  }
+                >
+                  {title} <SortMark sort={sort} sortKey={sortKey} />
+                </button>
+              )}
             </th>
           ))}
         </tr>
@@ -50,4 +74,14 @@ export function Table<T>({
       </tbody>
     </table>
   )
+}
+
+function ariaSortOf(sort: Sort | undefined, sortKey: string | undefined) {
+  if (sort === undefined || sortKey === undefined || sort.key !== sortKey) return undefined
+  return sort.descending ? ('descending' as const) : ('ascending' as const)
+}
+
+function SortMark({ sort, sortKey }: { sort: Sort | undefined; sortKey: string }) {
+  const mark = sort?.key !== sortKey ? '↕' : sort.descending ? '↓' : '↑'
+  return <span aria-hidden="true">{mark}</span>
 }

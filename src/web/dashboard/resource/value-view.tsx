@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { choiceLabel, labelOf } from '../form/labels.ts'
 import { displayName, pagePathOf } from '../form/references.ts'
-import { Badge, CopyButton, Facts, Time } from '../kit/index.ts'
+import { Badge, BreakableText, CopyButton, Facts, Time } from '../kit/index.ts'
 import type { FieldColumn, Item } from '../page-contracts.ts'
 import { hrefTo } from '../route.ts'
 import { useName } from './use-name.ts'
@@ -73,7 +73,7 @@ function shortenId(id: string): string {
 /** An id that links to its page. */
 export function IdLink({ id, name }: { id: string; name?: string | undefined }) {
   const page = pagePathOf(id)
-  const text = name === undefined ? <code>{shortenId(id)}</code> : <bdi>{name}</bdi>
+  const text = name === undefined ? <code>{shortenId(id)}</code> : <BreakableText text={name} />
   return page === undefined ? (
     <span title={id}>{text}</span>
   ) : (
@@ -89,7 +89,9 @@ export function NamedLink({ id }: { id: string }) {
   return readable ? (
     <IdLink id={id} name={name} />
   ) : (
-    <span title={id}>{name === undefined ? <code>{shortenId(id)}</code> : <bdi>{name}</bdi>}</span>
+    <span title={id}>
+      {name === undefined ? <code>{shortenId(id)}</code> : <BreakableText text={name} />}
+    </span>
   )
 }
 
@@ -119,7 +121,11 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
   const value = item[column.field]
   if (href !== undefined) {
     const name = typeof value === 'string' && value !== '' ? value : displayName(item)
-    return <a href={hrefTo(href)}>{column.format === 'code' ? <code>{name}</code> : name}</a>
+    return (
+      <a href={hrefTo(href)}>
+        {column.format === 'code' ? <code>{name}</code> : <BreakableText text={name} />}
+      </a>
+    )
   }
   switch (column.format) {
     case 'time':

@@ -14,11 +14,12 @@ import {
   useApi,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
-import { hrefTo } from '../../route.ts'
+import { IdLink } from '../../resource/value-view.tsx'
 import { listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
-import { acceptsCommands, agentName, Commands } from './commands.tsx'
+import { acceptsCommands, agentName, Commands, listAgentIdentities } from './commands.tsx'
+import { OwnerName } from './owner-name.tsx'
 import './agents.css'
 import '../pages.css'
 
@@ -32,6 +33,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
   const tunnels = useLoad<Tunnel[]>((signal) => listAll('/tunnels', 'tunnels', signal), {
     key: versionOf(latest),
   })
+  const identities = useLoad(listAgentIdentities, { key: id })
   const ended = session.error instanceof ApiError && session.error.status === 404
   if (ended)
     return (
@@ -51,7 +53,8 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
         <LoadStatus load={session} />
       </Page>
     )
-  const { value } = session
+  const identity = identities.value?.get(id)
+  const value = { ...session.value, identity }
   const sessionTunnels = tunnels.value?.filter(({ tunnel_session }) => tunnel_session.id === id)
   return (
     <Page
@@ -83,13 +86,22 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
               </Badge>,
             ],
             ['Connected', <Time key="at" value={value.started_at} exact />],
+            ['Host name', identity?.hostname],
+            ['User', identity && <OwnerName key="user" owner={identity.owner} />],
+            [
+              'Credential',
+              <IdLink
+                key="credential"
+                id={value.credential.id}
+                name={identity?.credential.name || undefined}
+              />,
+            ],
             ['Address', <code key="ip">{value.ip}</code>],
             ['System', value.os],
             ['Version', value.agent_version],
             ['Transport', value.transport],
             ['Region', value.region],
             ['Metadata', value.metadata],
-            ['Credential', <CredentialLink key="credential" id={value.credential.id} />],
             ['ID', <code key="id">{value.id}</code>],
           ]}
         />
@@ -127,14 +139,5 @@ function TunnelAddress({ tunnel: { public_url, labels } }: { tunnel: Tunnel }) {
     </a>
   ) : (
     public_url
-  )
-}
-
-function CredentialLink({ id }: { id: string }) {
-  const page = id.startsWith('sshcr_') ? 'ssh-credentials' : 'tunnel-credentials'
-  return (
-    <a href={hrefTo(`/${page}/${id}`)}>
-      <code>{id}</code>
-    </a>
   )
 }

@@ -1,12 +1,14 @@
 import { useState } from 'react'
 import { Badge, type Column, EmptyState, Notice, Time } from '../../kit/index.ts'
+import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { CommandLine } from '../command-line.tsx'
 import { listAll, useLoad } from '../list-all.ts'
 import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
-import { agentName, Commands } from './commands.tsx'
+import { type Agent, agentName, Commands, listAgentIdentities } from './commands.tsx'
+import { OwnerName } from './owner-name.tsx'
 import './agents.css'
 
 /** The list of connected agents. */
@@ -15,20 +17,40 @@ export default function AgentsPage() {
   const [notice, setNotice] = useState<string>()
   const load = useLoad(
     async (signal) => {
-      const [sessions, tunnels] = await Promise.all([
+      const [sessions, tunnels, identities] = await Promise.all([
         listAll<TunnelSession>('/tunnel_sessions', 'tunnel_sessions', signal),
         listAll<Tunnel>('/tunnels', 'tunnels', signal),
+        listAgentIdentities(signal),
       ])
-      return { sessions, tunnels }
+      return {
+        sessions: sessions.map((session): Agent => ({ ...session, identity: identities.get(session.id) })),
+        tunnels,
+      }
     },
     { everyMs: 10_000, key: versionOf(latest) },
   )
   const { sessions, tunnels = [] } = load.value ?? {}
   const tunnelsOf = (id: string) => tunnels.filter(({ tunnel_session }) => tunnel_session.id === id)
-  const columns: readonly Column<TunnelSession>[] = [
+  const columns: readonly Column<Agent>[] = [
     {
       title: 'Agent',
-      render: (session) => <a href={hrefTo(`/agents/${session.id}`)}>{agentName(session)}</a>,
+      render: (session) => (
+        <>
+          <a href={hrefTo(`/agents/${session.id}`)}>{agentName(session)}</a>
+          <p className="quiet">{describeMachine(session)}</p>
+        </>
+      ),
+    },
+    {
+      title: 'User',
+      render: ({ identity, credential }) => (
+        <>
+          {identity && <OwnerName owner={identity.owner} />}
+          <p className="quiet">
+            <IdLink id={credential.id} name={identity?.credential.name || undefined} />
+          </p>
+        </>
+      ),
     },
     {
       title: 'Tunnels',
@@ -81,7 +103,14 @@ export default function AgentsPage() {
         </EmptyState>
       }
       textOf={(session) =>
-        [...Object.values(session).map(String), ...tunnelsOf(session.id).map(tunnelName)].join(' ')
+        [
+          ...Object.values(session).map(String),
+          session.identity?.hostname,
+          session.identity?.owner.name,
+          session.identity?.credential.name,
+          session.identity?.credential.id,
+          ...tunnelsOf(session.id).map(tunnelName),
+        ].join(' ')
       }
       columns={columns}
     />
@@ -92,6 +121,13 @@ function tunnelName({ public_url, labels, forwards_to }: Tunnel): string {
   if (public_url) return public_url
   const pairs = Object.entries(labels ?? {}).map(([key, value]) => `${key}=${value}`)
   return pairs.join(', ') || forwards_to
+}
+
+/** The host name, address and system, without what is the agent's name already. */
+function describeMachine(session: Agent): string {
+  const { identity, ip, os } = session
+  const parts = [identity?.hostname, ip, os].filter((part) => part && part !== agentName(session))
+  return agentName(session).startsWith(`${ip} · `) ? '' : parts.join(' · ')
 }
 
 function versionCell(version: string, transport: string) {

@@ -1,4 +1,5 @@
 import { useState } from 'react'
+import type { AgentIdentity } from '../../../../dashboard/page-data.ts'
 import { api } from '../../api.ts'
 import { Button, Confirm, Equivalent, notify } from '../../kit/index.ts'
 import { useCanChange } from '../../session.ts'
@@ -36,10 +37,19 @@ const COMMAND_TEXTS: Readonly<Record<Command, CommandText>> = {
   },
 }
 
-/** The display name of an agent: its metadata if short, otherwise its address and system. */
-export function agentName({ ip, metadata, os }: TunnelSession): string {
+/** A session with what tells its agent apart; undefined until that is loaded. */
+export type Agent = TunnelSession & { readonly identity: AgentIdentity | undefined }
+
+/** The display name of an agent: its metadata if short, otherwise its host name, or its address and system. */
+export function agentName({ ip, metadata, os, identity }: Agent): string {
   const label = metadata !== '' && metadata.length <= 40 && !/[{[]/.test(metadata) ? metadata : ''
-  return label || [ip, os].filter(Boolean).join(' · ')
+  return label || identity?.hostname || [ip, os].filter(Boolean).join(' · ')
+}
+
+/** The identities of all online agents, by session. */
+export async function listAgentIdentities(signal: AbortSignal): Promise<ReadonlyMap<string, AgentIdentity>> {
+  const { agents } = await api.get<{ agents: AgentIdentity[] }>('/dashboard/api/agents', signal)
+  return new Map(agents.map((agent) => [agent.id, agent]))
 }
 
 /** SSH clients do not accept commands. */
@@ -48,7 +58,7 @@ export function acceptsCommands({ transport }: TunnelSession): boolean {
 }
 
 /** Buttons for the commands of an agent, each with a confirmation. */
-export function Commands({ session, onDone }: { session: TunnelSession; onDone: (message: string) => void }) {
+export function Commands({ session, onDone }: { session: Agent; onDone: (message: string) => void }) {
   const [pending, setPending] = useState<Command>()
   const mayChange = useCanChange()
   if (!mayChange || !acceptsCommands(session)) return null

@@ -1,50 +1,165 @@
-import { Badge, ButtonLink, type Column, EmptyState, Time } from '../../kit/index.ts'
-import { hrefTo } from '../../route.ts'
+import { api } from '../../api.ts'
+import {
+  Badge,
+  Button,
+  ButtonLink,
+  type Column,
+  EmptyState,
+  LoadStatus,
+  Page,
+  Pager,
+  Search,
+  type Sort,
+  Table,
+  Time,
+} from '../../kit/index.ts'
+import type { PageProps } from '../../page-contracts.ts'
+import { go, hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { useLoad } from '../list-all.ts'
-import { ListPage } from '../list-page.tsx'
 import { useLive, versionOf } from '../live.ts'
-import { type EdgeListing, hostOf, listEdges } from './edges.ts'
+import { EDGE_KINDS, type EdgeListing, type EdgePage, hostOf } from './edges.ts'
 import { MODULES, type ModuleName } from './modules.ts'
+import '../pages.css'
 
-/** The list of all edges. */
-export default function EdgesPage() {
+const PAGE_SIZE = 50
+const NEWEST_FIRST: Sort = { key: 'created', descending: true }
+
+/** The list of edges: a page of those that match the filter. */
+export default function EdgesPage({ query }: PageProps) {
   const mayChange = useCanChange()
+  const filter = readFilter(query)
   const latest = useLive().samples.at(-1)
-  const load = useLoad((signal) => listEdges(signal), { key: versionOf(latest) })
-  const edges = load.value
+  const load = useLoad((signal) => listEdgePage(filter, signal), {
+    key: `${versionOf(latest)} ${query}`,
+  })
+  const { value } = load
   const create = mayChange && (
     <ButtonLink to="/edges/new" kind="main" shortcut="n">
       New edge
     </ButtonLink>
   )
+  const change = (changes: Partial<Filter>) => showFilter({ ...filter, page: 1, ...changes })
   return (
-    <ListPage
+    <Page
       title="Edges"
       lead="Persistent public endpoints, with the modules that process their traffic and the backends that serve it."
-      actions={edges && edges.length > 0 && create}
-      load={load}
-      items={edges}
-      empty={
+      actions={value && value.total > 0 && create}
+    >
+      <LoadStatus load={load} />
+      {value?.total === 0 && (
         <EmptyState title="No edges yet" action={create}>
           An edge adds sign-in, IP policies, several backends and more to a host name, and stays when agents
           come and go.
         </EmptyState>
-      }
-      textOf={({ description, hostports, id }) => [description, ...hostports, id].join(' ')}
-      columns={COLUMNS}
-    />
+      )}
+      {value && value.total > 0 && (
+        <>
+          <div className="tools">
+            <Search label="Search edges" value={filter.search} onValue={(search) => change({ search })} />
+            <select
+              aria-label="Kind"
+              value={filter.kind}
+              onChange={(event) => change({ kind: event.target.value })}
+            >
+              <option value="">All kinds</option>
+              {EDGE_KINDS.map((kind) => (
+                <option key={kind} value={kind}>
+                  {kind.toUpperCase()}
+                </option>
+              ))}
+            </select>
+          </div>
+          {value.edges.length > 0 && (
+            <Table
+              label="Edges"
+              columns={COLUMNS}
+              rows={value.edges}
+              keyOf={({ id }) => id}
+              sort={filter.sort}
+              onSort={(sort) => change({ sort })}
+            />
+          )}
+          {value.matching === 0 && (
+            <EmptyState
+              title="No matches"
+              action={<Button onClick={() => change({ search: '', kind: '' })}>Clear filter</Button>}
+            >
+              No edge matches this filter.
+            </EmptyState>
+          )}
+          <Pager
+            page={filter.page}
+            pageSize={PAGE_SIZE}
+            matching={value.matching}
+            onPage={(page) => change({ page })}
+          />
+        </>
+      )}
+    </Page>
   )
+}
+
+/** What the address of the page says about the list. */
+interface Filter {
+  readonly search: string
+  readonly kind: string
+  readonly sort: Sort
+  readonly page: number
+}
+
+function readFilter(query: URLSearchParams): Filter {
+  const sortKey = query.get('sort')
+  return {
+    search: query.get('q') ?? '',
+    kind: EDGE_KINDS.find((kind) => kind === query.get('kind')) ?? '',
+    sort: COLUMNS.some((column) => column.sortKey === sortKey)
+      ? { key: sortKey!, descending: query.get('order') === 'descending' }
+      : NEWEST_FIRST,
+    page: Math.max(1, Math.trunc(Number(query.get('page'))) || 1),
+  }
+}
+
+/** Keeps the filter in the address, so that it survives a reload and the way back from an edge. */
+function showFilter({ search, kind, sort, page }: Filter): void {
+  const query = new URLSearchParams()
+  if (search !== '') query.set('q', search)
+  if (kind !== '') query.set('kind', kind)
+  if (sort.key !== NEWEST_FIRST.key || sort.descending !== NEWEST_FIRST.descending) {
+    query.set('sort', sort.key)
+    query.set('order', sort.descending ? 'descending' : 'ascending')
+  }
+  if (page > 1) query.set('page', String(page))
+  go(query.size === 0 ? '/edges' : `/edges?${query}`, { replace: true })
+}
+
+function listEdgePage({ search, kind, sort, page }: Filter, signal: AbortSignal): Promise<EdgePage> {
+  const query = new URLSearchParams({
+    sort: sort.key,
+    order: sort.descending ? 'descending' : 'ascending',
+    offset: String((page - 1) * PAGE_SIZE),
+    limit: String(PAGE_SIZE),
+    ...(search.trim() !== '' && { q: search }),
+    ...(kind !== '' && { kind }),
+  })
+  return api.get<EdgePage>(`/dashboard/api/edges?${query}`, signal)
 }
 
 const COLUMNS: readonly Column<EdgeListing>[] = [
   {
     title: 'Edge',
+    sortKey: 'name',
     render: (edge) => <a href={hrefTo(`/edges/${edge.id}`)}>{nameOf(edge)}</a>,
   },
-  { title: 'Kind', kind: 'fit', render: ({ kind }) => <Badge tone="info">{kind.toUpperCase()}</Badge> },
+  {
+    title: 'Kind',
+    kind: 'fit',
+    sortKey: 'kind',
+    render: ({ kind }) => <Badge tone="info">{kind.toUpperCase()}</Badge>,
+  },
   {
     title: 'Host names',
+    sortKey: 'host',
     kind: 'mono',
     render: ({ hostports, kind }) =>
       hostports.length === 0 ? (
@@ -54,7 +169,12 @@ const COLUMNS: readonly Column<EdgeListing>[] = [
       ),
   },
   { title: 'Modules', render: (edge) => modulesOf(edge).join(', ') || 'none' },
-  { title: 'Created', kind: 'fit', render: ({ created_at }) => <Time value={created_at} /> },
+  {
+    title: 'Created',
+    kind: 'fit',
+    sortKey: 'created',
+    render: ({ created_at }) => <Time value={created_at} />,
+  },
 ]
 
 /** The display name of an edge. */

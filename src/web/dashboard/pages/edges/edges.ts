@@ -1,22 +1,8 @@
+import type { EdgeListing, EdgePage } from '../../../../dashboard/page-data.ts'
 import { api } from '../../api.ts'
 import type { EdgeKind } from '../resources.ts'
-import type { ModuleName } from './modules.ts'
 
-interface ListedScope {
-  readonly id: string
-  /** The enabled modules. */
-  readonly modules: readonly ModuleName[]
-  readonly backend_id: string | null
-}
-
-/** An entry of the edge list; it has no module settings, so reading it reveals no secrets. */
-export interface EdgeListing extends ListedScope {
-  readonly kind: EdgeKind
-  readonly description: string
-  readonly hostports: readonly string[]
-  readonly created_at: string
-  readonly routes: readonly (ListedScope & { readonly match: string })[]
-}
+export type { EdgeListing, EdgePage }
 
 export const EDGE_KINDS: readonly EdgeKind[] = ['https', 'tls', 'tcp']
 
@@ -29,7 +15,7 @@ export function edgeKindOf(id: string): EdgeKind | undefined {
 
 /** All edges of the account. */
 export async function listEdges(signal?: AbortSignal): Promise<readonly EdgeListing[]> {
-  return (await api.get<{ edges: EdgeListing[] }>('/dashboard/api/edges', signal)).edges
+  return (await api.get<EdgePage>('/dashboard/api/edges', signal)).edges
 }
 
 /** The edges that serve a host name. */
