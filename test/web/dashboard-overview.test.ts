@@ -101,6 +101,93 @@ test('the overview shows a lost stream and reconnects', async (t) => {
   await page.getByText('Live', { exact: true }).waitFor()
 })
 
+test('the plots begin with the last hour, which the server keeps, and show the live minutes on request', async (t) => {
+  const { page } = await dashboard.open(t, '/account')
+  const none = new Array<number>(360).fill(0)
+  const requests = none.map((_, index) => (index % 7) * 10)
+  await page.route('**/dashboard/api/traffic', (route) =>
+    route.fulfill({
+      json: {
+        interval_seconds: 10,
+        requests,
+        connections: none,
+        bytes_in: none,
+        bytes_out: requests.map((count) => count * 1000),
+        statuses: [none, requests, none, none, none],
+      },
+    }),
+  )
+
+  await goTo(page, '/overview')
+  const plot = page.getByRole('img', { name: /^Requests per second in the last 60 min/ })
+  await plot.waitFor()
+  assert.equal(await page.getByRole('radio', { name: 'Last hour' }).isChecked(), true)
+  const points = (await page.locator('.traffic-plot .green .area').first().getAttribute('d'))!.split('L')
+  await page.getByRole('radio', { name: 'Last 2 minutes' }).check()
+  await page.getByRole('img', { name: /^Requests per second in the last 30 s/ }).waitFor()
+
+  assert.equal(points.length, 720, 'an hour of intervals, along the top and back along the bottom')
+})
+
+test('Ctrl+K finds pages and everything of the account, and Enter opens it', async (t) => {
+  const { call } = dashboard.platform
+  const policy = await call.create('/ip_policies', { description: 'Branch offices' })
+  const { page, pageErrors } = await dashboard.open(t, '/account', { bypassCSP: true })
+  const field = page.getByRole('combobox', { name: 'Search everything' })
+  const option = (name: RegExp) => page.getByRole('option', { name })
+
+  await page.keyboard.press('Control+k')
+  await field.fill('api key')
+  await option(/^API keys/).waitFor()
+  await field.fill('branch')
+  await option(/Branch offices.*IP policy/).waitFor()
+  await assertAccessibleEverywhere(page, 'dashboard-search')
+  await page.keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Branch offices' }).waitFor()
+  await page.getByRole('button', { name: /^Search/ }).click()
+  await field.fill('no such thing')
+  await page.getByText('No matches.').waitFor()
+  await page.keyboard.press('Escape')
+
+  assert.equal(await field.count(), 0)
+  assert.ok(page.url().endsWith(`/ip-policies/${policy.id}`))
+  assert.deepEqual(pageErrors, [])
+})
+
+test('a page that is opened while the server restarts continues by itself', async (t) => {
+  const { page } = await dashboard.open(t, '/account')
+  await page.route('**/dashboard/api/session', (route) => route.abort('connectionrefused'))
+
+  await page.goto(`${dashboard.url}#/overview`)
+  await page.reload()
+  await page.getByText('This page continues once the server responds').waitFor()
+  await page.unroute('**/dashboard/api/session')
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  // A list, and the script of a page.
+  await page.route('**/users?limit=*', (route) => route.fulfill({ status: 503, json: {} }))
+  await goTo(page, '/users')
+  await page.getByText('This page continues once the server responds').waitFor()
+  await page.unroute('**/users?limit=*')
+  await page.getByRole('table', { name: 'Users' }).waitFor()
+  await page.route('**/*.js', (route) => route.abort('connectionrefused'))
+  await page.route('**/dashboard/api/session', (route) => route.abort('connectionrefused'))
+  await goTo(page, '/backends')
+  await page.getByText('Waiting for the server').waitFor()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+
+  await page.getByRole('heading', { name: 'Backends' }).waitFor()
+})
+
+test('the navigation fits a window of 900 px', async (t) => {
+  const { page } = await dashboard.open(t, '/account', { viewport: { width: 1400, height: 900 } })
+
+  const hidden = await page
+    .locator('.nav')
+    .evaluate((nav: { scrollHeight: number; clientHeight: number }) => nav.scrollHeight - nav.clientHeight)
+
+  assert.equal(hidden, 0)
+})
+
 test('the overview is accessible in both themes and on a phone', async (t) => {
   const { page } = await dashboard.open(t, '/overview', { bypassCSP: true })
   await page.getByText('Live', { exact: true }).waitFor()

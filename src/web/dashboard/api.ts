@@ -17,6 +17,11 @@ export class ApiError extends Error {
     this.field = typeof details.field === 'string' ? details.field : undefined
     this.details = details
   }
+
+  /** The server, or the proxy in front of it, cannot respond at the moment. */
+  get isOutage(): boolean {
+    return this.status === 0 || (this.status >= 502 && this.status <= 504)
+  }
 }
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'

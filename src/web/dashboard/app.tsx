@@ -22,12 +22,13 @@ export function App({ initialLink }: { initialLink: string | undefined }) {
   }, [])
 
   const loadSession = useCallback(async () => {
-    setLoadError(undefined)
     try {
       applySession(await api.get<SessionView>(SESSION_PATH))
+      setLoadError(undefined)
     } catch (error) {
-      if (error instanceof ApiError && error.status === 401) applySession(null)
-      else setLoadError(error as Error)
+      const signedOut = error instanceof ApiError && error.status === 401
+      if (signedOut) applySession(null)
+      setLoadError(signedOut ? undefined : (error as Error))
     }
   }, [applySession])
 

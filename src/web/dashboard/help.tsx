@@ -2,6 +2,7 @@ import { Button, Dialog } from './kit/index.ts'
 import { pages } from './pages.ts'
 
 const KEYS = [
+  ['Ctrl K', 'search everything'],
   ['/', 'search on this page'],
   ['j / k', 'next, previous row; Enter opens it'],
   ['n', 'create, on a list'],

@@ -1,25 +1,20 @@
-import {
-  Component,
-  type ComponentType,
-  lazy,
-  type ReactNode,
-  Suspense,
-  useEffect,
-  useRef,
-  useState,
-} from 'react'
+import { type ComponentType, lazy, type ReactNode, Suspense, useEffect, useRef, useState } from 'react'
 import { useKeys } from '../shared/use-keys.ts'
 import { Brand } from './brand.tsx'
+import { ErrorBoundary } from './error-boundary.tsx'
 import { Help } from './help.tsx'
-import { Button, ButtonLink, EmptyState, Loading, notify, Page, Toast } from './kit/index.ts'
+import { Button, ButtonLink, EmptyState, Loading, notify, Page, StrokeIcon, Toast } from './kit/index.ts'
 import { Navigation, ThemeSwitch } from './navigation.tsx'
 import { useOpenApi } from './openapi.ts'
 import type { PageEntry, PageProps } from './page-contracts.ts'
+import { SEARCH_ICON } from './page-icons.ts'
 import { pages } from './pages.ts'
 import { go, matchPath, type PageLocation, usePageLocation } from './route.ts'
+import { SearchDialog } from './search-dialog.tsx'
 import { useCanChangeAt, useSession } from './session.ts'
 
 const GO_TIMEOUT_MS = 1500
+const IS_MAC = /Mac|iP(hone|ad)/.test(navigator.platform)
 
 /** Page components, loaded on first use to keep the initial bundle small. */
 const components = new Map<PageEntry, ComponentType<PageProps>>()
@@ -44,6 +39,7 @@ export function Shell() {
   const location = usePageLocation()
   const { session, signOut } = useSession()
   const [help, setHelp] = useState(false)
+  const [search, setSearch] = useState(false)
   const [open, setOpen] = useState(false)
   const main = useRef<HTMLElement>(null)
   const match = findPage(location)
@@ -75,6 +71,18 @@ export function Shell() {
     ['e', () => main.current?.querySelector<HTMLElement>('[data-key=e]')?.click()],
   ])
 
+  useEffect(() => {
+    const onKeyDown = (event: KeyboardEvent) => {
+      if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key !== 'k') return
+      // Not above another dialog, whose work would be lost.
+      if (document.querySelector('dialog[open]')) return
+      event.preventDefault()
+      setSearch(true)
+    }
+    addEventListener('keydown', onKeyDown)
+    return () => removeEventListener('keydown', onKeyDown)
+  }, [])
+
   const leaveSession = () => signOut().catch((error: Error) => notify(error.message))
   const PageComponent = match && componentOf(match.page)
   return (
@@ -84,12 +92,14 @@ export function Shell() {
       </button>
       <header className="bar-top">
         <Brand />
+        <SearchButton onOpen={() => setSearch(true)} />
         <Button kind="quiet" aria-expanded={open} aria-controls="navigation" onClick={() => setOpen(!open)}>
           Menu
         </Button>
       </header>
       <aside className={open ? 'side open' : 'side'} id="navigation">
         <Brand />
+        <SearchButton onOpen={() => setSearch(true)} />
         <Navigation current={match?.page} path={location.path} />
         <footer className="side-foot">
           <p className="user">{session.user?.email ?? 'Signed in with an API key'}</p>
@@ -118,8 +128,22 @@ export function Shell() {
         </ErrorBoundary>
       </main>
       <Toast />
+      {search && <SearchDialog onClose={() => setSearch(false)} />}
       {help && <Help onClose={() => setHelp(false)} />}
     </div>
+  )
+}
+
+/** Opens the search over everything. */
+function SearchButton({ onOpen }: { onOpen: () => void }) {
+  return (
+    <button type="button" className="search-button" onClick={onOpen}>
+      <StrokeIcon path={SEARCH_ICON} />
+      Search
+      <span className="search-keys" aria-hidden="true">
+        <kbd>{IS_MAC ? '⌘' : 'Ctrl'} K</kbd>
+      </span>
+    </button>
   )
 }
 
@@ -175,28 +199,4 @@ function NotFound({ path }: { path: string }) {
       </EmptyState>
     </Page>
   )
-}
-
-/** Keeps the navigation usable when a page throws. */
-class ErrorBoundary extends Component<{ children: ReactNode }, { error: Error | undefined }> {
-  override state = { error: undefined as Error | undefined }
-
-  static getDerivedStateFromError(error: Error) {
-    return { error }
-  }
-
-  override render() {
-    const { error } = this.state
-    if (!error) return this.props.children
-    return (
-      <Page title="Page error">
-        <EmptyState
-          title="Something went wrong"
-          action={<Button onClick={() => location.reload()}>Reload page</Button>}
-        >
-          {error.message} If the server was updated in the meantime, reload the page.
-        </EmptyState>
-      </Page>
-    )
-  }
 }

@@ -1,5 +1,5 @@
-import type { ReactNode } from 'react'
-import { type ApiError, errorMessage } from '../api.ts'
+import { type ReactNode, useEffect, useRef } from 'react'
+import { ApiError, errorMessage } from '../api.ts'
 import { Button } from './button.tsx'
 import type { LoadState } from './use-api.ts'
 
@@ -71,17 +71,25 @@ export function LoadStatus({
   )
 }
 
-/** A load error, with a retry button. */
+/** How often a load is repeated while the server does not respond. */
+const RETRY_DELAY_MS = 2000
+
+/** A load error, with a retry button. While the server does not respond, as during a restart, it retries by itself. */
 export function LoadError({ error, retry }: { error: ApiError | Error; retry?: () => void }) {
+  const retryRef = useRef(retry)
+  useEffect(() => {
+    retryRef.current = retry
+  })
+  const retries = retry !== undefined && error instanceof ApiError && error.isOutage
+  useEffect(() => {
+    if (!retries) return
+    const timer = setInterval(() => retryRef.current?.(), RETRY_DELAY_MS)
+    return () => clearInterval(timer)
+  }, [retries])
   return (
     <Notice kind="bad">
-      {errorMessage(error)}
-      {retry && (
-        <>
-          {' '}
-          <Button onClick={retry}>Try again</Button>
-        </>
-      )}
+      {errorMessage(error)} {retries && 'This page continues once the server responds. '}
+      {retry && <Button onClick={retry}>Try again</Button>}
     </Notice>
   )
 }

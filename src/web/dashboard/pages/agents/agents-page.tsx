@@ -37,7 +37,7 @@ export default function AgentsPage() {
       render: (session) => (
         <>
           <a href={hrefTo(`/agents/${session.id}`)}>{agentName(session)}</a>
-          <p className="quiet">{describeMachine(session)}</p>
+          <p className="quiet machine">{describeMachine(session)}</p>
         </>
       ),
     },

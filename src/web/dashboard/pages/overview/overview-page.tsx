@@ -1,4 +1,3 @@
-import { formatBytes } from '../../../shared/units.ts'
 import { Badge, Card, LoadError, Notice, Page, Time, useApi } from '../../kit/index.ts'
 import { IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
@@ -12,12 +11,9 @@ import type { Domain, Endpoint } from '../resources.ts'
 import { describeAction } from './audit-labels.ts'
 import { FirstSteps } from './first-steps.tsx'
 import { Tile } from './tiles.tsx'
-import { type Series, TrafficPlot } from './traffic-plot.tsx'
+import { perSecond, TrafficPlots } from './traffic-plots.tsx'
 import './overview.css'
 import '../pages.css'
-
-const perSecond = (value: number) => `${value < 10 ? Number(value.toFixed(1)) : Math.round(value)}/s`
-const bytesPerSecond = (value: number) => `${formatBytes(Math.round(value))}/s`
 
 const STATE_BADGES = {
   connecting: <Badge>Connecting</Badge>,
@@ -39,51 +35,13 @@ export default function OverviewPage() {
       {idle && <FirstSteps />}
       <Attention />
       <EdgelessNotice />
-      <div className="plots">
-        <Card>
-          <TrafficPlot
-            title="Requests per second"
-            series={statusSeries(live.samples)}
-            stacked
-            format={perSecond}
-          />
-        </Card>
-        <Card>
-          <TrafficPlot
-            title="Data per second"
-            series={[
-              { name: 'In', tone: 'blue', values: ratesOf(live.samples, (sample) => sample.bytes_in) },
-              { name: 'Out', tone: 'accent', values: ratesOf(live.samples, (sample) => sample.bytes_out) },
-            ]}
-            minScale={1000}
-            format={bytesPerSecond}
-          />
-        </Card>
-      </div>
+      <TrafficPlots samples={live.samples} />
       <div className="two-columns">
         <Endpoints endpoints={endpoints.value} error={endpoints.error} />
         <RecentChanges />
       </div>
     </Page>
   )
-}
-
-const STATUS_CLASSES: readonly (readonly [string, Series['tone']])[] = [
-  ['Success', 'green'],
-  ['Redirect', 'blue'],
-  ['Client error', 'amber'],
-  ['Server error', 'red'],
-]
-
-/** Responses by status class; 1xx counts as success. */
-function statusSeries(samples: readonly Sample[]): Series[] {
-  const totalOf = (index: number) => (sample: Sample) =>
-    (sample.statuses[index + 1] ?? 0) + (index === 0 ? (sample.statuses[0] ?? 0) : 0)
-  return STATUS_CLASSES.map(([name, tone], index) => ({
-    name,
-    tone,
-    values: ratesOf(samples, totalOf(index)),
-  }))
 }
 
 function Tiles({
@@ -107,7 +65,7 @@ function Tiles({
         {latest?.open_connections ?? 0} raw connections, {perSecond(average(connections))} new
       </Tile>
       <Tile name="Agents online" value={latest?.sessions ?? '–'} to="/agents">
-        {latest?.tunnels ?? 0} tunnels
+        {latest?.tunnels === 1 ? '1 tunnel' : `${latest?.tunnels ?? 0} tunnels`}
       </Tile>
       <Tile name="Endpoints" value={endpoints ?? '–'} to="/endpoints">
         public addresses online

@@ -1,19 +1,19 @@
-import { MAX_SAMPLES } from '../live.ts'
-
 /** One line or layer of a plot. */
 export interface Series {
   readonly name: string
   readonly tone: 'accent' | 'green' | 'blue' | 'amber' | 'red' | 'quiet'
-  /** A value for each second, the newest last. */
+  /** The newest last. */
   readonly values: readonly number[]
+  /** The current value, for the legend. */
+  readonly now: number | undefined
 }
 
 const HEIGHT = 100
-// A new plot starts with a short time axis, not with two empty minutes.
-const MIN_SPAN = 30
+// A new plot starts with a short time axis, not with empty minutes.
+const MIN_LENGTH = 30
 
 /**
- * Plots up to the last two minutes, the newest sample at the right. `stacked` draws layers on top of each other. The scale
+ * Plots at most `maxLength` values, the newest at the right. `stacked` draws layers on top of each other. The scale
  * fits the visible values, and its maximum is labelled.
  */
 export function TrafficPlot({
@@ -21,6 +21,8 @@ export function TrafficPlot({
   series,
   stacked = false,
   minScale = 1,
+  secondsPerValue,
+  maxLength,
   format,
 }: {
   title: string
@@ -28,6 +30,8 @@ export function TrafficPlot({
   stacked?: boolean
   /** The minimum of the upper end of the scale. */
   minScale?: number
+  secondsPerValue: number
+  maxLength: number
   /** Formats a value. */
   format: (value: number) => string
 }) {
@@ -35,28 +39,28 @@ export function TrafficPlot({
     ? stack(series)
     : series.map(({ values }) => ({ bottom: values.map(() => 0), top: values }))
   const max = niceCeiling(Math.max(minScale, ...layers.flatMap(({ top }) => top)))
-  const length = Math.max(MIN_SPAN, ...series.map(({ values }) => values.length))
-  const latest = series.map(({ name, values }) => `${name} ${format(values.at(-1) ?? 0)}`).join(', ')
+  const length = Math.min(maxLength, Math.max(MIN_LENGTH, ...series.map(({ values }) => values.length)))
+  const latest = series.map(({ name, now }) => `${name} ${format(now ?? 0)}`).join(', ')
   return (
     <figure className="traffic">
       <figcaption>
         <h2>{title}</h2>
         <ul className="traffic-legend">
-          {series.map(({ name, tone, values }) => (
+          {series.map(({ name, tone, now }) => (
             <li key={name} className={tone}>
-              {name} <b>{format(values.at(-1) ?? 0)}</b>
+              {name} <b>{format(now ?? 0)}</b>
             </li>
           ))}
         </ul>
       </figcaption>
       <div className="traffic-plot">
         <svg
-          viewBox={`${MAX_SAMPLES - length + 1} 0 ${length - 1} ${HEIGHT}`}
+          viewBox={`${1 - length} 0 ${length - 1} ${HEIGHT}`}
           preserveAspectRatio="none"
           role="img"
-          aria-label={`${title} in the last ${spanOf(length)}; now: ${latest}`}
+          aria-label={`${title} in the last ${spanOf(length * secondsPerValue)}; now: ${latest}`}
         >
-          <path className="grid" d={`M0 ${HEIGHT / 2}H${MAX_SAMPLES}M0 .5H${MAX_SAMPLES}`} />
+          <path className="grid" d={`M${1 - length} ${HEIGHT / 2}H0M${1 - length} .5H0`} />
           {layers.map((layer, index) => (
             <g key={series[index]!.name} className={series[index]!.tone}>
               <path className="area" d={area(layer, max)} />
@@ -65,7 +69,7 @@ export function TrafficPlot({
           ))}
         </svg>
         <span className="traffic-top">{format(max)}</span>
-        <span className="traffic-from">{spanOf(length)} ago</span>
+        <span className="traffic-from">{spanOf(length * secondsPerValue)} ago</span>
         <span className="traffic-to">now</span>
       </div>
     </figure>
@@ -91,7 +95,8 @@ function stack(series: readonly Series[]): Layer[] {
   })
 }
 
-const x = (index: number, length: number) => MAX_SAMPLES - (length - 1 - index)
+/** The newest value is at 0, the others to its left. */
+const x = (index: number, length: number) => index - length + 1
 const y = (value: number, max: number) => (HEIGHT - (value / max) * (HEIGHT - 2)).toFixed(2)
 
 function line(values: readonly number[], max: number): string {
