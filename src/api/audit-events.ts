@@ -26,6 +26,7 @@ export const auditOperations: ApiOperation[] = [
           object: entry.object ?? null,
           outcome: entry.outcome,
           detail: entry.detail ?? null,
+          changes: entry.changes ?? null,
           hash: entry.hash,
         }))
       })

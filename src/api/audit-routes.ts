@@ -3,6 +3,14 @@ import type { ApiRoute } from './routes.ts'
 
 const textOrNull = Type.Union([Type.String(), Type.Null()])
 
+/** What an update changed, or a deletion removed; a secret has no values. */
+const fieldChange = Type.Object({
+  field: Type.String(),
+  old: Type.Optional(Type.Unknown()),
+  new: Type.Optional(Type.Unknown()),
+  secret: Type.Optional(Type.Boolean()),
+})
+
 /** One record of the audit log. */
 export const auditRecord = Type.Object({
   id: Type.String(),
@@ -16,6 +24,7 @@ export const auditRecord = Type.Object({
   object: textOrNull,
   outcome: Type.String(),
   detail: textOrNull,
+  changes: Type.Union([Type.Array(fieldChange), Type.Null()]),
   hash: Type.String(),
 })
 

@@ -74,7 +74,7 @@ test('each change leaves one record with principal, action, object, source and o
   for (const [answer, kind, action, object, outcome] of calls) {
     const matching = records.filter(({ operation_id }) => operation_id === operation(answer))
     assert.equal(matching.length, 1, `${action} of ${kind}`)
-    const { at: time, hash, id: _id, detail, ...fields } = matching[0]!
+    const { at: time, hash, id: _id, detail, changes: _changes, ...fields } = matching[0]!
     assert.deepEqual(fields, {
       principal: api.account.userId,
       credential: key.id,
@@ -161,4 +161,63 @@ test('the audit log is paged like every list', async () => {
   assert.equal(ids.length, 6, 'the account itself, and five policies')
   assert.equal(new Set(ids).size, 6)
   assert.deepEqual(ids, ids.toSorted().reverse())
+})
+
+test('an update records the old and new value of each changed field, a deletion the last ones, and no secret', async () => {
+  const api = await fresh()
+  const changesOf = async (answer: TestResponse) => {
+    const { body } = await api.call('GET', '/audit_events?limit=20')
+    const record = body.audit_events.find(
+      ({ operation_id }: { operation_id: string }) => operation_id === operation(answer),
+    )
+    return record.changes
+  }
+  const edge = await api.call.create('/edges/https', { description: 'Shop' })
+  const update = await api.call('PATCH', `/edges/https/${edge.id}`, { body: { description: 'Shops' } })
+  const routes = `/edges/https/${edge.id}/routes`
+  const route = await api.call.create(routes, { match_type: 'path_prefix', match: '/' })
+  const oidc = { issuer: 'https://id.example.com', client_id: 'a', client_secret: 'hush 1' }
+  const added = await api.call('PUT', `${routes}/${route.id}/oidc`, { body: oidc })
+  const rotated = await api.call('PUT', `${routes}/${route.id}/oidc`, {
+    body: { ...oidc, client_id: 'b', client_secret: 'hush 2' },
+  })
+  const headers = await api.call('PUT', `${routes}/${route.id}/request_headers`, {
+    body: { add: { authorization: 'Bearer hush 3' } },
+  })
+  const unchanged = await api.call('PATCH', `/edges/https/${edge.id}`, { body: { description: 'Shops' } })
+  const removed = await api.call('DELETE', `${routes}/${route.id}`)
+  const created = await api.call('POST', '/event_destinations', {
+    body: { target: { webhook: { url: 'https://hooks.example.com/x?token=hush', secret: 'hush 4' } } },
+  })
+  const moved = await api.call('PATCH', `/event_destinations/${created.body.id}`, {
+    body: { target: { webhook: { url: 'https://hooks.example.com/y?token=hush', secret: 'hush 5' } } },
+  })
+
+  assert.deepEqual(await changesOf(update), [{ field: 'description', old: 'Shop', new: 'Shops' }])
+  const addedFields = (await changesOf(added)) as { field: string; secret?: true; new?: unknown }[]
+  assert.deepEqual(
+    addedFields.find(({ field }) => field === 'oidc.issuer'),
+    { field: 'oidc.issuer', old: null, new: 'https://id.example.com' },
+  )
+  assert.deepEqual(await changesOf(rotated), [
+    { field: 'oidc.client_id', old: 'a', new: 'b' },
+    { field: 'oidc.client_secret', secret: true },
+  ])
+  assert.ok((await changesOf(headers)).some(({ secret }: { secret?: true }) => secret))
+  assert.deepEqual(await changesOf(unchanged), [])
+  assert.deepEqual(
+    (await changesOf(removed)).find(({ field }: { field: string }) => field === 'match'),
+    { field: 'match', old: '/', new: null },
+  )
+  assert.equal(await changesOf(created), null)
+  assert.deepEqual(
+    (await changesOf(moved)).map(({ field, old }: { field: string; old?: string }) => [field, old]),
+    [
+      ['target.webhook.url', 'https://hooks.example.com/x?[hidden]'],
+      ['target.webhook.secret', undefined],
+    ],
+  )
+  const { body } = await api.call('GET', '/audit_events')
+  assert.doesNotMatch(JSON.stringify(body), /hush/)
+  assert.equal(await api.store.verifyAudit(api.account.accountId), undefined)
 })

@@ -4,6 +4,7 @@ import { type Resource, resourceOfPrefix, type StoredRecord } from '../resources
 import {
   claimOf,
   draftOf,
+  type FieldChange,
   NameTaken,
   NoSuchTarget,
   type Row,
@@ -12,6 +13,7 @@ import {
   type Transaction,
   withStoredSecrets,
 } from '../store/index.ts'
+import { changesBetween } from './audit-changes.ts'
 import type { ApiCall, CommitContext, WriteContext } from './call.ts'
 import { listPage } from './list-page.ts'
 import { type Page, requirePrefix } from './paging.ts'
@@ -103,7 +105,7 @@ function authorOf({ principal }: ApiCall) {
 }
 
 /** The audit record of a successful call. */
-export function auditEntry(call: ApiCall, object: string | undefined) {
+export function auditEntry(call: ApiCall, object: string | undefined, changes?: readonly FieldChange[]) {
   return {
     account: call.principal.accountId,
     principal: call.principal.ownerId,
@@ -115,6 +117,7 @@ export function auditEntry(call: ApiCall, object: string | undefined) {
     object,
     outcome: 'done' as const,
     detail: call.principal.through,
+    ...(changes !== undefined && { changes }),
   }
 }
 
@@ -208,8 +211,9 @@ export async function rewrite(
       if (current.revision !== existing.revision) throw new WriteConflict()
       await requireGuardRole(current.data, { ...context, tx })
       if (behaviour.commit !== undefined) record = await behaviour.commit(record, { ...context, tx })
-      const updated = await tx.update(draftOf(resource, id, call.principal.accountId, record))
-      await tx.audit(auditEntry(call, id))
+      const draft = draftOf(resource, id, call.principal.accountId, record)
+      const updated = await tx.update(draft)
+      await tx.audit(auditEntry(call, id, changesBetween(resource, current, draft)))
       return updated
     })
     .catch((error) => {
@@ -269,7 +273,7 @@ export async function remove(
       await requireGuardRole(row.data, { ...call, tx })
       await behaviour.beforeRemove?.(row, { ...call, tx })
       await tx.remove(resource.kind, call.principal.accountId, id)
-      await tx.audit(auditEntry(call, id))
+      await tx.audit(auditEntry(call, id, changesBetween(resource, row, undefined)))
     })
     .catch((error) => {
       if (!(error instanceof StillReferenced)) throw error

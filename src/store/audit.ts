@@ -1,6 +1,6 @@
 import { createHmac, randomUUID } from 'node:crypto'
 import type { Sql, SqlChange, SqlRecord, SqlValue } from './sql.ts'
-import type { AuditEntry, AuditRecord } from './store.ts'
+import type { AuditEntry, AuditRecord, FieldChange } from './store.ts'
 
 const AUDIT_COLUMNS = [
   'account',
@@ -15,6 +15,7 @@ const AUDIT_COLUMNS = [
   'object',
   'outcome',
   'detail',
+  'changes',
   'hash',
 ] as const
 const SELECT = `SELECT ${AUDIT_COLUMNS.join(', ')} FROM audit`
@@ -109,7 +110,10 @@ export async function verifyChain(sql: Sql, key: Buffer, account: string): Promi
 }
 
 function digest(key: Buffer, previousHash: string, record: Omit<AuditRecord, 'hash'>): string {
-  const fields = AUDIT_COLUMNS.slice(0, -1).map((column) => columnValue(record, column))
+  const fields = AUDIT_COLUMNS.filter(
+    // Records without changes have the digest of releases that did not know them (decision 208).
+    (column) => column !== 'hash' && (column !== 'changes' || record.changes !== undefined),
+  ).map((column) => columnValue(record, column))
   return createHmac('sha256', key)
     .update(JSON.stringify([previousHash, ...fields]))
     .digest('base64url')
@@ -117,6 +121,7 @@ function digest(key: Buffer, previousHash: string, record: Omit<AuditRecord, 'ha
 
 function columnValue(record: Omit<AuditRecord, 'hash'>, column: (typeof AUDIT_COLUMNS)[number]): SqlValue {
   if (column === 'request_id') return record.requestId
+  if (column === 'changes') return record.changes === undefined ? null : JSON.stringify(record.changes)
   if (column === 'hash') return null
   return record[column] ?? null
 }
@@ -141,6 +146,7 @@ function toRecord(record: SqlRecord): AuditRecord {
     object: optional('object'),
     outcome: text('outcome') as AuditRecord['outcome'],
     detail: optional('detail'),
+    ...(typeof record.changes === 'string' && { changes: JSON.parse(record.changes) as FieldChange[] }),
     hash: text('hash'),
   }
 }

@@ -157,4 +157,9 @@ export const migrations: readonly Migration[] = [
     compatibleFrom: 1,
     statements: ({ text }) => [`ALTER TABLE nodes ADD COLUMN agent_address ${text} NOT NULL DEFAULT ''`],
   },
+  {
+    version: 8,
+    compatibleFrom: 1,
+    statements: ({ text }) => [`ALTER TABLE audit ADD COLUMN changes ${text}`],
+  },
 ]

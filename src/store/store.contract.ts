@@ -666,6 +666,7 @@ export function storeContract(
       const tampers: [statement: string, detected: string | undefined][] = [
         [`UPDATE audit SET principal = 'usr_2' WHERE id = '${second}'`, second],
         [`UPDATE audit SET object = '' WHERE id = '${third}'`, third],
+        [`UPDATE audit SET changes = '[]' WHERE id = '${second}'`, second],
         [`UPDATE audit SET at = at + 1 WHERE id = '${last}'`, last],
         [`DELETE FROM audit WHERE id = '${second}'`, third],
         [`DELETE FROM audit WHERE id = '${last}'`, last],

@@ -64,6 +64,17 @@ export interface AuditEntry {
   readonly outcome: 'done' | 'refused'
   /** A short reason for a rejected call; the origin of a call made without an API key. */
   readonly detail?: string | undefined
+  /** What an update changed, or a deletion removed. */
+  readonly changes?: readonly FieldChange[] | undefined
+}
+
+/** The old and new value of a field in the audit log. A secret has no values. */
+export interface FieldChange {
+  /** A dotted path, such as `oidc.issuer`. */
+  readonly field: string
+  readonly old?: unknown
+  readonly new?: unknown
+  readonly secret?: true
 }
 
 /** A stored audit entry: numbered, timestamped and chained by digest to its predecessor, so that tampering shows. */
