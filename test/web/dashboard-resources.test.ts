@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import { gzipSync } from 'node:zlib'
 import type { Locator, Page } from 'playwright-core'
@@ -359,7 +360,32 @@ test('an administrator generates a password for a user, and the audit log record
   await goTo(page, '/audit-log')
   await page.getByRole('searchbox').fill(`make_password ${id}`)
   await main(page).getByText('1 of').waitFor()
-  assert.match(await readText(main(page).getByRole('row').nth(1)), /make password/)
+  assert.match(await readText(main(page).getByRole('row').nth(1)), /Generated a password/)
+})
+
+test('the audit log tells who changed what, can be filtered, and is exported', async (t) => {
+  const { call } = dashboard.platform
+  const { id } = await call.create('/ip_policies', { description: 'Before' })
+  await call('PATCH', `/ip_policies/${id}`, { body: { description: 'After' } })
+  const { page, pageErrors } = await dashboard.open(t, '/audit-log')
+  const row = main(page).getByRole('row', { name: /Changed IP policy/ }).first()
+
+  await page.getByLabel('Action').selectOption('Changed')
+  await page.getByLabel('Person').selectOption('admin@adit.localhost')
+  await page.getByLabel('Period').selectOption('Last hour')
+  await row.getByText('Changed description').click()
+  const text = await readText(row)
+  const download = page.waitForEvent('download')
+  await page.getByRole('button', { name: 'Export CSV' }).click()
+  const csv = await readFile(await (await download).path(), 'utf8')
+  await page.getByLabel('Outcome').selectOption('Refused')
+  await page.getByLabel('Action').selectOption('Signed in')
+  await page.getByText('No record matches this filter.').waitFor()
+
+  assert.match(text, /admin@adit\.localhost[\s\S]*description[\s\S]*Before[\s\S]*After/)
+  assert.match(csv, /update,ip_policies,.*Before.*After/)
+  assert.doesNotMatch(csv, /,create,/)
+  assert.deepEqual(pageErrors, [])
 })
 
 test('the dashboard works with the keyboard alone', async (t) => {

@@ -27,7 +27,7 @@ interface Control {
 
 const ROLES: readonly Role[] = ['read_only', 'developer', 'admin']
 /** Controls that change nothing. */
-const NEUTRAL = /^(Add: |Remove |(All|Agents|Cancel|Edges|Test)$|Copy|Go to )/
+const NEUTRAL = /^(Add: |Remove |(All|Agents|Export (CSV|JSON)|Cancel|Edges|Test)$|Copy|Go to )/
 
 /** The controls of sections that only some resources have. */
 const EXTRAS: Readonly<Record<string, Controls>> = {

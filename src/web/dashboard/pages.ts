@@ -89,7 +89,7 @@ export const pages: readonly PageEntry[] = [
     section: 'Events',
     key: 'w',
     adminOnly: true,
-    load: () => import('./audit-page.tsx'),
+    load: () => import('./pages/audit/audit-page.tsx'),
   },
   {
     path: '/account',

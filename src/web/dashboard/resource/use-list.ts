@@ -22,7 +22,8 @@ export interface PagedList<T> {
 /** Reads a list page by page, newest first; while searching, all pages up to the limit. */
 export function useList<T>(path: string, key: string, searching: boolean): PagedList<T> {
   const [items, setItems] = useState<readonly T[]>([])
-  const [next, setNext] = useState<string | null>(`${path}?limit=${PAGE_SIZE}`)
+  const firstPage = `${path}${path.includes('?') ? '&' : '?'}limit=${PAGE_SIZE}`
+  const [next, setNext] = useState<string | null>(firstPage)
   const [error, setError] = useState<ApiError>()
   const [requestedPages, setRequestedPages] = useState(1)
   const [reloadCount, setReloadCount] = useState(0)
@@ -53,9 +54,9 @@ export function useList<T>(path: string, key: string, searching: boolean): Paged
     pagesRead.current = 0
     setItems([])
     setError(undefined)
-    setNext(`${path}?limit=${PAGE_SIZE}`)
+    setNext(firstPage)
     setReloadCount((count) => count + 1)
-  }, [path])
+  }, [firstPage])
 
   return {
     items,
