@@ -2,14 +2,18 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
 import { type Api, fieldProblem, problem, requirePrincipal } from '../api/index.ts'
 import type { Principal } from '../auth/index.ts'
-import type { Clock } from '../base/clock.ts'
+import { type Clock, formatTimestamp } from '../base/clock.ts'
+import { encodeQrCode } from '../base/qr-code.ts'
 import type { AuditEntry, DurableStore } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
+import type { Invitation, RecoveryCodes, SecondFactorOffer } from './page-data.ts'
 import { assignNewPassword } from './password-generator.ts'
 import { type Passwords, validatePassword } from './passwords.ts'
+import { createRecoveryCodes } from './recovery-codes.ts'
 import { createSecondFactor, verifyCode } from './second-factor.ts'
 import { rejectIfBusy, rejectIfLimited, type SignInLimits, userKey } from './sign-in-flow.ts'
+import { createSignInLink } from './sign-in-link.ts'
 import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
@@ -19,6 +23,8 @@ const passwordBody = Type.Object(
   { additionalProperties: false },
 )
 const codeBody = Type.Object({ code: Type.String({ maxLength: 32 }) }, { additionalProperties: false })
+// People are away for a few days.
+const INVITATION_LIFETIME_MS = 7 * 24 * 3_600_000
 const ownPasswordBody = Type.Object({ password: secretText }, { additionalProperties: false })
 
 /** The signed-in user, with how they sign in. */
@@ -141,7 +147,7 @@ export function mountCredentials(
     await signIns.change(user, audit(request, 'offer_second_factor', user.id), (current) =>
       current === undefined ? undefined : { ...current, pendingSecondFactor: secondFactor.secret },
     )
-    return secondFactor
+    return { ...secondFactor, qr_code: qrRows(secondFactor.uri) } satisfies SecondFactorOffer
   })
 
   route('PUT', '/second_factor', codeBody, async (request, reply, { code }) => {
@@ -149,6 +155,7 @@ export function mountCredentials(
     if (signIn?.pendingSecondFactor === undefined)
       throw problem('conflict', 'There is no second factor to confirm. Request one first.')
     rejectIfLimited(reply, limits.users.take(userKey(email)))
+    const recovery = createRecoveryCodes()
     const confirmed = await signIns.change(
       user,
       audit(request, 'confirm_second_factor', user.id),
@@ -164,6 +171,7 @@ export function mountCredentials(
           secondFactor: current.pendingSecondFactor,
           pendingSecondFactor: undefined,
           usedStep: step,
+          recoveryCodes: recovery.digests,
         }
       },
     )
@@ -174,7 +182,21 @@ export function mountCredentials(
     limits.users.refund(userKey(email))
     // Other sessions were opened without the second factor.
     await sessions.closeAll(user.id, principal.credentialId)
-    return reply.code(204).send()
+    return { recovery_codes: recovery.codes } satisfies RecoveryCodes
+  })
+
+  route('POST', '/second_factor/recovery_codes', ownPasswordBody, async (request, reply, { password }) => {
+    const signedIn = await requireSignedInUser(request)
+    const action = 'renew_recovery_codes'
+    await requirePassword(request, reply, signedIn, { field: 'password', password, action })
+    const { codes, digests } = createRecoveryCodes()
+    const renewed = await signIns.change(
+      signedIn.user,
+      audit(request, action, signedIn.user.id),
+      (current) => (current?.secondFactor === undefined ? undefined : { ...current, recoveryCodes: digests }),
+    )
+    if (renewed === undefined) throw problem('conflict', 'The second factor is off. Switch it on first.')
+    return { recovery_codes: codes } satisfies RecoveryCodes
   })
 
   route('DELETE', '/second_factor', ownPasswordBody, async (request, reply, { password }) => {
@@ -187,24 +209,53 @@ export function mountCredentials(
       (current) =>
         current === undefined
           ? undefined
-          : { ...current, secondFactor: undefined, pendingSecondFactor: undefined },
+          : {
+              ...current,
+              secondFactor: undefined,
+              pendingSecondFactor: undefined,
+              recoveryCodes: undefined,
+            },
     )
     return reply.code(204).send()
   })
 
-  route('PUT', '/users/:id/password', undefined, async (request, reply) => {
+  /** The user of the path, for administrators. */
+  async function requireOtherUser(request: FastifyRequest, action: string) {
     const { id } = request.params as { id: string }
     const { accountId: account, role } = requirePrincipal(request)
     if (role !== 'admin') {
-      await auditRejection(request, 'make_password', id.slice(0, 64), 'not an administrator')
+      await auditRejection(request, action, id.slice(0, 64), 'not an administrator')
       throw problem('admins_only')
     }
     const user = await store.get('users', account, id)
     if (user === undefined) throw problem('not_found', 'user', id)
-    const target = { account, id, email: user.data.email }
-    const generated = assignNewPassword({ store, passwords }, target, audit(request, 'make_password', id))
+    return { account, id, email: user.data.email }
+  }
+
+  route('PUT', '/users/:id/password', undefined, async (request, reply) => {
+    const action = 'make_password'
+    const user = await requireOtherUser(request, action)
+    const generated = assignNewPassword({ store, passwords }, user, audit(request, action, user.id))
     return { password: (await rejectIfBusy(reply, generated)).reveal() }
   })
+
+  route('POST', '/users/:id/invitation', undefined, async (request, reply): Promise<Invitation> => {
+    const action = 'invite_user'
+    const user = await requireOtherUser(request, action)
+    const link = createSignInLink({ store, passwords }, user, {
+      dashboardUrl: '',
+      now: clock.now(),
+      lifetimeMs: INVITATION_LIFETIME_MS,
+      audit: audit(request, action, user.id),
+    })
+    const { url, expiresAt } = await rejectIfBusy(reply, link)
+    return { link: url.reveal(), expires_at: formatTimestamp(expiresAt) }
+  })
+}
+
+/** The rows of the QR code of an address, `1` is dark; null if it is too long for one. */
+function qrRows(uri: string): string[] | null {
+  return encodeQrCode(uri)?.map((row) => row.map((dark) => (dark ? '1' : '0')).join('')) ?? null
 }
 
 const WRONG_CODE =

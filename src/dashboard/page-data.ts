@@ -80,6 +80,8 @@ export interface SessionView {
   readonly account_id: string
   readonly api_key_sign_in: boolean
   readonly second_factor: boolean
+  /** The recovery codes that are left. */
+  readonly recovery_codes: number
   readonly expires_at: string
   readonly csrf: string
 }
@@ -133,4 +135,23 @@ export interface EdgePage {
   readonly edges: readonly EdgeListing[]
   readonly matching: number
   readonly total: number
+}
+
+/** `POST /dashboard/api/second_factor`: a second factor to confirm. */
+export interface SecondFactorOffer {
+  readonly secret: string
+  readonly uri: string
+  /** The QR code of the URI: rows of `1` for dark and `0` for light; null if it is too long for one. */
+  readonly qr_code: readonly string[] | null
+}
+
+/** The recovery codes of a second factor, shown once. */
+export interface RecoveryCodes {
+  readonly recovery_codes: readonly string[]
+}
+
+/** `POST /dashboard/api/users/{id}/invitation`: a one-time link, relative to the address of the dashboard. */
+export interface Invitation {
+  readonly link: string
+  readonly expires_at: string
 }

@@ -81,6 +81,7 @@ export function mountSession(
       account_id: account,
       api_key_sign_in: apiKey !== undefined,
       second_factor: signInRecord?.secondFactor !== undefined,
+      recovery_codes: signInRecord?.recoveryCodes?.length ?? 0,
       expires_at: formatTimestamp(expiresAt),
       csrf,
     }

@@ -11,6 +11,7 @@ import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions, CurrentSession } from './browser-sessions.ts'
 import { PasswordQueueFull, type Passwords, validatePassword } from './passwords.ts'
+import { redeemRecoveryCode } from './recovery-codes.ts'
 import { verifyCode } from './second-factor.ts'
 import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
@@ -202,7 +203,9 @@ export function createSignIn({
     const updated = await signIns.change({ account, id: userId }, audit, (current) => {
       if (current?.secondFactor === undefined || code === undefined) return undefined
       const step = verifyCode(current.secondFactor, code, { now: clock.now(), usedStep: current.usedStep })
-      return step === undefined ? undefined : { ...current, usedStep: step }
+      if (step !== undefined) return { ...current, usedStep: step }
+      const recoveryCodes = redeemRecoveryCode(current.recoveryCodes ?? [], code)
+      return recoveryCodes && { ...current, recoveryCodes }
     })
     return updated !== undefined
   }
@@ -254,6 +257,7 @@ export function createSignIn({
             password: hashed,
             secondFactor: undefined,
             pendingSecondFactor: undefined,
+            recoveryCodes: undefined,
             link: undefined,
           }
         : undefined,

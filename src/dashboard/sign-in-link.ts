@@ -14,10 +14,15 @@ const LIFETIME_MS = 24 * 3_600_000
 export async function createSignInLink(
   { store, passwords }: { store: DurableStore; passwords: Passwords },
   user: { readonly account: string; readonly id: string; readonly email: string },
-  { dashboardUrl, now, audit }: { dashboardUrl: string; now: number; audit: AuditEntry },
+  {
+    dashboardUrl,
+    now,
+    audit,
+    lifetimeMs = LIFETIME_MS,
+  }: { dashboardUrl: string; now: number; audit: AuditEntry; lifetimeMs?: number },
 ): Promise<{ url: Secret; expiresAt: number }> {
   const token = mintToken(user.id)
-  const link = { digest: tokenDigest(token.reveal()), expiresAt: now + LIFETIME_MS }
+  const link = { digest: tokenDigest(token.reveal()), expiresAt: now + lifetimeMs }
   // A record has a password; that of a user without one is unknown to everybody.
   const unknownPassword = await passwords.hash(generatePassword().reveal())
   await createSignInStore({ store }).change(user, audit, (current) => ({

@@ -19,6 +19,8 @@ export interface SignInRecord {
   readonly pendingSecondFactor: string | undefined
   /** The last time step whose code was used; no code is accepted twice. */
   readonly usedStep: number
+  /** Digests of the codes that replace the second factor, each once. */
+  readonly recoveryCodes?: readonly string[] | undefined
   /** The one-time link with which the user may set a new password. */
   readonly link?: SignInLink | undefined
 }
@@ -65,17 +67,34 @@ function toSignIn({ account, data, secrets }: Row): SignInRecord {
     secondFactor: secrets?.second_factor,
     pendingSecondFactor: secrets?.offered,
     usedStep: data.used_step as number,
+    recoveryCodes: data.recovery_codes as string[] | undefined,
     link: data.link as SignInLink | undefined,
   }
 }
 
 function draftOf(signIn: SignInRecord): Draft {
-  const { userId, account, email, password, secondFactor, pendingSecondFactor, usedStep, link } = signIn
+  const {
+    userId,
+    account,
+    email,
+    password,
+    secondFactor,
+    pendingSecondFactor,
+    usedStep,
+    recoveryCodes,
+    link,
+  } = signIn
   return {
     kind: KIND,
     id: recordId(userId),
     account,
-    data: { user_id: userId, email, used_step: usedStep, ...(link !== undefined && { link }) },
+    data: {
+      user_id: userId,
+      email,
+      used_step: usedStep,
+      ...(recoveryCodes !== undefined && { recovery_codes: recoveryCodes }),
+      ...(link !== undefined && { link }),
+    },
     secrets: {
       password,
       ...(secondFactor !== undefined && { second_factor: secondFactor }),

@@ -43,9 +43,13 @@ async function enableSecondFactor(browser: TestBrowser, now: () => number): Prom
   assert.equal(status, 200, JSON.stringify(body))
   const code = generateCode(body.secret, now())
   const confirmResponse = await browser.call('PUT', '/dashboard/api/second_factor', { body: { code } })
-  assert.equal(confirmResponse.status, 204, JSON.stringify(confirmResponse.body))
+  assert.equal(confirmResponse.status, 200, JSON.stringify(confirmResponse.body))
+  recoveryCodes = confirmResponse.body.recovery_codes
   return body.secret
 }
+
+/** Of the second factor that was enabled last. */
+let recoveryCodes: string[] = []
 
 for (const [engine, start] of Object.entries(engines)) {
   test(`${engine}: a sign-in with a second factor requires a code, and each code works once`, async (t) => {
@@ -184,7 +188,7 @@ test('a second factor is enabled only after a valid code, and then ends all othe
   const confirmResponse = await browser.call('PUT', '/dashboard/api/second_factor', {
     body: { code: spacedCode },
   })
-  assert.equal(confirmResponse.status, 204)
+  assert.equal(confirmResponse.status, 200)
   assert.equal((await browser.call('GET', '/dashboard/api/session')).body.second_factor, true)
   assert.equal((await otherBrowser.call('GET', '/users')).status, 401)
   assert.equal((await browser.call('POST', '/dashboard/api/second_factor')).status, 409, 'it is on already')
@@ -362,4 +366,61 @@ test('changes of passwords and second factors are audited without their values',
   }
   assert.ok(!JSON.stringify(body).includes(user.password))
   assert.equal(await api.store.verifyAudit(api.account.accountId), undefined)
+})
+
+test('each recovery code replaces the second factor once, and new ones replace the old', async () => {
+  const api = await fresh()
+  const { user, browser } = await startSignedIn(api)
+  await enableSecondFactor(browser, clock.now)
+  const [first = '', second = '', third = ''] = recoveryCodes
+  const attempt = async (code: string) =>
+    (await openBrowser(api.url).signIn({ email: user.email, password: user.password, code })).status
+  const left = async () => (await browser.call('GET', '/dashboard/api/session')).body.recovery_codes
+  const renew = (password: string) =>
+    browser.call('POST', '/dashboard/api/second_factor/recovery_codes', { body: { password } })
+
+  assert.equal(new Set(recoveryCodes).size, 10)
+  assert.equal(await attempt(first), 200)
+  assert.equal(await attempt(first), 401, 'it was used')
+  assert.equal(await attempt(second.toUpperCase().replaceAll('-', ' ')), 200)
+  assert.equal(await left(), 8)
+  assert.equal((await renew('wrong password')).status, 400)
+  const { body } = await renew(user.password)
+  assert.equal(await attempt(third), 401, 'it was replaced')
+  assert.equal(await attempt(body.recovery_codes[0]), 200)
+  assert.equal(await left(), 9)
+  await browser.call('DELETE', '/dashboard/api/second_factor', { body: { password: user.password } })
+  assert.equal(await left(), 0)
+  assert.equal((await renew(user.password)).status, 409)
+  const records = JSON.stringify(await api.store.scan('user_sign_ins', { limit: 100 }))
+  for (const code of [...recoveryCodes, ...body.recovery_codes]) assert.ok(!records.includes(code))
+})
+
+test('the offer of a second factor has its QR code', async () => {
+  const { browser } = await startSignedIn(await fresh())
+
+  const { body } = await browser.call('POST', '/dashboard/api/second_factor')
+
+  assert.ok(body.qr_code.length >= 21)
+  assert.ok(body.qr_code.every((row: string) => row.length === body.qr_code.length && /^[01]+$/.test(row)))
+})
+
+test('an administrator invites a user by a link, which works once', async () => {
+  const api = await fresh()
+  const { browser: admin } = await startSignedIn(api, { role: 'admin' })
+  const { browser: developer } = await startSignedIn(api, { role: 'developer' })
+  const { id } = await api.call.create('/users', { email: 'new@example.com', role: 'developer' })
+  const path = `/dashboard/api/users/${id}/invitation`
+
+  const { status, body } = await admin.call('POST', path)
+  const link = body.link.replace('#/set-password?token=', '')
+  const browser = openBrowser(api.url)
+  const signedIn = await browser.signIn({ link, password: NEW_PASSWORD })
+
+  assert.equal(status, 200)
+  assert.equal(Date.parse(body.expires_at) - Math.floor(clock.now() / 1000) * 1000, 7 * 86_400_000)
+  assert.equal(signedIn.body.user.email, 'new@example.com')
+  assert.notEqual((await openBrowser(api.url).signIn({ link, password: NEW_PASSWORD })).status, 200)
+  assert.equal((await developer.call('POST', path)).status, 403)
+  assert.equal((await admin.call('POST', '/dashboard/api/users/usr_none/invitation')).status, 404)
 })

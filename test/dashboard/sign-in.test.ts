@@ -55,6 +55,7 @@ for (const [engine, start] of Object.entries(engines)) {
       account_id: api.account.accountId,
       api_key_sign_in: false,
       second_factor: false,
+      recovery_codes: 0,
     })
     const cookie = response.headers.get('set-cookie')!
     assert.match(cookie, /^adit_session=[^;]+; Max-Age=604800; HttpOnly; SameSite=Strict; Path=\/$/)

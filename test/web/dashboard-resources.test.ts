@@ -368,7 +368,9 @@ test('the audit log tells who changed what, can be filtered, and is exported', a
   const { id } = await call.create('/ip_policies', { description: 'Before' })
   await call('PATCH', `/ip_policies/${id}`, { body: { description: 'After' } })
   const { page, pageErrors } = await dashboard.open(t, '/audit-log')
-  const row = main(page).getByRole('row', { name: /Changed IP policy/ }).first()
+  const row = main(page)
+    .getByRole('row', { name: /Changed IP policy/ })
+    .first()
 
   await page.getByLabel('Action').selectOption('Changed')
   await page.getByLabel('Person').selectOption('admin@adit.localhost')

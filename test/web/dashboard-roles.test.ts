@@ -32,7 +32,10 @@ const NEUTRAL = /^(Add: |Remove |(All|Agents|Export (CSV|JSON)|Cancel|Edges|Test
 /** The controls of sections that only some resources have. */
 const EXTRAS: Readonly<Record<string, Controls>> = {
   '/ip_policies': { 'Add a rule': { operation: 'POST /ip_policy_rules' } },
-  '/users': { 'Generate password': { operation: 'PATCH /users/{id}' } },
+  '/users': {
+    'Create invitation link': { operation: 'PATCH /users/{id}' },
+    'Generate password': { operation: 'PATCH /users/{id}' },
+  },
   '/event_destinations': {
     'Send test event': { operation: 'POST /event_destinations/{id}/send_test_event' },
   },

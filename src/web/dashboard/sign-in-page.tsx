@@ -137,12 +137,11 @@ function SignInForm({
               <TextField
                 label="Code"
                 name="code"
-                inputMode="numeric"
                 autoComplete="one-time-code"
                 required
                 value={code}
                 onValue={setCode}
-                hint="Six digits from your authenticator app."
+                hint="Six digits from your authenticator app, or one of your recovery codes."
               />
             )}
           </>

@@ -1,13 +1,17 @@
 import { type FormEvent, useState } from 'react'
+import type { RecoveryCodes as NewCodes, SecondFactorOffer } from '../../../dashboard/page-data.ts'
 import { api, errorMessage } from '../api.ts'
 import { Badge, Button, Card, CopyButton, Facts, notify, TextField } from '../kit/index.ts'
 import { useSession } from '../session.ts'
+import { QrCode } from './qr-code.tsx'
+import { NewRecoveryCodes, RecoveryCodes } from './recovery-codes.tsx'
 
 /** Sets up, switches on and switches off the second factor (TOTP). */
 export function SecondFactor() {
   const { session, refresh } = useSession()
   const enabled = session.second_factor
-  const [enrollment, setEnrollment] = useState<{ secret: string; uri: string }>()
+  const [enrollment, setEnrollment] = useState<SecondFactorOffer>()
+  const [codes, setCodes] = useState<readonly string[]>()
   const [input, setInput] = useState('')
   const [errorText, setErrorText] = useState<string>()
   const [busy, setBusy] = useState(false)
@@ -23,14 +27,15 @@ export function SecondFactor() {
     setBusy(false)
   }
   const begin = () =>
-    run(async () =>
-      setEnrollment(await api.post<{ secret: string; uri: string }>('/dashboard/api/second_factor')),
-    )
+    run(async () => setEnrollment(await api.post<SecondFactorOffer>('/dashboard/api/second_factor')))
   const finish = (event: FormEvent) => {
     event.preventDefault()
     return run(async () => {
       if (enabled) await api.delete('/dashboard/api/second_factor', { password: input })
-      else await api.put('/dashboard/api/second_factor', { code: input.replaceAll(' ', '') })
+      else {
+        const code = input.replaceAll(' ', '')
+        setCodes((await api.put<NewCodes>('/dashboard/api/second_factor', { code })).recovery_codes)
+      }
       setEnrollment(undefined)
       setInput('')
       notify(enabled ? 'The second factor is off.' : 'The second factor is on.')
@@ -59,10 +64,13 @@ export function SecondFactor() {
       )}
       {!enabled && enrollment && (
         <>
-          <p>
-            Add an account to your authenticator app with this secret, or open the URL on the device that has
-            the app.
-          </p>
+          <p>Scan the code with your authenticator app, or add an account with the secret.</p>
+          {enrollment.qr_code && (
+            <QrCode
+              rows={enrollment.qr_code}
+              label="QR code of the second factor for your authenticator app"
+            />
+          )}
           <Facts
             entries={[
               ['Secret', <CopyableText key="secret" text={enrollment.secret} />],
@@ -71,7 +79,20 @@ export function SecondFactor() {
           />
         </>
       )}
-      {(enabled || enrollment) && (
+      {codes && (
+        <NewRecoveryCodes
+          codes={codes}
+          onDone={() => {
+            setCodes(undefined)
+            void refresh()
+          }}
+        />
+      )}
+      {enabled && !codes && (
+        // The key closes the form after new codes.
+        <RecoveryCodes key={session.recovery_codes} left={session.recovery_codes} onCodes={setCodes} />
+      )}
+      {(enabled || enrollment) && !codes && (
         <form className="form plain" noValidate onSubmit={(event) => void finish(event)}>
           {enabled ? (
             <TextField

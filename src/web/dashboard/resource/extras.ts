@@ -6,6 +6,6 @@ export const extras: Readonly<
   Record<string, readonly (() => Promise<{ default: ComponentType<ExtraProps> }>)[]>
 > = {
   ipp: [() => import('./ip-rules.tsx'), () => import('../pages/ip-policies/ip-tester.tsx')],
-  usr: [() => import('./user-password.tsx')],
+  usr: [() => import('./user-invitation.tsx'), () => import('./user-password.tsx')],
   ed: [() => import('../pages/events/delivery.tsx')],
 }
