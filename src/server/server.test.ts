@@ -270,6 +270,11 @@ test('an account created on the command line gets its own keys', async () => {
   })
   const body = (await response.json()) as { keys: unknown[] }
   assert.equal(body.keys.length, 1)
+  const withEmail = await command('account', 'create', 'other-team', 'ops@team.example')
+  assert.equal((JSON.parse(withEmail.stdout) as { email: string }).email, 'ops@team.example')
+  const invalid = await command('account', 'create', 'third-team', 'ops')
+  assert.equal(invalid.code, 1)
+  assert.match(invalid.stderr, /"ops" is not an email address/)
   const again = await command('account', 'create', 'team')
   assert.equal(again.code, 1)
   assert.match(again.stderr, /There is an account called team already/)

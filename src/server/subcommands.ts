@@ -109,16 +109,21 @@ export const subcommands: readonly Subcommand[] = [
   },
   {
     words: ['account', 'create'],
-    operand: 'NAME',
-    help: 'create another account, with its own administrator, API key and authtoken',
-    examples: ['adit server account create acme', 'adit server account create acme > acme.json'],
-    async run([argument], settings) {
+    operand: 'NAME [EMAIL]',
+    maxOperands: 2,
+    help: 'create another account, with its own administrator (admin@DOMAIN unless EMAIL is given), API key and authtoken',
+    examples: [
+      'adit server account create acme ops@acme.example',
+      'adit server account create acme > acme.json',
+    ],
+    async run([argument, givenEmail], settings) {
       const name = requireArgument(argument, 'Give the new account a name: adit server account create NAME.')
+      const email = givenEmail ?? `admin@${settings.domain}`
+      if (!/^[^@\s]+@[^@\s]+$/.test(email)) throw new CommandFailure(`"${email}" is not an email address.`)
       rejectJournalOutput()
       const { createAccountWithPassword, createPasswords } = await loadDashboard()
       const { NameTaken } = await loadStore()
       await withStore(settings, async (store) => {
-        const email = `admin@${settings.domain}`
         const dependencies = { store, passwords: createPasswords(), clock: systemClock }
         const created = await createAccountWithPassword(dependencies, name, email).catch((error) => {
           throw error instanceof NameTaken

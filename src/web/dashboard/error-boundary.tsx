@@ -22,7 +22,7 @@ export class ErrorBoundary extends Component<{ children: ReactNode }, { error: E
     if (!error) return this.props.children
     if (SCRIPT_NOT_LOADED.test(error.message) && mayReload()) return <ReloadOnResponse />
     return (
-      <Page title="This page failed">
+      <Page title="Page error">
         <EmptyState
           title="Something went wrong"
           action={<Button onClick={() => location.reload()}>Reload page</Button>}
