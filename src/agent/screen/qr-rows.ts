@@ -1,6 +1,6 @@
 import { isLocalDomain } from '../../base/local-domain.ts'
-import { breakWord, type ScreenRow, wrapText } from './layout.ts'
 import { encodeQrCode, renderQrCode } from '../../base/qr-code.ts'
+import { breakWord, type ScreenRow, wrapText } from './layout.ts'
 
 /** The QR code of a URL with the URL below it, or what keeps it from being shown. */
 export function qrRows(url: string, columns: number, rows: number): ScreenRow[] {
