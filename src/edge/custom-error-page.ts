@@ -6,7 +6,7 @@ import { commonFields, escapeHtml } from './visitor-page.ts'
 export type PlaceholderValues = Readonly<Record<ErrorPagePlaceholder, string>>
 
 /**
- * Field lines of an account's page (decision 215): its styles are its own; scripts, forms, frames and every external
+ * Field lines of an account's page (decision 200): its styles are its own; scripts, forms, frames and every external
  * request are denied, so that whoever may edit error pages can neither act as a visitor nor collect passwords.
  */
 export const customPageFields =

@@ -65,6 +65,16 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     visitor: 'This address accepts signed webhooks only.',
     owner: 'Compare the provider and the secret of the webhook module with those of the sender.',
   },
+  token_missing: {
+    title: 'Token required',
+    visitor: 'Send a token that the owner of this address issued.',
+    owner: 'Check where the jwt-validation action of the traffic policy looks for the token.',
+  },
+  token_denied: {
+    title: 'Token not accepted',
+    visitor: 'Get a new token from its issuer.',
+    owner: 'Compare the issuer, audience and keys of the jwt-validation action with those of the token.',
+  },
   account_address_denied: {
     title: 'Access denied',
     visitor: ASK_OWNER,

@@ -111,7 +111,7 @@ export async function verifyChain(sql: Sql, key: Buffer, account: string): Promi
 
 function digest(key: Buffer, previousHash: string, record: Omit<AuditRecord, 'hash'>): string {
   const fields = AUDIT_COLUMNS.filter(
-    // Records without changes have the digest of releases that did not know them (decision 208).
+    // Records without changes have the digest of releases that did not know them (decision 198).
     (column) => column !== 'hash' && (column !== 'changes' || record.changes !== undefined),
   ).map((column) => columnValue(record, column))
   return createHmac('sha256', key)
