@@ -152,6 +152,11 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   'webhook_verification module.secret': 'The secret with which the service signs.',
   websocket_tcp_converter: 'Connects WebSocket clients to a raw TCP service.',
   user_agent_filter: 'Rejects clients by their User-Agent header.',
+  traffic_policy: 'Runs the rules of a traffic policy.',
+  'traffic_policy module.value':
+    'The traffic policy, in YAML or JSON. Its rules run in order, after the modules.',
+  'endpoint.traffic_policy':
+    'The traffic policy of the agent, in YAML or JSON; empty for an endpoint without one, and for an edge.',
   allow: 'Regular expressions. If there are any, clients that match none of them are rejected.',
   deny: 'Regular expressions. Clients that match one of them are rejected.',
   oauth: 'Requires visitors to sign in at an OAuth provider.',
@@ -291,6 +296,12 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   upstream_url: 'The address that the agent forwards to.',
   upstream_protocol: 'The protocol of the upstream service.',
 
+  // Error pages.
+  'error page.status':
+    'The status that the page is for, such as 502; 4xx and 5xx for the rest of their class; all for every other status.',
+  'error page.html':
+    'A complete HTML page of at most 64 KiB. {{status}}, {{title}}, {{message}}, {{next_step}}, {{owner_step}}, {{code}} and {{host}} are replaced. Styles and images must be in the page; scripts do not run.',
+
   // The audit log and problems.
   at: 'When it happened, in RFC 3339 format.',
   'audit_events.principal': 'The user or bot user who made the call.',
@@ -298,6 +309,11 @@ export const FIELD_DESCRIPTIONS: Readonly<Record<string, string>> = {
   source: 'The IP address of the call.',
   operation_id: 'The ID of the call, which is also in its response headers and in the log of the server.',
   'audit_events.action': 'What was done.',
+  'audit_events.changes': 'The fields that the call changed or, for a deletion, removed.',
+  'changes.field': 'The name of the field, with dots for nested ones.',
+  'changes.old': 'The value before the call; null if it was unset.',
+  'changes.new': 'The value after the call; null if it is unset.',
+  'changes.secret': 'True for a secret, whose values are never recorded.',
   kind: 'The kind of object.',
   object: 'The ID of the object.',
   outcome: 'Whether the call succeeded.',
@@ -345,6 +361,10 @@ export const FIELD_EXAMPLES: Readonly<Record<string, unknown>> = {
   body: 'Back soon.\n',
   headers: { 'content-type': 'text/plain' },
   status_code: 503,
+  'traffic_policy module.value':
+    'on_http_request:\n  - actions:\n      - type: custom-response\n        config:\n          status_code: 503\n',
+  'error page.status': '502',
+  'error page.html': '<h1>{{title}}</h1><p>{{message}}</p>',
   labels: { app: 'shop' },
   address: '192.0.2.10:8080',
   target: { webhook: { url: 'https://hooks.example.com/events', secret: 'a long random secret' } },

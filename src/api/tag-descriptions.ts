@@ -24,6 +24,7 @@ export const TAG_DESCRIPTIONS: Readonly<Record<string, string>> = {
   backends_weighted: 'Backends that split traffic by weight.',
   backends_failover: 'Backends that send traffic to the first child backend that is online.',
   backends_static: 'Backends that send traffic to an address that the server can reach.',
+  error_pages: 'Pages that replace the error pages of the platform on the hosts of the account.',
   event_destinations: 'Where events are sent.',
   event_subscriptions: 'Which events are sent to which destinations.',
   users: 'People with access to the account.',

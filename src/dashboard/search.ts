@@ -21,10 +21,12 @@ export interface SearchSources {
     tunnelsOf(accountId: string): readonly {
       readonly id: string
       readonly sessionId: string
-      readonly url?: string | undefined
-      readonly name?: string | undefined
+      readonly address: {
+        readonly url?: string | undefined
+        readonly labels?: Readonly<Record<string, string>> | undefined
+      }
+      readonly name: string
       readonly forwardsTo: string
-      readonly labels?: Readonly<Record<string, string>> | undefined
     }[]
   }
 }
@@ -57,12 +59,12 @@ function searchOnline(online: SearchSources['online'], accountId: string, words:
     kind: 'agent',
     fields: shortFields({ name: metadata || hostname, hostname, metadata, ip }),
   }))
-  const tunnels = online.tunnelsOf(accountId).map(({ id, sessionId, url, name, forwardsTo, labels }) => ({
+  const tunnels = online.tunnelsOf(accountId).map(({ id, sessionId, address, name, forwardsTo }) => ({
     id,
     kind: 'tunnel',
     fields: shortFields({
-      name: url ?? name,
-      labels,
+      name: address.url ?? name,
+      labels: address.labels,
       forwards_to: forwardsTo,
       tunnel_session_id: sessionId,
     }),
