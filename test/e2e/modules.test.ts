@@ -45,6 +45,16 @@ async function createAuthority({ call }: EdgeHarness, index: 0 | 1): Promise<Bod
 const idpMetadata = (text: string) =>
   `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:idp"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${clients[0]!.certificate.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/${text}"/></IDPSSODescriptor></EntityDescriptor>`
 
+/** A policy that answers every request itself. */
+const respondWith = (status_code: number) =>
+  JSON.stringify({
+    on_http_request: [{ actions: [{ type: 'custom-response', config: { status_code } }] }],
+  })
+
+/** A policy that denies the connections for which an expression is true. */
+const denyConnections = (expression: string) =>
+  JSON.stringify({ on_tcp_connect: [{ expressions: [expression], actions: [{ type: 'deny' }] }] })
+
 /** A module of a route, observed through requests. */
 const onRoute = (
   module: string,
@@ -222,6 +232,20 @@ const rows: Record<string, Row> = {
     changed: ({ backends }) => ({ backend_id: backends.rawTwo }),
     expected: ['no', 'one in TLS', 'two in TLS'],
   },
+  'edges/https/routes traffic_policy': onRoute('traffic_policy', async (ask) => `${(await ask()).status}`, {
+    on: () => ({ value: respondWith(418) }),
+    changed: () => ({ value: respondWith(451) }),
+    expected: ['200', '418', '451'],
+  }),
+  'edges/tls traffic_policy': {
+    async start({ tlsEdge, backends }) {
+      const { path, probe } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/traffic_policy`, observe: () => probe() }
+    },
+    on: () => ({ value: denyConnections('true') }),
+    changed: () => ({ value: denyConnections('false') }),
+    expected: ['one in TLS', 'no', 'one in TLS'],
+  },
   'edges/tls ip_restriction': {
     async start({ tlsEdge, backends }) {
       const { path, probe } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
@@ -280,6 +304,15 @@ const rows: Record<string, Row> = {
     },
     on: (harness) => createPolicy(harness, '10.0.0.0/8'),
     changed: (harness) => createPolicy(harness, '127.0.0.0/8'),
+    expected: ['one', 'no', 'one'],
+  },
+  'edges/tcp traffic_policy': {
+    async start({ tcpEdge, backends }) {
+      const { path, probe } = await tcpEdge({ backend: { backend_id: backends.rawOne } })
+      return { path: `${path}/traffic_policy`, observe: probe }
+    },
+    on: () => ({ value: denyConnections('true') }),
+    changed: () => ({ value: denyConnections('false') }),
     expected: ['one', 'no', 'one'],
   },
 }

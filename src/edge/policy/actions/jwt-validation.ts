@@ -1,5 +1,6 @@
 import { decodeJwt, decodeProtectedHeader, errors, jwtVerify } from 'jose'
 import { isJson } from '../../../base/is-json.ts'
+import { trimOws } from '../../../base/optional-white-space.ts'
 import { fromJson, type Value } from '../../../policy/index.ts'
 import { edgeError } from '../../errors.ts'
 import type { Exchange } from '../../exchange.ts'
@@ -70,7 +71,7 @@ function findToken(
   const start = prefix.evaluate(execution)
   if (value === undefined || value.slice(0, start.length).toLowerCase() !== start.toLowerCase())
     return undefined
-  return value.slice(start.length).trim() || undefined
+  return trimOws(value.slice(start.length)) || undefined
 }
 
 /** The field of a JSON object or a form with this name, in any case. */

@@ -135,7 +135,7 @@ function Filters({ filter, onFilter }: { filter: AuditFilter; onFilter: (filter:
       {select('Outcome', 'outcome', [
         ['', 'All outcomes'],
         ['done', 'Done'],
-        ['refused', 'Refused'],
+        ['refused', 'Rejected'],
       ])}
     </div>
   )
