@@ -96,7 +96,7 @@ test('OpenID in a browser: sign in, expire, be rejected, sign out', async (t) =>
 
   await page.goto(`${url}/auth/callback?code=x&state=y`)
   await takeScreenshot(page, 'oidc-refused')
-  assert.match((await page.locator('h1').textContent()) ?? '', /do not have access/)
+  assert.match((await page.locator('h1 + p').textContent()) ?? '', /do not have access/)
 
   // Renews the session if it has expired since: without one there is nobody to sign out at the provider.
   await page.goto(`${url}/again`)
@@ -176,7 +176,7 @@ test('SAML in a browser: be rejected, sign in, expire, sign out', async (t) => {
 
   await signIn('eve', 'visitors')
   await takeScreenshot(page, 'saml-refused')
-  assert.match((await page.locator('h1').textContent()) ?? '', /not a member of a group/)
+  assert.match((await page.locator('h1 + p').textContent()) ?? '', /not a member of a group/)
 
   await signIn('ada', 'staff')
   await takeScreenshot(page, 'saml-signed-in')

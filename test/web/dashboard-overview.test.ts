@@ -175,7 +175,7 @@ test('a page that is opened while the server restarts continues by itself', asyn
   await page.getByText('Waiting for the server').waitFor()
   await page.unrouteAll({ behavior: 'ignoreErrors' })
 
-  await page.getByRole('heading', { name: 'Backends' }).waitFor()
+  await page.getByRole('heading', { name: 'Backends', exact: true }).waitFor()
 })
 
 test('the navigation fits a window of 900 px', async (t) => {

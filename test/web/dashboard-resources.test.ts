@@ -85,6 +85,13 @@ const FORM_CASES: Readonly<Record<string, FormCase>> = {
   },
   '/ssh-user-certificates': { fill: fillSshCertificate, shows: /ssh-.+cert/ },
   '/ssh-host-certificates': { fill: fillSshCertificate, shows: /ssh-.+cert/ },
+  '/error-pages': {
+    async fill(page) {
+      await field(page, 'Status').fill('502')
+      await field(page, 'HTML').fill('<h1>{{title}}</h1>')
+    },
+    shows: /502/,
+  },
   '/event-destinations': {
     async fill(page) {
       await field(page, 'Kind').selectOption('webhook')
@@ -169,6 +176,7 @@ function listNameOf(route: string): RegExp {
   const patterns: Record<string, RegExp> = {
     '/addresses': /:\d+/,
     '/agent-ingresses': /connect\.example\.org/,
+    '/error-pages': /502/,
     '/ip-restrictions': /agent/,
     '/users': /erin@/,
     '/tls-certificates': /app\.example\.com/,
@@ -380,7 +388,7 @@ test('the audit log tells who changed what, can be filtered, and is exported', a
   const download = page.waitForEvent('download')
   await page.getByRole('button', { name: 'Export CSV' }).click()
   const csv = await readFile(await (await download).path(), 'utf8')
-  await page.getByLabel('Outcome').selectOption('Refused')
+  await page.getByLabel('Outcome').selectOption('Rejected')
   await page.getByLabel('Action').selectOption('Signed in')
   await page.getByText('No record matches this filter.').waitFor()
 
