@@ -335,7 +335,13 @@ test('endpoint options become module settings, in the order in which a request p
   const warnings: unknown[] = []
   const compile = (proto: 'http' | 'https' | 'tcp', options: EndpointOptions) => {
     built.length = 0
-    const address = { proto, host: 'app.test', port: 443, hostport: 'app.test:443', url: `${proto}://app.test` }
+    const address = {
+      proto,
+      host: 'app.test',
+      port: 443,
+      hostport: 'app.test:443',
+      url: `${proto}://app.test`,
+    }
     const tunnel = { id: 'tn_1', accountId: 'ac_1', address, options }
     const parts = {
       core: { clock: {}, log: { warn: (...args: unknown[]) => warnings.push(args) } },
