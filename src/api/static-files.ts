@@ -1,19 +1,8 @@
 import { createHash } from 'node:crypto'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
 import type { FastifyInstance, FastifyReply } from 'fastify'
+import { contentTypeOf } from '../base/content-type.ts'
 import { readProgramFile } from '../base/program-files.ts'
-
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json',
-  '.map': 'application/json',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-  '.txt': 'text/plain; charset=utf-8',
-  '.woff2': 'font/woff2',
-}
 
 /** No third-party content, no framing, and text can never become markup (trusted types). */
 const SECURITY_HEADERS = {
@@ -50,8 +39,4 @@ export function sendPage(reply: FastifyReply, name: string, content: Buffer | st
   reply.headers(SECURITY_HEADERS).header('cache-control', 'no-cache').header('etag', etag)
   const isUnchanged = reply.request.headers['if-none-match'] === etag
   return isUnchanged ? reply.code(304).send() : reply.type(contentTypeOf(name)).send(content)
-}
-
-function contentTypeOf(name: string): string {
-  return CONTENT_TYPES[extname(name)] ?? 'application/octet-stream'
 }

@@ -74,7 +74,7 @@ test('a name that its account has reserved shows the page of the account while n
 
   assert.equal(await pageOf('offline.adit.localhost'), 'ours')
   assert.equal(await pageOf('a.wild.adit.localhost'), 'ours')
-  assert.match(await pageOf('nobody.adit.localhost'), /Nothing is online at this address/)
+  assert.match(await pageOf('unreserved.adit.localhost'), /Nothing is online at this address/)
 })
 
 test('the page of one account is never served on the host of another', async (t) => {

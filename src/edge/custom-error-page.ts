@@ -7,7 +7,7 @@ export type PlaceholderValues = Readonly<Record<ErrorPagePlaceholder, string>>
 
 /**
  * Field lines of an account's page (decision 200): its styles are its own; scripts, forms, frames and every external
- * request are denied, so that whoever may edit error pages can neither act as a visitor nor collect passwords.
+ * request are denied: a user who may edit error pages can neither act as a visitor nor collect passwords with them.
  */
 export const customPageFields =
   `Content-Type: text/html; charset=utf-8\r\n${commonFields}` +

@@ -1,40 +1,14 @@
 import { createReadStream } from 'node:fs'
 import { readdir, realpath, stat } from 'node:fs/promises'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
-import { extname, join, sep } from 'node:path'
+import { join, sep } from 'node:path'
 import type { Duplex } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
+import { contentTypeOf } from '../../base/content-type.ts'
 
 /** Serves a directory on connections passed to `serve`; it opens no port. */
 export interface FileServer {
   serve(connection: Duplex, onClosed: () => void): void
-}
-
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.avif': 'image/avif',
-  '.css': 'text/css; charset=utf-8',
-  '.csv': 'text/csv; charset=utf-8',
-  '.gif': 'image/gif',
-  '.htm': 'text/html; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-  '.ico': 'image/x-icon',
-  '.jpeg': 'image/jpeg',
-  '.jpg': 'image/jpeg',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json',
-  '.map': 'application/json',
-  '.md': 'text/markdown; charset=utf-8',
-  '.mjs': 'text/javascript; charset=utf-8',
-  '.mp4': 'video/mp4',
-  '.pdf': 'application/pdf',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-  '.txt': 'text/plain; charset=utf-8',
-  '.wasm': 'application/wasm',
-  '.webm': 'video/webm',
-  '.webp': 'image/webp',
-  '.woff2': 'font/woff2',
-  '.xml': 'application/xml',
 }
 
 /** A static file server: GET and HEAD, ranges, listings; nothing outside the directory and no dot files. */
@@ -121,7 +95,7 @@ async function locate(
 async function sendFile(path: string, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const { size, mtimeMs, mtime } = await stat(path)
   const etag = `"${size.toString(16)}-${Math.round(mtimeMs).toString(16)}"`
-  response.setHeader('Content-Type', CONTENT_TYPES[extname(path).toLowerCase()] ?? 'application/octet-stream')
+  response.setHeader('Content-Type', contentTypeOf(path))
   response.setHeader('X-Content-Type-Options', 'nosniff')
   response.setHeader('Accept-Ranges', 'bytes')
   response.setHeader('Last-Modified', mtime.toUTCString())

@@ -1,19 +1,7 @@
 import type { ServerResponse } from 'node:http'
-import { extname, join } from 'node:path'
+import { join } from 'node:path'
+import { contentTypeOf } from '../../base/content-type.ts'
 import { readProgramFile } from '../../base/program-files.ts'
-
-const CONTENT_TYPES: Readonly<Record<string, string>> = {
-  '.css': 'text/css; charset=utf-8',
-  '.html': 'text/html; charset=utf-8',
-  '.ico': 'image/x-icon',
-  '.js': 'text/javascript; charset=utf-8',
-  '.json': 'application/json',
-  '.map': 'application/json',
-  '.png': 'image/png',
-  '.svg': 'image/svg+xml',
-  '.txt': 'text/plain; charset=utf-8',
-  '.woff2': 'font/woff2',
-}
 
 /**
  * Captured content is untrusted: the page must never execute it and must not be framed. Trusted Types make the browser
@@ -43,7 +31,7 @@ export async function servePage(directory: string, path: string, response: Serve
   const name = isPage(path) ? 'index.html' : assetName(path)
   if (name === undefined) return false
   const content = await readProgramFile(join(directory, name)).catch(() => undefined)
-  if (content) send(response, content, CONTENT_TYPES[extname(name)] ?? 'application/octet-stream')
+  if (content) send(response, content, contentTypeOf(name))
   else if (name === 'index.html') send(response, Buffer.from(FALLBACK_PAGE), 'text/html; charset=utf-8')
   else return false
   return true

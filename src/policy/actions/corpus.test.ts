@@ -145,7 +145,7 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
   },
   'verify-webhook': {
     valid: { provider: 'linear', secret: 'key', enforce: false },
-    invalid: { provider: ['nobody', 2222], secret: ['${', 2224], enforce: ['x', 2204] },
+    invalid: { provider: ['unknown', 2222], secret: ['${', 2224], enforce: ['x', 2204] },
   },
 }
 
