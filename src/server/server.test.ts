@@ -9,6 +9,7 @@ import { text } from 'node:stream/consumers'
 import { after, before, type TestContext, test } from 'node:test'
 import { tempDir } from '../../test/support/api.ts'
 import { startCommandHost } from '../../test/support/command-host.ts'
+import { eventually } from '../../test/support/eventually.ts'
 import { ANY_PORTS, findFreePorts } from '../../test/support/free-ports.ts'
 import type { CredentialsFile } from './credentials-file.ts'
 
@@ -343,15 +344,17 @@ test('on a public domain the first start prints a one-time link instead of a pas
   const flags = ['--domain', 'tunnels.example.com', '--data-dir', dataDir]
   const first = runInTerminal(t, ['server', ...flags, ...ANY_PORTS])
   const credentials = await waitUntilReady(first, dataDir)
+  const LINK = /https:\/\/dashboard\.tunnels\.example\.com:\d+\/dashboard\/#\S+token=(\S+)\s/
   const redeem = (output: string) => {
-    const [link] = /https:\/\/dashboard\.tunnels\.example\.com:\d+\/dashboard\/#\S+/.exec(output) ?? []
+    const [, token] = LINK.exec(output) ?? []
     return fetch(`${credentials.api_url}/dashboard/api/session`, {
       method: 'POST',
       headers: { 'content-type': 'application/json' },
-      body: JSON.stringify({ link: link?.split('token=')[1], password: 'a password of my own' }),
+      body: JSON.stringify({ link: token, password: 'a password of my own' }),
     })
   }
 
+  await eventually(() => LINK.test(first.output()))
   const response = await redeem(first.output())
   const { status, stdout } = spawnSync(adit, ['server', 'admin-link', ...flags], { encoding: 'utf8' })
 

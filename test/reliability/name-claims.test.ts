@@ -1,10 +1,10 @@
 import assert from 'node:assert/strict'
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readFile } from 'node:fs/promises'
+import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import type { AgentHandle } from '../../src/agent/index.ts'
+import type { AgentHandle, ConnectOptions } from '../../src/agent/index.ts'
 import type { ServerLimits } from '../../src/server/index.ts'
 import { fetchHost, portOf, startAgent } from '../support/agents.ts'
 import { tempDir } from '../support/api.ts'
@@ -25,9 +25,15 @@ interface Contender {
 
 type Node = Pick<TestPlatform, 'credentials'>
 
-async function startContender(t: TestContext, id: string, node: Node, authtoken: string): Promise<Contender> {
+async function startContender(
+  t: TestContext,
+  id: string,
+  node: Node,
+  authtoken: string,
+  options?: Pick<ConnectOptions, 'config'>,
+): Promise<Contender> {
   const port = await startHttp(t, (_request, response) => response.end(id))
-  const agent: AgentHandle = await startAgent(t, node, authtoken)
+  const agent: AgentHandle = await startAgent(t, node, authtoken, options)
   return {
     id,
     bind: (host) =>
@@ -152,9 +158,12 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   const [stoppedNode, thirdNode] = [await startNode(t, flags), await startNode(t, flags)]
   const { authtoken } = killedNode.credentials
   const other = await createSecondAccount({ ...killedNode, databaseUrl: url })
+  // An agent that noticed the pause would move to another node and take its names along.
+  const patient = join(await tempDir(t), 'patient.yml')
+  await writeFile(patient, 'version: "2"\nheartbeat_tolerance: 10m\n')
   const previous = {
     killed: await startContender(t, 'on the killed node', killedNode, authtoken),
-    stopped: await startContender(t, 'on the stopped node', stoppedNode, authtoken),
+    stopped: await startContender(t, 'on the stopped node', stoppedNode, authtoken, { config: [patient] }),
   }
   const hosts = (state: string) => Array.from({ length: 5 }, (_, index) => `${state}-${index}.adit.localhost`)
   const successor = await startContender(t, 'the next holder', thirdNode, other.authtoken)
@@ -166,6 +175,8 @@ test('names of a killed or paused node can be bound elsewhere, and the paused no
   }
 
   killedNode.child.kill('SIGKILL')
+  // Its agent would move to another node and take its names along, too.
+  await previous.killed.close()
   stoppedNode.child.kill('SIGSTOP')
   const takeOver = (host: string) =>
     eventually(async () => (await successor.bind(host)) === 'bound', `the next holder binds ${host}`, 30_000)

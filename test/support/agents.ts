@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { get } from 'node:http'
 import type { TestContext } from 'node:test'
-import { type AgentHandle, connect } from '../../src/agent/index.ts'
+import { type AgentHandle, type ConnectOptions, connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import type { TestPlatform } from './platform.ts'
 
@@ -10,8 +10,10 @@ export async function startAgent(
   t: TestContext,
   node: Pick<TestPlatform, 'credentials'>,
   authtoken: string = node.credentials.authtoken,
+  options: Pick<ConnectOptions, 'config'> = {},
 ): Promise<AgentHandle> {
   const agent = await connect({
+    ...options,
     env: cleanEnv(createHome(t), {}),
     connectUrl: node.credentials.agent_addr,
     authtoken,
