@@ -10,7 +10,7 @@ import { createRandom } from '../support/random.ts'
 import { startServerProcess } from '../support/server-process.ts'
 import { WriteHistory } from '../support/write-history.ts'
 
-const KILLS = 8
+const KILLS = 4
 const WRITERS = 4
 
 test(`acknowledged writes survive ${KILLS} kills under ${WRITERS} writers, and no write is partial (P1-P3)`, (t) =>
