@@ -86,90 +86,98 @@ async function sendRequests(t: TestContext, harness: Harness, name: string): Pro
 const listAnswers = (http2: boolean) =>
   Object.entries(hostileResponses).filter(([, response]) => (response.http2 === true) === http2)
 
-for (const name of [...Object.keys(tunnels), HTTP2]) {
-  test(`no upstream response crashes an agent, exhausts its memory or blocks its other tunnels: ${name}`, async (t) => {
-    const { harness, upstream, agent, pid } = await startHostile(t)
-    const beforeMiB = await residentMiB(pid)
-
-    for (const [title, { respond }] of listAnswers(name === HTTP2)) {
-      upstream.answer = respond
-      await sendRequests(t, harness, name)
-      await eventually(() => upstream.connections === 0, `connections are discarded: ${title}`, TIMEOUT_MS)
-    }
-
+test('an agent withstands every hostile upstream', async (t) => {
+  const { harness, upstream, agent, api, pid } = await startHostile(t)
+  const beforeMiB = await residentMiB(pid)
+  /** Over all tests so far: what one of them leaves behind counts in the next. */
+  const assertBoundedMemory = async (t: TestContext) => {
     const growthMiB = (await residentMiB(pid)) - beforeMiB
     t.diagnostic(`${growthMiB.toFixed(1)} MiB more`)
     assert.ok(growthMiB <= MAX_GROWTH_MIB, `the agent grew by ${growthMiB} MiB`)
-    assert.equal(agent.child.exitCode, null)
-    await assertHealthyTunnel(harness)
-  })
-}
-
-for (const name of Object.keys(tunnels)) {
-  test(`bytes after the end of a response are discarded: ${name}`, async (t) => {
-    const { harness, upstream, api } = await startHostile(t)
-    const answer = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
-    upstream.answer = (socket) => void socket.write(answer('ok') + answer('poison').repeat(1000))
-    const client = openRawClient(t, harness.httpPort)
-
-    for (let count = 1; count <= 3; count++) {
-      client.write(`GET /${count} HTTP/1.1\r\nHost: ${hostOf(name)}:${harness.httpPort}\r\n\r\n`)
-      await client.until(({ text }) => text.split('\r\n\r\nok').length > count, 'an answer')
-    }
-    await eventually(() => upstream.connections === 0, 'connections are discarded', TIMEOUT_MS)
-
-    assert.doesNotMatch(client.text, /poison/)
-    const { requests } = (await api('GET', `/api/requests/http?tunnel_name=${name}`)).body
-    const captured = requests.map(
-      ({ request, response }: Captured) => `${request.uri} ${response?.status_code}`,
-    )
-    assert.deepEqual(captured, name === 'uninspected' ? [] : ['/3 200', '/2 200', '/1 200'])
-  })
-}
-
-test('a replay ends, whatever the upstream responds', async (t) => {
-  const { harness, upstream, api, pid } = await startHostile(t)
-  upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
-  await readText(await harness.get(hostOf('inspected')))
-  const { requests } = (await api('GET', '/api/requests/http?tunnel_name=inspected')).body
-  const { id } = requests[0]
-  const beforeMiB = await residentMiB(pid)
-
-  for (const [title, { respond }] of listAnswers(false)) {
-    for (const tunnel_name of Object.keys(tunnels)) {
-      let contacted = false
-      upstream.answer = (socket) => {
-        contacted = true
-        respond(socket)
-      }
-      const { status } = await api('POST', '/api/requests/http', { body: { id, tunnel_name } })
-      assert.equal(status, 204)
-      await eventually(() => contacted, 'the upstream is asked', TIMEOUT_MS)
-      await eventually(
-        () => upstream.connections === 0,
-        `the replay ends: ${tunnel_name}, ${title}`,
-        TIMEOUT_MS,
-      )
-    }
   }
 
-  const growthMiB = (await residentMiB(pid)) - beforeMiB
-  t.diagnostic(`${growthMiB.toFixed(1)} MiB more`)
-  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the agent grew by ${growthMiB} MiB`)
-  assert.equal((await api('GET', '/api/requests/http')).status, 200)
-  await assertHealthyTunnel(harness)
-})
+  for (const name of [...Object.keys(tunnels), HTTP2]) {
+    await t.test(
+      `no upstream response crashes an agent, exhausts its memory or blocks its other tunnels: ${name}`,
+      async (t) => {
+        for (const [title, { respond }] of listAnswers(name === HTTP2)) {
+          upstream.answer = respond
+          await sendRequests(t, harness, name)
+          await eventually(
+            () => upstream.connections === 0,
+            `connections are discarded: ${title}`,
+            TIMEOUT_MS,
+          )
+        }
 
-test('an HTTP/1 request cannot be replayed to a tunnel with an HTTP/2 upstream', async (t) => {
-  const { harness, upstream, api } = await startHostile(t)
-  upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
-  await readText(await harness.get(hostOf('inspected')))
-  const { requests } = (await api('GET', '/api/requests/http?tunnel_name=inspected')).body
+        await assertBoundedMemory(t)
+        assert.equal(agent.child.exitCode, null)
+        await assertHealthyTunnel(harness)
+      },
+    )
+  }
 
-  const { status, body } = await api('POST', '/api/requests/http', {
-    body: { id: requests[0].id, tunnel_name: HTTP2 },
+  for (const name of Object.keys(tunnels)) {
+    await t.test(`bytes after the end of a response are discarded: ${name}`, async (t) => {
+      const answer = (body: string) => `HTTP/1.1 200 OK\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+      upstream.answer = (socket) => void socket.write(answer('ok') + answer('poison').repeat(1000))
+      const client = openRawClient(t, harness.httpPort)
+      await api('DELETE', '/api/requests/http')
+
+      for (let count = 1; count <= 3; count++) {
+        client.write(`GET /${count} HTTP/1.1\r\nHost: ${hostOf(name)}:${harness.httpPort}\r\n\r\n`)
+        await client.until(({ text }) => text.split('\r\n\r\nok').length > count, 'an answer')
+      }
+      await eventually(() => upstream.connections === 0, 'connections are discarded', TIMEOUT_MS)
+
+      assert.doesNotMatch(client.text, /poison/)
+      const { requests } = (await api('GET', `/api/requests/http?tunnel_name=${name}`)).body
+      const captured = requests.map(
+        ({ request, response }: Captured) => `${request.uri} ${response?.status_code}`,
+      )
+      assert.deepEqual(captured, name === 'uninspected' ? [] : ['/3 200', '/2 200', '/1 200'])
+    })
+  }
+
+  await t.test('a replay ends, whatever the upstream responds', async (t) => {
+    upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
+    await readText(await harness.get(hostOf('inspected')))
+    const { requests } = (await api('GET', '/api/requests/http?tunnel_name=inspected')).body
+    const { id } = requests[0]
+
+    for (const [title, { respond }] of listAnswers(false)) {
+      for (const tunnel_name of Object.keys(tunnels)) {
+        let contacted = false
+        upstream.answer = (socket) => {
+          contacted = true
+          respond(socket)
+        }
+        const { status } = await api('POST', '/api/requests/http', { body: { id, tunnel_name } })
+        assert.equal(status, 204)
+        await eventually(() => contacted, 'the upstream is asked', TIMEOUT_MS)
+        await eventually(
+          () => upstream.connections === 0,
+          `the replay ends: ${tunnel_name}, ${title}`,
+          TIMEOUT_MS,
+        )
+      }
+    }
+
+    await assertBoundedMemory(t)
+    assert.equal((await api('GET', '/api/requests/http')).status, 200)
+    await assertHealthyTunnel(harness)
   })
 
-  assert.equal(status, 400, JSON.stringify(body))
-  assert.match(JSON.stringify(body), /HTTP\/2/)
+  await t.test('an HTTP/1 request cannot be replayed to a tunnel with an HTTP/2 upstream', async () => {
+    upstream.answer = (socket) => void socket.end('HTTP/1.1 204 No Content\r\n\r\n')
+    await readText(await harness.get(hostOf('inspected')))
+    const { requests } = (await api('GET', '/api/requests/http?tunnel_name=inspected')).body
+
+    const { status, body } = await api('POST', '/api/requests/http', {
+      body: { id: requests[0].id, tunnel_name: HTTP2 },
+    })
+
+    assert.equal(status, 400, JSON.stringify(body))
+    assert.match(JSON.stringify(body), /HTTP\/2/)
+  })
 })
