@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { type TestContext, test } from 'node:test'
+import { describe, type TestContext, test } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import { eventually } from '../../test/support/eventually.ts'
 import { startPostgres } from '../../test/support/postgres.ts'
@@ -17,15 +17,19 @@ const LIMITS = { beatMs: 150, silenceMs: 1000 }
 const NAMES = ['one', 'two', 'three']
 const TIMEOUT_MS = 30_000
 
+/** What the nodes of a cluster have in common. */
+interface Cluster {
+  readonly url: string
+  readonly masterKeyFile: string
+}
+
 /** One node's membership list on a database that can become unavailable. */
-async function openList(t: TestContext, url: string) {
+async function openList(t: TestContext, { url, masterKeyFile }: Cluster) {
   const dataDir = mkdtempSync(join(tmpdir(), 'adit-outage-'))
-  const options = { dataDir, url, masterKeyFile: join(tmpdir(), `adit-outage-${process.pid}.key`) }
-  const store = await openStore({ ...options, clock: systemClock, log: silentLog })
+  const store = await openStore({ dataDir, url, masterKeyFile, clock: systemClock, log: silentLog })
   t.after(async () => {
     await store.close()
     rmSync(dataDir, { recursive: true, force: true })
-    rmSync(options.masterKeyFile, { force: true })
   })
   const nodes = openNodes(store)
   const beats = { done: 0 }
@@ -41,8 +45,8 @@ async function openList(t: TestContext, url: string) {
 }
 
 /** A node with one session and one tunnel. */
-async function startBoundNode(t: TestContext, url: string, name: string) {
-  const list = await openList(t, url)
+async function startBoundNode(t: TestContext, cluster: Cluster, name: string) {
+  const list = await openList(t, cluster)
   const node = await startNode(t, list, name, { limits: LIMITS })
   const agentSession = session(`ts_${name}`)
   node.registry.addSession(agentSession)
@@ -73,12 +77,16 @@ interface Outage {
   end(): Promise<void>
 }
 
-for (const [manner, create] of Object.entries(outages))
-  for (const lasting of [500, 2000])
-    test(`three nodes whose database is ${manner} for ${lasting / LIMITS.silenceMs} row lifetimes lose no session and no route`, async (t) => {
+// At the same time: most of each test is waiting.
+describe('three nodes lose no session and no route', { concurrency: true }, () => {
+  for (const [manner, create] of Object.entries(outages))
+    test(`while their database is ${manner}`, async (t) => {
       const outage = await create(t)
+      const keyDir = mkdtempSync(join(tmpdir(), 'adit-outage-key-'))
+      t.after(() => rmSync(keyDir, { recursive: true, force: true }))
+      const cluster = { url: outage.url, masterKeyFile: join(keyDir, 'master.key') }
       const nodes: Awaited<ReturnType<typeof startBoundNode>>[] = []
-      for (const name of NAMES) nodes.push(await startBoundNode(t, outage.url, name))
+      for (const name of NAMES) nodes.push(await startBoundNode(t, cluster, name))
       const missing = () =>
         nodes.flatMap(({ id, registry }) =>
           NAMES.filter((name) => registry.find('http', `${name}.example.com`) === undefined).map(
@@ -89,29 +97,35 @@ for (const [manner, create] of Object.entries(outages))
       const tunnels = () =>
         nodes.flatMap(({ registry }) => NAMES.map((name) => registry.find('http', `${name}.example.com`)))
       const initialTunnels = tunnels()
-      const watching = watch(missing)
-      t.after(watching.stop)
 
-      await outage.begin()
-      await delay(lasting)
-      await outage.end()
-      for (const { list } of nodes) {
-        const since = list.beats.done
-        // Long enough for the list to be stable again, and for nodes to act on it.
-        const settled = since + (3 * LIMITS.silenceMs) / LIMITS.beatMs
-        await eventually(() => list.beats.done >= settled, 'nodes beat again', TIMEOUT_MS)
-      }
+      for (const lasting of [500, 2000])
+        await t.test(`for ${lasting / LIMITS.silenceMs} row lifetimes`, async (t) => {
+          const watching = watch(missing)
+          t.after(watching.stop)
 
-      assert.deepEqual(watching.stop(), [])
-      assert.deepEqual(
-        nodes.flatMap(({ agentSession }) => agentSession.ended),
-        [],
-      )
-      assert.ok(
-        tunnels().every((tunnel, index) => tunnel === initialTunnels[index]),
-        'links stayed up, so each node still has the same remote tunnels',
-      )
+          await outage.begin()
+          await delay(lasting)
+          await outage.end()
+          // Long enough for the list to be stable again, and for nodes to act on it.
+          const settled = nodes.map(({ list }) => list.beats.done + (3 * LIMITS.silenceMs) / LIMITS.beatMs)
+          await eventually(
+            () => nodes.every(({ list }, index) => list.beats.done >= settled[index]!),
+            'nodes beat again',
+            TIMEOUT_MS,
+          )
+
+          assert.deepEqual(watching.stop(), [])
+          assert.deepEqual(
+            nodes.flatMap(({ agentSession }) => agentSession.ended),
+            [],
+          )
+          assert.ok(
+            tunnels().every((tunnel, index) => tunnel === initialTunnels[index]),
+            'links stayed up, so each node still has the same remote tunnels',
+          )
+        })
     })
+})
 
 /** Polls continuously and returns every name that was ever missing. */
 function watch(missing: () => string[]) {
