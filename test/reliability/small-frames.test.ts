@@ -10,74 +10,77 @@ import { type Harness, startHarness } from '../support/harness.ts'
 import { startHttp } from '../support/local-server.ts'
 import { residentMiB } from '../support/process-memory.ts'
 
-/** The memory growth allowed for a server; a list of chunks took several times as much. */
-const MAX_GROWTH_MIB = 100
+/** The memory growth allowed for a server; a list of chunks takes between 110 and 230 MiB. */
+const MAX_GROWTH_MIB = 80
 const HOST = 'hook.adit.localhost'
 const KIB = 1024
 
-test('single-byte frames of an authenticated agent do not exhaust server memory', async (t) => {
+test('a server withstands single bytes', async (t) => {
   const harness = await startHarness(t)
-  const session = await openAgentSession(t, harness)
-  await authenticate(session, harness.credentials.authtoken)
 
-  const growthMiB = await measureGrowth(harness, () => floodStreams(session, 32, 128 * KIB))
+  await t.test('single-byte frames of an authenticated agent do not exhaust server memory', async (t) => {
+    const session = await openAgentSession(t, harness)
+    await authenticate(session, harness.credentials.authtoken)
 
-  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 4 MiB`)
-  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
-})
+    const growthMiB = await measureGrowth(harness, () => floodStreams(session, 16, 128 * KIB))
 
-test('single-byte frames of an unauthenticated client on the agent port do not exhaust server memory', async (t) => {
-  const harness = await startHarness(t)
-  const session = await openAgentSession(t, harness)
-
-  const growthMiB = await measureGrowth(harness, () => floodStreams(session, 8, 240 * KIB))
-
-  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 2 MiB`)
-  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
-})
-
-test('single-byte DATA frames of a buffered body do not exhaust server memory', async (t) => {
-  const harness = await startHarness(t)
-  const port = await startHttp(t, (_request, response) => response.end())
-  const verification = ['--verify-webhook=github', '--verify-webhook-secret=secret']
-  const agent = harness.startAgent(['http', String(port), `--url=https://${HOST}`, ...verification])
-  await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  const socket = await secureSocket(t, harness.credentials.https_url, HOST, harness, ['h2'])
-  socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), http2Frame(4, 0, 0)]))
-
-  const growthMiB = await measureGrowth(harness, async () => {
-    for (let id = 1; id < 48 * 2; id += 2) {
-      await writeAndDrain(socket, http2Frame(1, 4, id, postHead(HOST, '/')))
-      const byte = http2Frame(0, 0, id, Buffer.from('x'))
-      await writeAndDrain(socket, Buffer.concat(new Array<Buffer>(64_000).fill(byte)))
-    }
+    t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 2 MiB`)
+    assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
   })
 
-  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 3 MiB`)
-  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
-})
+  await t.test(
+    'single-byte frames of an unauthenticated client on the agent port do not exhaust server memory',
+    async (t) => {
+      const session = await openAgentSession(t, harness)
 
-test('single-byte chunks to the API do not exhaust server memory', async (t) => {
-  const harness = await startHarness(t)
-  const { host, port } = addressOf(harness.credentials.api_url)
-  const chunks = Buffer.from('1\r\nx\r\n'.repeat(16 * KIB))
+      const growthMiB = await measureGrowth(harness, () => floodStreams(session, 8, 240 * KIB))
 
-  const growthMiB = await measureGrowth(harness, async () => {
-    for (let count = 0; count < 12; count++) {
-      const socket = connect(port, host)
-      socket.on('error', () => {}).resume()
-      t.after(() => socket.destroy())
-      const key = harness.credentials.api_key
-      socket.write(
-        `POST /api_keys HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer ${key}\r\nService-Version: 2\r\n` +
-          'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
-      )
-      for (let index = 0; index < 24; index++) await writeAndDrain(socket, chunks)
-    }
+      t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 2 MiB`)
+      assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
+    },
+  )
+
+  await t.test('single-byte DATA frames of a buffered body do not exhaust server memory', async (t) => {
+    const port = await startHttp(t, (_request, response) => response.end())
+    const verification = ['--verify-webhook=github', '--verify-webhook-secret=secret']
+    const agent = harness.startAgent(['http', String(port), `--url=https://${HOST}`, ...verification])
+    await agent.until(({ stdout }) => stdout.includes('Forwarding'))
+    const socket = await secureSocket(t, harness.credentials.https_url, HOST, harness, ['h2'])
+    socket.write(Buffer.concat([Buffer.from('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n'), http2Frame(4, 0, 0)]))
+
+    const growthMiB = await measureGrowth(harness, async () => {
+      for (let id = 1; id < 20 * 2; id += 2) {
+        await writeAndDrain(socket, http2Frame(1, 4, id, postHead(HOST, '/')))
+        const byte = http2Frame(0, 0, id, Buffer.from('x'))
+        await writeAndDrain(socket, Buffer.concat(new Array<Buffer>(64_000).fill(byte)))
+      }
+    })
+
+    t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 1.2 MiB`)
+    assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
   })
 
-  t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 4.6 MiB`)
-  assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
+  await t.test('single-byte chunks to the API do not exhaust server memory', async (t) => {
+    const { host, port } = addressOf(harness.credentials.api_url)
+    const chunks = Buffer.from('1\r\nx\r\n'.repeat(16 * KIB))
+
+    const growthMiB = await measureGrowth(harness, async () => {
+      for (let count = 0; count < 4; count++) {
+        const socket = connect(port, host)
+        socket.on('error', () => {}).resume()
+        t.after(() => socket.destroy())
+        const key = harness.credentials.api_key
+        socket.write(
+          `POST /api_keys HTTP/1.1\r\nHost: api\r\nAuthorization: Bearer ${key}\r\nService-Version: 2\r\n` +
+            'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n',
+        )
+        for (let index = 0; index < 24; index++) await writeAndDrain(socket, chunks)
+      }
+    })
+
+    t.diagnostic(`${growthMiB.toFixed(1)} MiB more for 1.5 MiB`)
+    assert.ok(growthMiB <= MAX_GROWTH_MIB, `the server grew by ${growthMiB} MiB`)
+  })
 })
 
 /** Returns the memory growth of the server after it has read all of the generated load. */
