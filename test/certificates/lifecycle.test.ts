@@ -12,132 +12,163 @@ async function readDomain({ api }: NamesPlatform, id: string) {
   return (await api.call('GET', `/reserved_domains/${id}`)).body
 }
 
-/** Starts a platform with a domain whose automatic certificate is issued. */
-async function startWithDomain(t: TestContext, validitySeconds?: number) {
+const DOMAIN = 'shop.example.com'
+
+async function startPlatform(t: TestContext, validitySeconds?: number): Promise<NamesPlatform> {
   const platform = await startNames(t, validitySeconds === undefined ? {} : { pebble: { validitySeconds } })
   platform.serve(userZone('example.com', [{ name: '*.example.com', type: 'A', data: '127.0.0.1' }]))
+  return platform
+}
+
+/** Reserves a domain and waits for its automatic certificate. */
+async function issue(platform: NamesPlatform, domain: string) {
   const { id } = await platform.api.call.create('/reserved_domains', {
-    domain: 'shop.example.com',
+    domain,
     certificate_management_policy: ECDSA,
   })
-  const domain = await eventually(async () => {
+  const issued = await eventually(async () => {
     const body = await readDomain(platform, id)
     return body.certificate_management_status.renews_at && body
   }, 'the certificate')
   await platform.certs.runDue()
-  return { platform, domain, call: platform.api.call }
+  return issued
 }
 
-const readServedVersion = async ({ certs }: NamesPlatform) =>
-  (await certs.lookup('shop.example.com'))?.version
+/** Starts a platform with a domain whose automatic certificate is issued, for tests that move its clock. */
+async function startWithDomain(t: TestContext, validitySeconds?: number) {
+  const platform = await startPlatform(t, validitySeconds)
+  return { platform, domain: await issue(platform, DOMAIN) }
+}
 
-async function createUpload(): Promise<{ certificate_pem: string; private_key_pem: string }> {
+const readServedVersion = async ({ certs }: NamesPlatform, domain = DOMAIN) =>
+  (await certs.lookup(domain))?.version
+
+async function createUpload(domain: string): Promise<{ certificate_pem: string; private_key_pem: string }> {
   const authority = await loadAuthority(await createAuthority({ commonName: 'another CA' }))
-  const leaf = await authority.issueLeaf({ names: ['shop.example.com'] })
+  const leaf = await authority.issueLeaf({ names: [domain] })
   return { certificate_pem: leaf.certificatePem, private_key_pem: leaf.privateKeyPem.reveal() }
 }
 
-test('a managed certificate cannot be deleted or detached through the API', async (t) => {
-  const { domain, call } = await startWithDomain(t)
+test('a managed certificate follows its domain', async (t) => {
+  const platform = await startPlatform(t)
+  const { call } = platform.api
 
-  const deleteResponse = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
-  const detachResponse = await call('DELETE', `/reserved_domains/${domain.id}/certificate`)
+  await t.test('a managed certificate cannot be deleted or detached through the API', async () => {
+    const domain = await issue(platform, 'kept.example.com')
 
-  assert.deepEqual([deleteResponse.status, detachResponse.status], [409, 409])
-})
+    const deleteResponse = await call('DELETE', `/tls_certificates/${domain.certificate.id}`)
+    const detachResponse = await call('DELETE', `/reserved_domains/${domain.id}/certificate`)
 
-test('a domain whose policy is detached keeps its certificate, which its owner may then delete', async (t) => {
-  const { platform, domain, call } = await startWithDomain(t)
-
-  await call('DELETE', `/reserved_domains/${domain.id}/certificate_management_policy`)
-
-  const after = await readDomain(platform, domain.id)
-  assert.equal(after.certificate_management_status, null)
-  assert.equal(after.certificate.id, domain.certificate.id)
-  assert.equal(await readServedVersion(platform), domain.certificate.id)
-  assert.equal((await scanRows(platform.api.store, 'certificate_jobs')).length, 1, 'its job is gone')
-  assert.equal((await call('DELETE', `/reserved_domains/${domain.id}/certificate`)).status, 204)
-  assert.equal((await call('DELETE', `/tls_certificates/${domain.certificate.id}`)).status, 204)
-})
-
-test("a certificate whose policy was detached stays its owner's when it is detached at once", async (t) => {
-  const { platform, domain, call } = await startWithDomain(t)
-  const path = `/reserved_domains/${domain.id}`
-
-  await call('DELETE', `${path}/certificate_management_policy`)
-  await call('DELETE', `${path}/certificate`)
-  await eventually(
-    async () => (await readServedVersion(platform)) !== domain.certificate.id,
-    'it is not served',
-  )
-
-  const attached = await call('PATCH', path, { body: { certificate_id: domain.certificate.id } })
-  assert.equal(attached.status, 200, JSON.stringify(attached.body))
-  await eventually(
-    async () => (await readServedVersion(platform)) === domain.certificate.id,
-    'it is served again',
-  )
-})
-
-test('deleting a domain deletes its managed certificate', async (t) => {
-  const { platform, domain, call } = await startWithDomain(t)
-
-  await call('DELETE', `/reserved_domains/${domain.id}`)
-
-  await eventually(async () => {
-    const { status } = await call('GET', `/tls_certificates/${domain.certificate.id}`)
-    return status === 404
-  }, 'the certificate is gone')
-  await eventually(
-    async () => (await readServedVersion(platform)) === undefined,
-    'nothing is served any more',
-  )
-})
-
-test('an uploaded certificate replaces the automatic one, and vice versa', async (t) => {
-  const { platform, domain, call } = await startWithDomain(t)
-  const upload = await call.create('/tls_certificates', await createUpload())
-
-  await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_id: upload.id } })
-  await eventually(
-    async () => (await readServedVersion(platform)) === upload.id,
-    'the uploaded one is served',
-  )
-  await eventually(async () => {
-    return (await call('GET', `/tls_certificates/${domain.certificate.id}`)).status === 404
-  }, 'the automatic one is gone')
-  const manual = await readDomain(platform, domain.id)
-  await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_management_policy: ECDSA } })
-  const automatic = await eventually(async () => {
-    const body = await readDomain(platform, domain.id)
-    return body.certificate_management_status.renews_at && body
-  }, 'a new automatic one')
-
-  assert.equal(manual.certificate_management_policy, null)
-  assert.equal(manual.certificate.id, upload.id)
-  assert.notEqual(automatic.certificate.id, upload.id)
-  assert.equal((await call('GET', `/tls_certificates/${upload.id}`)).status, 200)
-})
-
-test('changing the key type issues a new certificate, and the old one is served until then', async (t) => {
-  const { platform, domain, call } = await startWithDomain(t)
-  const servedVersions = new Set<string>()
-  const poller = setInterval(async () => servedVersions.add(String(await readServedVersion(platform))), 5)
-  t.after(() => clearInterval(poller))
-
-  await call('PATCH', `/reserved_domains/${domain.id}`, {
-    body: { certificate_management_policy: { ...ECDSA, private_key_type: 'rsa' } },
+    assert.deepEqual([deleteResponse.status, detachResponse.status], [409, 409])
   })
 
-  const after = await eventually(async () => {
-    const served = await platform.certs.lookup('shop.example.com')
-    return (
-      new X509Certificate(served!.certPem).publicKey.asymmetricKeyType === 'rsa' &&
-      readDomain(platform, domain.id)
+  await t.test(
+    'a domain whose policy is detached keeps its certificate, which its owner may then delete',
+    async () => {
+      const domain = await issue(platform, 'detached.example.com')
+      const countJobs = async () => (await scanRows(platform.api.store, 'certificate_jobs')).length
+      const jobsBefore = await countJobs()
+
+      await call('DELETE', `/reserved_domains/${domain.id}/certificate_management_policy`)
+
+      const after = await readDomain(platform, domain.id)
+      assert.equal(after.certificate_management_status, null)
+      assert.equal(after.certificate.id, domain.certificate.id)
+      assert.equal(await readServedVersion(platform, domain.domain), domain.certificate.id)
+      assert.equal(await countJobs(), jobsBefore - 1, 'its job is gone')
+      assert.equal((await call('DELETE', `/reserved_domains/${domain.id}/certificate`)).status, 204)
+      assert.equal((await call('DELETE', `/tls_certificates/${domain.certificate.id}`)).status, 204)
+    },
+  )
+
+  await t.test(
+    "a certificate whose policy was detached stays its owner's when it is detached at once",
+    async () => {
+      const domain = await issue(platform, 'attached.example.com')
+      const path = `/reserved_domains/${domain.id}`
+
+      await call('DELETE', `${path}/certificate_management_policy`)
+      await call('DELETE', `${path}/certificate`)
+      await eventually(
+        async () => (await readServedVersion(platform, domain.domain)) !== domain.certificate.id,
+        'it is not served',
+      )
+
+      const attached = await call('PATCH', path, { body: { certificate_id: domain.certificate.id } })
+      assert.equal(attached.status, 200, JSON.stringify(attached.body))
+      await eventually(
+        async () => (await readServedVersion(platform, domain.domain)) === domain.certificate.id,
+        'it is served again',
+      )
+    },
+  )
+
+  await t.test('deleting a domain deletes its managed certificate', async () => {
+    const domain = await issue(platform, 'deleted.example.com')
+
+    await call('DELETE', `/reserved_domains/${domain.id}`)
+
+    await eventually(async () => {
+      const { status } = await call('GET', `/tls_certificates/${domain.certificate.id}`)
+      return status === 404
+    }, 'the certificate is gone')
+    await eventually(
+      async () => (await readServedVersion(platform, domain.domain)) === undefined,
+      'nothing is served any more',
     )
-  }, 'an RSA certificate')
-  await eventually(() => servedVersions.has(after.certificate.id), 'it was seen')
-  assert.deepEqual([...servedVersions], [domain.certificate.id, after.certificate.id])
+  })
+
+  await t.test('an uploaded certificate replaces the automatic one, and vice versa', async () => {
+    const domain = await issue(platform, 'replaced.example.com')
+    const upload = await call.create('/tls_certificates', await createUpload(domain.domain))
+
+    await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_id: upload.id } })
+    await eventually(
+      async () => (await readServedVersion(platform, domain.domain)) === upload.id,
+      'the uploaded one is served',
+    )
+    await eventually(async () => {
+      return (await call('GET', `/tls_certificates/${domain.certificate.id}`)).status === 404
+    }, 'the automatic one is gone')
+    const manual = await readDomain(platform, domain.id)
+    await call('PATCH', `/reserved_domains/${domain.id}`, { body: { certificate_management_policy: ECDSA } })
+    const automatic = await eventually(async () => {
+      const body = await readDomain(platform, domain.id)
+      return body.certificate_management_status.renews_at && body
+    }, 'a new automatic one')
+
+    assert.equal(manual.certificate_management_policy, null)
+    assert.equal(manual.certificate.id, upload.id)
+    assert.notEqual(automatic.certificate.id, upload.id)
+    assert.equal((await call('GET', `/tls_certificates/${upload.id}`)).status, 200)
+  })
+
+  await t.test(
+    'changing the key type issues a new certificate, and the old one is served until then',
+    async (t) => {
+      const domain = await issue(platform, 'changed.example.com')
+      const servedVersions = new Set<string>()
+      const poller = setInterval(
+        async () => servedVersions.add(String(await readServedVersion(platform, domain.domain))),
+        5,
+      )
+      t.after(() => clearInterval(poller))
+
+      await call('PATCH', `/reserved_domains/${domain.id}`, {
+        body: { certificate_management_policy: { ...ECDSA, private_key_type: 'rsa' } },
+      })
+
+      const after = await eventually(async () => {
+        const served = await platform.certs.lookup(domain.domain)
+        return (
+          new X509Certificate(served!.certPem).publicKey.asymmetricKeyType === 'rsa' &&
+          readDomain(platform, domain.id)
+        )
+      }, 'an RSA certificate')
+      await eventually(() => servedVersions.has(after.certificate.id), 'it was seen')
+      assert.deepEqual([...servedVersions], [domain.certificate.id, after.certificate.id])
+    },
+  )
 })
 
 test('a certificate is renewed with a third of its lifetime left, at the time shown in the status', async (t) => {
