@@ -10,6 +10,9 @@ const root = join(import.meta.dirname, '..', '..')
 /** The directory for screenshots; git ignores it. */
 export const ARTEFACTS = join(root, 'test-artefacts')
 
+/** With `SCREENSHOTS=1`, tests also take screenshots of the pages that they look at. */
+export const SCREENSHOTS: boolean = process.env.SCREENSHOTS === '1'
+
 /** Builds a page if it is older than its sources, and starts a browser for it. */
 export async function startBrowser(page: 'inspector' | 'dashboard' | 'docs'): Promise<Browser> {
   await promisify(execFile)(process.execPath, [join(root, 'scripts', 'build-pages.ts'), page])

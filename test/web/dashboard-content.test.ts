@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startHttp } from '../support/local-server.ts'
-import { ARTEFACTS } from './browser.ts'
+import { ARTEFACTS, SCREENSHOTS } from './browser.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
 import { createEveryPage } from './every-page.ts'
 import { startAgent } from './served.ts'
@@ -14,9 +14,6 @@ const { resourcePages } = (await import(
 )) as { resourcePages: readonly { path: string; route: string }[] }
 
 const WIDTHS = [360, 1400]
-
-/** With it, the test also takes a screenshot of every page in both themes. */
-const SCREENSHOTS = process.env.SCREENSHOTS === '1'
 
 /**
  * Finds texts that leave their box, and words that are broken inside. Long tokens without a place to break may be broken, and

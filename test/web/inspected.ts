@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
 import { startAgentWithApi, startHttpService } from '../../src/agent/testing/local-api.ts'
-import { ARTEFACTS } from './browser.ts'
+import { ARTEFACTS, SCREENSHOTS } from './browser.ts'
 
 /** Starts an agent with one tunnel to a service whose response is defined by the query string. */
 export async function startInspectedAgent(t: TestContext) {
@@ -55,9 +55,10 @@ export async function pickTab(page: Page, side: 'Request' | 'Response', tab: str
   await page.getByRole('tablist', { name: side }).getByRole('tab', { name: tab }).click()
 }
 
-/** Takes a screenshot, and asserts that the page does not overflow horizontally. */
+/** Asserts that the page does not overflow horizontally, after a frame in which it responds to a new size or theme. */
 export async function assertFitsViewport(page: Page, name: string): Promise<void> {
-  await page.screenshot({ path: join(ARTEFACTS, `${name}.png`) })
+  if (SCREENSHOTS) await page.screenshot({ path: join(ARTEFACTS, `${name}.png`) })
+  await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   assert.ok(overflow <= 0, `${name} is ${overflow} px too wide`)
 }
@@ -69,7 +70,9 @@ export async function assertAccessible(page: Page, name: string, rules?: readonl
     const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
     await page.evaluate(await readFile(axe, 'utf8'))
   }
-  const options = rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }
+  const runOnly = rules === undefined ? {} : { runOnly: { type: 'rule', values: rules } }
+  // A description of every element that passes would double the time.
+  const options = { ...runOnly, resultTypes: ['violations'] }
   const result = await page.evaluate(`axe.run(${JSON.stringify(options)})`)
   const { violations } = result as {
     violations: { id: string; impact: string; nodes: { html: string }[] }[]
