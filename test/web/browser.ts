@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict'
 import { execFile } from 'node:child_process'
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
@@ -64,4 +65,21 @@ export async function openPage(
   page.on('request', (request) => requestedOrigins.add(new URL(request.url()).origin))
   await page.goto(url)
   return { page, pageErrors, requestedOrigins }
+}
+
+/**
+ * Waits until an expression is true in the page. It is evaluated in every frame, where a locator pauses for up to half a second
+ * between two looks at the page.
+ */
+export async function waitInPage(page: Page, expression: string): Promise<void> {
+  const isTrue = await page.evaluate<boolean>(`new Promise((done) => {
+    const deadline = performance.now() + 20_000
+    const look = () => {
+      if (${expression}) done(true)
+      else if (performance.now() > deadline) done(false)
+      else requestAnimationFrame(look)
+    }
+    look()
+  })`)
+  assert.ok(isTrue, `${page.url()}: ${expression}`)
 }

@@ -4,7 +4,7 @@ import { after, before, test } from 'node:test'
 import type { Page } from 'playwright-core'
 import { startHttp } from '../support/local-server.ts'
 import { ARTEFACTS, SCREENSHOTS } from './browser.ts'
-import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
+import { goToLoaded, startDashboard, type TestDashboard } from './dashboard.ts'
 import { createEveryPage } from './every-page.ts'
 import { startAgent } from './served.ts'
 
@@ -52,13 +52,6 @@ before(async () => {
 })
 after(() => dashboard.stop())
 
-async function settle(page: Page, path: string): Promise<void> {
-  await goTo(page, path)
-  await page.waitForFunction(
-    `location.hash === ${JSON.stringify(`#${path}`)} && document.querySelector('main h1') && !document.querySelector('main .loading')`,
-  )
-}
-
 async function takeScreenshots(page: Page, name: string): Promise<void> {
   for (const colorScheme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme })
@@ -76,7 +69,7 @@ test('long, right-to-left and CJK texts stay in their boxes on every page, on a 
   const faults: string[] = []
 
   for (const path of [...paths, agentPath!.slice(1)]) {
-    await settle(page, path)
+    await goToLoaded(page, path)
     for (const width of WIDTHS) {
       await page.setViewportSize({ width, height: 900 })
       for (const fault of await page.evaluate<string[]>(FIND_FAULTS))

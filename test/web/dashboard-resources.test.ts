@@ -7,7 +7,7 @@ import type { ApiClient } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { certificates } from '../support/samples.ts'
 import { generateSshPublicKey } from '../support/ssh-keys.ts'
-import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
+import { goTo, goToLoaded, startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, assertAccessibleInBothThemes, readText } from './inspected.ts'
 
 // A dynamic import: this file is type-checked without the DOM types that the module's imports need.
@@ -149,7 +149,7 @@ async function createEditAndDelete(
   { page, pageErrors, requestedOrigins }: Awaited<ReturnType<TestDashboard['open']>>,
   { route, title, singular, path }: (typeof resourcePages)[number],
 ): Promise<void> {
-  await goTo(page, route)
+  await goToLoaded(page, route)
   const { fill, shows, edits = 'Description' } = FORM_CASES[route]!
   await page.getByRole('link', { name: `New ${singular}` }).click()
   await page.getByRole('heading', { name: `New ${singular}` }).waitFor()
@@ -171,12 +171,12 @@ async function createEditAndDelete(
   const id = new URL(page.url()).hash.split('/').at(-1)!
   assert.equal((await dashboard.platform.call('GET', `${path}/${id}`)).status, 200)
 
-  await goTo(page, route)
+  await goToLoaded(page, route)
   await main(page)
     .getByRole('link', { name: listNameOf(route) })
     .first()
     .waitFor()
-  await goTo(page, `${route}/${id}`)
+  await goToLoaded(page, `${route}/${id}`)
   await page.getByRole('button', { name: 'Delete' }).click()
   await page.getByRole('dialog').getByRole('button', { name: 'Delete' }).click()
 

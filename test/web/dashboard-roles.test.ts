@@ -7,7 +7,7 @@ import { eventually } from '../support/eventually.ts'
 import type { TestPlatform } from '../support/platform.ts'
 import { PathParameters } from '../support/sample-objects.ts'
 import { openPage } from './browser.ts'
-import { goTo, signInWithKey, startDashboard, type TestDashboard } from './dashboard.ts'
+import { goTo, goToLoaded, signInWithKey, startDashboard, type TestDashboard } from './dashboard.ts'
 
 // A dynamic import: this file is type-checked without the DOM types that the module's imports need.
 const resourcesUrl = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
@@ -73,8 +73,7 @@ function watchControls(page: Page): (path: string) => Promise<string[]> {
   for (const event of ['requestfinished', 'requestfailed'] as const)
     page.on(event as 'requestfinished', (request) => pending.delete(request))
   return async (path) => {
-    await goTo(page, path)
-    await page.locator('main h1').waitFor()
+    await goToLoaded(page, path)
     await eventually(async () => {
       // A response may render something that sends the next request.
       await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')

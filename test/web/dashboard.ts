@@ -1,7 +1,7 @@
 import type { TestContext } from 'node:test'
 import type { Browser, BrowserContextOptions, Page } from 'playwright-core'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
-import { openPage, startBrowser } from './browser.ts'
+import { openPage, startBrowser, waitInPage } from './browser.ts'
 
 /** A platform and a browser, shared by all tests of a file. */
 export interface TestDashboard {
@@ -58,7 +58,7 @@ export async function startDashboard(flags: string[] = []): Promise<TestDashboar
     async open(t, path, options = {}) {
       storageState ??= await signInOnce()
       const opened = await openPage(t, browser, `${url}#${path}`, { storageState: storageState, ...options })
-      await opened.page.locator('.shell').waitFor()
+      await waitInPage(opened.page, "document.querySelector('.shell')")
       return opened
     },
     async stop() {
@@ -86,4 +86,20 @@ export async function submitPassword(page: Page, email: string, password: string
 /** Navigates to a page of the dashboard without a reload. */
 export async function goTo(page: Page, path: string): Promise<void> {
   await page.evaluate(`location.hash = ${JSON.stringify(path)}`)
+}
+
+/** The same, and waits until the page has its heading and its data. */
+export async function goToLoaded(page: Page, path: string): Promise<void> {
+  const hash = JSON.stringify(`#${path}`)
+  // The first frame after the event shows the page or that it is loading.
+  await page.evaluate(`new Promise((done) => {
+    const nextFrame = () => requestAnimationFrame(() => setTimeout(done))
+    if (location.hash === ${hash}) return nextFrame()
+    addEventListener('hashchange', nextFrame, { once: true })
+    location.hash = ${hash}
+  })`)
+  await waitInPage(
+    page,
+    `location.hash === ${hash} && document.querySelector('main h1') && !document.querySelector('main .loading')`,
+  )
 }
