@@ -58,7 +58,7 @@ export async function startDashboard(flags: string[] = []): Promise<TestDashboar
     async open(t, path, options = {}) {
       storageState ??= await signInOnce()
       const opened = await openPage(t, browser, `${url}#${path}`, { storageState: storageState, ...options })
-      await waitInPage(opened.page, "document.querySelector('.shell')")
+      await opened.page.locator('.shell').waitFor()
       return opened
     },
     async stop() {
