@@ -1,10 +1,9 @@
 import assert from 'node:assert/strict'
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
+import { tempDir } from '../../../test/support/api.ts'
 import { eventually } from '../../../test/support/eventually.ts'
 import { createRandom } from '../../../test/support/random.ts'
 import { systemClock } from '../../base/clock.ts'
@@ -32,7 +31,7 @@ export async function assertDeliveredDespiteKills(
     received.set(object.id, (received.get(object.id) ?? new Set()).add(headers['webhook-id']!))
     return { status: 204 }
   })
-  const dataDir = mkdtempSync(join(tmpdir(), 'adit-crash-'))
+  const dataDir = await tempDir(t)
   const store = await openTestStore(t, systemClock, { dataDir })
   const operator = createTestEvents(t, store, systemClock)
   const writer = createWriter(store)
