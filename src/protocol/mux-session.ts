@@ -170,6 +170,7 @@ export class MuxSession implements FrameHandler {
       roundTrip: this.roundTrip,
       maxWindow,
       budget: budget.forSession(),
+      streams: () => this.#streams.size,
       measure,
     })
     return maxWindow

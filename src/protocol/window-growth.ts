@@ -12,6 +12,16 @@ const GROW_BELOW_ROUND_TRIPS = 4
 /** A quarter of a window that takes longer than this many round trips could be spared. */
 const SHRINK_ABOVE_ROUND_TRIPS = 4
 
+/**
+ * What a reader must have consumed before its window grows, for each open stream of the session. The kernel buffers of a
+ * visitor's connection make a reader that has stopped look fast until they are full: with many streams, that many grown
+ * windows could not be taken back.
+ */
+const GROW_AFTER_BYTES_PER_STREAM = 64 * 1024
+
+/** The most of it: more than kernel buffers hold. */
+const MAX_GROW_AFTER_BYTES = 16 * 1024 * 1024
+
 /** How long a measured round-trip time stays fresh while windows are in use. */
 const SAMPLE_INTERVAL_MS = 10_000
 
@@ -20,6 +30,8 @@ export interface WindowGrowthOptions {
   roundTrip: RoundTrip
   maxWindow: number
   budget: WindowBudget
+  /** The number of open streams of the session. */
+  streams(): number
   /** Takes a sample of the round-trip time; needed where nothing else does. */
   measure: (() => void) | undefined
 }
@@ -33,14 +45,16 @@ export class WindowGrowth {
   readonly #maxWindow: number
   readonly #roundTrip: RoundTrip
   readonly #budget: WindowBudget
+  readonly #streams: () => number
   readonly #measure: (() => void) | undefined
   #measuredAt = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, roundTrip, maxWindow, budget, measure }: WindowGrowthOptions) {
+  constructor({ clock, roundTrip, maxWindow, budget, streams, measure }: WindowGrowthOptions) {
     this.clock = clock
     this.#maxWindow = maxWindow
     this.#roundTrip = roundTrip
     this.#budget = budget
+    this.#streams = streams
     this.#measure = measure
   }
 
@@ -49,11 +63,12 @@ export class WindowGrowth {
     return this.#budget.unread
   }
 
-  /** By how much a window grows whose reader consumed all of it in this time. */
-  grow(window: number, elapsedMs: number): number {
+  /** By how much a window grows whose reader consumed all of it in this time, and `consumed` bytes since it began. */
+  grow(window: number, elapsedMs: number, consumed: number): number {
     this.#refresh()
     const roundTripMs = this.#roundTrip.ms
     if (roundTripMs === undefined || elapsedMs > GROW_BELOW_ROUND_TRIPS * roundTripMs) return 0
+    if (consumed < Math.min(this.#streams() * GROW_AFTER_BYTES_PER_STREAM, MAX_GROW_AFTER_BYTES)) return 0
     return this.#budget.grow(window - WINDOW, Math.min(2 * window, this.#maxWindow) - WINDOW)
   }
 
@@ -83,6 +98,8 @@ export class WindowGrowth {
 
 /** How fast the reader of one window consumes it. */
 export class WindowPace {
+  /** Bytes granted in all. */
+  #bytes = 0
   /** Bytes granted since `#roundStart`: a full window of them is a round. */
   #roundBytes = 0
   #roundStart = 0
@@ -93,9 +110,10 @@ export class WindowPace {
     const now = growth.clock.monotonic()
     const surplus = growth.surplus(window, consumed, now - this.#grantedAt)
     this.#grantedAt = now
+    this.#bytes += consumed
     this.#roundBytes += consumed
     if (surplus === 0 && this.#roundBytes < window) return 0
-    const change = surplus > 0 ? -surplus : growth.grow(window, now - this.#roundStart)
+    const change = surplus > 0 ? -surplus : growth.grow(window, now - this.#roundStart, this.#bytes)
     this.#roundStart = now
     this.#roundBytes = 0
     return change

@@ -151,6 +151,22 @@ test('a window stays as it is without an agreement, however fast its reader is',
   for (let round = 0; round < 4; round++) assert.equal(await readWindow(WINDOW, 1), WINDOW)
 })
 
+test('with many streams a window grows only once its reader took more than kernel buffers could have', async (t) => {
+  const { wire, readWindow } = await createReader(t)
+  // 31 others, for each of which 64 KiB have to be consumed.
+  for (let id = STREAM_ID + 2; wire.accepted.length < 32; id += 2) {
+    const count = wire.accepted.length
+    wire.send(frame(DATA, SYN, id, 0))
+    await eventually(() => wire.accepted.length > count, 'the stream')
+  }
+
+  const granted: number[] = []
+  for (let round = 0; round < 9; round++) granted.push(await readWindow(WINDOW, 10))
+
+  assert.deepEqual(granted.slice(0, 7), Array(7).fill(WINDOW))
+  assert.ok(granted.slice(7).includes(2 * WINDOW), granted.join(', '))
+})
+
 test('a window grows only once the round-trip time is known', async (t) => {
   const wire = createWire(t, 'server')
   let measurements = 0
