@@ -178,6 +178,8 @@ test('the live screen is rendered, follows changes and handles its keys', async 
 
 test('without a screen the address is printed as plain lines or JSON', async (t) => {
   const api = await startAgentWithApi(t)
+  // Served, or a hint follows at its own time.
+  const port = await startHttpService(t, (_request, response) => response.end())
   const [plain, json]: [string[], string[]] = [[], []]
   t.after(
     reportStatus(
@@ -192,18 +194,24 @@ test('without a screen the address is printed as plain lines or JSON', async (t)
     ),
   )
 
-  await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: 3000 })
+  await api.post('/api/tunnels', { name: 'web', proto: 'http', addr: port })
 
   const { publicUrl } = api.agent.tunnels.get('web')!
   assert.deepEqual(plain, [
     'Session        online\n',
-    `Forwarding     ${publicUrl} -> http://localhost:3000\n`,
+    `Forwarding     ${publicUrl} -> http://localhost:${port}\n`,
   ])
   assert.deepEqual(
     json.map((line) => JSON.parse(line)),
     [
       { event: 'session', status: 'online' },
-      { event: 'tunnel', name: 'web', public_url: publicUrl, proto: 'https', addr: 'http://localhost:3000' },
+      {
+        event: 'tunnel',
+        name: 'web',
+        public_url: publicUrl,
+        proto: 'https',
+        addr: `http://localhost:${port}`,
+      },
     ],
   )
 })
