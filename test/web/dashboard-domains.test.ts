@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, readText } from './inspected.ts'
@@ -123,8 +124,7 @@ test('the list shows the certificate status and the serving edge', async (t) => 
   assert.match(await readText(row), /In the list[\s\S]*Platform[\s\S]*Listed edge/)
   await page.keyboard.press('/')
   await page.keyboard.type('in the list')
-  await row.waitFor()
-  assert.equal(await page.locator('tbody tr').count(), 1)
+  await eventuallyEqual(() => page.locator('tbody tr').count(), 1)
   await row.getByRole('link', { name: 'listed.adit.localhost' }).click()
   await page.getByText('Edge Listed edge').waitFor()
 })

@@ -149,7 +149,7 @@ test('Ctrl+K finds pages and everything of the account, and Enter opens it', asy
   await page.getByText('No matches.').waitFor()
   await page.keyboard.press('Escape')
 
-  assert.equal(await field.count(), 0)
+  await field.waitFor({ state: 'detached' })
   assert.ok(page.url().endsWith(`/ip-policies/${policy.id}`))
   assert.deepEqual(pageErrors, [])
 })

@@ -77,6 +77,7 @@ test('read-only users see what they may call, and no secrets', async (t) => {
   await page.getByText('Requires administrator').first().waitFor()
   const all = await links.count()
   await page.getByLabel('Only operations that your role allows').check()
+  await page.getByText('Requires administrator').first().waitFor({ state: 'detached' })
   const allowed = await links.allInnerTexts()
   await goTo(page, '/reference/ip_policies.create')
   const notice = await readText(page.getByRole('status').filter({ hasText: 'Your role' }))
