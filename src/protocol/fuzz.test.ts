@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { duplexPair } from 'node:stream'
 import { test } from 'node:test'
+import { collectGarbage } from '../../test/support/collect-garbage.ts'
 import { eventually } from '../../test/support/eventually.ts'
 import { createRandom, mutate, rounds } from '../../test/support/random.ts'
 import { MuxError } from './frame.ts'
@@ -36,7 +37,7 @@ test('20,000 mutated conversations neither end the process nor leak', async (t) 
   let calls = 0
   const batch: ServedSession[] = []
   const memory = () => {
-    globalThis.gc?.()
+    collectGarbage()
     return process.memoryUsage().rss
   }
   let baseline = 0

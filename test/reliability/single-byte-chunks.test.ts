@@ -3,8 +3,6 @@ import type { IncomingMessage } from 'node:http'
 import type { Socket } from 'node:net'
 import { Duplex, duplexPair, Transform } from 'node:stream'
 import { afterEach, test } from 'node:test'
-import { setFlagsFromString } from 'node:v8'
-import { runInNewContext } from 'node:vm'
 import { openThroughProxy, parseProxy } from '../../src/agent/connect/proxy.ts'
 import { PreambleStream } from '../../src/agent/forward/preamble.ts'
 import { MessageScanner } from '../../src/agent/http1.ts'
@@ -45,14 +43,12 @@ import { PendingStream } from '../../src/sessions/pending-stream.ts'
 import { KEX, MACS, selectCiphers } from '../../src/sessions/ssh/algorithms.ts'
 import { ForwardedChannel } from '../../src/sessions/ssh/forwarded-channel.ts'
 import { startSshServer } from '../../src/sessions/ssh/ssh2.ts'
+import { collectGarbage } from '../support/collect-garbage.ts'
 
 /** The memory a reader may retain for each byte received. */
 const MAX_BYTES_PER_BYTE = 2
 /** Allowance for the measurement itself and a few objects. */
 const MEASUREMENT_SLACK = 24 * 1024
-
-setFlagsFromString('--expose-gc')
-const collectGarbage: () => void = runInNewContext('gc')
 
 /** A stream of which tests use only the sink. */
 class OpenStream implements ByteStream {
