@@ -142,10 +142,12 @@ function useFrames(id: string, feed: CaptureFeed): FrameListState {
     const load = async () => {
       const { frames: page, ...summary } = await listFrames(id, last, PAGE_SIZE)
       if (stopped) return
-      last = page.at(-1)?.index ?? last
-      frames = [...frames, ...page].slice(-MAX_FRAMES)
+      // Frames that the list would drop again are not loaded.
+      const hidden = Math.max(0, summary.total - MAX_FRAMES)
+      last = Math.max(page.at(-1)?.index ?? last, hidden)
+      frames = [...frames, ...page].filter(({ index }) => index > hidden)
       setState({ summary, frames })
-      if (page.length === PAGE_SIZE) reload = true
+      if (page.length > 0 && last < summary.total) reload = true
     }
     const run = async () => {
       reload = true
