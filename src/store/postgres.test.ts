@@ -5,7 +5,6 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
-import { setTimeout as delay } from 'node:timers/promises'
 import { inspect } from 'node:util'
 import pg from 'pg'
 import { eventually } from '../../test/support/eventually.ts'
@@ -138,7 +137,7 @@ test('postgres: acknowledged writes survive a killed client', async (t) => {
 
   for (const run of ['r0', 'r1', 'r2']) {
     const writers = await startWriters(dataDir, url, run)
-    await delay(100)
+    await eventually(() => writers.acknowledged.size >= 20, 'writes under way')
     await writers.kill()
     for (const [id, state] of writers.acknowledged) acknowledged.set(id, state)
   }

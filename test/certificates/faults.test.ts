@@ -69,6 +69,18 @@ function holdFirst(platform: NamesPlatform, prefix: string): { arrived: Promise<
   return { arrived, release }
 }
 
+/** A worker process that orders a certificate; the authority holds its first request to this path. */
+async function startHeldOrder(t: TestContext, path: string) {
+  const { url } = await createTestDatabase(t)
+  const platform = await startWithoutJobs(t, url)
+  const ordersBefore = platform.pebble.count('order')
+  const held = holdFirst(platform, path)
+  const domain = await reserve(platform, 'shop.example.com')
+  const worker = startWorker(t, platform, url)
+  const countOrders = () => platform.pebble.count('order') - ordersBefore
+  return { platform, domain, worker, held, countOrders }
+}
+
 // At the same time: most of each test is waiting for the authority or for a lease.
 describe('certificates despite faults', { concurrency: 3 }, () => {
   test('issuance succeeds when half of all nonces are rejected', async (t) => {
@@ -151,50 +163,33 @@ describe('certificates despite faults', { concurrency: 3 }, () => {
     })
 
   test('the order of a node killed before finalization is finished by another node', async (t) => {
-    const { url } = await createTestDatabase(t)
-    const platform = await startWithoutJobs(t, url)
-    const ordersBefore = platform.pebble.count('order')
-    const finalizeRequest = holdFirst(platform, PATHS.finalize)
-    const domain = await reserve(platform, 'shop.example.com')
-    const worker = startWorker(t, platform, url)
+    const { platform, domain, worker, held, countOrders } = await startHeldOrder(t, PATHS.finalize)
     const exited = once(worker, 'exit')
 
-    await Promise.race([
-      finalizeRequest.arrived,
-      exited.then(() => assert.fail('the worker ended by itself')),
-    ])
+    await Promise.race([held.arrived, exited.then(() => assert.fail('the worker ended by itself'))])
     worker.kill('SIGKILL')
     await exited
     await platform.node({ jobs: true, leaseMs: 2000 })
     await waitForCertificate(platform, domain.id)
 
-    assert.equal(
-      platform.pebble.count('order') - ordersBefore,
-      1,
-      'one order, although two processes worked on it',
-    )
+    assert.equal(countOrders(), 1, 'one order, although two processes worked on it')
   })
 
   test('a node paused beyond its lease does not act on it after resuming', async (t) => {
-    const { url } = await createTestDatabase(t)
-    const platform = await startWithoutJobs(t, url)
-    const ordersBefore = platform.pebble.count('order')
-    const challengeRequest = holdFirst(platform, PATHS.challenge)
-    const domain = await reserve(platform, 'shop.example.com')
-    const worker = startWorker(t, platform, url)
-    await challengeRequest.arrived
+    const { platform, domain, worker, held, countOrders } = await startHeldOrder(t, PATHS.challenge)
+    await held.arrived
     worker.kill('SIGSTOP')
 
     await platform.node({ jobs: true, leaseMs: 2000 })
     const issuedDomain = await waitForCertificate(platform, domain.id)
     const idle = once(worker.stdout!, 'data', { signal: AbortSignal.timeout(120_000) })
-    challengeRequest.release()
+    held.release()
     worker.kill('SIGCONT')
     await idle
 
     const current = (await platform.api.call('GET', `/reserved_domains/${domain.id}`)).body
     assert.equal(current.certificate.id, issuedDomain.certificate.id)
-    assert.equal(platform.pebble.count('order') - ordersBefore, 1)
+    assert.equal(countOrders(), 1)
     const certificates = await scanRows(platform.api.store, 'tls_certificates')
     assert.equal(certificates.filter(({ account }) => account !== 'platform').length, 1)
   })
