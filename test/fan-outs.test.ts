@@ -235,7 +235,7 @@ const fanOuts: Record<string, (t: TestContext, receivers: readonly (() => void)[
             },
           },
           scopes: { countsOf: () => [], brokenIn: () => [] },
-          online: { sessionsOf: () => [], tunnelsOf: () => [] },
+          online: { sessionsOf: () => [], tunnelsOf: () => [], revisionOf: () => 0 },
           changes: { revisionOf: () => 0, lastDeletion: () => 0 } as never,
         } satisfies LiveSources,
         log: silentLog,

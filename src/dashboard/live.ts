@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { requirePrincipal } from '../api/index.ts'
@@ -19,7 +18,8 @@ export interface LiveSources {
   }
   readonly online: {
     sessionsOf(accountId: string): readonly unknown[]
-    tunnelsOf(accountId: string): readonly { readonly id: string }[]
+    tunnelsOf(accountId: string): readonly unknown[]
+    revisionOf(accountId: string): number
   }
   /** Tracks changes of the account's configuration. */
   readonly changes: Pick<ChangeTracker, 'revisionOf' | 'lastDeletion'>
@@ -115,12 +115,11 @@ function renderState(
   { accountId, edgeId }: Viewer,
   { traffic, scopes, online, changes }: LiveSources,
 ): LiveTotals {
-  const tunnels = online.tunnelsOf(accountId)
   return {
     ...traffic.totals(accountId),
     sessions: online.sessionsOf(accountId).length,
-    tunnels: tunnels.length,
-    online: hash('sha1', tunnels.map(({ id }) => id).join(), 'base64url').slice(0, 8),
+    tunnels: online.tunnelsOf(accountId).length,
+    online: online.revisionOf(accountId),
     revision: changes.revisionOf(accountId),
     deletions: changes.lastDeletion(),
     ...(edgeId !== undefined && {

@@ -49,8 +49,8 @@ export interface ScopeCounters {
 export interface LiveTotals extends TrafficTotals {
   readonly sessions: number
   readonly tunnels: number
-  /** Changes when the set of online tunnels changes, even if their number stays the same. */
-  readonly online: string
+  /** Grows when a session or tunnel of the account starts, changes or ends. */
+  readonly online: number
   /** Grows when edges, backends, domains or addresses of the account are created or changed. */
   readonly revision: number
   /** Grows when such a resource is deleted, in any account. */

@@ -120,6 +120,22 @@ test('a bound name is found by its protocol and host, and by nothing else', () =
   assert.equal(registry.find('https', 'b.a.test'), undefined)
 })
 
+test('the revision of an account tells that a tunnel came and went, also on a peer node', () => {
+  const { registry } = createRegistry()
+  const [local, remote] = [add(registry), add(registry, { remote: true })]
+  const revisions = [registry.revisionOf('ac_1')]
+
+  for (const session of [local, remote]) {
+    registry.bind(session, labelled('b', { app: 'till' }))
+    registry.unbind(session, 'b')
+    revisions.push(registry.revisionOf('ac_1'))
+  }
+  add(registry, { accountId: 'ac_2' })
+
+  assert.equal(new Set(revisions).size, 3)
+  assert.equal(registry.revisionOf('ac_1'), revisions.at(-1))
+})
+
 test('the exact name wins over wildcards, and the most specific wildcard over others', () => {
   const { registry } = createRegistry()
   const agent = add(registry)

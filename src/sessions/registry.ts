@@ -93,6 +93,7 @@ export class Registry implements TunnelLookup {
   readonly #clock: Clock
   readonly #sessions = new Map<string, LiveSession>()
   readonly #byAccount = new Map<string, Set<LiveSession>>()
+  readonly #revisions = new Map<string, number>()
   readonly #byCredential = new Map<string, Set<LiveSession>>()
   /** Sessions by agent: one credential may have thousands of agents, and all of them reconnect at once. */
   readonly #byAgent = new Map<string, Set<LiveSession>>()
@@ -152,6 +153,11 @@ export class Registry implements TunnelLookup {
   /** The tunnels of an account. */
   tunnelsOf(accountId: string): LiveTunnel[] {
     return this.sessionsOf(accountId).flatMap((session) => [...this.#tunnels.get(session)!.values()])
+  }
+
+  /** Grows whenever a session or tunnel of the account starts, changes or ends, on any node. */
+  revisionOf(accountId: string): number {
+    return this.#revisions.get(accountId) ?? 0
   }
 
   /** The account's session with this id. */
@@ -455,9 +461,10 @@ export class Registry implements TunnelLookup {
     this.#credentialChanges.set(credentialId, { sequence: ++this.#credentialChangeCount, rules, timer })
   }
 
-  /** Emits local events only: each node emits its own. */
+  /** Counts every event, and emits the local ones only: each node emits its own. */
   #emit(event: LiveEvent): void {
-    const { remote = false } = 'session' in event ? event.session : event.tunnel.session
+    const { accountId, remote = false } = 'session' in event ? event.session : event.tunnel.session
+    this.#revisions.set(accountId, this.revisionOf(accountId) + 1)
     if (!remote)
       fanOut(
         this.#subscribers,

@@ -87,11 +87,12 @@ async function followStream(
   }
 }
 
-/** A key that changes whenever lists of edges, backends, domains or tunnels need a reload. */
+/**
+ * A key that changes whenever lists of edges, backends, domains or tunnels need a reload. Its parts only grow: a list
+ * loaded between two samples may contain a tunnel that neither of them counted.
+ */
 export function versionOf(sample: Sample | undefined): string {
-  return sample === undefined
-    ? ''
-    : `${sample.revision} ${sample.deletions} ${sample.online} ${sample.sessions}`
+  return sample === undefined ? '' : `${sample.revision} ${sample.deletions} ${sample.online}`
 }
 
 /** The rate per second between consecutive samples. */
