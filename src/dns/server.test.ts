@@ -7,6 +7,7 @@ import { connect, type Socket } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import { type Answer, type DecodedPacket, decode, encode, type Packet, type RecordType } from 'dns-packet'
+import { TIMEOUT_MS } from '../../test/support/eventually.ts'
 import { createRandom, mutate, rounds } from '../../test/support/random.ts'
 import { silentLog } from '../base/log.ts'
 import { respondTo } from './message.ts'
@@ -82,7 +83,7 @@ async function queryUdp(
   const socket = createSocket('udp4')
   t.after(() => socket.close())
   socket.send(message, dns.address.port, dns.address.host)
-  const [bytes] = await once(socket, 'message', { signal: AbortSignal.timeout(5000) })
+  const [bytes] = await once(socket, 'message', { signal: AbortSignal.timeout(TIMEOUT_MS) })
   return { ...decode(bytes), size: bytes.length }
 }
 
@@ -251,7 +252,7 @@ test('a connection that is idle, drips or sends garbage is closed', async (t) =>
   rubbish.write(frame(Buffer.alloc(20, 0xff)))
   oversized.write(Buffer.of(0xff, 0xff, 1, 2, 3))
 
-  const deadline = { signal: AbortSignal.timeout(5000) }
+  const deadline = { signal: AbortSignal.timeout(TIMEOUT_MS) }
   await Promise.all([silent, dripping, rubbish, oversized].map((socket) => once(socket, 'close', deadline)))
 })
 
@@ -261,7 +262,7 @@ test('one network cannot use all connections', async (t) => {
 
   const third = await connectTcp(t, dns)
   third.on('error', () => {}).resume()
-  await once(third, 'close', { signal: AbortSignal.timeout(5000) })
+  await once(third, 'close', { signal: AbortSignal.timeout(TIMEOUT_MS) })
 
   first.write(frame(query('www.example.test')))
   assert.equal((await readTcp(first, 1)).length, 1)

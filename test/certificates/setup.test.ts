@@ -201,7 +201,7 @@ test('on a terminal the set-up asks, asks again after a mistake, and asks whethe
   await answer(terminal, /Public addresses of this machine[^\n]*: *$/, '127.0.0.1')
   await answer(terminal, /Database: PostgreSQL URL, or empty for the embedded one: *$/, '')
   await answer(terminal, /Continue\? Certificates follow once the records are right \(y\/N\): *$/, 'y')
-  await eventually(() => terminal.text().includes('exit code 0'), terminal.text, 60_000)
+  await eventually(() => terminal.text().includes('exit code 0'), terminal.text)
 
   assert.match(terminal.text(), /Checking the server from outside\n[\s\S]*Adit is ready\./)
   assert.match(terminal.text(), /https:\/\/dashboard\.adit\.test:\d+\/dashboard\/#\/set-password\?token=/)

@@ -4,7 +4,7 @@ import { after, before, type TestContext, test } from 'node:test'
 import type { Browser, Page } from 'playwright-core'
 import samlp from 'samlp'
 import { createSelfSigned } from '../../src/certs/index.ts'
-import { eventually } from '../support/eventually.ts'
+import { eventually, TIMEOUT_MS } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { eventuallyStatus, startPlatform } from '../support/platform.ts'
 import { ARTEFACTS, launchChromium } from '../web/browser.ts'
@@ -44,7 +44,7 @@ async function protect(t: TestContext, login: (idpUrl: string) => Promise<Record
   const context = await browser.newContext({ ignoreHTTPSErrors: true })
   t.after(() => context.close())
   const page = await context.newPage()
-  page.setDefaultTimeout(10_000)
+  page.setDefaultTimeout(TIMEOUT_MS)
   return { platform, url, page, route, context }
 }
 

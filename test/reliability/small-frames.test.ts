@@ -192,5 +192,5 @@ async function waitUntilIdle(pid: number): Promise<void> {
     }
     return performance.now() - idleSince > 500
   }
-  await eventually(isIdle, 'the server has read everything', 60_000)
+  await eventually(isIdle, 'the server has read everything')
 }

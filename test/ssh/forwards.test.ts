@@ -156,7 +156,7 @@ test('clients and services that do not read do not block other connections', {
     if (receivedBytes > 8 * 1024 * 1024) break
   }
   const areBlocked = () => writers.every((socket) => socket.writableNeedDrain)
-  await eventually(areBlocked, 'the writers are blocked by back-pressure', 10_000)
+  await eventually(areBlocked, 'the writers are blocked by back-pressure')
   for (const socket of [...stalledReaders, ...writers]) socket.destroy()
   // Otherwise the stopping platform would wait for connections in flight.
   client.process.kill('SIGKILL')

@@ -7,6 +7,7 @@ import { type TestContext, test } from 'node:test'
 import { promisify } from 'node:util'
 import ssh2, { type ClientChannel } from 'ssh2'
 import { tempDir } from '../support/api.ts'
+import { TIMEOUT_MS } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { eventuallyStatus, startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createRandom } from '../support/random.ts'
@@ -39,7 +40,7 @@ async function ssh(
 ): Promise<SshResult> {
   try {
     const args = [...flags, ...sshArgs(platform, identity), ...command]
-    const { stdout, stderr } = await run('ssh', args, { timeout: 15_000 })
+    const { stdout, stderr } = await run('ssh', args, { timeout: TIMEOUT_MS })
     return { status: 0, output: stdout + stderr }
   } catch (error) {
     const { code, stdout, stderr } = error as { code: number; stdout: string; stderr: string }

@@ -5,7 +5,7 @@ import { inspect, isDeepStrictEqual } from 'node:util'
 const MAX_PAUSE_MS = 10
 
 /** Generous: a slow machine must not fail a test that waits for something that happens. */
-const TIMEOUT_MS = 20_000
+export const TIMEOUT_MS = 60_000
 
 /**
  * Polls until the check returns a truthy value, and returns it. A check that throws has not held yet, except when an

@@ -8,6 +8,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
+import { TIMEOUT_MS } from './eventually.ts'
 import { findFreePorts } from './free-ports.ts'
 import { createTestCa } from './test-ca.ts'
 
@@ -174,7 +175,7 @@ function fetchText(url: string, ca: string, host?: string): Promise<string> {
 }
 
 async function waitUntilListening(child: ChildProcess, port: number, ca: string): Promise<void> {
-  const deadline = performance.now() + 20_000
+  const deadline = performance.now() + TIMEOUT_MS
   for (;;) {
     try {
       await fetchText(`https://127.0.0.1:${port}/dir`, ca)

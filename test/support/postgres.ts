@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
 import pg from 'pg'
+import { TIMEOUT_MS } from './eventually.ts'
 import { findFreePorts } from './free-ports.ts'
 
 /** A temporary PostgreSQL server in its own directory. */
@@ -99,7 +100,7 @@ export async function startPostgres(
         stdio: 'ignore',
       })
       child.unref()
-      const deadline = performance.now() + 20_000
+      const deadline = performance.now() + TIMEOUT_MS
       for (;;) {
         try {
           await execute(url, 'SELECT 1')

@@ -127,8 +127,8 @@ test('events of an account are delivered only to its own destinations, from eith
   await startAgent(t, second, otherAccount.authtoken, port)
   const { account_id: ownId } = await readAccount(first)
 
-  await eventually(() => ownSink.accounts().length >= 6, 'our events arrive', 30_000)
-  await eventually(() => otherSink.accounts().length >= 6, 'their events arrive', 30_000)
+  await eventually(() => ownSink.accounts().length >= 6, 'our events arrive')
+  await eventually(() => otherSink.accounts().length >= 6, 'their events arrive')
   assert.deepEqual([...new Set(ownSink.accounts())], [ownId])
   assert.deepEqual([...new Set(otherSink.accounts())], [otherAccount.accountId])
 })

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { promisify } from 'node:util'
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { TIMEOUT_MS } from '../support/eventually.ts'
 
 const root = join(import.meta.dirname, '..', '..')
 
@@ -51,7 +52,7 @@ export async function openPage(
   const context = await browser.newContext(options)
   t.after(() => context.close())
   const page = await context.newPage()
-  page.setDefaultTimeout(20_000)
+  page.setDefaultTimeout(TIMEOUT_MS)
   const pageErrors: string[] = []
   const requestedOrigins = new Set<string>()
   page.on('pageerror', (error) => pageErrors.push(error.message))
@@ -73,7 +74,7 @@ export async function openPage(
  */
 export async function waitInPage(page: Page, expression: string): Promise<void> {
   const isTrue = await page.evaluate<boolean>(`new Promise((done) => {
-    const deadline = performance.now() + 20_000
+    const deadline = performance.now() + TIMEOUT_MS
     const look = () => {
       if (${expression}) done(true)
       else if (performance.now() > deadline) done(false)

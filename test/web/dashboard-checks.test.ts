@@ -103,7 +103,7 @@ test('the queue length of a destination updates live', async (t) => {
 
   await call.create('/ip_policies', { description: 'undelivered' })
 
-  await page.getByText(/One event is queued/).waitFor({ timeout: 20_000 })
+  await page.getByText(/One event is queued/).waitFor()
   assert.match(await readText(page.locator('.badge.warn')), /failing/)
 })
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
 import { startProvider } from '../login/openid-provider.ts'
+import { TIMEOUT_MS } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertFitsViewport, readText } from './inspected.ts'
@@ -97,7 +98,7 @@ test('a new user creates a domain, an edge with sign-in for one team and a weigh
   const context = await browser.newContext({ ignoreHTTPSErrors: true })
   t.after(() => context.close())
   const visitor = await context.newPage()
-  visitor.setDefaultTimeout(10_000)
+  visitor.setDefaultTimeout(TIMEOUT_MS)
   // It would count towards the weights.
   await visitor.route('**/favicon.ico', (route) => route.abort())
   const url = (await page.locator('.edge-url').getAttribute('href')) ?? ''
