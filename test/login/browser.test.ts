@@ -164,7 +164,7 @@ async function startSamlProvider(t: TestContext) {
 
 test('SAML in a browser: be rejected, sign in, expire, sign out', async (t) => {
   const { page, url } = await protect(t, async () => ({
-    saml: { idp_metadata: await startSamlProvider(t), authorized_groups: ['staff'], inactivity_timeout: 3 },
+    saml: { idp_metadata: await startSamlProvider(t), authorized_groups: ['staff'], inactivity_timeout: 5 },
   }))
   async function signIn(person: string, group: string) {
     await page.goto(`${url}/deep/page?x=1`)
@@ -185,7 +185,7 @@ test('SAML in a browser: be rejected, sign in, expire, sign out', async (t) => {
 
   // The session must stay idle meanwhile, so there is no event to wait for.
   await page.waitForFunction(
-    (from) => performance.now() - from > 4100,
+    (from) => performance.now() - from > 6100,
     await page.evaluate(() => performance.now()),
   )
   await page.goto(url)

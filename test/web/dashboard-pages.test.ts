@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { readFile } from 'node:fs/promises'
 import { after, before, test } from 'node:test'
 import type { Locator, Page } from 'playwright-core'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
 import { readText } from './inspected.ts'
 
@@ -184,7 +185,7 @@ test('copying works without the clipboard API', async (t) => {
   await goTo(page, '/bot-users')
   await page.getByRole('searchbox').focus()
   await page.keyboard.press('ControlOrMeta+v')
-  assert.equal(await page.getByRole('searchbox').inputValue(), id)
+  await eventuallyEqual(() => page.getByRole('searchbox').inputValue(), id)
 })
 
 test('an administrator generates a password for a user, and the audit log records it', async (t) => {

@@ -514,7 +514,7 @@ test('encoded paths are readable where that is unambiguous, in every script, and
 
   for (const [path, text] of Object.entries(paths)) {
     await page.locator(`.row:has([title=${JSON.stringify(path)}])`).click()
-    assert.equal(await page.locator('.heading h2 bdi').textContent(), text)
+    await eventuallyEqual(() => page.locator('.heading h2 bdi').textContent(), text)
     assert.equal(await page.getByText(`As sent: ${path}`).count(), path === text ? 0 : 1)
   }
   await assertFitsViewport(page, 'inspector-scripts')
