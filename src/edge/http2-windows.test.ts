@@ -143,7 +143,8 @@ test('a stream that stops leaves the window to the others of its connection', as
   const before = server.received.get(server.streams[1]!)!
   await eventually(() => server.received.get(server.streams[1]!)! - before >= 32 * MiB, 'the other stream')
 
-  assert.ok(windowOf(session) >= 4 * MiB, `${windowOf(session)} bytes`)
+  // It is small for a moment when the stalled stream holds most of the largest window.
+  await eventually(() => windowOf(session) >= 4 * MiB, 'a large window')
 })
 
 test('when readers stop, windows fall back before they exceed the budget, and nothing is lost', async (t) => {

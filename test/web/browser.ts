@@ -74,7 +74,7 @@ export async function openPage(
  */
 export async function waitInPage(page: Page, expression: string): Promise<void> {
   const isTrue = await page.evaluate<boolean>(`new Promise((done) => {
-    const deadline = performance.now() + TIMEOUT_MS
+    const deadline = performance.now() + ${TIMEOUT_MS}
     const look = () => {
       if (${expression}) done(true)
       else if (performance.now() > deadline) done(false)
