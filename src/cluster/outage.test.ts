@@ -15,7 +15,6 @@ import { session, startNode, tunnelSpec } from './testing/node.ts'
 /** A sixth of the production limits: rows live for 1 s. */
 const LIMITS = { beatMs: 150, silenceMs: 1000 }
 const NAMES = ['one', 'two', 'three']
-const TIMEOUT_MS = 30_000
 
 /** What the nodes of a cluster have in common. */
 interface Cluster {
@@ -93,7 +92,7 @@ describe('three nodes lose no session and no route', { concurrency: true }, () =
             (name) => `${name} at ${id}`,
           ),
         )
-      await eventually(() => missing().length === 0, 'every node knows every tunnel', TIMEOUT_MS)
+      await eventually(() => missing().length === 0, 'every node knows every tunnel')
       const tunnels = () =>
         nodes.flatMap(({ registry }) => NAMES.map((name) => registry.find('http', `${name}.example.com`)))
       const initialTunnels = tunnels()
@@ -111,7 +110,6 @@ describe('three nodes lose no session and no route', { concurrency: true }, () =
           await eventually(
             () => nodes.every(({ list }, index) => list.beats.done >= settled[index]!),
             'nodes beat again',
-            TIMEOUT_MS,
           )
 
           assert.deepEqual(watching.stop(), [])

@@ -16,7 +16,6 @@ import { createTestDatabase } from '../support/postgres.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
 const NAME = 'moves.adit.localhost'
-const TIMEOUT_MS = 60_000
 
 /** Starts two server processes on one database. */
 async function startNodes(t: TestContext) {
@@ -76,7 +75,6 @@ test('an agent fails over to the other node when its node freezes, and both node
   await eventually(
     async () => (await listConnectAddresses(first)).includes(second.credentials.agent_addr),
     'the first node names the second',
-    TIMEOUT_MS,
   )
   const agent = startProgram(t, ['http', String(port), `--url=http://${NAME}`, '--web-addr=false'], {
     env: {
@@ -90,24 +88,19 @@ test('an agent fails over to the other node when its node freezes, and both node
     },
   })
   await agent.until(({ stdout }) => stdout.includes('Forwarding'))
-  await eventually(async () => (await getBody(second)) === 'served', 'the second node serves it', TIMEOUT_MS)
+  await eventually(async () => (await getBody(second)) === 'served', 'the second node serves it')
 
   process.kill(first.pid, 'SIGSTOP')
   t.after(() => process.kill(first.pid, 'SIGCONT'))
   const call = createClient(second.credentials.api_url, first.credentials.api_key)
-  await eventually(
-    async () => (await getBody(second)) === 'served',
-    'the agent is at the second node',
-    TIMEOUT_MS,
-  )
+  await eventually(async () => (await getBody(second)) === 'served', 'the agent is at the second node')
   process.kill(first.pid, 'SIGCONT')
 
   for (const node of [first, second])
-    await eventually(async () => (await getBody(node)) === 'served', 'both nodes serve it', TIMEOUT_MS)
+    await eventually(async () => (await getBody(node)) === 'served', 'both nodes serve it')
   await eventually(
     async () => (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.length === 1,
     'the session at the node that froze is over',
-    TIMEOUT_MS,
   )
   assert.equal(await getBody(first), 'served')
 })

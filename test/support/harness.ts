@@ -37,8 +37,6 @@ export interface Harness {
   list(path: string): Promise<unknown[]>
 }
 
-/** Two nodes on PostgreSQL take a while on a busy machine. */
-const START_TIMEOUT_MS = 60_000
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh', 'dns']
 const listenOn = (ports: readonly string[]) =>
   LISTENERS.flatMap((name, index) => [`--${name}-addr`, `127.0.0.1:${ports[index] ?? 0}`])
@@ -53,7 +51,7 @@ export async function startHarness(t: TestContext, givenFlags: readonly string[]
     const node = startProgram(t, args, { env: nodeEnv })
     const describe = () => `the server is not ready:\n${node.stdout}\n--\n${node.stderr}`
     const isReady = () => node.stdout.includes('Adit is ready.') || node.child.exitCode !== null
-    await eventually(isReady, describe, START_TIMEOUT_MS)
+    await eventually(isReady, describe)
     assert.equal(node.child.exitCode, null, describe())
     return node
   }
