@@ -200,12 +200,14 @@ export function createSignIn({
       await store.write({}, (tx) => tx.audit(audit))
       return true
     }
-    const updated = await signIns.change({ account, id: userId }, audit, (current) => {
+    const updated = await signIns.change({ account, id: userId }, audit, (current, setAction) => {
       if (current?.secondFactor === undefined || code === undefined) return undefined
       const step = verifyCode(current.secondFactor, code, { now: clock.now(), usedStep: current.usedStep })
       if (step !== undefined) return { ...current, usedStep: step }
       const recoveryCodes = redeemRecoveryCode(current.recoveryCodes ?? [], code)
-      return recoveryCodes && { ...current, recoveryCodes }
+      if (recoveryCodes === undefined) return undefined
+      setAction('sign_in_with_recovery_code')
+      return { ...current, recoveryCodes }
     })
     return updated !== undefined
   }

@@ -40,12 +40,15 @@ export interface SignInStore {
   findByLink(digest: string): Promise<SignInRecord | undefined>
   /**
    * Changes a record and audits it in one transaction. `change` receives the stored record; if it returns undefined,
-   * nothing is changed or audited.
+   * nothing is changed or audited. Which of several actions it was, `change` may say with the record.
    */
   change(
     user: { readonly account: string; readonly id: string },
     audit: AuditEntry,
-    change: (current: SignInRecord | undefined) => SignInRecord | undefined,
+    change: (
+      current: SignInRecord | undefined,
+      setAction: (action: string) => void,
+    ) => SignInRecord | undefined,
   ): Promise<SignInRecord | undefined>
 }
 
@@ -129,11 +132,14 @@ export function createSignInStore({ store }: { store: Store }): SignInStore {
     change: ({ account, id }, audit, change) =>
       store.write({ principal: audit.principal, credential: audit.credential }, async (tx) => {
         const current = await read(tx, account, id)
-        const next = change(current)
+        let { action } = audit
+        const next = change(current, (actual) => {
+          action = actual
+        })
         if (next === undefined) return undefined
         if (current === undefined) await tx.insert(draftOf(next))
         else await tx.update(draftOf(next))
-        await tx.audit(audit)
+        await tx.audit({ ...audit, action })
         return next
       }),
   }

@@ -21,7 +21,7 @@ const ACTIONS: Readonly<Record<string, string>> = {
   create: "obj.action.endsWith('create')",
   update: "(obj.action.endsWith('update') || obj.action.endsWith('replace'))",
   delete: "obj.action.endsWith('delete')",
-  sign_in: "obj.action == 'sign_in'",
+  sign_in: "obj.action in ['sign_in', 'sign_in_with_recovery_code']",
 }
 
 /** The filter expression of the API. */

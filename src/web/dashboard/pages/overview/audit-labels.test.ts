@@ -13,6 +13,7 @@ const cases = [
   ['ssh_certificate_authorities', 'create', 'Created SSH certificate authority'],
   ['agent_ingresses', 'create', 'Created agent ingress'],
   ['dashboard', 'sign_in', 'Signed in to the dashboard'],
+  ['dashboard', 'sign_in_with_recovery_code', 'Signed in with a recovery code'],
   ['dashboard', 'something_odd', 'Something odd'],
 ] as const
 

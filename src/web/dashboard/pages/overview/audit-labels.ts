@@ -13,6 +13,7 @@ const VERBS: Readonly<Record<string, string>> = {
 
 const DASHBOARD_ACTIONS: Readonly<Record<string, string>> = {
   sign_in: 'Signed in to the dashboard',
+  sign_in_with_recovery_code: 'Signed in with a recovery code',
   sign_out: 'Signed out of the dashboard',
   make_password: 'Generated a password',
   make_password_link: 'Created a link to set a password',
