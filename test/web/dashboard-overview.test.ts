@@ -178,6 +178,19 @@ test('a page that is opened while the server restarts continues by itself', asyn
   await page.getByRole('heading', { name: 'Backends', exact: true }).waitFor()
 })
 
+test('a page whose script does not arrive says so', async (t) => {
+  const { page } = await dashboard.open(t, '/account')
+  await page.route('**/*.js', (route) => route.abort('connectionrefused'))
+
+  await page.goto(dashboard.url)
+  await page.reload()
+
+  await page.getByText('The page has not loaded completely').waitFor()
+  await page.unrouteAll({ behavior: 'ignoreErrors' })
+  await page.getByRole('link', { name: 'Reload it' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+})
+
 test('the navigation fits a window of 900 px', async (t) => {
   const { page } = await dashboard.open(t, '/account', { viewport: { width: 1400, height: 900 } })
 

@@ -30,7 +30,9 @@ const PNG = 'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwA
 
 test('a request appears live, with all columns of the list', async (t) => {
   const { visit, inspector, api } = await startInspectedAgent(t)
-  const { page, pageErrors, requestedOrigins } = await openPage(t, browser, inspector)
+  const { page, pageErrors, requestedOrigins } = await openPage(t, browser, inspector, {
+    viewport: { width: 1400, height: 800 },
+  })
   await page.getByText('No requests yet.').waitFor()
   await page.getByText('Online', { exact: true }).waitFor()
 
