@@ -1,24 +1,8 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { type AddressInfo, createServer } from 'node:net'
-import { type TestContext, test } from 'node:test'
-import { type ConnectionOptions, connect as connectTls } from 'node:tls'
+import { test } from 'node:test'
 import { createRandom } from '../../../test/support/random.ts'
+import { recordClientHello } from '../testing/client-hello.ts'
 import { ClientHelloParser } from './client-hello.ts'
-
-/** The ClientHello of a real client. */
-async function realHello(t: TestContext, options: ConnectionOptions): Promise<Buffer> {
-  const server = createServer()
-  await once(server.listen(0, '127.0.0.1'), 'listening')
-  t.after(() => server.close())
-  const client = connectTls({ port: (server.address() as AddressInfo).port, host: '127.0.0.1', ...options })
-  client.on('error', () => {})
-  const [socket] = await once(server, 'connection')
-  const parser = new ClientHelloParser()
-  for await (const chunk of socket) if (parser.push(chunk as Buffer) !== 'more') break
-  client.destroy()
-  return Buffer.from(parser.bytes)
-}
 
 function parse(bytes: Buffer, splits: readonly number[]): { result: string; name: string; bytes: Buffer } {
   const parser = new ClientHelloParser()
@@ -47,11 +31,15 @@ test('the name is parsed from real hellos however they are split into segments a
   console.log(`seed ${seed}`)
   const servername = 'Some.Name.Example'
   const hellos = [
-    await realHello(t, { servername }),
-    await realHello(t, { servername, maxVersion: 'TLSv1.2' }),
-    await realHello(t, { servername, ALPNProtocols: ['h2', 'http/1.1'] }),
-    await realHello(t, { servername, ecdhCurve: 'X25519MLKEM768:X25519' }),
-    await realHello(t, { servername, ecdhCurve: 'X25519MLKEM768', ALPNProtocols: ['h2', 'a'.repeat(200)] }),
+    await recordClientHello(t, { servername }),
+    await recordClientHello(t, { servername, maxVersion: 'TLSv1.2' }),
+    await recordClientHello(t, { servername, ALPNProtocols: ['h2', 'http/1.1'] }),
+    await recordClientHello(t, { servername, ecdhCurve: 'X25519MLKEM768:X25519' }),
+    await recordClientHello(t, {
+      servername,
+      ecdhCurve: 'X25519MLKEM768',
+      ALPNProtocols: ['h2', 'a'.repeat(200)],
+    }),
   ]
   assert.ok(
     hellos.some(({ length }) => length > 1400),
@@ -71,7 +59,7 @@ test('the name is parsed from real hellos however they are split into segments a
 })
 
 test('a hello of 16 KiB is accepted, a larger one is not', async (t) => {
-  const hello = await realHello(t, { servername: 'a.example' })
+  const hello = await recordClientHello(t, { servername: 'a.example' })
   const padded = (size: number) => {
     // A padding extension (RFC 7685) at the end, all lengths adjusted.
     const paddingLength = size - (hello.length - 5) - 4

@@ -3,6 +3,7 @@ import { once } from 'node:events'
 import { test } from 'node:test'
 import { type ConnectionOptions, connect, type TLSSocket } from 'node:tls'
 import { eventually } from '../../../test/support/eventually.ts'
+import { recordClientHello } from '../testing/client-hello.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { openRawClient } from '../testing/raw-client.ts'
 
@@ -28,6 +29,22 @@ test('one client address cannot fill a listener with pending handshakes, and fin
   slow[0]!.socket.destroy()
   let status = 0
   while (status !== 200) ({ status } = await sendRequest())
+})
+
+test('a client that leaves during its handshake is not waited for', async (t) => {
+  const { tlsPort } = await startHttpsEdge(t, undefined, { config: { limits: { handshake: 60_000 } } })
+  const hello = await recordClientHello(t, { servername: HOST })
+  const startHandshake = () =>
+    openRawClient(t, tlsPort)
+      .write(hello)
+      .until(({ received }) => received.length > 0, 'the ServerHello')
+  const slow = await startHandshake()
+  const client = await startHandshake()
+
+  client.socket.end()
+
+  await client.untilClosed()
+  assert.ok(!slow.closed && !slow.ended, 'a client that stays has the whole time')
 })
 
 for (const maxVersion of ['TLSv1.2', 'TLSv1.3'] as const) {

@@ -76,6 +76,7 @@ export class TlsTerminator {
     })
     this.#server.on('secureConnection', (socket) => {
       socket.on('error', () => {})
+      socket.allowHalfOpen = true
       const onSecure = this.#takeCallback(socket)
       // Read here and nowhere else: Node queries OpenSSL for it, and a query for a closed connection crashes the process.
       const info = this.#readTlsInfo(socket)
@@ -101,6 +102,8 @@ export class TlsTerminator {
     const key = socketKey(ends)
     this.#pendingHandshakes.set(key, onSecure)
     transport.on('close', () => this.#pendingHandshakes.delete(key))
+    // A client that leaves during the handshake will not return. The TLS socket takes this over from its transport.
+    transport.allowHalfOpen = false
     this.#server.emit('connection', transport)
   }
 
