@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { after, before, test } from 'node:test'
 import { agentManifest, type Manifest } from '../scripts/build/manifest.ts'
 import { buildAgentPackage } from '../scripts/build/packages.ts'
+import { documentedOpenApi } from '../src/api/openapi.ts'
 import { tempDir } from './support/api.ts'
 
 const root = join(import.meta.dirname, '..')
@@ -103,6 +104,20 @@ test('a package holds no TypeScript, no test, and every file that its manifest n
   for (const file of ['LICENSE', 'README.md', 'dist/inspector/index.html'])
     assert.ok(packed.includes(file), `${file} is missing`)
   assert.ok(!packed.some((file) => /dashboard\/|dist\/docs\/|images\//.test(file)))
+})
+
+test('the agent leaves the descriptions of the API to the server', async () => {
+  const { tags, components } = documentedOpenApi()
+  const descriptions = [...JSON.stringify({ tags, components }).matchAll(/"description":("[^"\\]{30,}")/g)]
+  const files = packed.filter((file) => /^dist\/lib\/.+\.js$/.test(file))
+  const chunks = await Promise.all(files.map((file) => readFile(join(packageDir, file), 'utf8')))
+  // Actions of policies, which the agent explains, have descriptions of their own.
+  const code = chunks.filter((chunk) => /\bdefine(?:Resource|Module)\(/.test(chunk)).join('')
+
+  const present = descriptions.flatMap(([, text = '']) => (code.includes(text) ? text : []))
+
+  assert.deepEqual(present, [])
+  assert.ok(descriptions.length > 100 && code !== '')
 })
 
 test('types of the library refer to nothing outside the package', async () => {

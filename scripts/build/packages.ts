@@ -1,6 +1,8 @@
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Plugin } from 'rolldown'
 import { bundle } from './bundle.ts'
+import { leaveOutDescriptions } from './descriptions.ts'
 import { formatLicences } from './licences.ts'
 import { agentManifest } from './manifest.ts'
 import { writeTypes } from './types.ts'
@@ -27,16 +29,17 @@ export async function buildAgentPackage(directory: string): Promise<void> {
       recursive: true,
       filter: (file) => file !== PICTURES,
     })
-  await buildProgram('agent-cli.ts', join(directory, 'dist'))
+  await buildProgram('agent-cli.ts', join(directory, 'dist'), [leaveOutDescriptions()])
 }
 
 /** The program and the library, their types, and the licences of the packages they contain. */
-async function buildProgram(program: string, dist: string): Promise<void> {
+async function buildProgram(program: string, dist: string, plugins: readonly Plugin[] = []): Promise<void> {
   const [lib, types] = [join(dist, 'lib'), join(dist, 'types')]
   for (const directory of [lib, types]) await rm(directory, { recursive: true, force: true })
   const packages = await bundle({
     entries: { cli: join(root, 'src', program), index: LIBRARY },
     directory: lib,
+    plugins,
   })
   await writeFile(join(dist, 'third-party-licences.txt'), formatLicences(packages))
   await writeTypes(root, LIBRARY, types)

@@ -1,7 +1,6 @@
 import { glob, readFile } from 'node:fs/promises'
 import { extname, join } from 'node:path'
 import { routes } from '../../src/api/all-routes.ts'
-import { FIELD_DESCRIPTIONS } from '../../src/api/field-descriptions.ts'
 import { documentedOpenApi } from '../../src/api/openapi.ts'
 import { loadErrorCatalogue } from '../../src/errors/catalogue.ts'
 import { sentencesOf } from './sentences.ts'
@@ -41,7 +40,7 @@ export async function listWords(): Promise<Words[]> {
   return [
     ...pages.filter(({ sentences }) => sentences.length > 0),
     { source: 'Form labels', sentences: await listLabels() },
-    { source: 'Field descriptions', sentences: [...new Set(Object.values(FIELD_DESCRIPTIONS))] },
+    { source: 'Field descriptions', sentences: fieldDescriptions() },
     {
       source: 'Groups of operations',
       sentences: tags.map((tag) => `${tag['x-displayName']}: ${tag.description}`),
@@ -56,15 +55,20 @@ async function listLabels(): Promise<string[]> {
   // A dynamic import: scripts are type-checked without the DOM types of the pages.
   const labels = new URL('../../src/web/dashboard/form/labels.ts', import.meta.url)
   const { labelOf } = (await import(labels.href)) as { labelOf: (name: string) => string }
-  return [...new Set(fieldNames(routes.map(({ body }) => body)).map(labelOf))].toSorted()
+  return [...new Set(fieldsOf(routes.map(({ body }) => body)).map(([name]) => labelOf(name)))].toSorted()
 }
 
-function fieldNames(schema: unknown): string[] {
+/** The fields of a schema and of all schemas inside it. */
+function fieldsOf(schema: unknown): [name: string, field: { description?: string }][] {
   if (typeof schema !== 'object' || schema === null) return []
-  const { properties = {} } = schema as { properties?: Record<string, unknown> }
+  const { properties = {}, ...rest } = schema as { properties?: Record<string, object> }
   return [
-    ...Object.keys(properties),
-    ...Object.values(schema).flatMap(fieldNames),
-    ...Object.values(properties).flatMap(fieldNames),
+    ...Object.entries(properties),
+    ...Object.values(rest).flatMap(fieldsOf),
+    ...Object.values(properties).flatMap(fieldsOf),
   ]
+}
+
+function fieldDescriptions(): string[] {
+  return [...new Set(fieldsOf(documentedOpenApi()).flatMap(([, { description }]) => description ?? []))]
 }

@@ -1,5 +1,5 @@
 import { type TSchema, Type } from 'typebox'
-import { EventSubscription, eventSource } from '../resources/index.ts'
+import { describedSchema, EventSubscription, eventSource } from '../resources/index.ts'
 import type { ApiRoute } from './routes.ts'
 
 const path = '/event_subscriptions/{subscription_id}/sources'
@@ -28,7 +28,10 @@ export const eventSourceRoutes = {
     tag,
     method: 'GET',
     path,
-    response: Type.Object({ sources: Type.Array(response), uri: Type.String() }),
+    response: Type.Object({
+      sources: describedSchema(Type.Array(response), EventSubscription.fields.sources.value),
+      uri: describedSchema(Type.String(), EventSubscription.fields.uri.value),
+    }),
     status: 200,
     requires: roles.read,
   },

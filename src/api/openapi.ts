@@ -1,9 +1,7 @@
 import { allResources, GUARDS } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
-import { describeFields } from './describe-fields.ts'
 import { catalogue } from './problems.ts'
 import { pluralize } from './routes.ts'
-import { TAG_DESCRIPTIONS } from './tag-descriptions.ts'
 
 type Json = Record<string, unknown>
 
@@ -12,15 +10,26 @@ const problemSchema = {
   title: 'Problem',
   required: ['error_code', 'status_code', 'msg', 'details'],
   properties: {
-    error_code: { type: 'string', pattern: '^ERR_ADIT_[0-9]+$' },
-    status_code: { type: 'integer' },
-    msg: { type: 'string' },
-    details: { type: 'object', additionalProperties: { type: 'string' } },
+    error_code: {
+      type: 'string',
+      pattern: '^ERR_ADIT_[0-9]+$',
+      description: 'The error code, explained in the list of error codes.',
+    },
+    status_code: { type: 'integer', description: 'The HTTP status.', example: 503 },
+    msg: { type: 'string', description: 'The cause and the next step.' },
+    details: {
+      type: 'object',
+      additionalProperties: { type: 'string' },
+      description: 'Details for programs, such as the invalid field.',
+    },
   },
 }
 
-/** The titles of request bodies, by tag; responses have a title of their own. */
-const TITLES = new Map(allResources.map(({ kind, name }) => [kind as string, name]))
+/** What each tag is called and for. */
+const TAGS = new Map<string, { readonly name: string; readonly description: string }>([
+  ...allResources.map((resource) => [resource.kind, resource] as const),
+  ['audit_events', { name: 'audit event', description: 'A record of every change and every sign-in.' }],
+])
 
 const PAGING_PARAMETERS = [
   {
@@ -99,9 +108,6 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
   const paths: Record<string, Json> = {}
   const components = new Components()
   for (const operation of routes) {
-    const title = TITLES.get(operation.tag) ?? operation.tag
-    const body = describeFields(operation.body, title)
-    const response = describeFields(operation.response, operation.paged ? 'list' : title)
     paths[operation.path] ??= {}
     paths[operation.path]![operation.method.toLowerCase()] = {
       operationId: operation.id,
@@ -123,7 +129,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
         requestBody: {
           required: hasRequired(operation.body),
           content: {
-            'application/json': { schema: components.share(body, 'Request', operation.tag) },
+            'application/json': { schema: components.share(operation.body, 'Request', operation.tag) },
           },
         },
       }),
@@ -132,7 +138,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
           ? {
               description: 'Success.',
               content: {
-                'application/json': { schema: components.share(response, '', operation.tag) },
+                'application/json': { schema: components.share(operation.response, '', operation.tag) },
               },
             }
           : { description: 'Success, without a body.' },
@@ -164,7 +170,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
       schemas: {
         ...components.schemas,
         Problem: {
-          ...(describeFields(problemSchema, 'Problem') as Json),
+          ...problemSchema,
           'x-codes': Object.fromEntries(
             Object.entries(catalogue).map(([name, { code }]) => [`ERR_ADIT_${code}`, name]),
           ),
@@ -176,11 +182,13 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
 
 /** A group of operations; `x-displayName` is what documentation shows instead of the name. */
 function describeTag(name: string): Json {
-  const title = pluralize(TITLES.get(name) ?? name.replaceAll('_', ' '))
+  const tag = TAGS.get(name)
+  if (tag === undefined) throw new Error(`The tag ${name} has no description.`)
+  const title = pluralize(tag.name)
   return {
     name,
     'x-displayName': `${title.charAt(0).toUpperCase()}${title.slice(1)}`,
-    description: TAG_DESCRIPTIONS[name],
+    description: tag.description,
   }
 }
 

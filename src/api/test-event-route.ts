@@ -9,7 +9,7 @@ export const testEventRoute: ApiRoute = {
   method: 'POST',
   path: '/event_destinations/{id}/send_test_event',
   body: emptyBody,
-  response: Type.Object({ event_id: Type.String() }),
+  response: Type.Object({ event_id: Type.String({ description: 'The ID of the test event.' }) }),
   status: 200,
   requires: EventDestination.roles.change,
 }

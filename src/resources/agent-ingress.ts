@@ -1,11 +1,12 @@
 import { reverseLabels } from '../base/domain.ts'
 import { assigned, common, defineResource, editable, fixed } from './define.ts'
 import { certificatePolicy, certificateStatus, domain } from './formats.ts'
-import { list, nullable, required, text } from './value.ts'
+import { list, required, text } from './value.ts'
 
 /** A domain of the account through which its agents connect. */
 export const AgentIngress = defineResource({
   name: 'agent ingress',
+  description: 'Custom host names at which agents connect.',
   path: '/agent_ingresses',
   prefix: 'agin',
   listKey: 'ingresses',
@@ -13,11 +14,15 @@ export const AgentIngress = defineResource({
   relativeUri: true,
   fields: {
     ...common,
-    domain: fixed(required(domain)),
-    ns_targets: assigned(list(text(300))),
-    region_domains: assigned(list(text(300))),
-    certificate_management_policy: editable(nullable(certificatePolicy)),
-    certificate_management_status: assigned(nullable(certificateStatus)),
+    domain: fixed(
+      required(domain),
+      'The host name through which your agents connect, such as connect.example.com.',
+      'connect.example.com',
+    ),
+    ns_targets: assigned(list(text(300)), 'The name servers to delegate the domain to.'),
+    region_domains: assigned(list(text(300)), 'The host names below the domain to which agents can connect.'),
+    certificate_management_policy: editable(certificatePolicy),
+    certificate_management_status: assigned(certificateStatus),
   },
   unique: ({ domain }) => [
     {

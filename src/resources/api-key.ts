@@ -1,10 +1,11 @@
+import { owner, token } from './credential-fields.ts'
 import { common, defineResource, fixed, hidden, shownOnce } from './define.ts'
-import { owner } from './owner.ts'
 import { text } from './value.ts'
 
 /** A bearer token for this API. */
 export const ApiKey = defineResource({
   name: 'API key',
+  description: 'Keys with which programs call this API.',
   path: '/api_keys',
   prefix: 'ak',
   listKey: 'keys',
@@ -12,7 +13,7 @@ export const ApiKey = defineResource({
   roles: { guard: 'owner' },
   fields: {
     ...common,
-    token: shownOnce(text(128)),
+    token: shownOnce(token),
     owner_id: fixed(owner),
     token_digest: hidden(text(64)),
   },

@@ -4,6 +4,7 @@ import { flag, name, required } from './value.ts'
 /** A service user: owns credentials that outlive the people who created them. */
 export const BotUser = defineResource({
   name: 'bot user',
+  description: 'Users for programs.',
   path: '/bot_users',
   prefix: 'bot',
   listKey: 'bot_users',
@@ -12,8 +13,12 @@ export const BotUser = defineResource({
   roles: { read: 'admin', change: 'admin' },
   fields: {
     ...identity,
-    name: editable(required(name(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined)))),
-    active: editable(flag(true)),
+    name: editable(
+      required(name(255, (value) => (value.trim() === '' ? 'must not be empty.' : undefined))),
+      'The program or service that the bot user represents.',
+      'deploy',
+    ),
+    active: editable(flag(true), 'An inactive bot user cannot use its credentials.'),
   },
   unique: ({ name }) => [
     { within: 'account', scope: 'bot_name', name, taken: `There is a bot user called ${name} already.` },

@@ -2,6 +2,9 @@ import { type TSchema, Type } from 'typebox'
 import type { Guard, RequiredRole, Role } from './roles.ts'
 import {
   checkObject,
+  type Described,
+  described,
+  describedSchema,
   type Fields,
   InvalidValue,
   type Pointer,
@@ -25,42 +28,32 @@ export interface Field<V extends Value = Value, A extends Access = Access, L ext
   readonly value: V
 }
 
+/** The description and the example of a field; a shared value may have its own. */
+type Texts<V extends Value> = V extends Described
+  ? [] | [description: string, example?: unknown]
+  : [description: string, example?: unknown]
+
+/** Makes the function that declares fields with this access. */
+const fieldWith =
+  <A extends Access, L extends boolean>(access: A, live: L) =>
+  <V extends Value>(value: V, ...[description, example]: Texts<V>): Field<V, A, L> => ({
+    access,
+    live,
+    value: description === undefined ? value : described(value, description, example),
+  })
+
 /** Set by the service and stored. */
-export const assigned = <V extends Value>(value: V): Field<V, 'assigned', false> => ({
-  access: 'assigned',
-  live: false,
-  value,
-})
+export const assigned = fieldWith('assigned', false)
 /** Computed by the service for each response. */
-export const live = <V extends Value>(value: V): Field<V, 'assigned', true> => ({
-  access: 'assigned',
-  live: true,
-  value,
-})
+export const live = fieldWith('assigned', true)
 /** Set at creation and never changed. */
-export const fixed = <V extends Value>(value: V): Field<V, 'fixed', false> => ({
-  access: 'fixed',
-  live: false,
-  value,
-})
+export const fixed = fieldWith('fixed', false)
 /** Set at creation or later. */
-export const editable = <V extends Value>(value: V): Field<V, 'editable', false> => ({
-  access: 'editable',
-  live: false,
-  value,
-})
+export const editable = fieldWith('editable', false)
 /** Set at creation, stored, and never returned. */
-export const writeOnly = <V extends Value>(value: V): Field<V, 'writeOnly', false> => ({
-  access: 'writeOnly',
-  live: false,
-  value,
-})
+export const writeOnly = fieldWith('writeOnly', false)
 /** Returned once in the response to the creation, null afterwards. */
-export const shownOnce = <V extends Value>(value: V): Field<V, 'shownOnce', true> => ({
-  access: 'shownOnce',
-  live: true,
-  value,
-})
+export const shownOnce = fieldWith('shownOnce', true)
 /** Stored and never returned. */
 export const hidden = <V extends Value>(value: V): Field<V, 'hidden', false> => ({
   access: 'hidden',
@@ -68,21 +61,21 @@ export const hidden = <V extends Value>(value: V): Field<V, 'hidden', false> => 
   value,
 })
 
-const description = text(255)
-const metadata = text(4096)
-
 /** The fields that identify every resource. */
 export const identity = {
-  id: live(plain<string>(Type.String(), '')),
-  uri: live(plain<string>(Type.String(), '')),
-  created_at: live(plain<string>(Type.String({ format: 'date-time' }), '')),
+  id: live(plain<string>(Type.String(), ''), 'The unique ID.'),
+  uri: live(plain<string>(Type.String(), ''), 'The address of this object in the API.'),
+  created_at: live(
+    plain<string>(Type.String({ format: 'date-time' }), ''),
+    'When it was created, in RFC 3339 format.',
+  ),
 }
 
 /** The fields of nearly every resource. */
 export const common = {
   ...identity,
-  description: editable(description),
-  metadata: editable(metadata),
+  description: editable(text(255), 'What it is for. Shown in lists. At most 255 bytes.', 'My first one'),
+  metadata: editable(text(4096), 'Free text for your own programs, often JSON. At most 4096 bytes.'),
 }
 
 export type ResourceFields = Record<string, Field>
@@ -128,6 +121,8 @@ type Joined<P extends string> = P extends `${infer First}/${infer Rest}` ? `${Fi
 export interface Declaration<F extends ResourceFields, P extends string = string> {
   /** Human-readable name, such as `IP policy rule`. */
   readonly name: string
+  /** What its operations are for, in one sentence of the reference. */
+  readonly description: string
   /** Collection path; a segment in braces is the id of a parent, such as `/edges/https/{edge_id}/routes`. */
   readonly path: P
   readonly prefix: string
@@ -151,6 +146,7 @@ export interface Declaration<F extends ResourceFields, P extends string = string
 /** A declared resource and everything derived from its declaration. */
 export interface Resource<F extends ResourceFields = ResourceFields, K extends string = string> {
   readonly name: string
+  readonly description: string
   readonly path: string
   readonly prefix: string
   readonly listKey: string
@@ -191,6 +187,17 @@ export type StoredRecord<R> = R extends Resource<infer F> ? RecordOf<F> : never
 
 /** Marks a value as an edge module, which gets its own API routes under the resource. */
 export const moduleMark = Symbol('module')
+
+/** The schema of a page of a list. */
+export function listSchema(key: string, item: TSchema): TSchema {
+  return Type.Object({
+    [key]: Type.Array(item, { description: 'The objects, newest first.' }),
+    uri: Type.String({ description: 'The address of this list.' }),
+    next_page_uri: Type.Union([Type.String(), Type.Null()], {
+      description: 'The address of the next page; null on the last page.',
+    }),
+  })
+}
 
 function pickFields(fields: ResourceFields, predicate: (field: Field) => boolean): Fields {
   return Object.fromEntries(
@@ -236,7 +243,7 @@ export function defineResource<const F extends ResourceFields, const P extends s
       Object.fromEntries(
         visibleFields.map(([name, { access, value }]) => [
           name,
-          access === 'shownOnce' ? Type.Union([value.read, Type.Null()]) : value.read,
+          describedSchema(access === 'shownOnce' ? Type.Union([value.read, Type.Null()]) : value.read, value),
         ]),
       ),
     ),
@@ -245,6 +252,7 @@ export function defineResource<const F extends ResourceFields, const P extends s
 
   return {
     name: declaration.name,
+    description: declaration.description,
     path,
     prefix: declaration.prefix,
     listKey: declaration.listKey,
@@ -265,11 +273,7 @@ export function defineResource<const F extends ResourceFields, const P extends s
     createSchema: writtenSchema(createFields),
     updateSchema: writtenSchema(updateFields, { partial: true }),
     viewSchema,
-    listSchema: Type.Object({
-      [declaration.listKey]: Type.Array(viewSchema),
-      uri: Type.String(),
-      next_page_uri: Type.Union([Type.String(), Type.Null()]),
-    }),
+    listSchema: listSchema(declaration.listKey, viewSchema),
 
     parseCreate(body) {
       const record = checkObject(createFields, body, '')

@@ -1,10 +1,10 @@
 import { Type } from 'typebox'
 import { reverseLabels } from '../base/domain.ts'
 import type { UniqueName } from './define.ts'
-import { plain } from './value.ts'
+import { described, plain } from './value.ts'
 
 /** `policies` of edges: null in every response, as the API documents. */
-export const noPolicies = plain<null>(Type.Null(), null)
+export const noPolicies = described(plain<null>(Type.Null(), null), 'Reserved; always null.')
 
 /** The unique names of an edge: one edge at a time serves a hostport. */
 export function hostportClaims(hostports: readonly string[] | null): UniqueName[] {

@@ -28,6 +28,7 @@ const html = text(MAX_HTML_BYTES, (value) => {
 /** Replaces the platform's error page on the hosts of an account. */
 export const ErrorPage = defineResource({
   name: 'error page',
+  description: 'Pages that replace the error pages of the platform on the hosts of the account.',
   path: '/error_pages',
   prefix: 'errp',
   listKey: 'error_pages',
@@ -36,8 +37,14 @@ export const ErrorPage = defineResource({
     ...common,
     status: editable(
       required(withExamples(status, ['all', '4xx', '5xx', '403', '404', '429', '502', '503'])),
+      'The status that the page is for, such as 502; 4xx and 5xx for the rest of their class; all for every other status.',
+      '502',
     ),
-    html: editable(required(html)),
+    html: editable(
+      required(html),
+      'A complete HTML page of at most 64 KiB. {{status}}, {{title}}, {{message}}, {{next_step}}, {{owner_step}}, {{code}} and {{host}} are replaced. Styles and images must be in the page; scripts do not run.',
+      '<h1>{{title}}</h1><p>{{message}}</p>',
+    ),
   },
   unique: ({ status }) => [
     {

@@ -1,6 +1,6 @@
 import { common, defineResource, editable, live } from './define.ts'
 import { httpUrl } from './formats.ts'
-import { flag, integer, nullable, object, required, secret, text } from './value.ts'
+import { described, flag, integer, nullable, object, required, secret, text } from './value.ts'
 
 const nonEmpty = (value: string) => (value === '' ? 'must not be empty.' : undefined)
 
@@ -34,96 +34,140 @@ function arn(service: string, resource: RegExp, example: string) {
   )
 }
 
-const auth = required(
-  object(
-    {
-      role: nullable(
-        object(
-          { role_arn: arn('iam', /^role\/.+/, 'arn:aws:iam::<account>:role/<name>') },
-          { name: 'CloudRole' },
+const auth = described(
+  required(
+    object(
+      {
+        role: described(
+          nullable(
+            object(
+              {
+                role_arn: described(
+                  arn('iam', /^role\/.+/, 'arn:aws:iam::<account>:role/<name>'),
+                  'The ARN of the role.',
+                ),
+              },
+              { name: 'CloudRole' },
+            ),
+          ),
+          'A role to assume.',
         ),
-      ),
-      creds: nullable(
-        object(
-          {
-            cloud_access_key_id: required(text(255, nonEmpty)),
-            cloud_secret_access_key: required(secret(text(1024, nonEmpty), 'redacted')),
-          },
-          { name: 'CloudCredentials' },
+        creds: described(
+          nullable(
+            object(
+              {
+                cloud_access_key_id: described(required(text(255, nonEmpty)), 'The ID of the access key.'),
+                cloud_secret_access_key: described(
+                  required(secret(text(1024, nonEmpty), 'redacted')),
+                  'The secret of the access key. Never returned.',
+                ),
+              },
+              { name: 'CloudCredentials' },
+            ),
+          ),
+          'A long-term access key.',
         ),
-      ),
-    },
-    {
-      name: 'CloudAuth',
-      rule: ({ role, creds }) =>
-        (role === null) === (creds === null) ? 'exactly one of role and creds must be given.' : undefined,
-    },
+      },
+      {
+        name: 'CloudAuth',
+        rule: ({ role, creds }) =>
+          (role === null) === (creds === null) ? 'exactly one of role and creds must be given.' : undefined,
+      },
+    ),
   ),
+  'How to sign in to AWS: a role or an access key.',
 )
+
+const firehose = object({
+  auth,
+  delivery_stream_arn: described(
+    arn('firehose', /^deliverystream\/.+/, 'arn:aws:firehose:<region>:<account>:deliverystream/<name>'),
+    'The ARN of the delivery stream.',
+  ),
+})
+
+const kinesis = object({
+  auth,
+  stream_arn: described(
+    arn('kinesis', /^stream\/.+/, 'arn:aws:kinesis:<region>:<account>:stream/<name>'),
+    'The ARN of the stream.',
+  ),
+})
+
+const cloudWatchLogs = object({
+  auth,
+  log_group_arn: described(
+    arn('logs', /^log-group:.+/, 'arn:aws:logs:<region>:<account>:log-group:<name>'),
+    'The ARN of the log group.',
+  ),
+})
+
+const datadog = object({
+  api_key: described(
+    required(secret(text(1024, nonEmpty), 'redacted')),
+    'The Datadog API key. Never returned.',
+  ),
+  ddtags: described(text(4096), 'Tags to send with events.'),
+  service: described(text(255), 'The service name to send with events.'),
+  ddsite: described(
+    text(255, (value) =>
+      value === '' || /^[a-z0-9.-]+(:[0-9]+)?$/i.test(value)
+        ? undefined
+        : `"${value}" is not a site, such as datadoghq.com.`,
+    ),
+    'The Datadog site, such as datadoghq.eu.',
+  ),
+})
+
+const azureMonitor = object({
+  tenant_id: described(required(text(255, nonEmpty)), 'The ID of the tenant.'),
+  client_id: described(required(text(255, nonEmpty)), 'The ID of the application.', 'your client ID'),
+  client_secret: described(
+    required(secret(text(1024, nonEmpty), 'redacted')),
+    'The secret of the application. Never returned.',
+    'your client secret',
+  ),
+  logs_ingestion_uri: described(required(httpUrl(2048)), 'The URL of the logs ingestion endpoint.'),
+  data_collection_rule_id: described(
+    required(text(255, nonEmpty)),
+    'The immutable ID of the data collection rule.',
+  ),
+  data_collection_stream_name: described(
+    required(text(255, nonEmpty)),
+    'The name of the stream in the data collection rule.',
+  ),
+})
+
+const s3 = object({
+  auth,
+  bucket_arn: described(arn('s3', /^[a-z0-9.-]{3,63}$/, 'arn:aws:s3:::<bucket>'), 'The ARN of the bucket.'),
+  object_prefix: described(text(512), 'The prefix of the object names.'),
+  compression: described(flag(false), 'Whether to compress objects with gzip.'),
+  max_file_size: described(integer(1, 1_073_741_824, 5_242_880), 'The maximum size of an object in bytes.'),
+  max_file_age: described(
+    integer(1, 86_400, 300),
+    'The maximum time in seconds before an object is written.',
+  ),
+})
+
+const webhook = object({
+  url: described(required(httpUrl(2048)), 'The URL that receives the events.'),
+  secret: described(
+    required(secret(text(255, webhookSecret), 'redacted')),
+    'The secret with which requests are signed. Never returned.',
+  ),
+})
 
 /** The target of a destination: one member is set, the others are null. */
 const eventTarget = object(
   {
-    firehose: nullable(
-      object({
-        auth,
-        delivery_stream_arn: arn(
-          'firehose',
-          /^deliverystream\/.+/,
-          'arn:aws:firehose:<region>:<account>:deliverystream/<name>',
-        ),
-      }),
-    ),
-    kinesis: nullable(
-      object({
-        auth,
-        stream_arn: arn('kinesis', /^stream\/.+/, 'arn:aws:kinesis:<region>:<account>:stream/<name>'),
-      }),
-    ),
-    cloudwatch_logs: nullable(
-      object({
-        auth,
-        log_group_arn: arn('logs', /^log-group:.+/, 'arn:aws:logs:<region>:<account>:log-group:<name>'),
-      }),
-    ),
-    monitoring: nullable(
-      object({
-        api_key: required(secret(text(1024, nonEmpty), 'redacted')),
-        ddtags: text(4096),
-        service: text(255),
-        ddsite: text(255, (value) =>
-          value === '' || /^[a-z0-9.-]+(:[0-9]+)?$/i.test(value)
-            ? undefined
-            : `"${value}" is not a site, such as datadoghq.com.`,
-        ),
-      }),
-    ),
-    azure_logs_ingestion: nullable(
-      object({
-        tenant_id: required(text(255, nonEmpty)),
-        client_id: required(text(255, nonEmpty)),
-        client_secret: required(secret(text(1024, nonEmpty), 'redacted')),
-        logs_ingestion_uri: required(httpUrl(2048)),
-        data_collection_rule_id: required(text(255, nonEmpty)),
-        data_collection_stream_name: required(text(255, nonEmpty)),
-      }),
-    ),
-    s3: nullable(
-      object({
-        auth,
-        bucket_arn: arn('s3', /^[a-z0-9.-]{3,63}$/, 'arn:aws:s3:::<bucket>'),
-        object_prefix: text(512),
-        compression: flag(false),
-        max_file_size: integer(1, 1_073_741_824, 5_242_880),
-        max_file_age: integer(1, 86_400, 300),
-      }),
-    ),
-    webhook: nullable(
-      object({
-        url: required(httpUrl(2048)),
-        secret: required(secret(text(255, webhookSecret), 'redacted')),
-      }),
-    ),
+    firehose: described(nullable(firehose), 'An Amazon Data Firehose delivery stream.'),
+    kinesis: described(nullable(kinesis), 'An Amazon Kinesis data stream.'),
+    cloudwatch_logs: described(nullable(cloudWatchLogs), 'An Amazon CloudWatch log group.'),
+    monitoring: described(nullable(datadog), 'Datadog.'),
+    azure_logs_ingestion: described(nullable(azureMonitor), 'Azure Monitor.'),
+    s3: described(nullable(s3), 'An Amazon S3 bucket.'),
+    webhook: described(nullable(webhook), 'An HTTP endpoint that receives signed requests.'),
   },
   {
     name: 'EventTarget',
@@ -134,9 +178,32 @@ const eventTarget = object(
   },
 )
 
+const status = object(
+  {
+    last_success_at: described(nullable(text(64)), 'When the last delivery succeeded.'),
+    last_error_at: described(nullable(text(64)), 'When the last delivery failed.'),
+    last_error: described(nullable(text(4096)), 'The error message of the last failed delivery.'),
+    backlog: described(integer(0, Number.MAX_SAFE_INTEGER, 0), 'The number of queued events.'),
+    dead: described(
+      integer(0, Number.MAX_SAFE_INTEGER, 0),
+      'The number of dead letters: events that could not be delivered.',
+    ),
+    dropped: described(
+      integer(0, Number.MAX_SAFE_INTEGER, 0),
+      'The number of events dropped because the queue was full.',
+    ),
+    disabled: described(
+      flag(false),
+      'Whether deliveries have stopped because the destination returned 410 Gone.',
+    ),
+  },
+  { name: 'EventDestinationStatus' },
+)
+
 /** A sink of the account that receives the events of the subscriptions that name it. */
 export const EventDestination = defineResource({
   name: 'event destination',
+  description: 'Where events are sent.',
   path: '/event_destinations',
   prefix: 'ed',
   listKey: 'event_destinations',
@@ -144,30 +211,20 @@ export const EventDestination = defineResource({
   roles: { change: 'admin' },
   fields: {
     ...common,
-    format: editable({
-      ...text(16, (value) =>
-        value.toLowerCase() === 'json'
-          ? undefined
-          : `"${value}" is not a known format; the only one is json.`,
-      ),
-      fallback: 'json',
-    }),
-    target: editable(required(eventTarget)),
-    status: live(
-      nullable(
-        object(
-          {
-            last_success_at: nullable(text(64)),
-            last_error_at: nullable(text(64)),
-            last_error: nullable(text(4096)),
-            backlog: integer(0, Number.MAX_SAFE_INTEGER, 0),
-            dead: integer(0, Number.MAX_SAFE_INTEGER, 0),
-            dropped: integer(0, Number.MAX_SAFE_INTEGER, 0),
-            disabled: flag(false),
-          },
-          { name: 'EventDestinationStatus' },
+    format: editable(
+      {
+        ...text(16, (value) =>
+          value.toLowerCase() === 'json'
+            ? undefined
+            : `"${value}" is not a known format; the only one is json.`,
         ),
-      ),
+        fallback: 'json',
+      },
+      'The format of events. The only supported format is json.',
     ),
+    target: editable(required(eventTarget), 'Where the events are sent. Exactly one target is set.', {
+      webhook: { url: 'https://hooks.example.com/events', secret: 'a long random secret' },
+    }),
+    status: live(nullable(status), 'The state of deliveries.'),
   },
 })

@@ -1,17 +1,31 @@
 import { common, defineResource, editable } from './define.ts'
 import { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
-import { byService, type Fields, list, object, references, required, text, withExamples } from './value.ts'
+import {
+  byService,
+  described,
+  type Fields,
+  list,
+  object,
+  references,
+  required,
+  text,
+  withExamples,
+} from './value.ts'
 
 const sourceFields = {
-  type: required(
-    withExamples(
-      text(64, (value) => (EVENT_TYPES.has(value) ? undefined : `"${value}" is not a known event type.`)),
-      EVENT_TYPES,
+  type: described(
+    required(
+      withExamples(
+        text(64, (value) => (EVENT_TYPES.has(value) ? undefined : `"${value}" is not a known event type.`)),
+        EVENT_TYPES,
+      ),
     ),
+    'The event type, such as ip_policy_created.v0.',
+    'ip_policy_created.v0',
   ),
-  filter: text(4096),
-  fields: list(text(128), { maxItems: 100 }),
-  uri: byService(text(2048)),
+  filter: described(text(4096), 'For traffic events only: a CEL expression that selects the events to send.'),
+  fields: described(list(text(128), { maxItems: 100 }), 'For traffic events only: the fields to send.'),
+  uri: described(byService(text(2048)), 'The address of this object in the API.'),
 } satisfies Fields
 
 /** One event type of a subscription; traffic events also select fields. */
@@ -40,6 +54,7 @@ const sources = list(eventSource, {
 /** Which events go to which destinations. */
 export const EventSubscription = defineResource({
   name: 'event subscription',
+  description: 'Which events are sent to which destinations.',
   path: '/event_subscriptions',
   prefix: 'esb',
   listKey: 'event_subscriptions',
@@ -47,7 +62,10 @@ export const EventSubscription = defineResource({
   roles: { change: 'admin' },
   fields: {
     ...common,
-    sources: editable(sources),
-    destinations: editable(references(['ed'], 'destination_ids', { maxItems: 50 })),
+    sources: editable(sources, 'The events of the subscription.', [{ type: 'ip_policy_created.v0' }]),
+    destinations: editable(
+      references(['ed'], 'destination_ids', { maxItems: 50 }),
+      'The destinations that receive the events.',
+    ),
   },
 })

@@ -5,6 +5,7 @@ import { idOf, list } from './value.ts'
 /** Sends traffic to the first of its backends that is available. */
 export const FailoverBackend = defineResource({
   name: 'failover backend',
+  description: 'Backends that send traffic to the first child backend that is online.',
   path: '/backends/failover',
   prefix: 'bkdfo',
   listKey: 'backends',
@@ -16,6 +17,7 @@ export const FailoverBackend = defineResource({
         maxItems: 100,
         rule: (ids) => (new Set(ids).size === ids.length ? undefined : 'names the same backend twice.'),
       }),
+      'The backends in order: the first that is online receives the traffic.',
     ),
   },
 })

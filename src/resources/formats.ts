@@ -4,7 +4,18 @@ import { parseCidr } from '../base/cidr.ts'
 import { formatTimestamp } from '../base/clock.ts'
 import { parseDomain, parseDomainPort } from '../base/domain.ts'
 import { parseAclRule } from './acl.ts'
-import { choice, emptyAsUnset, InvalidValue, list, nullable, object, parsed, plain, text } from './value.ts'
+import {
+  choice,
+  described,
+  emptyAsUnset,
+  InvalidValue,
+  list,
+  nullable,
+  object,
+  parsed,
+  plain,
+  text,
+} from './value.ts'
 
 /** The regions of the API documents; `--region` sets the one of this server. */
 export const REGIONS = ['au', 'eu', 'ap', 'us', 'jp', 'in', 'sa'] as const
@@ -32,22 +43,31 @@ function isPunycode(label: string): boolean {
 export const domain = parsed(255, parseOwnableDomain)
 
 /** A list of unique `host:port` values. */
-export const hostports = nullable(
-  list(
-    parsed(300, (value) => {
-      const { host, port } = parseDomainPort(value)
-      return `${host}:${port}`
-    }),
-    {
-      maxItems: 100,
-      rule: (items) => (new Set(items).size === items.length ? undefined : 'names the same hostport twice.'),
-    },
+export const hostports = described(
+  nullable(
+    list(
+      parsed(300, (value) => {
+        const { host, port } = parseDomainPort(value)
+        return `${host}:${port}`
+      }),
+      {
+        maxItems: 100,
+        rule: (items) =>
+          new Set(items).size === items.length ? undefined : 'names the same hostport twice.',
+      },
+    ),
   ),
+  'The addresses that the edge serves, each a host and a port: app.example.com:443.',
+  ['app.example.com:443'],
 )
 
-export const acl = list(
-  parsed(600, (value) => parseAclRule(value).text),
-  { maxItems: 100 },
+export const acl = described(
+  list(
+    parsed(600, (value) => parseAclRule(value).text),
+    { maxItems: 100 },
+  ),
+  'The addresses that may be bound, such as bind:app.example.com, bind:*.example.com or bind:app=shop. Without rules, any address may be bound.',
+  ['bind:app.example.com'],
 )
 
 const RFC3339 =
@@ -95,25 +115,47 @@ export const httpUrlOrNone = (maxBytes: number) =>
   text(maxBytes, (value) => (value === '' ? undefined : httpUrlError(value)))
 
 /** How certificates of a domain are managed; shared by reserved domains and agent ingresses. */
-export const certificatePolicy = object({
-  authority: choice(['letsencrypt'], 'letsencrypt'),
-  private_key_type: choice(['rsa', 'ecdsa'], 'rsa'),
-})
+export const certificatePolicy = described(
+  nullable(
+    object({
+      authority: described(
+        choice(['letsencrypt'], 'letsencrypt'),
+        'The certificate authority to request certificates from.',
+      ),
+      private_key_type: described(
+        choice(['rsa', 'ecdsa'], 'rsa'),
+        'The type of the key of issued certificates.',
+      ),
+    }),
+  ),
+  'How certificates are issued and renewed automatically; null to switch it off.',
+)
 
 const time = text(64)
 
 /** The status of certificate management; the state follows from the null fields, the error code and the times. */
-export const certificateStatus = object({
-  renews_at: nullable(time),
-  provisioning_job: nullable(
+export const certificateStatus = described(
+  nullable(
     object({
-      error_code: nullable(choice(['DNS_ERROR', 'INTERNAL_ERROR'], 'INTERNAL_ERROR')),
-      msg: text(4096),
-      started_at: time,
-      retries_at: nullable(time),
+      renews_at: described(nullable(time), 'When the certificate is renewed next.'),
+      provisioning_job: described(
+        nullable(
+          object({
+            error_code: described(
+              nullable(choice(['DNS_ERROR', 'INTERNAL_ERROR'], 'INTERNAL_ERROR')),
+              'DNS_ERROR if a DNS record has to be corrected, INTERNAL_ERROR for a temporary error.',
+            ),
+            msg: described(text(4096), 'The current status or error.'),
+            started_at: described(time, 'When the request started.'),
+            retries_at: described(nullable(time), 'When the next attempt starts.'),
+          }),
+        ),
+        'The certificate request in progress; null when there is none.',
+      ),
     }),
   ),
-})
+  'The state of automatic certificate management; null when it is off.',
+)
 
 const HEADER_NAME = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/
 

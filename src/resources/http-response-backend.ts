@@ -18,14 +18,17 @@ function emptyAsNull<V extends Value<Record<string, string> | null>>(value: V): 
 /** Sends the same response to every request. */
 export const HttpResponseBackend = defineResource({
   name: 'HTTP response backend',
+  description: 'Backends that return a fixed response.',
   path: '/backends/http_response',
   prefix: 'bkdhr',
   listKey: 'backends',
   event: 'http_response_backend',
   fields: {
     ...common,
-    body: editable(text(262_144)),
-    headers: editable(emptyAsNull(nullable(headers))),
-    status_code: editable(integer(200, 599, 200)),
+    body: editable(text(262_144), 'The response body.', 'Back soon.\n'),
+    headers: editable(emptyAsNull(nullable(headers)), 'The response headers.', {
+      'content-type': 'text/plain',
+    }),
+    status_code: editable(integer(200, 599, 200), 'The response status, such as 200 or 503.', 503),
   },
 })

@@ -3,7 +3,7 @@ import { common, defineResource, editable, live } from './define.ts'
 import { hostportClaims, noPolicies } from './edge-fields.ts'
 import { hostports } from './formats.ts'
 import { HttpsRoute } from './https-route.ts'
-import { module } from './module.ts'
+import { moduleField } from './module.ts'
 import { MutualTls } from './modules/mutual-tls.ts'
 import { HttpsTlsTermination } from './modules/tls-termination.ts'
 import { plain } from './value.ts'
@@ -11,6 +11,7 @@ import { plain } from './value.ts'
 /** A public entry for HTTPS on reserved domains, with a route for each path. */
 export const HttpsEdge = defineResource({
   name: 'HTTPS edge',
+  description: 'Public entry points for HTTP over TLS.',
   path: '/edges/https',
   prefix: 'edghts',
   listKey: 'https_edges',
@@ -18,9 +19,12 @@ export const HttpsEdge = defineResource({
   fields: {
     ...common,
     hostports: editable(hostports),
-    mutual_tls: editable(module(MutualTls)),
-    tls_termination: editable(module(HttpsTlsTermination)),
-    routes: live(plain<Record<string, unknown>[]>(Type.Array(HttpsRoute.viewSchema), [])),
+    mutual_tls: moduleField(MutualTls),
+    tls_termination: moduleField(HttpsTlsTermination),
+    routes: live(
+      plain<Record<string, unknown>[]>(Type.Array(HttpsRoute.viewSchema), []),
+      'The routes of the edge.',
+    ),
     policies: live(noPolicies),
   },
   unique: ({ hostports }) => hostportClaims(hostports),

@@ -7,6 +7,7 @@ import { choice, idOf, required, text } from './value.ts'
 /** A path on an HTTPS edge, with the modules that process a request and the backend that responds. */
 export const HttpsRoute = defineResource({
   name: 'HTTPS edge route',
+  description: 'The paths of HTTPS edges, with their modules and backends.',
   path: '/edges/https/{edge_id}/routes',
   prefix: 'edghtsrt',
   listKey: 'routes',
@@ -14,8 +15,11 @@ export const HttpsRoute = defineResource({
   operations: ['create', 'get', 'update', 'delete'],
   fields: {
     ...common,
-    edge_id: fixed(required(idOf(['edghts'], 'cascade'))),
-    match_type: editable(required(choice(['exact_path', 'path_prefix'], 'path_prefix'))),
+    edge_id: fixed(required(idOf(['edghts'], 'cascade')), 'The HTTPS edge that the route belongs to.'),
+    match_type: editable(
+      required(choice(['exact_path', 'path_prefix'], 'path_prefix')),
+      'Whether the request path must be equal to this path or only start with it.',
+    ),
     match: editable(
       required(
         text(1024, (value) =>
@@ -26,6 +30,8 @@ export const HttpsRoute = defineResource({
             : `"${value}" is not a path; write it as it appears in requests, starting with / and without query, // or dot segments.`,
         ),
       ),
+      'A path such as / or /api/. Prefixes match character by character, so /api also matches /apix.',
+      '/',
     ),
     ...moduleFields(routeModules),
     policies: live(noPolicies),

@@ -88,6 +88,7 @@ export function resourceOfPrefix(prefix: string): Resource | undefined {
 
 export * from './acl.ts'
 export type { Operation, Resource, StoredRecord, UniqueName, View } from './define.ts'
+export { listSchema } from './define.ts'
 export { type ErrorPagePlaceholder, PLACEHOLDER } from './error-page.ts'
 export { eventSource } from './event-subscription.ts'
 export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'
@@ -97,7 +98,7 @@ export { METADATA_LIMITS } from './modules/idp-metadata.ts'
 export * from './modules/index.ts'
 export { GUARDS, type Guard, hasRole, type RequiredRole, ROLES, type Role } from './roles.ts'
 export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
-export { InvalidValue, type Ref, type RenderContext } from './value.ts'
+export { describedSchema, InvalidValue, type Ref, type RenderContext } from './value.ts'
 export {
   AgentIngress,
   ApiKey,

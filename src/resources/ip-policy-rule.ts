@@ -6,6 +6,7 @@ import { choice, reference, required } from './value.ts'
 /** One rule of an IP policy: a range of addresses to allow or deny. */
 export const IpPolicyRule = defineResource({
   name: 'IP policy rule',
+  description: 'The address ranges of IP policies.',
   path: '/ip_policy_rules',
   prefix: 'ipr',
   listKey: 'ip_policy_rules',
@@ -13,9 +14,19 @@ export const IpPolicyRule = defineResource({
   roles: { guard: 'restriction' },
   fields: {
     ...common,
-    cidr: editable(required(cidr)),
-    action: fixed(required(choice(['allow', 'deny'], 'allow'))),
-    ip_policy: fixed(required(reference(['ipp'], 'ip_policy_id', 'cascade'))),
+    cidr: editable(
+      required(cidr),
+      'An IP address or a range in CIDR notation, such as 203.0.113.0/24 or 2001:db8::/32.',
+      '203.0.113.0/24',
+    ),
+    action: fixed(
+      required(choice(['allow', 'deny'], 'allow')),
+      'Whether the range is allowed or denied. A deny rule takes precedence.',
+    ),
+    ip_policy: fixed(
+      required(reference(['ipp'], 'ip_policy_id', 'cascade')),
+      'The IP policy that the rule belongs to.',
+    ),
   },
   unique: ({ cidr, ip_policy_id }) => [
     {

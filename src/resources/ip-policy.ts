@@ -3,6 +3,7 @@ import { common, defineResource } from './define.ts'
 /** A set of IP rules that modules and restrictions reference. */
 export const IpPolicy = defineResource({
   name: 'IP policy',
+  description: 'Named sets of address ranges to allow or deny.',
   path: '/ip_policies',
   prefix: 'ipp',
   listKey: 'ip_policies',

@@ -4,6 +4,7 @@ import { choice, flag, references, required } from './value.ts'
 /** Restricts the dashboard, API, agents or endpoints of an account to the addresses of its IP policies. */
 export const IpRestriction = defineResource({
   name: 'IP restriction',
+  description: 'The addresses from which the API, the dashboard, agents and endpoints can be used.',
   path: '/ip_restrictions',
   prefix: 'ipx',
   listKey: 'ip_restrictions',
@@ -11,9 +12,18 @@ export const IpRestriction = defineResource({
   roles: { change: 'admin' },
   fields: {
     ...common,
-    enforced: editable(flag(false)),
-    type: fixed(required(choice(['dashboard', 'api', 'agent', 'endpoints'], 'api'))),
-    ip_policies: editable(required(references(['ipp'], 'ip_policy_ids', { minItems: 1, maxItems: 100 }))),
+    enforced: editable(
+      flag(false),
+      'A restriction has no effect until it is enforced. Make sure that your own address is allowed: you can lock yourself out.',
+    ),
+    type: fixed(
+      required(choice(['dashboard', 'api', 'agent', 'endpoints'], 'api')),
+      'What is restricted: API calls, the dashboard, agent connections, or public endpoints.',
+    ),
+    ip_policies: editable(
+      required(references(['ipp'], 'ip_policy_ids', { minItems: 1, maxItems: 100 })),
+      'The IP policies, of which at least one must allow the address.',
+    ),
   },
   unique: ({ type }) => [
     {

@@ -1,8 +1,9 @@
 import type { TObject, TSchema } from 'typebox'
-import { editable, type Field, moduleMark } from './define.ts'
+import { editable, moduleMark } from './define.ts'
 import type { EndpointOption } from './option.ts'
 import {
-  type Fields,
+  type DescribedFields,
+  described,
   flag,
   nullable,
   object,
@@ -15,25 +16,28 @@ import {
 /** The shape of an edge module: what requests write, records store and responses return. Its behaviour is in `src/edge/modules`. */
 export interface ModuleShape<
   N extends string = string,
-  F extends Fields = Fields,
+  F extends DescribedFields = DescribedFields,
   E extends EndpointOption | undefined = EndpointOption | undefined,
 > {
   readonly name: N
+  /** What it does, in one sentence of the reference. */
+  readonly description: string
   /** How agents and SSH clients set the module on their endpoints, if they can. */
   readonly endpoint: E
   /** The module by itself, as its own API routes write and read it. */
   readonly value: Value<WrittenObject<F>, ReadObject<F>, undefined, false>
 }
 
-const enabled = { enabled: flag(true) }
+const enabled = { enabled: described(flag(true), 'Whether the module applies to traffic.') }
 
 /** Declares a module; every module has `enabled`, true by default. */
 export function defineModule<
   const N extends string,
-  F extends Fields,
+  F extends DescribedFields,
   E extends SettingOption<WrittenObject<F & typeof enabled>> | undefined = undefined,
 >(
   name: N,
+  description: string,
   fields: F,
   options: {
     rule?: (value: WrittenObject<F & typeof enabled>) => RuleViolation | undefined
@@ -43,6 +47,7 @@ export function defineModule<
   const { endpoint, ...rule } = options
   return {
     name,
+    description,
     endpoint: endpoint as E,
     value: object({ ...enabled, ...fields }, { name: `${name} module`, ...rule }) as ModuleShape<
       N,
@@ -61,16 +66,21 @@ type SettingOption<S> = EndpointOption<
   Partial<S> | undefined
 >
 
-/** A module field of a resource: null while unset. */
-export function module<F extends Fields>(shape: Pick<ModuleShape<string, F>, 'value'>) {
-  return { ...nullable(shape.value), [moduleMark]: true }
+/** The field of a resource that has this module: null while unset. */
+export function moduleField<F extends DescribedFields>({
+  value,
+  description,
+}: Pick<ModuleShape<string, F>, 'value' | 'description'>) {
+  return editable({ ...nullable(value), [moduleMark]: true }, description)
 }
 
 /** The fields of a resource that has these modules. */
-export function moduleFields<M extends Record<string, Pick<ModuleShape, 'value'>>>(modules: M) {
-  return Object.fromEntries(
-    Object.entries(modules).map(([name, shape]) => [name, editable(module(shape))]),
-  ) as { [N in keyof M]: Field<ReturnType<typeof module<FieldsOf<M[N]>>>, 'editable', false> }
+export function moduleFields<M extends Record<string, Pick<ModuleShape, 'value' | 'description'>>>(
+  modules: M,
+) {
+  return Object.fromEntries(Object.entries(modules).map(([name, shape]) => [name, moduleField(shape)])) as {
+    [N in keyof M]: ReturnType<typeof moduleField<FieldsOf<M[N]>>>
+  }
 }
 
 type FieldsOf<S> = S extends ModuleShape<string, infer F> ? F : never

@@ -5,15 +5,19 @@ import { nullable, reference, text } from './value.ts'
 /** A public TCP address reserved for the account. */
 export const ReservedAddr = defineResource({
   name: 'reserved address',
+  description: 'Public TCP addresses that belong to the account.',
   path: '/reserved_addrs',
   prefix: 'ra',
   listKey: 'reserved_addrs',
   event: 'tcp_address',
   fields: {
     ...common,
-    addr: assigned(text(300)),
-    region: fixed(region),
-    endpoint_configuration: editable(nullable(reference(['ec'], 'endpoint_configuration_id'))),
+    addr: assigned(text(300), 'The reserved host and port, assigned at creation.'),
+    region: fixed(region, 'Accepted for compatibility; it has no effect.'),
+    endpoint_configuration: editable(
+      nullable(reference(['ec'], 'endpoint_configuration_id')),
+      'An endpoint configuration of older clients; it has no effect.',
+    ),
   },
   unique: ({ addr }) => [
     { within: 'platform', scope: 'address', name: addr, taken: `This address is already reserved: ${addr}.` },

@@ -1,11 +1,13 @@
+import { owner } from './credential-fields.ts'
 import { common, defineResource, editable, fixed, hidden } from './define.ts'
 import { acl } from './formats.ts'
-import { owner } from './owner.ts'
-import { required, text } from './value.ts'
+import { publicKey } from './ssh-formats.ts'
+import { text } from './value.ts'
 
 /** A public key whose holder may start tunnels through the SSH gateway. */
 export const SshCredential = defineResource({
   name: 'SSH credential',
+  description: 'Public keys with which SSH clients start tunnels without an agent.',
   path: '/ssh_credentials',
   prefix: 'sshcr',
   listKey: 'ssh_credentials',
@@ -13,7 +15,7 @@ export const SshCredential = defineResource({
   roles: { guard: 'owner' },
   fields: {
     ...common,
-    public_key: fixed(required(text(16_384))),
+    public_key: fixed(publicKey),
     acl: editable(acl),
     owner_id: fixed(owner),
     fingerprint: hidden(text(128)),

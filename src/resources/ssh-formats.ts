@@ -1,6 +1,14 @@
 import { Type } from 'typebox'
 import { rfc3339 } from './formats.ts'
-import { InvalidValue, list, nullable, plain, text } from './value.ts'
+import { described, InvalidValue, list, nullable, plain, required, text } from './value.ts'
+
+export const publicKey = described(
+  required(text(16_384)),
+  'The public key on one line, as in an authorized_keys file.',
+  'ssh-ed25519 AAAAC3NzaC1lZDI1NTE5AAAAIAABAgMEBQYHCAkKCwwNDg8QERITFBUWFxgZGhscHR4f ada@example.com',
+)
+
+export const keyType = described(text(16), 'The type of the key: rsa, ecdsa or ed25519.')
 
 /** Allowed RSA key sizes of authorities. */
 export const keySize = plain<number>(Type.Enum([2048, 4096]), 2048)

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import { parseDomainPort } from '../base/domain.ts'
 import { common, defineResource, editable } from './define.ts'
-import { flag, object, parsed, required } from './value.ts'
+import { described, flag, object, parsed, required } from './value.ts'
 
 /** Parses `host:port`; the host may be an IP address, IPv6 in brackets. */
 function upstreamAddress(text: string): string {
@@ -20,13 +20,21 @@ function upstreamAddress(text: string): string {
 /** Sends traffic to a fixed address that the server can reach. */
 export const StaticBackend = defineResource({
   name: 'static backend',
+  description: 'Backends that send traffic to an address that the server can reach.',
   path: '/backends/static',
   prefix: 'bkdsc',
   listKey: 'backends',
   event: 'static_backend',
   fields: {
     ...common,
-    address: editable(required(parsed(300, upstreamAddress))),
-    tls: editable(object({ enabled: flag(false) })),
+    address: editable(
+      required(parsed(300, upstreamAddress)),
+      'The host and port of the upstream service, such as 192.0.2.10:8080.',
+      '192.0.2.10:8080',
+    ),
+    tls: editable(
+      object({ enabled: described(flag(false), 'Whether to use TLS.') }),
+      'Whether to connect to the upstream service over TLS.',
+    ),
   },
 })

@@ -1,34 +1,52 @@
 import { assigned, common, defineResource, fixed, hidden, writeOnly } from './define.ts'
-import { flag, list, nullable, object, required, secret, text } from './value.ts'
+import { described, flag, list, nullable, object, required, secret, text } from './value.ts'
 
 const name = text(4096)
 
 /** A certificate the edge serves for a reserved domain: uploaded, or issued automatically. */
 export const TlsCertificate = defineResource({
   name: 'TLS certificate',
+  description: 'Uploaded and automatically issued TLS certificates.',
   path: '/tls_certificates',
   prefix: 'cert',
   listKey: 'tls_certificates',
   event: 'tls_certificate',
   fields: {
     ...common,
-    certificate_pem: fixed(required(text(262_144))),
-    private_key_pem: writeOnly(required(secret(text(65_536), 'redacted'))),
-    subject_common_name: assigned(name),
-    subject_organization: assigned(name),
-    subject_organizational_unit: assigned(name),
-    subject_locality: assigned(name),
-    subject_province: assigned(name),
-    subject_country: assigned(name),
-    issuer_common_name: assigned(name),
-    subject_alternative_names: assigned(object({ dns_names: list(name), ips: list(name) })),
-    issued_at: assigned(nullable(text(64))),
-    not_before: assigned(text(64)),
-    not_after: assigned(text(64)),
-    key_usages: assigned(list(text(64))),
-    extended_key_usages: assigned(list(text(255))),
-    private_key_type: assigned(text(16)),
-    serial_number: assigned(text(128)),
+    certificate_pem: fixed(
+      required(text(262_144)),
+      'The certificate in PEM format, followed by its intermediate certificates.',
+      '-----BEGIN CERTIFICATE-----\n…\n-----END CERTIFICATE-----\n',
+    ),
+    private_key_pem: writeOnly(
+      required(secret(text(65_536), 'redacted')),
+      'The private key in PEM format. It is stored encrypted and never returned.',
+      '-----BEGIN PRIVATE KEY-----\n…\n-----END PRIVATE KEY-----\n',
+    ),
+    subject_common_name: assigned(name, 'The common name of the subject.'),
+    subject_organization: assigned(name, 'The organization of the subject.'),
+    subject_organizational_unit: assigned(name, 'The organizational unit of the subject.'),
+    subject_locality: assigned(name, 'The locality of the subject.'),
+    subject_province: assigned(name, 'The province or state of the subject.'),
+    subject_country: assigned(name, 'The country of the subject.'),
+    issuer_common_name: assigned(name, 'The common name of the issuer.'),
+    subject_alternative_names: assigned(
+      object({
+        dns_names: described(list(name), 'The host names.'),
+        ips: described(list(name), 'The IP addresses.'),
+      }),
+      'The names and addresses that the certificate is valid for.',
+    ),
+    issued_at: assigned(
+      nullable(text(64)),
+      'When it was issued automatically; null for an uploaded certificate.',
+    ),
+    not_before: assigned(text(64), 'The start of the validity period.'),
+    not_after: assigned(text(64), 'The end of the validity period.'),
+    key_usages: assigned(list(text(64)), 'What the private key may be used for.'),
+    extended_key_usages: assigned(list(text(255)), 'The extended key usages.'),
+    private_key_type: assigned(text(16), 'The type of the private key.'),
+    serial_number: assigned(text(128), 'The serial number.'),
     managed: hidden(flag(false)),
   },
 })

@@ -1,7 +1,7 @@
 import { common, defineResource, editable, live } from './define.ts'
 import { hostportClaims, noPolicies } from './edge-fields.ts'
 import { hostports } from './formats.ts'
-import { module } from './module.ts'
+import { moduleField } from './module.ts'
 import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
 import { MutualTls } from './modules/mutual-tls.ts'
@@ -11,6 +11,7 @@ import { TrafficPolicy } from './modules/traffic-policy.ts'
 /** A public entry for TLS connections, chosen by server name. */
 export const TlsEdge = defineResource({
   name: 'TLS edge',
+  description: 'Public entry points for any protocol over TLS.',
   path: '/edges/tls',
   prefix: 'edgtls',
   listKey: 'tls_edges',
@@ -18,11 +19,11 @@ export const TlsEdge = defineResource({
   fields: {
     ...common,
     hostports: editable(hostports),
-    backend: editable(module(Backend)),
-    ip_restriction: editable(module(IpRestriction)),
-    mutual_tls: editable(module(MutualTls)),
-    tls_termination: editable(module(TlsTermination)),
-    traffic_policy: editable(module(TrafficPolicy)),
+    backend: moduleField(Backend),
+    ip_restriction: moduleField(IpRestriction),
+    mutual_tls: moduleField(MutualTls),
+    tls_termination: moduleField(TlsTermination),
+    traffic_policy: moduleField(TrafficPolicy),
     policies: live(noPolicies),
   },
   unique: ({ hostports }) => hostportClaims(hostports),

@@ -1,11 +1,12 @@
+import { owner, token } from './credential-fields.ts'
 import { common, defineResource, editable, fixed, hidden, shownOnce } from './define.ts'
 import { acl } from './formats.ts'
-import { owner } from './owner.ts'
 import { text } from './value.ts'
 
 /** An authtoken that lets an agent start tunnels. */
 export const TunnelCredential = defineResource({
   name: 'tunnel credential',
+  description: 'Authtokens with which agents start tunnels, and the addresses that each of them may bind.',
   path: '/credentials',
   prefix: 'cr',
   listKey: 'credentials',
@@ -13,7 +14,7 @@ export const TunnelCredential = defineResource({
   roles: { guard: 'owner' },
   fields: {
     ...common,
-    token: shownOnce(text(128)),
+    token: shownOnce(token),
     acl: editable(acl),
     owner_id: fixed(owner),
     token_digest: hidden(text(64)),

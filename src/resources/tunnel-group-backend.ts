@@ -14,13 +14,16 @@ const labels = map(labelPart, {
 /** Distributes traffic over all online tunnels whose labels include these. */
 export const TunnelGroupBackend = defineResource({
   name: 'tunnel group backend',
+  description: 'Backends that send traffic to all tunnels with the same labels.',
   path: '/backends/tunnel_group',
   prefix: 'bkdtg',
   listKey: 'backends',
   event: 'tunnel_group_backend',
   fields: {
     ...common,
-    labels: editable(labels),
-    tunnels: live(references(['tn'], 'tunnel_ids')),
+    labels: editable(labels, 'Agents join the group with the same labels, such as app=shop.', {
+      app: 'shop',
+    }),
+    tunnels: live(references(['tn'], 'tunnel_ids'), 'The online tunnels with these labels.'),
   },
 })

@@ -5,6 +5,7 @@ import { choice, flag, name, required } from './value.ts'
 /** A person with access to the account. */
 export const User = defineResource({
   name: 'user',
+  description: 'People with access to the account.',
   path: '/users',
   prefix: 'usr',
   listKey: 'users',
@@ -19,10 +20,15 @@ export const User = defineResource({
           /^[^@\s]+@[^@\s]+$/.test(value) ? undefined : `"${value}" is not an email address.`,
         ),
       ),
+      'The email address, which is also the name to sign in with.',
+      'ada@example.com',
     ),
-    name: editable(name(255)),
-    role: editable(choice(ROLES, 'developer')),
-    active: editable(flag(true)),
+    name: editable(name(255), 'The display name.', 'Ada Lovelace'),
+    role: editable(
+      choice(ROLES, 'developer'),
+      'What the user may do: read the account, change it, or administer it.',
+    ),
+    active: editable(flag(true), 'Inactive users can neither sign in nor use their credentials.'),
   },
   unique: ({ email }) => [
     {

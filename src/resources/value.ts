@@ -55,6 +55,10 @@ export interface Value<
   /** Required at creation; otherwise `fallback` is the default. */
   readonly required: Q
   readonly fallback: W
+  /** What it is, in one or two sentences, for the OpenAPI document, the reference and the forms of the dashboard. */
+  readonly description?: string
+  /** For the example requests of the reference, which leave out what has none unless it is required. */
+  readonly example?: unknown
   /** Set by the service, not by requests: `shown` in responses or `unseen`. */
   readonly byService?: 'shown' | 'unseen'
   /** Dotted paths of secrets inside the value, sealed at rest; the empty path is the value itself. */
@@ -71,6 +75,23 @@ export interface Value<
 
 export type Written<V> = V extends Value<infer W, unknown> ? W : never
 export type Read<V> = V extends Value<never, infer R> ? R : V extends Value<infer _W, infer R> ? R : never
+
+/** A value that says what it is; a field of an object or a resource has to. */
+export type Described<V extends Value = Value> = V & { readonly description: string }
+
+/** The same value with its description and, where it helps, an example. */
+export function described<V extends Value>(value: V, description: string, example?: unknown): Described<V> {
+  return { ...value, description, ...(example !== undefined && { example }) }
+}
+
+/** The schema of a field with its description, unless it has one, and its example. */
+export function describedSchema(schema: TSchema, { description, example }: Value): TSchema {
+  return {
+    ...schema,
+    ...(description !== undefined && !('description' in schema) && { description }),
+    ...(example !== undefined && { example }),
+  }
+}
 
 /** The schema with null allowed: as a second type where possible, so that validation errors stay readable. */
 function orNull(schema: TSchema): TSchema {
@@ -280,7 +301,13 @@ export function map<W>(
   }
 }
 
-const refSchema = Type.Object({ id: Type.String(), uri: Type.String() }, { title: 'Ref' })
+const refSchema = Type.Object(
+  {
+    id: Type.String({ description: 'The ID of the object.' }),
+    uri: Type.String({ description: 'The address of the object in the API.' }),
+  },
+  { title: 'Ref' },
+)
 
 function checkId(id: string, prefixes: readonly string[], path: string): string {
   const prefix = prefixOf(id)
@@ -340,6 +367,7 @@ export function references<K extends string>(
 
 /** Named values of one object. */
 export type Fields = Record<string, Value>
+export type DescribedFields = Record<string, Described>
 export type KeyIn<F extends Fields, N extends keyof F> = F[N]['key'] extends string ? F[N]['key'] : N
 export type WrittenObject<F extends Fields> = { [N in keyof F as KeyIn<F, N>]: Written<F[N]> }
 export type ReadObject<F extends Fields> = { [N in keyof F]: Read<F[N]> }
@@ -350,11 +378,10 @@ export function writtenSchema(fields: Fields, options: { partial?: boolean } = {
   for (const [name, value] of Object.entries(fields)) {
     if (value.byService !== undefined) continue
     const isRequired = value.required && !options.partial
+    const schema = isRequired && !isShownSecret(value) ? value.written : orNull(value.written)
     properties[value.key ?? name] = isRequired
-      ? isShownSecret(value)
-        ? orNull(value.written)
-        : value.written
-      : Type.Optional({ ...orNull(value.written), ...(options.partial ? {} : defaultOf(value)) })
+      ? describedSchema(schema, value)
+      : Type.Optional(describedSchema({ ...schema, ...(options.partial ? {} : defaultOf(value)) }, value))
   }
   return Type.Object(properties, { additionalProperties: false })
 }
@@ -410,7 +437,7 @@ function toInvalidValue(path: string, violation: RuleViolation): InvalidValue {
 }
 
 /** An object of named values; `rule` validates them together. */
-export function object<F extends Fields>(
+export function object<F extends DescribedFields>(
   fields: F,
   options: { name?: string; rule?: (value: WrittenObject<F>) => RuleViolation | undefined } = {},
 ): Value<WrittenObject<F>, ReadObject<F>, undefined, false> {
@@ -420,7 +447,9 @@ export function object<F extends Fields>(
   return {
     written: { ...writtenSchema(fields), ...title },
     read: {
-      ...Type.Object(Object.fromEntries(visible.map(([name, value]) => [name, value.read]))),
+      ...Type.Object(
+        Object.fromEntries(visible.map(([name, value]) => [name, describedSchema(value.read, value)])),
+      ),
       ...title,
     },
     key: undefined,

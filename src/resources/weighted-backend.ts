@@ -29,9 +29,13 @@ const weights = {
 /** Distributes traffic over backends by weight. */
 export const WeightedBackend = defineResource({
   name: 'weighted backend',
+  description: 'Backends that split traffic by weight.',
   path: '/backends/weighted',
   prefix: 'bkdwd',
   listKey: 'backends',
   event: 'weighted_backend',
-  fields: { ...common, backends: editable(weights) },
+  fields: {
+    ...common,
+    backends: editable(weights, 'The weight of each backend, by its ID; from 0 to 10000.'),
+  },
 })

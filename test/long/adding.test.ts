@@ -58,9 +58,9 @@ async function copyTree(t: TestContext) {
 const MODULE = `import { Type } from 'typebox'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption } from '../option.ts'
-import { text } from '../value.ts'
+import { described, text } from '../value.ts'
 
-export const Sample = defineModule('sample', { word: text(64) }, {
+export const Sample = defineModule('sample', 'Samples.', { word: described(text(64), 'A word.') }, {
   endpoint: defineEndpointOption({
     name: 'sample',
     field: 'Sample',
@@ -87,6 +87,7 @@ const BACKEND = `import { common, defineResource } from './define.ts'
 
 export const SampleBackend = defineResource({
   name: 'sample backend',
+  description: 'Backends that are samples.',
   path: '/backends/sample',
   prefix: 'bkdsm',
   listKey: 'backends',
@@ -106,6 +107,7 @@ const RESOURCE = `import { common, defineResource } from './define.ts'
 
 export const Note = defineResource({
   name: 'note',
+  description: 'Notes.',
   path: '/notes',
   prefix: 'note',
   listKey: 'notes',

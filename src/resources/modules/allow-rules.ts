@@ -1,4 +1,4 @@
-import { list, parsed, text } from '../value.ts'
+import { described, list, parsed, text } from '../value.ts'
 
 const lowercaseEntries = list(
   parsed(255, (value) => {
@@ -11,13 +11,29 @@ const lowercaseEntries = list(
   },
 )
 
-export const emailRules = { email_addresses: lowercaseEntries, email_domains: lowercaseEntries }
+export const emailRules = {
+  email_addresses: described(lowercaseEntries, 'Admits visitors with one of these email addresses.'),
+  email_domains: described(
+    lowercaseEntries,
+    'Admits visitors with an email address at one of these domains.',
+  ),
+}
 
-export const groupRules = { authorized_groups: list(text(255), { maxItems: 200 }) }
+export const groupRules = {
+  authorized_groups: described(
+    list(text(255), { maxItems: 200 }),
+    'Admits only members of one of these groups. Without groups, everyone who can sign in.',
+  ),
+}
 
 /** What is wrong with a rule about a claim, which is `name=value`. */
 export const claimRuleError = (rule: string) =>
   /^[^=]+=/.test(rule) ? undefined : 'has to be name=value, such as department=ops.'
 
 /** Claims the visitor must have. Several values of one name are alternatives. */
-export const claimRules = { authorized_claims: list(text(1024, claimRuleError), { maxItems: 100 }) }
+export const claimRules = {
+  authorized_claims: described(
+    list(text(1024, claimRuleError), { maxItems: 100 }),
+    'Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough.',
+  ),
+}

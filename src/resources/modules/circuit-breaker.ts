@@ -1,19 +1,26 @@
 import { Type } from 'typebox'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption } from '../option.ts'
-import { fraction, integer, uint32 } from '../value.ts'
+import { described, fraction, integer, uint32 } from '../value.ts'
 
 const ratio = Type.Number({ minimum: 0, maximum: 1 })
 
 /** Stops sending requests to an upstream that keeps failing. */
 export const CircuitBreaker = defineModule(
   'circuit_breaker',
+  'Stops sending requests to a backend that returns too many errors.',
   {
-    tripped_duration: uint32(10),
-    rolling_window: uint32(10),
-    num_buckets: integer(1, 128, 10),
-    volume_threshold: uint32(20),
-    error_threshold_percentage: fraction(0.5),
+    tripped_duration: described(uint32(10), 'How long the breaker stays open, in seconds.'),
+    rolling_window: described(uint32(10), 'The length of the rolling window, in seconds.'),
+    num_buckets: described(integer(1, 128, 10), 'The number of buckets that the window is divided into.'),
+    volume_threshold: described(
+      uint32(20),
+      'The number of requests within the window before the breaker can open.',
+    ),
+    error_threshold_percentage: described(
+      fraction(0.5),
+      'The ratio of server errors at which the breaker opens, from 0 to 1.',
+    ),
   },
   {
     endpoint: defineEndpointOption({

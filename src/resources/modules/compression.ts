@@ -5,6 +5,7 @@ import { defineEndpointOption } from '../option.ts'
 /** Compresses responses for clients that accept it. */
 export const Compression = defineModule(
   'compression',
+  'Compresses responses.',
   {},
   {
     endpoint: defineEndpointOption({

@@ -3,7 +3,7 @@ import { trimOws } from '../../base/optional-white-space.ts'
 import { headerName, headerValue } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
-import { InvalidValue, list, map, text } from '../value.ts'
+import { described, InvalidValue, list, map, text } from '../value.ts'
 
 /** Hop-by-hop and framing fields: the edge writes them itself. */
 const FRAMING =
@@ -21,7 +21,15 @@ const removedNames = list(
   { maxItems: 100 },
 )
 
-const fields = { add: map(headerValue, { maxItems: 100, name: parseAddedName }), remove: removedNames }
+const fields = {
+  add: described(
+    map(headerValue, { maxItems: 100, name: parseAddedName }),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text shows how a variable is written.
+    'The headers to add, by name. Values can contain variables, such as ${conn.client_ip}.',
+    { 'x-frame-options': 'DENY' },
+  ),
+  remove: described(removedNames, 'The names of headers to remove, before others are added.', ['server']),
+}
 
 const FIELD_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/i
 
@@ -71,7 +79,7 @@ export interface HeaderEdits {
 }
 
 /** Adds and removes headers of the request on its way to the upstream. */
-export const RequestHeaders = defineModule('request_headers', fields, {
+export const RequestHeaders = defineModule('request_headers', 'Adds and removes request headers.', fields, {
   endpoint: headerOption({ name: 'requestHeaders', field: 'RequestHeaders', message: 'request' }),
   rule: ({ add, remove }) =>
     remove.includes('host') && !Object.hasOwn(add, 'host')
@@ -83,6 +91,11 @@ export const RequestHeaders = defineModule('request_headers', fields, {
 })
 
 /** Adds and removes headers of the response on its way to the client. */
-export const ResponseHeaders = defineModule('response_headers', fields, {
-  endpoint: headerOption({ name: 'responseHeaders', field: 'ResponseHeaders', message: 'response' }),
-})
+export const ResponseHeaders = defineModule(
+  'response_headers',
+  'Adds and removes response headers.',
+  fields,
+  {
+    endpoint: headerOption({ name: 'responseHeaders', field: 'ResponseHeaders', message: 'response' }),
+  },
+)

@@ -4,12 +4,18 @@ import { parseCidr } from '../../base/cidr.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, dropEmptyLists, optionalTexts } from '../option.ts'
-import { InvalidValue, references, required } from '../value.ts'
+import { described, InvalidValue, references, required } from '../value.ts'
 
 /** Admits only addresses its IP policies allow. */
 export const IpRestriction = defineModule(
   'ip_restriction',
-  { ip_policies: required(references(['ipp'], 'ip_policy_ids', { minItems: 1, maxItems: 100 })) },
+  'Allows only addresses that one of the IP policies allows.',
+  {
+    ip_policies: described(
+      required(references(['ipp'], 'ip_policy_ids', { minItems: 1, maxItems: 100 })),
+      'The IP policies, of which at least one must allow the address.',
+    ),
+  },
   {
     endpoint: defineEndpointOption({
       name: 'ipRestriction',

@@ -1,5 +1,5 @@
 import { type OptionFlag, optionalText, optionalTexts } from '../option.ts'
-import { flag, InvalidValue, text, uint32, withDefault } from '../value.ts'
+import { described, flag, InvalidValue, text, uint32, withDefault } from '../value.ts'
 import { claimRuleError } from './allow-rules.ts'
 
 // RFC 6265 token characters. The edge sets the __Host- and __Secure- prefixes itself, since browsers enforce them.
@@ -15,13 +15,19 @@ const prefix = text(64, (value) => {
 
 /** Session settings shared by SAML, OIDC and OAuth. */
 export const loginSession = {
-  options_passthrough: flag(false),
-  cookie_prefix: {
-    ...withDefault(prefix, DEFAULT_PREFIX),
-    check: (value: string, path: string) => prefix.check(value, path) || DEFAULT_PREFIX,
-  },
-  inactivity_timeout: uint32(0),
-  maximum_duration: uint32(0),
+  options_passthrough: described(flag(false), 'Lets CORS preflight requests pass without signing in.'),
+  cookie_prefix: described(
+    {
+      ...withDefault(prefix, DEFAULT_PREFIX),
+      check: (value: string, path: string) => prefix.check(value, path) || DEFAULT_PREFIX,
+    },
+    'The prefix of its cookie names.',
+  ),
+  inactivity_timeout: described(
+    uint32(0),
+    'Seconds of inactivity after which visitors must sign in again; 0 for never.',
+  ),
+  maximum_duration: described(uint32(0), 'Seconds after which visitors must sign in again; 0 for never.'),
 }
 
 /** The fields that OAuth and OIDC have in common in a message, besides `client_id`. */

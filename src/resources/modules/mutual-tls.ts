@@ -1,9 +1,10 @@
 import { defineModule } from '../module.ts'
-import { references, required } from '../value.ts'
+import { described, references, required } from '../value.ts'
 
 /** Admits only clients with a certificate of one of these authorities. */
-export const MutualTls = defineModule('mutual_tls', {
-  certificate_authorities: required(
-    references(['ca'], 'certificate_authority_ids', { minItems: 1, maxItems: 10 }),
+export const MutualTls = defineModule('mutual_tls', 'Requires a client certificate.', {
+  certificate_authorities: described(
+    required(references(['ca'], 'certificate_authority_ids', { minItems: 1, maxItems: 10 })),
+    'The authorities that may have issued the client certificate.',
   ),
 })

@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalText, requireProvider } from '../option.ts'
-import { InvalidValue, list, nullable, object, required, secret, text, uint32 } from '../value.ts'
+import { described, InvalidValue, list, nullable, object, required, secret, text, uint32 } from '../value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,
@@ -15,9 +15,13 @@ import {
 const names = list(text(255), { maxItems: 200 })
 
 const credentials = {
-  client_id: nullable(text(1024)),
-  client_secret: nullable(secret(text(4096), 'shown')),
-  scopes: names,
+  client_id: described(nullable(text(1024)), 'The ID of this application at the provider.', 'your client ID'),
+  client_secret: described(
+    nullable(secret(text(4096), 'shown')),
+    'The secret of this application at the provider.',
+    'your client secret',
+  ),
+  scopes: described(names, 'The scopes to request. OpenID Connect always requests openid.'),
   ...emailRules,
   ...claimRules,
 }
@@ -40,7 +44,14 @@ function missingCredential({
 
 const provider = nullable(object(credentials, { rule: missingCredential }))
 const github = nullable(
-  object({ ...credentials, teams: names, organizations: names }, { rule: missingCredential }),
+  object(
+    {
+      ...credentials,
+      teams: described(names, 'Admits members of one of these teams, such as example/platform.'),
+      organizations: described(names, 'Admits members of one of these organizations.'),
+    },
+    { rule: missingCredential },
+  ),
 )
 const gitlab = nullable(object({ ...credentials, ...groupRules }, { rule: missingCredential }))
 
@@ -64,28 +75,42 @@ const NO_PROVIDER = Object.fromEntries(OAUTH_PROVIDERS.map((name) => [name, null
 /** Requires clients to sign in at an OAuth provider. */
 export const Oauth = defineModule(
   'oauth',
+  'Requires visitors to sign in at an OAuth provider.',
   {
     ...loginSession,
-    auth_check_interval: uint32(0),
-    provider: required(
-      object(
-        {
-          amazon: provider,
-          facebook: provider,
-          github,
-          gitlab,
-          google: provider,
-          linkedin: provider,
-          microsoft: provider,
-          twitch: provider,
-        },
-        {
-          rule: (providers) =>
-            Object.values(providers).filter((value) => value !== null).length === 1
-              ? undefined
-              : `exactly one provider must be given: ${OAUTH_PROVIDERS.join(', ')}.`,
-        },
+    auth_check_interval: described(
+      uint32(0),
+      'Seconds after which the session is checked with the provider again; 0 for never.',
+    ),
+    provider: described(
+      required(
+        object(
+          {
+            amazon: described(provider, 'Sign-in with Amazon.'),
+            facebook: described(provider, 'Sign-in with Facebook.'),
+            github: described(github, 'Sign-in with GitHub.'),
+            gitlab: described(gitlab, 'Sign-in with GitLab.'),
+            google: described(provider, 'Sign-in with Google.'),
+            linkedin: described(provider, 'Sign-in with LinkedIn.'),
+            microsoft: described(provider, 'Sign-in with Microsoft.'),
+            twitch: described(provider, 'Sign-in with Twitch.'),
+          },
+          {
+            rule: (providers) =>
+              Object.values(providers).filter((value) => value !== null).length === 1
+                ? undefined
+                : `exactly one provider must be given: ${OAUTH_PROVIDERS.join(', ')}.`,
+          },
+        ),
       ),
+      'The provider at which visitors sign in. Exactly one is set.',
+      {
+        github: {
+          client_id: 'your client ID',
+          client_secret: 'your client secret',
+          organizations: ['example'],
+        },
+      },
     ),
   },
   {

@@ -2,7 +2,7 @@ import { Type } from 'typebox'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption } from '../option.ts'
-import { list, required, secret, text } from '../value.ts'
+import { described, list, required, secret, text } from '../value.ts'
 import { claimRules, emailRules, groupRules } from './allow-rules.ts'
 import {
   allowError,
@@ -16,18 +16,35 @@ import {
 /** Requires clients to sign in at an OpenID provider. */
 export const Oidc = defineModule(
   'oidc',
+  'Requires visitors to sign in at an OpenID Connect provider.',
   {
     ...loginSession,
-    issuer: required(httpUrl(255)),
-    client_id: required(text(1024, (value) => (value === '' ? 'must not be empty.' : undefined))),
-    client_secret: required(
-      secret(
-        text(4096, (value) => (value === '' ? 'must not be empty.' : undefined)),
-        'shown',
-      ),
+    issuer: described(
+      required(httpUrl(255)),
+      'The URL of the provider, such as https://login.example.com.',
+      'https://login.example.com',
     ),
-    scopes: list(text(255), { maxItems: 50 }),
+    client_id: described(
+      required(text(1024, (value) => (value === '' ? 'must not be empty.' : undefined))),
+      'The ID of this application at the provider.',
+      'your client ID',
+    ),
+    client_secret: described(
+      required(
+        secret(
+          text(4096, (value) => (value === '' ? 'must not be empty.' : undefined)),
+          'shown',
+        ),
+      ),
+      'The secret of this application at the provider.',
+      'your client secret',
+    ),
+    scopes: described(
+      list(text(255), { maxItems: 50 }),
+      'The scopes to request. OpenID Connect always requests openid.',
+    ),
     ...emailRules,
+    email_domains: { ...emailRules.email_domains, example: ['example.com'] },
     ...groupRules,
     ...claimRules,
   },

@@ -1,6 +1,6 @@
 import { httpUrlOrNone } from '../formats.ts'
 import { defineModule } from '../module.ts'
-import { byService, choice, flag, secret, text } from '../value.ts'
+import { byService, choice, described, flag, secret, text } from '../value.ts'
 import { groupRules } from './allow-rules.ts'
 import { metadataError } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
@@ -16,20 +16,40 @@ const NAMEID_FORMATS = [
 /** Requires clients to sign in at a SAML identity provider. */
 export const Saml = defineModule(
   'saml',
+  'Requires visitors to sign in at a SAML identity provider.',
   {
     ...loginSession,
-    idp_metadata: text(262_144, (xml) => (xml === '' ? undefined : metadataError(xml))),
-    idp_metadata_url: httpUrlOrNone(2048),
-    force_authn: flag(false),
-    allow_idp_initiated: flag(true),
+    idp_metadata: described(
+      text(262_144, (xml) => (xml === '' ? undefined : metadataError(xml))),
+      'The metadata XML of the identity provider, if it is not published at a URL.',
+    ),
+    idp_metadata_url: described(
+      httpUrlOrNone(2048),
+      'The URL at which the identity provider publishes its metadata.',
+      'https://idp.example.com/metadata',
+    ),
+    force_authn: described(flag(false), 'Requires visitors to enter their password at every sign-in.'),
+    allow_idp_initiated: described(flag(true), 'Accepts sign-ins that start at the identity provider.'),
     ...groupRules,
-    nameid_format: choice(NAMEID_FORMATS, NAMEID_FORMATS[0]),
-    entity_id: byService(text(2048)),
-    assertion_consumer_service_url: byService(text(2048)),
-    single_logout_url: byService(text(2048)),
-    metadata_url: byService(text(2048)),
-    request_signing_certificate_pem: byService(text(65_536)),
-    request_signing_key_pem: byService(secret(text(65_536), 'redacted'), 'unseen'),
+    nameid_format: described(
+      choice(NAMEID_FORMATS, NAMEID_FORMATS[0]),
+      'The format of the name that the identity provider sends.',
+    ),
+    entity_id: described(byService(text(2048)), 'The entity ID of this service provider.'),
+    assertion_consumer_service_url: described(
+      byService(text(2048)),
+      'The URL to which the identity provider sends its responses.',
+    ),
+    single_logout_url: described(byService(text(2048)), 'The URL for single logout.'),
+    metadata_url: described(byService(text(2048)), 'The URL of the metadata of this service provider.'),
+    request_signing_certificate_pem: described(
+      byService(text(65_536)),
+      'The certificate with which requests to the identity provider are signed.',
+    ),
+    request_signing_key_pem: described(
+      byService(secret(text(65_536), 'redacted'), 'unseen'),
+      'The private key of that certificate.',
+    ),
   },
   {
     rule({ idp_metadata, idp_metadata_url }) {

@@ -1,12 +1,24 @@
 import { defineModule } from '../module.ts'
-import { choice, nullable } from '../value.ts'
+import { choice, described, nullable } from '../value.ts'
 
-const minVersion = nullable(choice(['1.0', '1.1', '1.2', '1.3'], '1.2'))
+const DESCRIPTION = 'Where TLS terminates, and the minimum version.'
+
+const terminateAt = <const T extends string>(places: readonly T[], fallback: NoInfer<T>) =>
+  described(choice(places, fallback), 'Where TLS terminates: at this edge, or at the upstream service.')
+
+const minVersion = described(
+  nullable(choice(['1.0', '1.1', '1.2', '1.3'], '1.2')),
+  'The minimum TLS version. Older versions are rejected. Default: 1.2.',
+)
 
 /** Where a TLS edge terminates TLS, and the minimum version. */
 export const TlsTermination = defineModule(
   'tls_termination',
-  { terminate_at: choice(['edge', 'upstream'], 'upstream'), min_version: minVersion },
+  DESCRIPTION,
+  {
+    terminate_at: terminateAt(['edge', 'upstream'], 'upstream'),
+    min_version: minVersion,
+  },
   {
     rule: ({ terminate_at, min_version }) =>
       terminate_at === 'upstream' && min_version !== null
@@ -20,7 +32,7 @@ export const TlsTermination = defineModule(
 )
 
 /** The same for an HTTPS edge, which always terminates TLS itself. */
-export const HttpsTlsTermination = defineModule('tls_termination', {
-  terminate_at: choice(['edge'], 'edge'),
+export const HttpsTlsTermination = defineModule('tls_termination', DESCRIPTION, {
+  terminate_at: terminateAt(['edge'], 'edge'),
   min_version: minVersion,
 })

@@ -3,7 +3,7 @@ import { errorMessage } from '../../base/error-message.ts'
 import { compileAnyOf, compileLinearPattern } from '../../base/linear-pattern.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalTexts } from '../option.ts'
-import { InvalidValue, list, text } from '../value.ts'
+import { described, InvalidValue, list, text } from '../value.ts'
 
 const pattern = text(512, (value) => {
   try {
@@ -17,7 +17,18 @@ const pattern = text(512, (value) => {
 /** Allows or denies requests by their User-Agent. */
 export const UserAgentFilter = defineModule(
   'user_agent_filter',
-  { allow: list(pattern, { maxItems: 50 }), deny: list(pattern, { maxItems: 50 }) },
+  'Rejects clients by their User-Agent header.',
+  {
+    allow: described(
+      list(pattern, { maxItems: 50 }),
+      'Regular expressions. If there are any, clients that match none of them are rejected.',
+    ),
+    deny: described(
+      list(pattern, { maxItems: 50 }),
+      'Regular expressions. Clients that match one of them are rejected.',
+      ['(?i)badbot'],
+    ),
+  },
   {
     endpoint: defineEndpointOption({
       name: 'userAgentFilter',

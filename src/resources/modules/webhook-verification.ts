@@ -1,7 +1,7 @@
 import { Type } from 'typebox'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalText, requireProvider } from '../option.ts'
-import { required, secret, text, withExamples } from '../value.ts'
+import { described, required, secret, text, withExamples } from '../value.ts'
 
 /** The services whose webhook signatures can be verified. */
 export const WEBHOOK_PROVIDERS = new Set(
@@ -17,18 +17,27 @@ export const WEBHOOK_PROVIDERS = new Set(
 /** Admits only webhooks with a valid signature of the provider. */
 export const WebhookVerification = defineModule(
   'webhook_verification',
+  'Accepts only webhooks with a valid signature.',
   {
-    provider: required(
-      withExamples(
-        text(64, (value) =>
-          WEBHOOK_PROVIDERS.has(value.toLowerCase())
-            ? undefined
-            : `"${value}" is not a known webhook provider.`,
+    provider: described(
+      required(
+        withExamples(
+          text(64, (value) =>
+            WEBHOOK_PROVIDERS.has(value.toLowerCase())
+              ? undefined
+              : `"${value}" is not a known webhook provider.`,
+          ),
+          WEBHOOK_PROVIDERS,
         ),
-        WEBHOOK_PROVIDERS,
       ),
+      'The service that signs the webhooks, such as github or stripe.',
+      'github',
     ),
-    secret: secret(text(4096), 'shown'),
+    secret: described(
+      secret(text(4096), 'shown'),
+      'The secret with which the service signs.',
+      'the secret of the webhook',
+    ),
   },
   {
     endpoint: defineEndpointOption({

@@ -5,6 +5,7 @@ import { defineEndpointOption } from '../option.ts'
 /** Converts WebSocket connections to plain TCP towards the upstream. */
 export const WebsocketTcpConverter = defineModule(
   'websocket_tcp_converter',
+  'Connects WebSocket clients to a raw TCP service.',
   {},
   {
     endpoint: defineEndpointOption({

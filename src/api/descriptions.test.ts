@@ -2,9 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { composeExample, type FieldSchema, type FieldSchemas, listFields } from '../base/schema-fields.ts'
 import { allResources } from '../resources/index.ts'
-import { FIELD_DESCRIPTIONS, FIELD_EXAMPLES } from './field-descriptions.ts'
 import { documentedOpenApi } from './openapi.ts'
-import { TAG_DESCRIPTIONS } from './tag-descriptions.ts'
 
 interface Content {
   readonly content?: { readonly 'application/json': { readonly schema: FieldSchema } }
@@ -18,6 +16,7 @@ interface Operation {
 const document = documentedOpenApi() as unknown as {
   paths: Record<string, Record<string, Operation>>
   components: { schemas: FieldSchemas }
+  tags: { name: string; description: string }[]
 }
 const operations = Object.values(document.paths).flatMap((methods) => Object.values(methods))
 const { schemas } = document.components
@@ -34,20 +33,6 @@ test('every field of the API has a description that is a sentence', () => {
         if (!/^[A-Z].*\.$/.test(description)) missing.add(`${operationId}: ${path}: ${description}`)
 
   assert.deepEqual([...missing], [])
-})
-
-test('every description and every example belongs to a field', () => {
-  const text = JSON.stringify(document)
-
-  const unused = Object.entries(FIELD_DESCRIPTIONS).filter(
-    ([, description]) => !text.includes(JSON.stringify(description)),
-  )
-  const unusedExamples = Object.entries(FIELD_EXAMPLES).filter(
-    ([, example]) => !text.includes(`"example":${JSON.stringify(example)}`),
-  )
-
-  assert.deepEqual(unused, [])
-  assert.deepEqual(unusedExamples, [])
 })
 
 test('the example of every creation is valid', () => {
@@ -68,8 +53,7 @@ test('the example of every creation is valid', () => {
   assert.ok(creations.length > 20)
 })
 
-test('every group of operations has a description, and every description a group', () => {
-  const tags = new Set(operations.flatMap(({ tags }) => tags))
-
-  assert.deepEqual(Object.keys(TAG_DESCRIPTIONS).toSorted(), [...tags].toSorted())
+test('every group of operations has a description that is a sentence', () => {
+  for (const { name, description } of document.tags) assert.match(description, /^[A-Z].*\.$/, name)
+  assert.ok(document.tags.length > 30)
 })
