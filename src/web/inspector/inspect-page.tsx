@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useRef, useState } from 'react'
+import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
 import { formatTimeOfDay } from '../shared/units.ts'
 import { useKeys } from '../shared/use-keys.ts'
@@ -37,46 +37,16 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
   /** The id of the request that others are compared with. */
   const [baseId, setBaseId] = useState<string>()
   const [help, setHelp] = useState(false)
-  const [notice, setNotice] = useState('')
-  const [tunnels, setTunnels] = useState<readonly TunnelView[]>([])
+  const { notice, setNotice, attempt } = useNotice()
+  const { tunnels, refreshTunnels } = useTunnels(view)
   const searchBox = useRef<HTMLInputElement>(null)
-  const pendingReplay = useRef<{ after: string; method: string; uri: string } | undefined>(undefined)
   const { matches, searching, problem } = useMatches(view.captures, search)
 
   const select = useCallback((id: string | undefined) => {
     setSelected(id)
     history.replaceState(null, '', id === undefined ? BASE_PATH : `${BASE_PATH}/${id}`)
   }, [])
-  const attempt = useCallback(async (work: () => Promise<string | undefined>) => {
-    try {
-      setNotice((await work()) ?? '')
-    } catch (error) {
-      setNotice(error instanceof LocalApiError ? error.message : `Failed: ${(error as Error).message}`)
-    }
-  }, [])
-
-  useEffect(() => {
-    if (view.state === 'live') listTunnels().then(setTunnels, () => {})
-    // Tunnels may have other URLs after the agent has connected again.
-    void view.session
-  }, [view.state, view.session])
-  useEffect(() => {
-    if (notice === '') return
-    const timer = setTimeout(() => setNotice(''), 6000)
-    return () => clearTimeout(timer)
-  }, [notice])
-  // The replay call returns before the feed delivers its capture; the capture is selected once it arrives.
-  useEffect(() => {
-    const pending = pendingReplay.current
-    if (!pending) return
-    const capture = view.captures.find(
-      ({ id, request }) =>
-        id > pending.after && request.method === pending.method && request.uri === pending.uri,
-    )
-    if (!capture) return
-    pendingReplay.current = undefined
-    select(capture.id)
-  }, [view.captures, select])
+  const sendReplay = useReplay(view.captures, select)
 
   const current = view.captures.find(({ id }) => id === selected)
   const send = async (
@@ -84,11 +54,9 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     changes: ReplayChanges | undefined,
     tunnelName: string | undefined,
   ) => {
-    const { method, path: uri } = { method: capture.request.method, path: capture.request.uri, ...changes }
-    pendingReplay.current = { after: view.captures[0]?.id ?? '', method, uri }
-    await replayCapture(capture.id, tunnelName, changes)
-    listTunnels().then(setTunnels, () => {})
-    return `Replayed ${method} ${uri.slice(0, 60)}${tunnelName === undefined ? '' : ` to ${tunnelName}`}.`
+    const text = await sendReplay(capture, changes, tunnelName)
+    refreshTunnels()
+    return text
   }
   const replay = (tunnelName?: string) =>
     void attempt(async () => {
@@ -165,17 +133,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       <section className="list" aria-label="Requests">
         <TunnelUrls tunnels={tunnels} onNotify={setNotice} />
         <search className="bar">
-          <input
-            ref={searchBox}
-            type="search"
-            value={search}
-            onChange={(event) => setSearch(event.target.value)}
-            placeholder="Search  ( / )"
-            aria-label="Search requests"
-            aria-describedby="search-help"
-            spellCheck={false}
-            autoComplete="off"
-          />
+          <SearchInput ref={searchBox} value={search} onValue={setSearch} />
           <button type="button" onClick={() => feed.pause(!view.paused)} aria-pressed={view.paused}>
             {view.paused ? 'Resume' : 'Pause'}
           </button>
@@ -257,6 +215,88 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       </div>
       {help && <Help onClose={() => setHelp(false)} />}
     </main>
+  )
+}
+
+/** A text that disappears after a while, and a way to run work whose outcome becomes that text. */
+function useNotice() {
+  const [notice, setNotice] = useState('')
+  useEffect(() => {
+    if (notice === '') return
+    const timer = setTimeout(() => setNotice(''), 6000)
+    return () => clearTimeout(timer)
+  }, [notice])
+  const attempt = useCallback(async (work: () => Promise<string | undefined>) => {
+    try {
+      setNotice((await work()) ?? '')
+    } catch (error) {
+      setNotice(error instanceof LocalApiError ? error.message : `Failed: ${(error as Error).message}`)
+    }
+  }, [])
+  return { notice, setNotice, attempt }
+}
+
+function useTunnels({ state, session }: FeedView) {
+  const [tunnels, setTunnels] = useState<readonly TunnelView[]>([])
+  const refreshTunnels = useCallback(() => {
+    listTunnels().then(setTunnels, () => {})
+  }, [])
+  useEffect(() => {
+    if (state === 'live') refreshTunnels()
+    // Tunnels may have other URLs after the agent has connected again.
+    void session
+  }, [state, session, refreshTunnels])
+  return { tunnels, refreshTunnels }
+}
+
+/**
+ * Replays captures. The call returns before the feed delivers the new capture, which is selected once it arrives; the
+ * result says what was replayed.
+ */
+function useReplay(captures: readonly CaptureView[], select: (id: string) => void) {
+  const pendingReplay = useRef<{ after: string; method: string; uri: string } | undefined>(undefined)
+  useEffect(() => {
+    const pending = pendingReplay.current
+    if (!pending) return
+    const capture = captures.find(
+      ({ id, request }) =>
+        id > pending.after && request.method === pending.method && request.uri === pending.uri,
+    )
+    if (!capture) return
+    pendingReplay.current = undefined
+    select(capture.id)
+  }, [captures, select])
+  return async (
+    { id, request }: CaptureView,
+    changes: ReplayChanges | undefined,
+    tunnelName: string | undefined,
+  ) => {
+    const { method, path: uri } = { method: request.method, path: request.uri, ...changes }
+    pendingReplay.current = { after: captures[0]?.id ?? '', method, uri }
+    await replayCapture(id, tunnelName, changes)
+    return `Replayed ${method} ${uri.slice(0, 60)}${tunnelName === undefined ? '' : ` to ${tunnelName}`}.`
+  }
+}
+
+interface SearchInputProps {
+  ref: RefObject<HTMLInputElement | null>
+  value: string
+  onValue(value: string): void
+}
+
+function SearchInput({ ref, value, onValue }: SearchInputProps) {
+  return (
+    <input
+      ref={ref}
+      type="search"
+      value={value}
+      onChange={(event) => onValue(event.target.value)}
+      placeholder="Search  ( / )"
+      aria-label="Search requests"
+      aria-describedby="search-help"
+      spellCheck={false}
+      autoComplete="off"
+    />
   )
 }
 
