@@ -43,6 +43,8 @@ export interface EdgeConfig {
   readonly https: EdgeListenAddress | false
   /** The public TCP ports, opened on demand. */
   readonly tcp: PortRange
+  /** Other processes listen on the same ports; the kernel spreads connections over them. */
+  readonly reusePort?: boolean
   /** The port clients connect to when it is not the bound one, as behind a NAT or load balancer. */
   readonly publicHttpsPort?: number
   /** Base URL of the pages that explain error codes, if clients can reach them. */
@@ -140,7 +142,8 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const policies = new TlsPolicies()
   const admission = { total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS, isShared: config.isShared }
   const { proxyProtocol = {} } = config
-  const ports = new TcpPorts(core, config.tcp, admission, proxyProtocol.tcp)
+  const { reusePort = false } = config
+  const ports = new TcpPorts(core, { ...config.tcp, reusePort }, admission, proxyProtocol.tcp)
   const { logins, dial = createDial(), outbound } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
@@ -158,7 +161,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     if (config.http !== false) {
       const server = createHttpListener(core, admission, proxyProtocol.http)
       servers.push(server)
-      addresses.http = await listen(server, config.http)
+      addresses.http = await listen(server, { ...config.http, reusePort })
       if (config.publicHttpPort === undefined) core.publicHttpPort = addresses.http.port
     }
     if (config.https !== false) {
@@ -170,7 +173,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
         proxyProtocol: proxyProtocol.https,
       })
       servers.push(server)
-      addresses.https = await listen(server, config.https)
+      addresses.https = await listen(server, { ...config.https, reusePort })
       if (config.publicHttpsPort === undefined) core.publicHttpsPort = addresses.https.port
     }
   }
@@ -241,10 +244,10 @@ async function waitForConnections({ connections }: Core, timeoutMs: number): Pro
   }
 }
 
-function listen(server: Server, { host, port }: EdgeListenAddress): Promise<AddressInfo> {
+function listen(server: Server, options: EdgeListenAddress & { reusePort: boolean }): Promise<AddressInfo> {
   return new Promise((resolve, reject) => {
     server.once('error', reject)
-    server.listen(port, host, () => {
+    server.listen(options, () => {
       server.off('error', reject)
       // An accept error, such as too many open files, must not end the process.
       server.on('error', () => {})

@@ -23,6 +23,8 @@ export interface GatewayOptions {
   isShared?: ((ip: string) => boolean) | undefined
   /** Set when connections begin with a PROXY protocol header. */
   proxyProtocol?: ProxyProtocolReader | undefined
+  /** Other processes listen on the same port; the kernel spreads connections over them. */
+  reusePort?: boolean
   log: Logger
 }
 
@@ -55,7 +57,7 @@ export class GatewayListener<C extends { end(reason: string): void }> {
   }
 
   async listen(port: number, host: string): Promise<AddressInfo> {
-    this.#server.listen(port, host)
+    this.#server.listen({ port, host, reusePort: this.#options.reusePort === true })
     await once(this.#server, 'listening')
     return this.#server.address() as AddressInfo
   }

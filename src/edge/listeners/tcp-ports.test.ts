@@ -78,6 +78,17 @@ test('a port is acquired once, and after its release other ports are assigned fi
   assert.equal(await ports.acquire(first), first)
 })
 
+test('two edges that reuse ports listen on the same one, and others cannot', async (t) => {
+  const tcp = { host: '127.0.0.1', first: 24110, last: 24119 }
+  const start = async (reusePort: boolean) => (await startEdge(t, new TestTunnels(), { tcp, reusePort })).edge
+  const [first, second, other] = [await start(true), await start(true), await start(false)]
+
+  const port = await first.ports.acquire()
+
+  assert.equal(await second.ports.acquire(port), port)
+  await assert.rejects(other.ports.acquire(port), { code: 'EADDRINUSE' })
+})
+
 test('closed connections are reported with their byte counts to the observer', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const events: { entryId: string; bytesIn: number; bytesOut: number }[] = []

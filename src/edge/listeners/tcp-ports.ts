@@ -13,6 +13,8 @@ export interface PortRange {
   readonly host: string
   readonly first: number
   readonly last: number
+  /** Other processes may listen on the same ports. */
+  readonly reusePort?: boolean
 }
 
 /** How long a released port is reassigned only on request by number: clients of the old tunnel still use it. */
@@ -101,7 +103,8 @@ export class TcpPorts implements PublicPorts {
     try {
       await new Promise<void>((resolve, reject) => {
         server.once('error', reject)
-        server.listen(port, this.#range.host, () => {
+        const { host, reusePort = false } = this.#range
+        server.listen({ port, host, reusePort }, () => {
           server.off('error', reject)
           server.on('error', () => {})
           resolve()
