@@ -14,6 +14,7 @@ export class ServerAddresses implements PublicAddress {
   #listenerUrl: string
   #httpPort = 0
   #httpsPort = 0
+  #isBound = { http: false, https: false }
   /** `host:port`; null while the listener is not bound. */
   agent: string | null = null
   ssh: string | null = null
@@ -89,8 +90,17 @@ export class ServerAddresses implements PublicAddress {
     this.#listenerUrl = this.#settings.apiUrl ?? `http://${joinHostPort(host, port)}`
   }
 
+  /** The base URLs of endpoints; null where no listener is bound. */
+  get publicUrls(): { http_url: string | null; https_url: string | null } {
+    return {
+      http_url: this.#isBound.http ? publicUrl('http', this.domain, this.httpPort) : null,
+      https_url: this.#isBound.https ? publicUrl('https', this.domain, this.httpsPort) : null,
+    }
+  }
+
   /** When another process is the edge, its ports come from the settings. */
   setEdge(http: number | undefined, https: number | undefined): void {
+    this.#isBound = { http: http !== undefined, https: https !== undefined }
     this.#httpPort = http ?? this.#settings.httpAddr?.port ?? 80
     this.#httpsPort = https ?? this.#settings.httpsAddr?.port ?? 443
   }

@@ -16,7 +16,7 @@ import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from 
 import { startInOrder } from './lifecycle.ts'
 import type { ServerSettings } from './settings.ts'
 import { wireBackground } from './wiring/background.ts'
-import { type Control, wireControl } from './wiring/control.ts'
+import { wireControl } from './wiring/control.ts'
 import { type Foundation, type LogOf, openFoundation, type ServerLimits } from './wiring/foundation.ts'
 import { startOrder } from './wiring/start-order.ts'
 import { wireTraffic } from './wiring/traffic.ts'
@@ -59,7 +59,7 @@ export async function startServer(
 
     await startInOrder(cleanup, startOrder(foundation, background, traffic, control))
     serving = true
-    const credentials = await publishCredentials(foundation, control)
+    const credentials = await publishCredentials(foundation)
     failpoint('server.start')
     return {
       credentials,
@@ -89,12 +89,16 @@ export async function startServer(
 }
 
 /** Writes `credentials.json`; keeps the addresses of roles that another process on this directory runs. */
-async function publishCredentials(
-  { settings, addresses, createdAccount, caFile, logOf, hasRole }: Foundation,
-  { publicUrls }: Control,
-): Promise<CredentialsFile> {
+async function publishCredentials({
+  settings,
+  addresses,
+  createdAccount,
+  caFile,
+  logOf,
+  hasRole,
+}: Foundation): Promise<CredentialsFile> {
   const previous = await readCredentialsFile(settings.dataDir)
-  const { http_url, https_url } = hasRole('edge') ? publicUrls() : (previous ?? {})
+  const { http_url, https_url } = hasRole('edge') ? addresses.publicUrls : (previous ?? {})
   const credentials: CredentialsFile = {
     api_url: hasRole('api') ? addresses.listenerUrl : (previous?.api_url ?? ''),
     dashboard_url: hasRole('api') ? addresses.dashboardUrl : (previous?.dashboard_url ?? null),

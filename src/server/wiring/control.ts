@@ -1,5 +1,4 @@
 import { createApi, createProbeListener, createRenderContext } from '../../api/index.ts'
-import { publicUrl } from '../../base/hostport.ts'
 import { VERSION } from '../../base/version.ts'
 import { createChangeTracker, createDashboard, mountViews } from '../../dashboard/index.ts'
 import { createOnlineResources } from '../../sessions/index.ts'
@@ -77,16 +76,12 @@ export function wireControl(
   mountDocumentation(api.http)
 
   const changes = createChangeTracker({ store })
-  const publicUrls = () => ({
-    http_url: edge.addresses.http ? publicUrl('http', settings.domain, addresses.httpPort) : null,
-    https_url: edge.addresses.https ? publicUrl('https', settings.domain, addresses.httpsPort) : null,
-  })
   mountViews(api, {
     log: logOf('dashboard'),
     store,
     live: { traffic: edge.traffic, scopes: edge.scopes, online: registry, changes },
     platform: () => ({
-      ...publicUrls(),
+      ...addresses.publicUrls,
       domain: settings.domain,
       tcp_host: addresses.tcpHost,
       agent_addr: addresses.agent,
@@ -95,5 +90,5 @@ export function wireControl(
       ca_pem: foundation.authority.certificatePem,
     }),
   })
-  return { api, probes: createProbeListener(api.probes), stalenessMonitor, changes, publicUrls }
+  return { api, probes: createProbeListener(api.probes), stalenessMonitor, changes }
 }
