@@ -9,6 +9,9 @@ import { isMainThread } from 'node:worker_threads'
  * paths relative to a module mean the same as in an installation.
  */
 const ROOT = `${pathToFileURL(process.execPath).href}/`
+/** A child process gets the URL of its module (`base/start-process.ts`). */
+const [, , argument = ''] = process.argv
+const MAIN = process.send !== undefined && argument.startsWith(ROOT) ? argument : `${ROOT}cli.js`
 /** Node's `import()` in the main script of an executable finds built-in modules alone; in this module it uses the hooks. */
 const START = `${ROOT}start`
 
@@ -21,7 +24,8 @@ registerHooks({
   },
   load(url, context, next) {
     if (!url.startsWith(ROOT)) return next(url, context)
-    const source = url === START ? `import('${ROOT}cli.js')` : getAsset(url.slice(ROOT.length), 'utf8')
+    const source =
+      url === START ? `import(${JSON.stringify(MAIN)})` : getAsset(url.slice(ROOT.length), 'utf8')
     return { format: 'module', source, shortCircuit: true }
   },
 })

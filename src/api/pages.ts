@@ -15,6 +15,7 @@ export function mountPages(
     probes,
     authenticate,
     registry,
+    renderMetrics,
     apiUrl,
     operatorAccount,
     version,
@@ -22,6 +23,7 @@ export function mountPages(
     probes: Probes
     authenticate: onRequestHookHandler
     registry: Registry
+    renderMetrics: () => Promise<string>
     apiUrl: () => string
     operatorAccount: () => string
     version: string
@@ -46,7 +48,7 @@ export function mountPages(
   http.get('/metrics', { onRequest: authenticate }, async ({ principal }, reply) => {
     // Metrics cover all accounts, so only the operator may read them.
     if (principal?.role !== 'admin' || principal.accountId !== operatorAccount()) throw problem('admins_only')
-    return reply.type(registry.contentType).send(await registry.metrics())
+    return reply.type(registry.contentType).send(await renderMetrics())
   })
   http.get('/openapi.json', async (_request, reply) =>
     reply.type('application/json; charset=utf-8').send(currentDocuments().json),

@@ -81,6 +81,8 @@ export interface ApiOptions {
   readonly clock: Clock
   readonly log: Logger
   readonly metrics?: Registry
+  /** The text of `/metrics`, when it has more than `metrics`. */
+  readonly renderMetrics?: () => Promise<string>
   /** Resolves when all parts are ready, throws the reason otherwise. */
   readonly ready?: () => Promise<void>
 }
@@ -114,6 +116,7 @@ export function createApi(options: ApiOptions): Api {
     probes,
     authenticate,
     registry,
+    renderMetrics: options.renderMetrics ?? (() => registry.metrics()),
     apiUrl: config.apiUrl,
     operatorAccount: config.operatorAccount,
     version: config.version,

@@ -170,6 +170,14 @@ export function createCluster(options: ClusterOptions) {
     return link
   }
 
+  /** Resolves once the registries of these peers are synced, or after the time that a start waits for them. */
+  async function waitForSyncs(syncs: readonly Promise<void>[]): Promise<void> {
+    const timeout = new Promise((resolve) => {
+      setTimeout(resolve, introductionMs).unref()
+    })
+    await Promise.race([Promise.all(syncs), timeout])
+  }
+
   function scheduleBeat(): void {
     timer = setTimeout(() => {
       currentBeat = beat()
@@ -218,9 +226,9 @@ export function createCluster(options: ClusterOptions) {
       return undefined
     },
 
-    /** Publishes a change of this node's row at once. */
+    /** Publishes a change of this node's row at once, and reads the registries of peers that are new in the list. */
     async announce(): Promise<void> {
-      await beat().catch((error) => log.debug({ err: error }, 'node not announced'))
+      await beat().then(waitForSyncs, (error) => log.debug({ err: error }, 'node not announced'))
     },
 
     async start(): Promise<void> {
@@ -231,10 +239,7 @@ export function createCluster(options: ClusterOptions) {
         log.warn({ err: error }, 'node list unavailable')
         return reconcileLinks(await nodes.list(), false)
       })
-      const timeout = new Promise((resolve) => {
-        setTimeout(resolve, introductionMs).unref()
-      })
-      await Promise.race([Promise.all(syncs), timeout])
+      await waitForSyncs(syncs)
       scheduleBeat()
     },
 

@@ -3,18 +3,22 @@ import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { requirePrincipal } from '../api/index.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { Logger } from '../base/log.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { ChangeTracker } from './changes.ts'
 import type { LiveTotals, ScopeCounters, TrafficTotals } from './page-data.ts'
 
 /** The sources of the live traffic view. */
 export interface LiveSources {
-  readonly traffic: { totals(accountId: string): TrafficTotals }
+  readonly traffic: { totals(accountId: string): MaybePromise<TrafficTotals> }
   readonly scopes: {
-    countsOf(accountId: string, edgeId: string): readonly { scopeId: string; counters: ScopeCounters }[]
+    countsOf(
+      accountId: string,
+      edgeId: string,
+    ): MaybePromise<readonly { scopeId: string; counters: ScopeCounters }[]>
     brokenIn(
       accountId: string,
       edgeId: string,
-    ): readonly { scopeId: string; module: string; reason: string }[]
+    ): MaybePromise<readonly { scopeId: string; module: string; reason: string }[]>
   }
   readonly online: {
     sessionsOf(accountId: string): readonly unknown[]
@@ -60,8 +64,13 @@ export function mountLive(
     timer = undefined
   }
 
-  function send(viewer: Viewer): void {
-    viewer.response.write(`data: ${JSON.stringify(renderState(viewer, sources))}\n\n`)
+  async function send(viewer: Viewer): Promise<void> {
+    try {
+      const data = JSON.stringify(await renderState(viewer, sources))
+      if (viewers.has(viewer)) viewer.response.write(`data: ${data}\n\n`)
+    } catch (err) {
+      log.error({ err }, 'live view failed')
+    }
   }
 
   function tick(): void {
@@ -70,7 +79,7 @@ export function mountLive(
       (viewer) => {
         viewer.remainingTicks -= 1
         if (viewer.remainingTicks <= 0 || viewer.response.writableLength > MAX_BUFFERED_BYTES) drop(viewer)
-        else send(viewer)
+        else void send(viewer)
       },
       (err) => log.error({ err }, 'live view failed'),
     )
@@ -106,29 +115,32 @@ export function mountLive(
       response.on('error', () => {})
       response.on('close', () => drop(viewer))
       timer ??= setInterval(tick, SEND_INTERVAL_MS)
-      send(viewer)
+      void send(viewer)
     },
   )
 }
 
-function renderState(
+async function renderState(
   { accountId, edgeId }: Viewer,
   { traffic, scopes, online, changes }: LiveSources,
-): LiveTotals {
+): Promise<LiveTotals> {
   return {
-    ...traffic.totals(accountId),
+    ...(await traffic.totals(accountId)),
     sessions: online.sessionsOf(accountId).length,
     tunnels: online.tunnelsOf(accountId).length,
     online: online.revisionOf(accountId),
     revision: changes.revisionOf(accountId),
     deletions: changes.lastDeletion(),
     ...(edgeId !== undefined && {
-      places: scopes
-        .countsOf(accountId, edgeId)
-        .map(({ scopeId, counters }) => ({ id: scopeId, ...counters })),
-      broken: scopes
-        .brokenIn(accountId, edgeId)
-        .map(({ scopeId, module, reason }) => ({ id: scopeId, module, reason })),
+      places: (await scopes.countsOf(accountId, edgeId)).map(({ scopeId, counters }) => ({
+        id: scopeId,
+        ...counters,
+      })),
+      broken: (await scopes.brokenIn(accountId, edgeId)).map(({ scopeId, module, reason }) => ({
+        id: scopeId,
+        module,
+        reason,
+      })),
     }),
   }
 }

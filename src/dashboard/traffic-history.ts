@@ -1,5 +1,6 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { requirePrincipal } from '../api/index.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { TrafficHistory } from './page-data.ts'
 
 /** `GET /dashboard/api/traffic`: the account's traffic of the last hour on this node. */
@@ -8,7 +9,10 @@ export function mountTrafficHistory(
   {
     authenticate,
     traffic,
-  }: { authenticate: onRequestHookHandler; traffic: { history(accountId: string): TrafficHistory } },
+  }: {
+    authenticate: onRequestHookHandler
+    traffic: { history(accountId: string): MaybePromise<TrafficHistory> }
+  },
 ): void {
   http.get('/dashboard/api/traffic', { onRequest: authenticate }, async (request) =>
     traffic.history(requirePrincipal(request).accountId),

@@ -1,5 +1,6 @@
 import type { Api } from '../api/index.ts'
 import type { Logger } from '../base/log.ts'
+import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Store } from '../store/index.ts'
 import { mountAgentList } from './agent-list.ts'
 import { mountEdgeList } from './edge-list.ts'
@@ -14,7 +15,7 @@ import { mountTrafficHistory } from './traffic-history.ts'
 export interface ViewSources {
   readonly store: Store
   readonly live: LiveSources & {
-    readonly traffic: { history(accountId: string): TrafficHistory }
+    readonly traffic: { history(accountId: string): MaybePromise<TrafficHistory> }
     readonly online: SearchSources['online']
   }
   readonly platform: () => PlatformInfo

@@ -87,7 +87,12 @@ export class ServerAddresses implements PublicAddress {
   }
 
   setApi({ host }: ListenerAddress, port: number): void {
-    this.#listenerUrl = this.#settings.apiUrl ?? `http://${joinHostPort(host, port)}`
+    this.setListenerUrl(`http://${joinHostPort(host, port)}`)
+  }
+
+  /** The URL of the API's listener, here or in another process. */
+  setListenerUrl(url: string): void {
+    this.#listenerUrl = this.#settings.apiUrl ?? url
   }
 
   /** The base URLs of endpoints; null where no listener is bound. */

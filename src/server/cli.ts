@@ -25,7 +25,7 @@ function formatHelp(): string {
     const usage = [...words, operand].join(' ')
     return `  adit server ${usage.padEnd(28)}${help}`
   })
-  return `adit server: the platform, in one process
+  return `adit server: the platform, in one process or with several workers
 
 Usage
   adit server [--flags]
@@ -159,13 +159,13 @@ export async function runServer(args: readonly string[]): Promise<number> {
     return 0
   }
   try {
-    const { settings, rest, given } = readCommandLine(args, process.env)
+    const { settings, rest } = readCommandLine(args, process.env)
     if (rest.length === 0) await serve(settings)
     else {
       const { command, operands, switches } = parseSubcommand(rest)
-      const isForService = given.size === 0 && command.words[0] !== 'setup'
+      const isForService = settings.given.size === 0 && command.words[0] !== 'setup'
       const operated = isForService ? readServiceSettings(process.env) : settings
-      await command.run(operands, operated, switches, given)
+      await command.run(operands, operated, switches, settings.given)
     }
     return 0
   } catch (error) {

@@ -3,9 +3,12 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeFileAtomic } from '../base/io/atomic-file.ts'
 
-/** The persistent id of this node: after a crash it takes over its own leases instead of waiting for them to expire. */
-export async function loadNodeId(dataDir: string): Promise<string> {
-  const file = join(dataDir, 'node-id')
+/**
+ * The persistent id of this node: after a crash it takes over its own leases instead of waiting for them to expire. Each
+ * worker is a node.
+ */
+export async function loadNodeId(dataDir: string, worker?: number): Promise<string> {
+  const file = join(dataDir, worker === undefined ? 'node-id' : `node-id-${worker}`)
   const stored = await readFile(file, 'utf8').catch(() => '')
   if (/^[0-9a-f-]{36}$/.test(stored.trim())) return stored.trim()
   const created = randomUUID()

@@ -8,15 +8,19 @@ import type { RoleName } from './settings.ts'
 /**
  * Locks the roles of a data directory for this process: two servers with the same role would assign the same names
  * and overwrite each other's files. Returns the function that releases them. The locks are SQLite's on empty files, since Node has no file locks; the kernel
- * releases them with the process, however it ends. Subcommands take no lock.
+ * releases them with the process, however it ends. Subcommands take no lock. A worker has locks of its own, below those of
+ * its control process.
  */
-export function lockRoles(dataDir: string, roles: Iterable<RoleName>): () => void {
+export function lockRoles(dataDir: string, roles: Iterable<RoleName>, worker?: number): () => void {
   const locks: DatabaseSync[] = []
   const release = () => {
     for (const lock of locks.splice(0)) lock.close()
   }
   try {
-    for (const role of roles) locks.push(acquireLock(join(dataDir, `${role}.lock`), role, dataDir))
+    for (const role of roles) {
+      const name = worker === undefined ? role : `${role}-${worker}`
+      locks.push(acquireLock(join(dataDir, `${name}.lock`), role, dataDir))
+    }
     return release
   } catch (error) {
     release()

@@ -21,6 +21,9 @@ export interface ListenerAddress {
 export const ROLES = ['api', 'edge', 'gateway', 'dns', 'jobs'] as const
 export type RoleName = (typeof ROLES)[number]
 
+/** Far more than machines have cores. */
+const MAX_WORKERS = 256
+
 /** The listeners that can require a PROXY protocol header. */
 const PROXY_PROTOCOL_LISTENERS = ['http', 'https', 'tcp', 'agent', 'ssh'] as const
 export type ProxyProtocolListener = (typeof PROXY_PROTOCOL_LISTENERS)[number]
@@ -454,6 +457,22 @@ const definitions = {
       return new Set(names as RoleName[])
     },
   ),
+  workers: defineSetting(
+    'workers',
+    'N',
+    'processes that carry the traffic and share the public ports; 1: no process of their own',
+    '1',
+    (text, flag) => {
+      const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
+      if (count < 1 || count > MAX_WORKERS)
+        throw new CommandFailure(`--${flag} is "${text}"; write a number from 1 to ${MAX_WORKERS}.`)
+      if (count > 1 && process.platform !== 'linux')
+        throw new CommandFailure(
+          `--${flag} is "${text}"; on this system only 1 is possible: workers need Linux.`,
+        )
+      return count
+    },
+  ),
   logLevel: defineSetting('log-level', 'LEVEL', 'error, warn, info or debug', 'info', (text, flag) => {
     if (!['error', 'warn', 'info', 'debug', 'silent'].includes(text))
       throw new CommandFailure(`--${flag} is "${text}"; write error, warn, info or debug.`)
@@ -464,6 +483,9 @@ const definitions = {
 /** All settings, parsed and validated. */
 export type ServerSettings = {
   readonly [Name in keyof typeof definitions]: ReturnType<(typeof definitions)[Name]['parse']>
+} & {
+  /** Those that flags and variables give, as text by flag. */
+  readonly given: ReadonlyMap<string, string>
 }
 
 /** The path of the master key: the operator's setting, or a file in the data directory. */
@@ -507,11 +529,11 @@ export function readSettings(args: readonly string[], environment: NodeJS.Proces
   return settings
 }
 
-/** The same for a command line with a subcommand: `rest` holds its words and its own switches, `given` what was not default. */
+/** The same for a command line with a subcommand: `rest` holds its words and its own switches. */
 export function readCommandLine(
   args: readonly string[],
   environment: NodeJS.ProcessEnv,
-): { settings: ServerSettings; rest: readonly string[]; given: ReadonlyMap<string, string> } {
+): { settings: ServerSettings; rest: readonly string[] } {
   const { values, rest } = takeFlags(args, settings)
   const variables = new Set(settings.map(({ name }) => environmentVariable(name)))
   for (const variable of Object.keys(environment))
@@ -525,7 +547,7 @@ export function readCommandLine(
     if (text !== undefined) given.set(name, text)
     return [key, parse(text ?? (typeof fallback === 'string' ? fallback : fallback(environment)), name)]
   })
-  const result = Object.fromEntries(entries) as ServerSettings
+  const result = { ...Object.fromEntries(entries), given } as ServerSettings
   if (result.proxyProtocol.size > 0 && result.trustedProxies === undefined)
     throw new CommandFailure(
       '--proxy-protocol needs --trusted-proxies: the addresses of the proxies that send the header.',
@@ -536,7 +558,11 @@ export function readCommandLine(
     throw new CommandFailure(
       '--tls-cert and --tls-key belong together: one names the certificate chain, the other its private key.',
     )
-  return { settings: result, rest, given }
+  if (result.workers > 1 && result.peerAddr === undefined)
+    throw new CommandFailure(
+      '--workers needs --peer-addr, at which workers reach each other: leave it unset.',
+    )
+  return { settings: result, rest }
 }
 
 function unknownVariable(variable: string, variables: ReadonlySet<string>): CommandFailure {

@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AgentProcess, cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { eventually } from './eventually.ts'
-import { joinFlags, TWO_NODES } from './platform.ts'
+import { joinFlags, TWO_NODES, WORKER_FLAGS } from './platform.ts'
 import { createTestDatabase } from './postgres.ts'
 
 /** The contents of `credentials.json`. */
@@ -47,7 +47,7 @@ export async function startHarness(t: TestContext, givenFlags: readonly string[]
   const twoNodes = TWO_NODES && !givenFlags.includes('--database-url')
   const flags = twoNodes ? [...givenFlags, '--database-url', (await createTestDatabase(t)).url] : givenFlags
   const startNode = async (ports: readonly string[], nodeEnv = env, nodeFlags = flags) => {
-    const args = ['server', '--log-level', 'error', ...listenOn(ports), ...nodeFlags]
+    const args = ['server', '--log-level', 'error', ...listenOn(ports), ...WORKER_FLAGS, ...nodeFlags]
     const node = startProgram(t, args, { env: nodeEnv })
     const describe = () => `the server is not ready:\n${node.stdout}\n--\n${node.stderr}`
     const isReady = () => node.stdout.includes('Adit is ready.') || node.child.exitCode !== null

@@ -5,6 +5,7 @@ import { createOnlineResources } from '../../sessions/index.ts'
 import { createStalenessMonitor } from '../../store/index.ts'
 import { mountDocumentation } from '../documentation.ts'
 import { registerPlatformMetrics } from '../metrics.ts'
+import { createWorkerTraffic, renderMetrics } from '../workers/worker-traffic.ts'
 import type { Background } from './background.ts'
 import type { Foundation } from './foundation.ts'
 import type { Traffic } from './traffic.ts'
@@ -19,7 +20,7 @@ export function wireControl(
   { edge, registry, agentGateway }: Traffic,
   isServing: () => boolean,
 ) {
-  const { settings, store, clock, logOf, auth, restrictions, addresses, metrics } = foundation
+  const { settings, store, clock, logOf, auth, restrictions, addresses, metrics, workers } = foundation
   const apiUrl = () => addresses.apiUrl
   const stalenessMonitor = createStalenessMonitor({ check: store.check, clock })
   registerPlatformMetrics(metrics, {
@@ -67,7 +68,9 @@ export function wireControl(
     clock,
     log: logOf('api'),
     metrics,
+    ...(workers !== undefined && { renderMetrics: () => renderMetrics(metrics, workers) }),
     async ready() {
+      if (workers?.isServing === false) throw new Error('No worker serves traffic.')
       if (!isServing()) throw new Error('The server is starting or stopping.')
       await store.checkWritable()
     },
@@ -79,7 +82,7 @@ export function wireControl(
   mountViews(api, {
     log: logOf('dashboard'),
     store,
-    live: { traffic: edge.traffic, scopes: edge.scopes, online: registry, changes },
+    live: { ...(workers === undefined ? edge : createWorkerTraffic(workers)), online: registry, changes },
     platform: () => ({
       ...addresses.publicUrls,
       domain: settings.domain,

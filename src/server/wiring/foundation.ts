@@ -9,8 +9,8 @@ import type { Logger } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
 import { openRootAuthority } from '../../certs/index.ts'
-import { createAccountWithPassword, createPasswords, type ScryptCost } from '../../dashboard/index.ts'
-import { GRACE_MS, type NameClaimLimits, NameClaims } from '../../naming/index.ts'
+import { createAccountWithPassword, createPasswords } from '../../dashboard/index.ts'
+import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { ServerAddresses } from '../addresses.ts'
@@ -18,20 +18,15 @@ import { ApiStreams } from '../api-streams.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
 import { loadNodeId } from '../node-id.ts'
 import { lockRoles } from '../role-locks.ts'
+import type { ServerLimits } from '../server-limits.ts'
 import {
   type ProxyProtocolListener,
   type RoleName,
   resolveMasterKeyFile,
   type ServerSettings,
 } from '../settings.ts'
-
-/** Timings and costs that tests reduce. */
-export interface ServerLimits {
-  readonly claims?: Partial<NameClaimLimits>
-  /** Grace period during which the names of a lost session stay reserved for its credential. */
-  readonly graceMs?: number
-  readonly passwordCost?: ScryptCost
-}
+import { controlSettings, countWorkers } from '../workers/worker-flags.ts'
+import { Workers } from '../workers/workers.ts'
 
 /** The parts that write log lines; each line names its part. */
 type PartName =
@@ -62,12 +57,15 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
  * claims. Whatever has to be closed is registered in `cleanup`.
  */
 export async function openFoundation(
-  settings: ServerSettings,
+  serverSettings: ServerSettings,
   limits: ServerLimits,
-  { cleanup, logOf }: { cleanup: CleanupStack; logOf: LogOf },
+  { cleanup, logOf, worker }: { cleanup: CleanupStack; logOf: LogOf; worker: number | undefined },
 ) {
   const clock: Clock = systemClock
-  cleanup.defer(lockRoles(settings.dataDir, settings.roles))
+  cleanup.defer(lockRoles(serverSettings.dataDir, serverSettings.roles, worker))
+  const workers =
+    worker === undefined ? createWorkers({ settings: serverSettings, limits, clock, logOf }) : undefined
+  const settings = workers === undefined ? serverSettings : controlSettings(serverSettings)
   const store = await openStore({
     url: settings.databaseUrl,
     dataDir: settings.dataDir,
@@ -87,7 +85,7 @@ export async function openFoundation(
   const outbound = createOutbound({ allow: settings.outboundAllow })
   cleanup.defer(() => outbound.close())
 
-  const nodeId = await loadNodeId(settings.dataDir)
+  const nodeId = await loadNodeId(settings.dataDir, worker)
   const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: settings.nameCooldown }
   const claims = new NameClaims({
     rows: openNameClaims(store),
@@ -101,6 +99,10 @@ export async function openFoundation(
   const connectionLimits = computeConnectionLimits(await openFilesLimit())
   return {
     settings,
+    /** The processes that carry the traffic; undefined when this one does, or when it is one of them. */
+    workers,
+    /** Whether this process is a worker, which shares its ports with others. */
+    isWorker: worker !== undefined,
     cleanup,
     logOf,
     clock,
@@ -124,6 +126,21 @@ export async function openFoundation(
     tunnels: new TunnelDirectory(() => claims.serving),
     hasRole: (role: RoleName) => settings.roles.has(role),
   }
+}
+
+function createWorkers({
+  settings,
+  limits,
+  clock,
+  logOf,
+}: {
+  settings: ServerSettings
+  limits: ServerLimits
+  clock: Clock
+  logOf: LogOf
+}): Workers | undefined {
+  const count = countWorkers(settings)
+  return count === 0 ? undefined : new Workers({ settings, limits, count, clock, log: logOf('server') })
 }
 
 /** What the settings say of proxies in front of this server. */

@@ -7,16 +7,19 @@ import type { Control } from './control.ts'
 import type { Foundation } from './foundation.ts'
 import type { Traffic } from './traffic.ts'
 
+/** The parts of one process, by the phase that creates them. */
+export interface Parts {
+  readonly foundation: Foundation
+  readonly background: Background
+  readonly traffic: Traffic
+  readonly control: Control
+}
+
 /**
  * The components in the order they start: what is observed, what is served, the listeners, the API. They stop in the
  * reverse order, so the API stops first, then clients are drained while the sessions they use still exist.
  */
-export function startOrder(
-  foundation: Foundation,
-  background: Background,
-  traffic: Traffic,
-  control: Control,
-): Lifecycle[] {
+export function startOrder({ foundation, background, traffic, control }: Parts): Lifecycle[] {
   const edge = edgeComponents(foundation, traffic)
   return [
     probes(foundation, control),
@@ -26,6 +29,7 @@ export function startOrder(
     clusterComponent(traffic),
     edge.listeners,
     ...gateways(foundation, traffic),
+    ...workerProcesses(foundation, traffic),
     edge.drain,
     apiListener(foundation, control),
   ]
@@ -152,7 +156,27 @@ function gateways(
   ]
 }
 
-function apiListener({ settings, addresses, apiStreams, hasRole }: Foundation, { api }: Control): Lifecycle {
+/** The processes that carry the traffic, if this one does not. Each is linked with the others before the start is done. */
+function workerProcesses({ workers, addresses }: Foundation, { cluster }: Traffic): Lifecycle[] {
+  if (workers === undefined) return []
+  return [
+    {
+      async start() {
+        const { http, https, agent, ssh } = await workers.start()
+        addresses.setEdge(http, https)
+        addresses.agent = agent
+        addresses.ssh = ssh
+        await Promise.all([cluster?.announce(), workers.callAll('link')])
+      },
+      stop: () => workers.stop(),
+    },
+  ]
+}
+
+function apiListener(
+  { settings, addresses, apiStreams, hasRole, workers }: Foundation,
+  { api }: Control,
+): Lifecycle {
   return {
     async start() {
       if (!hasRole('api')) return
@@ -161,6 +185,7 @@ function apiListener({ settings, addresses, apiStreams, hasRole }: Foundation, {
       if (settings.apiAddr === undefined) return
       const { port } = await api.listen(settings.apiAddr)
       addresses.setApi(settings.apiAddr, port)
+      await workers?.setListenerUrl(addresses.listenerUrl)
     },
     stop() {
       apiStreams.local = undefined

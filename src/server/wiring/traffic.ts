@@ -76,7 +76,9 @@ async function wireEdge(
     idpUrl: () => addresses.idpUrl,
     key: await loadOrCreateSecret(store, 'login.key'),
     oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
-    callbackLimit: settings.loginRateLimit,
+    callbackLimit: foundation.isWorker
+      ? Math.ceil(settings.loginRateLimit / settings.workers)
+      : settings.loginRateLimit,
   })
   const edge = createEdge({
     tunnels: foundation.tunnels,
@@ -95,6 +97,7 @@ async function wireEdge(
       http: settings.httpAddr ?? false,
       https: settings.httpsAddr ?? false,
       tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
+      reusePort: foundation.isWorker,
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
       errorPagesUrl: () => errorPagesUrl(foundation),
@@ -130,18 +133,27 @@ function errorPagesUrl({ settings, addresses }: Foundation): string | undefined 
   return isPublic ? `${addresses.apiUrl}/docs/errors` : undefined
 }
 
+/** A process without traffic knows the tunnels of its peers, and opens no port for them. */
+const UNOPENED_PORTS: PublicPorts = {
+  async acquire(port) {
+    if (port === undefined) throw new Error('This process has no public ports.')
+    return port
+  },
+  release() {},
+}
+
 async function wireRegistry(
   foundation: Foundation,
   { events }: Background,
   { ports, windows }: { ports: PublicPorts; windows: WindowBudget },
 ) {
-  const { settings, store, clock, logOf, authority, claims, addresses, apiStreams } = foundation
+  const { settings, store, clock, logOf, authority, claims, addresses, apiStreams, hasRole } = foundation
   const log = logOf('sessions')
   const registry = new Registry({
     clock,
     graceMs: foundation.nameSpans.graceMs,
     directory: foundation.tunnels,
-    ports,
+    ports: hasRole('edge') || hasRole('gateway') ? ports : UNOPENED_PORTS,
     onOutranked: ({ id, address: { url }, fence }, by) =>
       log.warn({ tunnel: id, url, fence, by }, 'tunnel ended: newer claim on its name'),
     onSubscriberError: (err) => log.error({ err }, 'registry subscriber failed'),
@@ -220,6 +232,7 @@ async function wireGateways(
     admits: (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip),
     sessions: new Admission({ total: foundation.connectionLimits.sessions }),
     isShared: foundation.isShared,
+    reusePort: foundation.isWorker,
     region: settings.region,
     clock,
     log: logOf('sessions'),

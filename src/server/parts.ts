@@ -1,0 +1,57 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { CleanupStack } from '../base/cleanup-stack.ts'
+import { createDirectory } from '../base/create-directory.ts'
+import { createLog } from '../base/log.ts'
+import { startInOrder } from './lifecycle.ts'
+import type { ServerLimits } from './server-limits.ts'
+import type { ServerSettings } from './settings.ts'
+import { wireBackground } from './wiring/background.ts'
+import { wireControl } from './wiring/control.ts'
+import { type LogOf, openFoundation } from './wiring/foundation.ts'
+import { type Parts, startOrder } from './wiring/start-order.ts'
+import { wireTraffic } from './wiring/traffic.ts'
+
+/** How long a failed start waits for the components it had started. */
+const CLEANUP_TIMEOUT_MS = 5_000
+
+/**
+ * Creates the parts of a process, phase by phase: each phase gets what the phases before it created. Then starts them in
+ * order. A failed start stops everything it had started before it throws. `worker` is the number of a worker process.
+ */
+export async function startParts(
+  settings: ServerSettings,
+  limits: ServerLimits,
+  worker?: number,
+): Promise<{ parts: Parts; stop(): Promise<void> }> {
+  const processLog = createLog(settings.logLevel)
+  const logOf: LogOf = (part) => processLog.child({ part, ...(worker !== undefined && { worker }) })
+  const cleanup = new CleanupStack()
+  let serving = false
+  createDirectory(settings.dataDir, 0o700)
+  try {
+    const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker })
+    const background = await wireBackground(foundation)
+    const traffic = await wireTraffic(foundation, background)
+    const control = wireControl(foundation, background, traffic, () => serving)
+    const parts = { foundation, background, traffic, control }
+    await startInOrder(cleanup, startOrder(parts))
+    serving = true
+    return {
+      parts,
+      stop() {
+        serving = false
+        return cleanup.run()
+      },
+    }
+  } catch (error) {
+    await stopAfterFailure(() => cleanup.run(), logOf)
+    throw error
+  }
+}
+
+/** Stops what a failed start had started. The caller reports why the start failed, not the errors of this. */
+export async function stopAfterFailure(stop: () => Promise<void>, logOf: LogOf): Promise<void> {
+  await Promise.race([stop(), delay(CLEANUP_TIMEOUT_MS, undefined, { ref: false })]).catch((err: unknown) =>
+    logOf('server').error({ err }, 'cleanup after a failed start failed'),
+  )
+}

@@ -1,0 +1,55 @@
+import type { MetricObjectWithValues, MetricValue } from 'prom-client'
+import type { Edge } from '../../edge/index.ts'
+import type { ServerLimits } from '../server-limits.ts'
+
+/** What a worker is started with. */
+export interface WorkerStart {
+  /** From 1; it survives restarts. */
+  readonly number: number
+  /** Its command line. Sent as a message, since other users can read the arguments of a process. */
+  readonly args: readonly string[]
+  readonly limits: ServerLimits
+  /** The URL of the API's listener; empty while it is not bound. */
+  readonly listenerUrl: string
+}
+
+/** The listeners that a worker has bound. */
+export interface WorkerAddresses {
+  readonly http: number | undefined
+  readonly https: number | undefined
+  /** `host:port`; null when switched off. */
+  readonly agent: string | null
+  readonly ssh: string | null
+}
+
+/** The metrics of a process. */
+export type Metrics = readonly MetricObjectWithValues<MetricValue<string>>[]
+
+/** What the control process calls in a worker. */
+export interface WorkerMethods {
+  /** Resolves once the worker is linked with the other processes. */
+  link(): Promise<void>
+  setListenerUrl(url: string): void
+  metrics(): Promise<Metrics>
+  totals: Edge['traffic']['totals']
+  history: Edge['traffic']['history']
+  countsOf: Edge['scopes']['countsOf']
+  brokenIn: Edge['scopes']['brokenIn']
+  /** Drains its clients and agents, then ends the process. */
+  stop(): Promise<void>
+}
+
+/** One call; the reply carries its id. */
+export interface WorkerCall {
+  readonly id: number
+  readonly method: keyof WorkerMethods
+  readonly args: readonly unknown[]
+}
+
+export type MessageToWorker = { readonly start: WorkerStart } | { readonly call: WorkerCall }
+
+export type MessageFromWorker =
+  | { readonly ready: WorkerAddresses }
+  /** The start failed, for this reason. */
+  | { readonly failed: string }
+  | { readonly reply: { readonly id: number; readonly result?: unknown; readonly error?: string } }

@@ -1,0 +1,127 @@
+import type { ChildProcess } from 'node:child_process'
+import { setTimeout as delay } from 'node:timers/promises'
+import { startProcess } from '../../base/start-process.ts'
+import type {
+  MessageFromWorker,
+  MessageToWorker,
+  WorkerAddresses,
+  WorkerMethods,
+  WorkerStart,
+} from './messages.ts'
+
+/** A worker that is busy for longer is left out of what is read from all of them. */
+const CALL_TIMEOUT_MS = 5_000
+
+interface PendingCall {
+  resolve(result: never): void
+  reject(error: Error): void
+}
+
+/** How a process ended. */
+export interface ProcessEnd {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+}
+
+/** The worker's start failed; the message is what it would have printed. */
+export class WorkerStartFailed extends Error {
+  override name = 'WorkerStartFailed'
+}
+
+/** One process of a worker, seen from the control process. */
+export class WorkerHandle {
+  readonly #process: ChildProcess
+  readonly #calls = new Map<number, PendingCall>()
+  readonly #ready = Promise.withResolvers<WorkerAddresses>()
+  #lastCall = 0
+  /** Resolves when the process has ended. */
+  readonly ended: Promise<ProcessEnd>
+
+  constructor(start: WorkerStart) {
+    // Its log is ours: last words of the runtime itself are written there too.
+    this.#process = startProcess(new URL('./worker-process.ts', import.meta.url), {
+      stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    })
+    this.ended = new Promise((resolve) => {
+      this.#process.once('error', () => resolve({ code: null, signal: null }))
+      this.#process.once('exit', (code, signal) => resolve({ code, signal }))
+    })
+    void this.ended.then((end) => this.#onEnded(end))
+    // A caller that stopped waiting has seen another error.
+    this.#ready.promise.catch(() => {})
+    this.#process.on('message', (message: MessageFromWorker) => this.#receive(message))
+    this.#send({ start })
+  }
+
+  get pid(): number | undefined {
+    return this.#process.pid
+  }
+
+  /** Resolves once the worker serves; rejects with `WorkerStartFailed`. */
+  get ready(): Promise<WorkerAddresses> {
+    return this.#ready.promise
+  }
+
+  /** Calls a method of the worker. */
+  async call<M extends keyof WorkerMethods>(
+    method: M,
+    ...args: Parameters<WorkerMethods[M]>
+  ): Promise<Awaited<ReturnType<WorkerMethods[M]>>> {
+    const timeout = new AbortController()
+    const timer = delay(CALL_TIMEOUT_MS, undefined, { ref: false, signal: timeout.signal }).then(() => {
+      throw new Error(`The worker did not answer within ${CALL_TIMEOUT_MS} ms.`)
+    })
+    try {
+      return await Promise.race([this.#request(method, args), timer])
+    } finally {
+      timeout.abort()
+      timer.catch(() => {})
+    }
+  }
+
+  /** Drains the worker and resolves when its process has ended, however long that takes. */
+  async stop(): Promise<void> {
+    // The process may end before the reply arrives.
+    this.#request('stop', []).catch(() => {})
+    await this.ended
+  }
+
+  kill(): void {
+    this.#process.kill('SIGKILL')
+  }
+
+  #request<M extends keyof WorkerMethods>(
+    method: M,
+    args: Parameters<WorkerMethods[M]>,
+  ): Promise<Awaited<ReturnType<WorkerMethods[M]>>> {
+    const id = ++this.#lastCall
+    return new Promise((resolve, reject) => {
+      this.#calls.set(id, { resolve, reject })
+      this.#send({ call: { id, method, args } })
+    })
+  }
+
+  #send(message: MessageToWorker): void {
+    // A process that has just ended takes no messages; `ended` rejects what waits for it.
+    if (this.#process.connected) this.#process.send(message, () => {})
+  }
+
+  #receive(message: MessageFromWorker): void {
+    if ('ready' in message) this.#ready.resolve(message.ready)
+    else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
+    else {
+      const { id, result, error } = message.reply
+      const call = this.#calls.get(id)
+      this.#calls.delete(id)
+      if (error === undefined) call?.resolve(result as never)
+      else call?.reject(new Error(error))
+    }
+  }
+
+  #onEnded({ code, signal }: ProcessEnd): void {
+    const error = new WorkerStartFailed(`A worker ended during its start (${signal ?? `exit code ${code}`}).`)
+    this.#ready.reject(error)
+    for (const call of this.#calls.values()) call.reject(new Error('The worker has ended.'))
+    this.#calls.clear()
+  }
+}

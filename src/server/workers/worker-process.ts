@@ -1,0 +1,88 @@
+import { enableCompileCache } from 'node:module'
+import { join } from 'node:path'
+import { errorMessage } from '../../base/error-message.ts'
+import { createLog } from '../../base/log.ts'
+import { IS_EXECUTABLE } from '../../base/program-files.ts'
+import { formatError } from '../../base/serialize-error.ts'
+import { INSTALL_ROOT } from '../../base/version.ts'
+import type { Parts } from '../wiring/start-order.ts'
+import type {
+  MessageFromWorker,
+  MessageToWorker,
+  WorkerCall,
+  WorkerMethods,
+  WorkerStart,
+} from './messages.ts'
+
+/**
+ * The main module of a worker. It does what the control process says: signals that a terminal or a service manager sends
+ * to all processes are left to it, and a worker whose control process is gone ends at once, like it.
+ */
+if (!IS_EXECUTABLE) enableCompileCache(join(INSTALL_ROOT, 'node_modules', '.cache', 'adit'))
+for (const signal of ['SIGTERM', 'SIGINT'] as const) process.on(signal, () => {})
+process.on('disconnect', () => process.exit(1))
+process.on('uncaughtException', (error) => {
+  createLog('error').error({ part: 'server', err: error }, 'worker failed')
+  process.exit(1)
+})
+
+let methods: WorkerMethods | undefined
+
+process.on('message', (message: MessageToWorker) => {
+  if ('start' in message) void start(message.start)
+  else void answer(message.call)
+})
+
+async function start({ number, args, limits, listenerUrl }: WorkerStart): Promise<void> {
+  process.title = `adit worker ${number}`
+  try {
+    const [{ readSettings }, { startParts }] = await Promise.all([
+      import('../settings.ts'),
+      import('../parts.ts'),
+    ])
+    const { parts, stop } = await startParts(readSettings(args, {}), limits, number)
+    parts.foundation.addresses.setListenerUrl(listenerUrl)
+    methods = createMethods(parts, stop)
+    const { edge } = parts.traffic
+    const { agent, ssh } = parts.foundation.addresses
+    send({
+      ready: { http: edge.addresses.http?.port, https: edge.addresses.https?.port, agent, ssh },
+    })
+  } catch (error) {
+    const { describeStartError } = await import('../start-errors.ts')
+    send({ failed: describeStartError(error) ?? formatError(error) }, () => process.exit(1))
+  }
+}
+
+function createMethods(
+  { foundation: { addresses, metrics }, traffic: { edge, cluster } }: Parts,
+  stop: () => Promise<void>,
+): WorkerMethods {
+  return {
+    link: async () => cluster?.announce(),
+    setListenerUrl: (url) => addresses.setListenerUrl(url),
+    metrics: () => metrics.getMetricsAsJSON(),
+    totals: edge.traffic.totals,
+    history: edge.traffic.history,
+    countsOf: (accountId, edgeId) => edge.scopes.countsOf(accountId, edgeId),
+    brokenIn: (accountId, edgeId) => edge.scopes.brokenIn(accountId, edgeId),
+    async stop() {
+      await stop()
+      process.exit(0)
+    },
+  }
+}
+
+async function answer({ id, method, args }: WorkerCall): Promise<void> {
+  try {
+    if (methods === undefined) throw new Error('The worker is starting.')
+    const call = methods[method] as (...args: readonly unknown[]) => unknown
+    send({ reply: { id, result: await call(...args) } })
+  } catch (error) {
+    send({ reply: { id, error: errorMessage(error) } })
+  }
+}
+
+function send(message: MessageFromWorker, onSent: () => void = () => {}): void {
+  process.send?.(message, undefined, undefined, onSent)
+}

@@ -1,0 +1,179 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { readFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { createServer } from 'node:net'
+import { type TestContext, test } from 'node:test'
+import { fetchHost, startAgent } from '../../../test/support/agents.ts'
+import { createClient, tempDir } from '../../../test/support/api.ts'
+import { eventually, eventuallyEqual } from '../../../test/support/eventually.ts'
+import { listen, startHttp } from '../../../test/support/local-server.ts'
+import { createTestDatabase } from '../../../test/support/postgres.ts'
+import { type ServerProcess, startServerProcess } from '../../../test/support/server-process.ts'
+import { sendHttps } from '../../edge/testing/client.ts'
+
+/** Requests on connections of their own: that all of them reach the same of two workers is practically impossible. */
+const MANY = 40
+
+async function startWorkers(t: TestContext, flags: readonly string[] = [], dataDir?: string) {
+  const directory = dataDir ?? (await tempDir(t))
+  return startServerProcess(t, directory, ['--workers', '2', ...flags])
+}
+
+/** The process id of a worker; undefined while it does not run. */
+function findWorker(server: ServerProcess, number: number): number | undefined {
+  const children = readFileSync(`/proc/${server.pid}/task/${server.pid}/children`, 'utf8').trim().split(' ')
+  const pid = children.find((child) => readTitle(child) === `adit worker ${number}`)
+  return pid === undefined ? undefined : Number(pid)
+}
+
+function readTitle(pid: number | string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim()
+  } catch {
+    return ''
+  }
+}
+
+/** An HTTPS edge that responds by itself, and requests to it on connections of their own. */
+async function createEdge(server: ServerProcess, body: string) {
+  const call = createClient(server.url, server.apiKey)
+  const host = 'edge.adit.localhost'
+  await call.create('/reserved_domains', { domain: host })
+  const backend = await call.create('/backends/http_response', { body, status_code: 200 })
+  const edge = await call.create('/edges/https', { hostports: [`${host}:443`] })
+  await call.create(`/edges/https/${edge.id}/routes`, {
+    ...{ match_type: 'path_prefix', match: '/' },
+    backend: { backend_id: backend.id },
+  })
+  const ca = await readFile(server.credentials.ca_file, 'utf8')
+  const port = Number(new URL(server.credentials.https_url).port)
+  const ask = async () => {
+    const { status, body } = await sendHttps(port, ca, { host })
+    return `${status} ${body}`
+  }
+  return {
+    ask,
+    /** Whether both workers respond with this body. */
+    isServed: async (expected: string) => {
+      const bodies = await Promise.all(Array.from({ length: MANY }, ask))
+      return bodies.every((each) => each === expected)
+    },
+    update: (text: string) =>
+      call('PATCH', `/backends/http_response/${backend.id}`, { body: { body: text } }),
+    /** The requests that each worker counted. */
+    async counts() {
+      const { body: metrics } = await call('GET', '/metrics')
+      const lines = String(metrics).matchAll(/^adit_edge_requests_total\{.*worker="(\d)".*\} (\d+)$/gm)
+      return Object.fromEntries([...lines].map(([, worker, count]) => [worker, Number(count)]))
+    },
+  }
+}
+
+const databases = {
+  SQLite: async () => [],
+  PostgreSQL: async (t: TestContext) => ['--database-url', (await createTestDatabase(t)).url],
+}
+
+for (const [name, databaseFlags] of Object.entries(databases))
+  test(`on ${name}, both workers serve configuration and agents, and one that is killed comes back`, async (t) => {
+    const server = await startWorkers(t, await databaseFlags(t))
+    const edge = await createEdge(server, 'first')
+    await eventually(() => edge.isServed('200 first'))
+    const counts = await edge.counts()
+    assert.ok((counts[1] ?? 0) > 0 && (counts[2] ?? 0) > 0, JSON.stringify(counts))
+
+    await edge.update('second')
+    await eventually(() => edge.isServed('200 second'))
+
+    const port = await startHttp(t, (_request, response) => response.end('agent'))
+    const agent = await startAgent(t, server)
+    await agent.forward({ addr: port, url: 'http://app.adit.localhost' })
+    for (let request = 0; request < MANY; request++)
+      assert.deepEqual(await fetchHost(server, 'app.adit.localhost'), { status: 200, body: 'agent' })
+    const { body } = await createClient(server.url, server.apiKey)('GET', '/tunnel_sessions')
+    assert.equal(body.tunnel_sessions.length, 1)
+
+    const killed = findWorker(server, 1)!
+    const outcomes: { response: string; isLater: boolean }[] = []
+    let isOver = false
+    const visitor = async () => {
+      while (!isOver) {
+        const isLater = server.output().includes('worker ended: restarting')
+        outcomes.push({ response: await edge.ask(), isLater })
+      }
+    }
+    const visitors = [visitor(), visitor()]
+    await eventually(() => outcomes.length > MANY)
+    process.kill(killed, 'SIGKILL')
+    await eventually(() => ![undefined, killed].includes(findWorker(server, 1)), 'the worker is restarted')
+    await eventually(async () => ((await edge.counts())[1] ?? 0) > 0, 'the worker serves again')
+    isOver = true
+    await Promise.all(visitors)
+
+    // Only requests that began while the worker lived.
+    const failed = outcomes.filter(({ response }) => response !== '200 second')
+    assert.ok(
+      failed.every(({ isLater }) => !isLater),
+      JSON.stringify(failed),
+    )
+    assert.ok(outcomes.some(({ isLater }) => isLater))
+    assert.match(
+      server.output(),
+      /"worker":1,"pid":\d+,"code":null,"signal":"SIGKILL".*worker ended: restarting/,
+    )
+    await eventually(async () => (await fetchHost(server, 'app.adit.localhost')).status === 200)
+    await server.stop()
+  })
+
+test('a stop lets requests at workers finish, and ends all processes', async (t) => {
+  const server = await startWorkers(t)
+  const upstreamHasIt = Promise.withResolvers<() => void>()
+  const port = await startHttp(t, (_request, response) => upstreamHasIt.resolve(() => response.end('done')))
+  const agent = await startAgent(t, server)
+  await agent.forward({ addr: port, url: 'http://slow.adit.localhost' })
+  const workers = [1, 2].map((number) => findWorker(server, number)!)
+
+  const response = fetchHost(server, 'slow.adit.localhost')
+  const finish = await upstreamHasIt.promise
+  const stopped = server.stop()
+  const httpPort = Number(new URL(server.credentials.http_url).port)
+  await eventually(() => isFree(httpPort), 'no worker listens any more')
+  finish()
+
+  assert.deepEqual(await response, { status: 200, body: 'done' })
+  await stopped
+  assert.deepEqual(workers.map(readTitle), ['', ''])
+})
+
+test('workers end with their control process, and the next start works at once', async (t) => {
+  const dataDir = await tempDir(t)
+  const server = await startWorkers(t, [], dataDir)
+  const workers = [1, 2].map((number) => findWorker(server, number)!)
+  await server.kill()
+  await eventuallyEqual(async () => workers.map(readTitle).join(''), '')
+
+  const port = new URL(server.credentials.http_url).port
+  const next = await startWorkers(t, ['--http-addr', `127.0.0.1:${port}`], dataDir)
+
+  assert.equal(new URL(next.credentials.http_url).port, port)
+  await next.stop()
+})
+
+test('a port that another program uses fails the start with the usual sentence', async (t) => {
+  const port = await listen(t, createServer())
+
+  await assert.rejects(startWorkers(t, ['--http-addr', `127.0.0.1:${port}`]), (error: Error) =>
+    error.message.includes(`ERROR:  127.0.0.1:${port} is in use by another program.`),
+  )
+})
+
+async function isFree(port: number): Promise<boolean> {
+  const server = createServer().listen({ port, host: '127.0.0.1', exclusive: true })
+  const isListening = await Promise.race([
+    once(server, 'listening').then(() => true),
+    once(server, 'error').then(() => false),
+  ]).catch(() => false)
+  if (isListening) await new Promise((resolve) => server.close(resolve))
+  return isListening
+}

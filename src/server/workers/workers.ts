@@ -1,0 +1,175 @@
+import { createServer } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../base/clock.ts'
+import { CommandFailure } from '../../base/command-line.ts'
+import type { Logger } from '../../base/log.ts'
+import type { ServerLimits } from '../server-limits.ts'
+import type { ListenerAddress, RoleName, ServerSettings } from '../settings.ts'
+import type { WorkerAddresses, WorkerMethods } from './messages.ts'
+import { workerFlags, workerRoles } from './worker-flags.ts'
+import { WorkerHandle, WorkerStartFailed } from './worker-handle.ts'
+
+/** The first restart is quick; a worker that keeps crashing is restarted less and less often. */
+const MIN_RESTART_MS = 100
+const MAX_RESTART_MS = 30_000
+/** A worker that has run for this long is not one that keeps crashing. */
+const STABLE_MS = 60_000
+
+export interface WorkersOptions {
+  /** Those of the whole server. */
+  readonly settings: ServerSettings
+  readonly limits: ServerLimits
+  readonly count: number
+  readonly clock: Clock
+  readonly log: Logger
+}
+
+interface RunningWorker {
+  readonly handle: WorkerHandle
+  isServing: boolean
+}
+
+/**
+ * The workers: processes on the same data directory that run the roles of traffic and share the public ports. Starts and
+ * restarts them, and calls them on behalf of the control process.
+ */
+export class Workers {
+  readonly #options: WorkersOptions
+  /** By number, from 1. */
+  readonly #running = new Map<number, RunningWorker>()
+  readonly #stopping = new AbortController()
+  #bound: WorkerAddresses | undefined
+  #listenerUrl = ''
+
+  constructor(options: WorkersOptions) {
+    this.#options = options
+  }
+
+  /** The roles that they run. */
+  get roles(): ReadonlySet<RoleName> {
+    return new Set(workerRoles(this.#options.settings))
+  }
+
+  /** Whether at least one worker serves. */
+  get isServing(): boolean {
+    return [...this.#running.values()].some(({ isServing }) => isServing)
+  }
+
+  /** Resolves once all workers serve, with the addresses that they share: the first binds what is given as port 0. */
+  async start(): Promise<WorkerAddresses> {
+    await requireFreePorts(this.#options.settings)
+    const bound = await this.#startFirst(1)
+    this.#bound = bound
+    const others = Array.from({ length: this.#options.count - 1 }, (_, index) => this.#startFirst(index + 2))
+    await Promise.all(others)
+    return bound
+  }
+
+  /** Tells all workers, also those that start later, where the API listens. */
+  async setListenerUrl(url: string): Promise<void> {
+    this.#listenerUrl = url
+    await this.callAll('setListenerUrl', url)
+  }
+
+  /** Drains all workers at once and resolves when they have ended. */
+  async stop(): Promise<void> {
+    this.#stopping.abort()
+    await Promise.all([...this.#running.values()].map(({ handle }) => handle.stop()))
+  }
+
+  /** Calls a method of every worker that serves; the results of those that answer, by number. */
+  async callAll<M extends keyof WorkerMethods>(
+    method: M,
+    ...args: Parameters<WorkerMethods[M]>
+  ): Promise<ReadonlyMap<number, Awaited<ReturnType<WorkerMethods[M]>>>> {
+    const results = new Map<number, Awaited<ReturnType<WorkerMethods[M]>>>()
+    const calls = [...this.#running].map(async ([number, { handle, isServing }]) => {
+      if (!isServing) return
+      try {
+        results.set(number, await handle.call(method, ...args))
+      } catch (err) {
+        this.#options.log.warn({ err, worker: number, method }, 'worker did not answer')
+      }
+    })
+    await Promise.all(calls)
+    return results
+  }
+
+  /** The first start of a worker: it fails with what the worker would have printed. */
+  async #startFirst(number: number): Promise<WorkerAddresses> {
+    const running = this.#launch(number)
+    try {
+      const bound = await running.handle.ready
+      void this.#supervise(number, running)
+      return bound
+    } catch (error) {
+      this.#running.delete(number)
+      throw error instanceof WorkerStartFailed ? new CommandFailure(error.message) : error
+    }
+  }
+
+  #launch(number: number): RunningWorker {
+    const { settings, limits } = this.#options
+    const args = workerFlags(settings, number, this.#bound)
+    const handle = new WorkerHandle({ number, args, limits, listenerUrl: this.#listenerUrl })
+    const running = { handle, isServing: false }
+    this.#running.set(number, running)
+    handle.ready.then(
+      () => {
+        running.isServing = true
+      },
+      () => {},
+    )
+    return running
+  }
+
+  /** Restarts a worker whenever it ends, until the server stops. */
+  async #supervise(number: number, first: RunningWorker): Promise<void> {
+    const { clock, log } = this.#options
+    let running = first
+    let crashes = 0
+    let startedAt = clock.monotonic()
+    for (;;) {
+      const { code, signal } = await running.handle.ended
+      running.isServing = false
+      if (this.#stopping.signal.aborted) return
+      const ranMs = clock.monotonic() - startedAt
+      crashes = ranMs < STABLE_MS ? crashes + 1 : 1
+      const delayMs = restartDelay(crashes)
+      const reason = await running.handle.ready.then(
+        () => undefined,
+        (error: Error) => error.message,
+      )
+      log.error(
+        { worker: number, pid: running.handle.pid, code, signal, reason, delayMs },
+        'worker ended: restarting',
+      )
+      await delay(delayMs, undefined, { signal: this.#stopping.signal }).catch(() => {})
+      if (this.#stopping.signal.aborted) return
+      startedAt = clock.monotonic()
+      running = this.#launch(number)
+    }
+  }
+}
+
+/** How long to wait before the restart after this many crashes in a row. */
+export function restartDelay(crashes: number): number {
+  return Math.min(MIN_RESTART_MS * 2 ** (crashes - 1), MAX_RESTART_MS)
+}
+
+/**
+ * Binds each port once without sharing it. Another server of the same user that shares its ports among its own workers
+ * would otherwise get half of the connections, and nobody would notice.
+ */
+async function requireFreePorts({ httpAddr, httpsAddr, agentAddr, sshAddr }: ServerSettings): Promise<void> {
+  for (const address of [httpAddr, httpsAddr, agentAddr, sshAddr])
+    if (address !== undefined && address.port !== 0) await requireFreePort(address)
+}
+
+function requireFreePort({ host, port }: ListenerAddress): Promise<void> {
+  const server = createServer()
+  return new Promise((resolve, reject) => {
+    server.once('error', reject)
+    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()))
+  })
+}
