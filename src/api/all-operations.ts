@@ -16,6 +16,7 @@ import { sessionOperations } from './sessions.ts'
 import { sshCertificateAuthorities, sshHostCertificates, sshUserCertificates } from './ssh-certificates.ts'
 import { sshCredentials } from './ssh-credentials.ts'
 import { botUsers, users } from './users.ts'
+import { vaultSecretOperations, vaultSecrets, vaults } from './vaults.ts'
 
 /** What resources do beyond CRUD. One that is missing here does nothing else. */
 const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
@@ -39,6 +40,8 @@ const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
   backends_tunnel_group: tunnelGroupBackends,
   backends_weighted: weightedBackends,
   backends_failover: failoverBackends,
+  vaults,
+  vault_secrets: vaultSecrets,
   event_destinations: eventDestinations,
   event_subscriptions: eventSubscriptions,
   users,
@@ -54,6 +57,7 @@ const storedKinds = (Object.keys(resources) as ResourceKind[]).filter((kind) => 
 export const operations: readonly ApiOperation[] = [
   ...storedKinds.flatMap((kind) => operationsOf(behaviours[kind] ?? crud(resources[kind] as never))),
   ...detachOperations,
+  ...vaultSecretOperations,
   ...eventSourceOperations,
   testEventOperation,
   ...sessionOperations,

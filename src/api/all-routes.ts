@@ -5,6 +5,7 @@ import { eventSourceRoutes } from './event-source-routes.ts'
 import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 import { commandRoutes } from './session-routes.ts'
 import { testEventRoute } from './test-event-route.ts'
+import { vaultSecretsRoute } from './vault-routes.ts'
 
 function storedRoutes(resource: Resource): ApiRoute[] {
   const routes = resourceRoutes(resource)
@@ -18,6 +19,7 @@ function storedRoutes(resource: Resource): ApiRoute[] {
 export const routes: readonly ApiRoute[] = [
   ...allResources.filter(({ online }) => !online).flatMap(storedRoutes),
   ...Object.values(detachRoutes),
+  vaultSecretsRoute,
   ...Object.values(eventSourceRoutes),
   testEventRoute,
   ...[resources.tunnel_sessions, resources.tunnels, resources.endpoints].flatMap((resource) =>

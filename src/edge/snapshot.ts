@@ -13,6 +13,8 @@ import {
   TcpEdge,
   TlsCertificate,
   TlsEdge,
+  Vault,
+  VaultSecret,
 } from '../resources/index.ts'
 
 /** A stored resource as the store sends it to the edge: the record, and its secrets apart. */
@@ -53,6 +55,8 @@ const resourcesByTable = {
   domains: ReservedDomain,
   certificates: TlsCertificate,
   errorPages: ErrorPage,
+  vaults: Vault,
+  secrets: VaultSecret,
 } as const
 
 type ResourcesByTable = typeof resourcesByTable
@@ -110,6 +114,12 @@ export class Snapshot extends TableMaps {
   /** The error pages of an account. */
   errorPagesOf(accountId: string): OwnedRecord<ResourcesByTable['errorPages']>[] {
     return this.#childrenOf(`error pages ${accountId}`, this.errorPages)
+  }
+
+  /** The value of a secret in a vault of an account, both by name. */
+  secretValue(accountId: string, vaultName: string, name: string): string | undefined {
+    const [vault] = this.#childrenOf(`vault ${accountId} ${vaultName}`, this.vaults)
+    return vault && this.#childrenOf(`secret ${vault.id} ${name}`, this.secrets)[0]?.value
   }
 
   /** The reserved domain of this name, which may be a wildcard. */
@@ -175,7 +185,7 @@ export function rulesKey(policyId: string): string {
   return `rules ${policyId}`
 }
 
-/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction or error page. */
+/** The secondary key of a record: the edge of a route, the policy of a rule, the account of a restriction, the name of a vault. */
 function parentKey(kind: string, record: { accountId: string }): string {
   switch (kind) {
     case HttpsRoute.kind:
@@ -188,6 +198,12 @@ function parentKey(kind: string, record: { accountId: string }): string {
       return `error pages ${record.accountId}`
     case ReservedDomain.kind:
       return `domain ${(record as OwnedRecord<typeof ReservedDomain>).domain}`
+    case Vault.kind:
+      return `vault ${record.accountId} ${(record as OwnedRecord<typeof Vault>).name}`
+    case VaultSecret.kind: {
+      const { vault_id, name } = record as OwnedRecord<typeof VaultSecret>
+      return `secret ${vault_id} ${name}`
+    }
     default:
       return ''
   }

@@ -75,6 +75,8 @@ export interface Activation {
   readonly results: Record<string, ActionResult>
   /** Wall-clock milliseconds. */
   now(): number
+  /** The value of a secret; undefined when there is none. */
+  secret(vault: string, name: string): string | undefined
 }
 
 /** Values by the names that the action declares; objects are nested results. */

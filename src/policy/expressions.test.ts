@@ -49,6 +49,7 @@ const activation: Activation = {
   },
   vars: new Map<string, never>([['n', 3 as never]]),
   results: { rate_limit: { limited: true, bucket_key: ['a'] } },
+  secret: (vault, name) => (vault === 'webhooks' && name === 'github' ? 's3cret' : undefined),
   now: () => Date.parse('2026-05-06T07:08:09Z'),
 }
 
@@ -109,6 +110,7 @@ const VALUES: readonly [source: string, expected: unknown][] = [
   ["getResHeader('Location')", ['/there']],
   ['endpoint.url + string(endpoint.port)', 'https://app.test443'],
   ['timestamp(time.now).getFullYear()', 2026],
+  ["secrets.get('webhooks', 'git' + 'hub')", 's3cret'],
   ['int(vars.n) <= 3', true],
   ['has(vars.none)', false],
   ['actions.ngrok.rate_limit.limited', true],

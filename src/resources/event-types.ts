@@ -26,6 +26,8 @@ const RESOURCE_EVENTS = [
   'https_edge_route',
   'endpoint_configuration',
   'error_page',
+  'vault',
+  'secret',
   'user',
   'bot_user',
 ].flatMap((stem) => ['created', 'updated', 'deleted'].map((action) => `${stem}_${action}.v0`))

@@ -36,6 +36,8 @@ import { TunnelCredential } from './tunnel-credential.ts'
 import { TunnelGroupBackend } from './tunnel-group-backend.ts'
 import { TunnelSession } from './tunnel-session.ts'
 import { User } from './user.ts'
+import { Vault } from './vault.ts'
+import { VaultSecret } from './vault-secret.ts'
 import { WeightedBackend } from './weighted-backend.ts'
 
 /** Every resource of the management API, in the order of the API documents. */
@@ -68,6 +70,8 @@ export const resources = {
   backends_failover: FailoverBackend,
   backends_static: StaticBackend,
   error_pages: ErrorPage,
+  vaults: Vault,
+  vault_secrets: VaultSecret,
   event_destinations: EventDestination,
   event_subscriptions: EventSubscription,
   users: User,
@@ -131,5 +135,7 @@ export {
   TunnelGroupBackend,
   TunnelSession,
   User,
+  Vault,
+  VaultSecret,
   WeightedBackend,
 }

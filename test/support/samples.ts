@@ -12,6 +12,8 @@ export interface ResourceSample {
   parents?(api: ApiClient): Promise<Record<string, string>>
   /** A complete creation body; creates everything it refers to. */
   create(api: ApiClient): Promise<Body>
+  /** Fields of which one alternative is required, as the schema cannot say. */
+  alternatives?: readonly string[]
   /** The response fields after a creation with only the required fields. */
   defaults: Body
   /** New values for editable fields; empty where only texts are editable. */
@@ -468,6 +470,30 @@ export const samples: Record<StoredKind, ResourceSample> = {
       ...TOO_LONG,
       status: ['', '200', '399', '600', '6xx', 'any', '4XX', '44'],
       html: ['', ' ', '{{unknown}}', 'ö'.repeat(32_769), 'x'.repeat(65_537)],
+    },
+  },
+  vaults: {
+    create: async () => ({ ...TEXTS, name: `vault-${nextNumber()}` }),
+    defaults: EMPTY_TEXTS,
+    update: async () => ({ name: `vault/${nextNumber()}` }),
+    rejected: { ...TOO_LONG, name: ['', 'a b', 'a\n', 'x'.repeat(256)] },
+  },
+  vault_secrets: {
+    create: async (api) => ({
+      ...TEXTS,
+      name: `secret-${nextNumber()}`,
+      value: 'value',
+      vault_id: (await api.create('/vaults', { name: `vault-${nextNumber()}` })).id,
+    }),
+    alternatives: ['vault_id'],
+    defaults: EMPTY_TEXTS,
+    update: async () => ({ name: `secret.${nextNumber()}`, value: 'other' }),
+    rejected: {
+      ...TOO_LONG,
+      name: ['', 'a b', 'x'.repeat(256)],
+      value: ['', 'x'.repeat(65_537)],
+      vault_id: [`vault_${NO_SUCH_ID}`],
+      vault_name: ['no-such-vault'],
     },
   },
   event_destinations: {

@@ -65,6 +65,17 @@ const FORM_CASES: Readonly<Record<string, FormCase>> = {
     edits: 'Name',
   },
   '/bot-users': { fill: (page) => field(page, 'Name').fill('builder'), shows: /Active\s+Yes/, edits: 'Name' },
+  '/vaults': { fill: (page) => field(page, 'Name').fill('webhooks'), shows: /webhooks/ },
+  '/secrets': {
+    async fill(page, call) {
+      const { id } = await call.create('/vaults', { name: 'passwords' })
+      await page.reload()
+      await field(page, 'Name').fill('admin')
+      await field(page, 'Value').fill('a secret value')
+      await field(page, 'Vault').selectOption(id as string)
+    },
+    shows: /passwords/,
+  },
   '/tls-certificates': {
     async fill(page) {
       const { leaf } = await certificates()
@@ -193,6 +204,8 @@ function listNameOf(route: string): RegExp {
     '/error-pages': /502/,
     '/ip-restrictions': /agent/,
     '/users': /erin@/,
+    '/vaults': /webhooks/,
+    '/secrets': /admin/,
     '/tls-certificates': /app\.example\.com/,
     '/certificate-authorities': /./,
   }

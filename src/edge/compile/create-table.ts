@@ -49,7 +49,7 @@ export function createEdgeTable(parts: TableDependencies): {
   const budgets = new IdleBudgets()
   const policyStates = new PolicyStates()
   const endpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
-    compileEndpoint(tunnel, { core, ipPolicies, logins, signingKeys, keySets, policyStates }),
+    compileEndpoint(tunnel, { core, snapshot, ipPolicies, logins, signingKeys, keySets, policyStates }),
   )
   const edgePorts = new EdgePorts(ports, core.log)
   const table = new EdgeTable(snapshot, {

@@ -16,13 +16,13 @@ export interface AttachedPolicy {
   readonly scope: string
 }
 
-export type PolicyParts = Pick<CompilerParts, 'core' | 'ipPolicies' | 'policyStates' | 'keySets'>
+export type PolicyParts = Pick<CompilerParts, 'core' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'keySets'>
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
   { text, attachment, endpoint, region, scope }: AttachedPolicy,
   context: ModuleContext,
-  { core, ipPolicies, policyStates, keySets }: PolicyParts,
+  { core, snapshot, ipPolicies, policyStates, keySets }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
   try {
@@ -44,6 +44,7 @@ export function buildPolicy(
       log: core.log,
       signIns: [],
       keySets,
+      readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

@@ -12,6 +12,8 @@ export interface PolicyContext extends ModuleContext {
   readonly log: Logger
   /** The keys of token issuers, if this edge may fetch them. */
   readonly keySets: KeySets | undefined
+  /** The current value of a secret of the account; undefined when there is none. */
+  readSecret(vault: string, name: string): string | undefined
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
   /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */

@@ -49,6 +49,10 @@ abstract class Execution implements Activation {
     return this.context.clock.now()
   }
 
+  secret(vault: string, name: string): string | undefined {
+    return this.context.readSecret(vault, name)
+  }
+
   /** Adds facts to the event of the traffic. */
   abstract log(metadata: Readonly<Record<string, string>>): void
 }

@@ -17,6 +17,9 @@ export const PAGE_ICONS: Readonly<Record<string, string>> = {
   '/users':
     'M6 7.5a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM1.5 13.5c.3-2.7 2-4 4.5-4s4.2 1.3 4.5 4M11 7.5a2 2 0 0 0 0-4M12 9.7c1.5.4 2.3 1.7 2.5 3.8',
   '/bot-users': 'M3 6h10v7H3ZM8 6V3M6 9.5h.01M10 9.5h.01M1.2 9v2M14.8 9v2',
+  '/vaults':
+    'M2.5 2.5h11v10h-11ZM4.5 12.5v1.5M11.5 12.5v1.5M8 10a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM8 7.5h.01',
+  '/secrets': 'M2 6h12v4H2ZM4.5 8h.01M7 8h.01M9.5 8h.01M11.8 7v2',
   '/tls-certificates': 'M3.5 7h9v6.5h-9ZM5.5 7V5a2.5 2.5 0 0 1 5 0v2',
   '/certificate-authorities': 'M8 9.5a3.5 3.5 0 1 0 0-7 3.5 3.5 0 0 0 0 7ZM6 9l-1 5 3-1.5L11 14l-1-5',
   '/ssh-certificate-authorities': 'M8 2v4M5.5 6h5l1 4h-7ZM3 13.5h10',
