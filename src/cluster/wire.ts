@@ -86,8 +86,8 @@ function toAddressSnapshot(address: TunnelAddress): AddressSnapshot {
 export function addressOf(snapshot: AddressSnapshot): TunnelAddress {
   const { proto, url, labels } = snapshot
   if (proto === undefined) return { labels }
-  const { port, hostport } = snapshot
-  return { proto, host: hostOf(hostport), port, hostport, url }
+  const { port, hostport, internalTo } = snapshot
+  return { proto, host: hostOf(hostport), port, hostport, url, internalTo }
 }
 
 /** The header of a proxied stream between nodes: the tunnel id and the client. */

@@ -3,6 +3,7 @@ import { newId } from '../base/id.ts'
 import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
+import type { StepResult } from './module.ts'
 import { type EdgeResponse, redirect } from './response.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
 import { TunnelBusy } from './tunnels.ts'
@@ -131,7 +132,11 @@ export function retry(
       exchange.resent = true
     }
     const nextTarget = reason === 'stale' ? target : selectNextTarget(exchange, target)
-    if (nextTarget === undefined) throw error
+    if (nextTarget === undefined) {
+      if (exchange.onUnreachable === undefined) throw error
+      exchange.onUnreachable(error)
+      return
+    }
     connect(exchange, nextTarget, true)
     exchange.resumeBody()
   } catch (err) {
@@ -170,7 +175,7 @@ function runSteps(exchange: Exchange, route: HttpRoute, start: number): void {
     const result = steps[index]!(exchange)
     if (result === undefined) continue
     if (!(result instanceof Promise)) {
-      exchange.respondWith(result)
+      endSteps(exchange, result)
       return
     }
     void continueSteps(exchange, route, result, index + 1)
@@ -179,21 +184,55 @@ function runSteps(exchange: Exchange, route: HttpRoute, start: number): void {
   forward(exchange, route)
 }
 
+function endSteps(exchange: Exchange, result: StepResult): void {
+  if ('backend' in result) forwardTo(exchange, result)
+  else exchange.respondWith(result)
+}
+
+/** Max internal endpoints that one request passes one after another. */
+const MAX_FORWARDS = 10
+
+/**
+ * Continues a request on the route of an internal endpoint. `onUnreachable` takes it back when none of the route's targets
+ * can be reached and a retry is safe; without it the request is rejected then.
+ */
+export function forwardTo(
+  exchange: Exchange,
+  route: HttpRoute,
+  onUnreachable?: (error: EdgeError) => void,
+): void {
+  const { route: previous, forwards } = exchange
+  if (forwards === MAX_FORWARDS) throw edgeError('too_many_forwards', String(MAX_FORWARDS))
+  exchange.forwards = forwards + 1
+  exchange.failedTargets = undefined
+  exchange.route = route
+  exchange.onUnreachable =
+    onUnreachable &&
+    ((error) => {
+      exchange.onUnreachable = undefined
+      exchange.failedTargets = undefined
+      exchange.route = previous
+      exchange.forwards = forwards
+      onUnreachable(error)
+    })
+  route.counters.requests++
+  for (const step of route.admission ?? []) step(exchange.connection)
+  runSteps(exchange, route, 0)
+}
+
 async function continueSteps(
   exchange: Exchange,
   route: HttpRoute,
-  pending: Promise<EdgeResponse | undefined>,
+  pending: Promise<StepResult | undefined>,
   nextIndex: number,
 ): Promise<void> {
   try {
-    const response = await pending
+    const result = await pending
     // The client may have disconnected meanwhile.
     if (exchange.ended) return
-    if (response !== undefined) exchange.respondWith(response)
-    else {
-      runSteps(exchange, route, nextIndex)
-      exchange.resumeBody()
-    }
+    if (result !== undefined) endSteps(exchange, result)
+    else runSteps(exchange, route, nextIndex)
+    if (!exchange.ended) exchange.resumeBody()
   } catch (error) {
     fail(exchange, error)
   }

@@ -253,6 +253,20 @@ const errorKinds = {
     next: 'Get a new token from the issuer that the owner of the endpoint names; the page says what was wrong.',
     text: (reason: string) => `The token of the request was not accepted: ${reason}.`,
   },
+  internal_not_found: {
+    code: 3500,
+    status: 404,
+    cause: 'The traffic policy forwards to an internal endpoint of the account that is not online.',
+    next: 'Its owner has to start the agent of that endpoint, or correct the URL in the policy.',
+    text: () => 'The internal endpoint that this request is forwarded to is not online.',
+  },
+  too_many_forwards: {
+    code: 3501,
+    status: 508,
+    cause: 'Traffic policies forward the request through too many internal endpoints, perhaps in a circle.',
+    next: 'Its owner has to correct the policies.',
+    text: (limit: string) => `The request was forwarded through more than ${limit} internal endpoints.`,
+  },
   rate_limited: {
     code: 3221,
     status: 429,

@@ -83,6 +83,10 @@ export abstract class Exchange {
   upgrading = false
   /** The targets that could not be reached. */
   failedTargets: UpstreamTarget[] | undefined = undefined
+  /** The internal endpoints it was forwarded through. */
+  forwards = 0
+  /** Takes the request back from an internal endpoint that cannot be reached. */
+  onUnreachable: ((error: EdgeError) => void) | undefined = undefined
   /** The request was sent a second time, which happens once at most (P31). */
   resent = false
   /** Request body that was read before it was forwarded; each new upstream gets it first. */

@@ -2,16 +2,20 @@ import type { HttpBackend } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
 import type { Exchange } from './exchange.ts'
 import type { EdgeResponse } from './response.ts'
+import type { HttpRoute } from './table.ts'
 import type { TlsSettings } from './tls-policy.ts'
 
 /** Admits a connection before anything else runs; throws an `EdgeError` to reject it. */
 export type ConnectionStep = (connection: ClientConnection) => void
 
+/** What ends the steps of a route: a response, or another route that the request continues on. */
+export type StepResult = EdgeResponse | HttpRoute
+
 /**
- * Acts on one request: throws an `EdgeError`, returns a response of its own, changes the request's fields or registers a
+ * Acts on one request: throws an `EdgeError`, returns what ends the steps, changes the request's fields or registers a
  * response step. A promise holds the request until it settles.
  */
-export type RequestStep = (exchange: Exchange) => EdgeResponse | undefined | Promise<EdgeResponse | undefined>
+export type RequestStep = (exchange: Exchange) => StepResult | undefined | Promise<StepResult | undefined>
 
 /** Wraps the backend, for modules that change how the upstream is reached. */
 export type BackendStep = (backend: HttpBackend) => HttpBackend

@@ -2,7 +2,14 @@ import { joinHostPort } from '../base/hostport.ts'
 import type { ClientInfo } from '../sessions/index.ts'
 import type { ClientConnection } from './connection.ts'
 
-export type { ClientInfo, EndpointOptions, PublicPorts, Tunnel, TunnelLookup } from '../sessions/index.ts'
+export type {
+  ClientInfo,
+  EndpointOptions,
+  InternalAddress,
+  PublicPorts,
+  Tunnel,
+  TunnelLookup,
+} from '../sessions/index.ts'
 export { TunnelBusy } from '../sessions/index.ts'
 
 /** What a tunnel learns of the client that a stream is opened for. */

@@ -134,6 +134,18 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     visitor: ASK_OWNER,
     owner: 'Change the rule of the traffic policy that denies this request.',
   },
+  internal_not_found: {
+    title: 'A part of this site is offline',
+    visitor: TRY_AGAIN,
+    owner: 'Start the agent of the internal endpoint, or correct the URL of forward-internal.',
+    stoppedAt: 'agent',
+  },
+  too_many_forwards: {
+    title: 'This site forwards in a circle',
+    visitor: 'Contact the owner of this site.',
+    owner: 'Look for traffic policies whose forward-internal actions lead back to each other.',
+    stoppedAt: 'server',
+  },
   rate_limited: {
     title: 'Too many requests',
     visitor: 'Wait a moment, then reload the page.',

@@ -1,6 +1,6 @@
 import { joinHostPort } from '../base/hostport.ts'
 
-/** The public address of an endpoint: a host name on a listener that all share, or a TCP port of its own. */
+/** The address of an endpoint: a host name on a listener that all share, or a TCP port of its own. */
 export type EndpointAddress = NamedAddress | TcpAddress
 
 interface AddressParts {
@@ -8,6 +8,8 @@ interface AddressParts {
   readonly port: number
   readonly hostport: string
   readonly url: string
+  /** The account inside which the address is reachable; undefined for a public one. */
+  readonly internalTo?: string | undefined
   readonly labels?: undefined
 }
 
@@ -19,12 +21,7 @@ export interface TcpAddress extends AddressParts {
   readonly proto: 'tcp'
 }
 
-const DEFAULT_PORTS: Record<EndpointAddress['proto'], number | undefined> = {
-  http: 80,
-  https: 443,
-  tls: 443,
-  tcp: undefined,
-}
+const DEFAULT_PORTS = { http: 80, https: 443, tls: 443, tcp: undefined } as const
 
 /** The address of a protocol, host and public port. Its URL omits the default port of the scheme. */
 export function endpointAddress<P extends EndpointAddress['proto']>(
@@ -34,4 +31,14 @@ export function endpointAddress<P extends EndpointAddress['proto']>(
 ): AddressParts & { readonly proto: P } {
   const url = `${proto}://${port === DEFAULT_PORTS[proto] ? host : joinHostPort(host, port)}`
   return { proto, host, port, hostport: `${host}:${port}`, url }
+}
+
+/** The address of an internal endpoint, which only traffic policies of its account reach. */
+export function internalAddress(
+  proto: 'http' | 'https',
+  host: string,
+  port: number,
+  accountId: string,
+): NamedAddress {
+  return { ...endpointAddress(proto, host, port), internalTo: accountId }
 }

@@ -391,11 +391,16 @@ export const TCP_CLAIM_PREFIX = 'tcp:'
 
 /** The name and listener of the claim on an address. */
 export function claimNameOf(
-  address: Pick<NamedAddress, 'proto' | 'host'> | Pick<TcpAddress, 'proto' | 'port'>,
+  address: Pick<NamedAddress, 'proto' | 'host' | 'port' | 'internalTo'> | Pick<TcpAddress, 'proto' | 'port'>,
 ): {
   name: string
   listener: NameListener
 } {
   if (address.proto === 'tcp') return { name: `${TCP_CLAIM_PREFIX}${address.port}`, listener: 'tcp' }
-  return { name: reverseLabels(address.host), listener: address.proto === 'http' ? 'http' : 'https' }
+  const listener = address.proto === 'http' ? 'http' : 'https'
+  const name = reverseLabels(address.host)
+  // Every account has its own internal names.
+  return address.internalTo === undefined
+    ? { name, listener }
+    : { name: `internal:${address.internalTo}:${address.port}:${name}`, listener }
 }

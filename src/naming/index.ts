@@ -4,7 +4,12 @@
  * with `claims.ts`; `reservations.ts` answers look-ups, `availability.ts` decides whether a tunnel may have a name,
  * `overlap.ts` whether an account may own one, and `name-watch.ts` evicts tunnels whose name came to belong to others.
  */
-export { type EndpointAddress, endpointAddress, type TcpAddress } from './address.ts'
+export {
+  type EndpointAddress,
+  endpointAddress,
+  internalAddress,
+  type TcpAddress,
+} from './address.ts'
 export { requireAvailableAddress, requireAvailableName } from './availability.ts'
 export {
   ClaimRejected,

@@ -98,8 +98,8 @@ export function createNameWatch<T extends NamedTunnel>(options: NameWatchOptions
   }
 }
 
-/** The name or address the tunnel is bound at; undefined for labelled tunnels. */
+/** The public name or address the tunnel is bound at, if it has one. */
 function nameOf({ address }: NamedTunnel): string | undefined {
-  if (address.proto === undefined) return undefined
+  if (address.proto === undefined || address.internalTo !== undefined) return undefined
   return address.proto === 'tcp' ? address.hostport : address.host
 }

@@ -36,6 +36,10 @@ export function readPolicy(text: string, attachment: Attachment): Policy {
   return new Validator(readDocument(text, attachment), attachment).validate()
 }
 
+/** Whether an action ends its phase whenever it runs. */
+const endsPhase = ({ action, config }: PolicyAction): boolean =>
+  action.ends === 'always' && !action.continues(config)
+
 class Validator {
   readonly #document: PolicyDocument
   readonly #attachment: Attachment
@@ -79,7 +83,7 @@ class Validator {
       return []
     })
     const read = sources.flatMap((source) => this.#readAction(source, phase))
-    const end = read.findIndex(({ action }) => action.ends === 'always')
+    const end = read.findIndex(endsPhase)
     const unreachable = end === -1 ? undefined : sources[end + 1]
     if (unreachable !== undefined && read.length === sources.length)
       this.#report(

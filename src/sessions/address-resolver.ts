@@ -2,6 +2,7 @@ import {
   ClaimRejected,
   type EndpointAddress,
   endpointAddress,
+  internalAddress,
   type NameClaims,
   type Reservations,
   requireAvailableAddress,
@@ -14,7 +15,7 @@ import type { TunnelSpec } from './live-tunnel.ts'
 import { type PublicAddress, publicPort } from './public-address.ts'
 import { randomName } from './random-name.ts'
 import type { Registry } from './registry.ts'
-import { requestedAddress, requestedName } from './requested-address.ts'
+import { requestedAddress, requestedInternal, requestedName } from './requested-address.ts'
 import type { TunnelProto } from './tunnel.ts'
 
 /** The address a bind resolved to, with the reservation it belongs to. */
@@ -36,12 +37,19 @@ export class AddressResolver {
   }
 
   /** A TCP port is open afterwards: the caller closes it when the bind fails. */
-  resolve(
+  async resolve(
     session: LiveSession,
     proto: TunnelProto,
     requested: BindOpts,
+    bindings: readonly string[],
     previousUrl: string | undefined,
   ): Promise<ResolvedAddress> {
+    const internal = requestedInternal(proto, bindings, requested, this.#options.address.domain)
+    if (internal !== undefined) {
+      requireAllowedName(session, internal.host)
+      const address = internalAddress(internal.proto, internal.host, internal.port, session.accountId)
+      return { address, reservationId: undefined }
+    }
     const opts = withPreviousAddress(proto, requested, previousUrl)
     return proto === 'tcp'
       ? this.#resolveTcpAddress(session, opts, previousUrl)

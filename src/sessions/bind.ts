@@ -138,7 +138,6 @@ export function createBinder(options: BinderOptions): Binder {
     open: TunnelSpec['open'],
   ): Promise<LiveTunnel<EndpointAddress>> {
     const proto = parseProto(request.Proto)
-    requirePublic(request)
     const previousUrl = resume.verifyBindToken(request.Extra?.Token ?? '', session.credentialId)
     const opts = request.Opts ?? {}
     const baseSpec = {
@@ -153,7 +152,7 @@ export function createBinder(options: BinderOptions): Binder {
       open,
     }
 
-    const resolved = await resolver.resolve(session, proto, opts, previousUrl)
+    const resolved = await resolver.resolve(session, proto, opts, request.Extra?.Bindings ?? [], previousUrl)
     const startedAt = clock.now()
     const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
     const { url, port } = resolved.address
@@ -223,13 +222,6 @@ function requireValidLabels(session: LiveSession, labels: Readonly<Record<string
     }
     if (!session.acl.allowsLabel(key, value)) throw protocolError('labels_forbidden', `${key}=${value}`)
   }
-}
-
-/** Only public tunnels exist: an internal binding must not become public by mistake. */
-function requirePublic(request: BindRequest): void {
-  const unsupported = request.Extra?.Bindings?.find((binding) => binding !== '' && binding !== 'public')
-  if (unsupported !== undefined)
-    throw protocolError('options_invalid', `the binding "${unsupported.slice(0, 40)}" is not supported.`)
 }
 
 function parseForwardsProto(text = ''): '' | 'http1' | 'http2' {

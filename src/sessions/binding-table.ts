@@ -2,14 +2,23 @@ import { NameIndex } from '../base/name-index.ts'
 import type { EndpointAddress } from '../naming/index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
-/** A public address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. */
+/**
+ * An address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. An internal one is
+ * `<host>/<scheme>:<port>@<account>`, which no look-up of public traffic finds.
+ */
 export type BindingKey = string
 
 /** The key of an address. https and tls share a listener. */
 export function bindingKey(address: EndpointAddress): BindingKey {
+  if (address.internalTo !== undefined) return internalKey(address.internalTo, address)
   if (address.proto === 'tcp') return `tcp/${address.port}`
   return `${address.host}/${address.proto === 'http' ? 'http' : 'https'}`
 }
+
+const internalKey = (
+  accountId: string,
+  { proto, host, port }: Pick<EndpointAddress, 'proto' | 'host' | 'port'>,
+): BindingKey => `${host}/${proto}:${port}@${accountId}`
 
 /** The tunnels bound at one address: one, or several pooled ones, selected round-robin. */
 class BindingEntry {
@@ -58,13 +67,24 @@ export class BindingTable {
     return this.#entryOf(listener, host)?.take()
   }
 
+  /** The tunnel of an account at an internal address. */
+  takeInternal(
+    accountId: string,
+    address: Pick<EndpointAddress, 'proto' | 'host' | 'port'>,
+  ): LiveTunnel | undefined {
+    return this.#find(internalKey(accountId, address))?.take()
+  }
+
   takeByPort(port: number): LiveTunnel | undefined {
     return this.#entries.getExact(`tcp/${port}`)?.take()
   }
 
   /** The exact name, else the most specific wildcard. */
   #entryOf(listener: 'http' | 'https', host: string): BindingEntry | undefined {
-    const key = `${host}/${listener}`
+    return this.#find(`${host}/${listener}`)
+  }
+
+  #find(key: BindingKey): BindingEntry | undefined {
     return this.#entries.getExact(key) ?? this.#entries.matchWildcard(key)?.value
   }
 }

@@ -19,6 +19,7 @@ export { createSshGateway } from './ssh/ssh-gateway.ts'
 export {
   type ClientInfo,
   type EndpointOptions,
+  type InternalAddress,
   type PublicPorts,
   type Tunnel,
   type TunnelAddress,

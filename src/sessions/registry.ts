@@ -7,7 +7,14 @@ import { protocolError } from '../protocol/index.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from './live-tunnel.ts'
-import type { LabelAddress, PublicPorts, Tunnel, TunnelAddress, TunnelLookup } from './tunnel.ts'
+import type {
+  InternalAddress,
+  LabelAddress,
+  PublicPorts,
+  Tunnel,
+  TunnelAddress,
+  TunnelLookup,
+} from './tunnel.ts'
 import { TunnelDirectory } from './tunnel-directory.ts'
 
 /** A session or tunnel started or stopped. */
@@ -127,6 +134,10 @@ export class Registry implements TunnelLookup {
 
   takeTcp(port: number): Tunnel | undefined {
     return this.#directory.takeTcp(port)
+  }
+
+  takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.#directory.takeInternal(accountId, address)
   }
 
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {

@@ -1,5 +1,7 @@
-import { parseDomain } from '../base/domain.ts'
+import { isWithin, parseDomain } from '../base/domain.ts'
+import { errorMessage } from '../base/error-message.ts'
 import { parseHostPort } from '../base/hostport.ts'
+import { isInternalName, parseInternalUrl } from '../base/internal-url.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
 import { type PublicAddress, publicPort } from './public-address.ts'
 import type { TunnelProto } from './tunnel.ts'
@@ -24,6 +26,40 @@ export function requestedName(
   if (requested) return parseName(requested, proto, address)
   if (opts.Subdomain) return normalizeName(`${opts.Subdomain}.${address.domain}`)
   return undefined
+}
+
+const BINDINGS = ['', 'public', 'internal']
+
+/**
+ * The internal address an agent requests; undefined for a public one. A name below `.internal` is internal, unless the
+ * platform's own domain is there.
+ */
+export function requestedInternal(
+  proto: TunnelProto,
+  bindings: readonly string[],
+  opts: BindOpts,
+  domain: string,
+): { proto: 'http' | 'https'; host: string; port: number } | undefined {
+  const unsupported = bindings.find((binding) => !BINDINGS.includes(binding))
+  if (unsupported !== undefined || bindings.length > 1)
+    throw protocolError(
+      'options_invalid',
+      `a tunnel has one binding, public or internal, not "${bindings.join(', ').slice(0, 40)}".`,
+    )
+  const host =
+    (opts.URL ? parseUrlHost(proto, opts.URL) : '') || opts.Domain || opts.Hostname || opts.Addr || ''
+  const name = host.toLowerCase().replace(/:\d+$/, '')
+  const isInternal = bindings[0] === 'internal' || (isInternalName(name) && !isWithin(name, domain))
+  if (!isInternal) return undefined
+  if (bindings[0] === 'public')
+    throw protocolError('options_invalid', `${name} is an internal name; use the binding internal for it.`)
+  if (host === '')
+    throw protocolError('options_invalid', 'an internal endpoint needs a URL, such as https://app.internal.')
+  try {
+    return parseInternalUrl(`${proto}://${host}`)
+  } catch (error) {
+    throw protocolError('options_invalid', errorMessage(error))
+  }
 }
 
 /** The TCP address an agent requests; undefined for any. */

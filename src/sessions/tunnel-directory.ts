@@ -1,7 +1,7 @@
 import { BindingTable, bindingKey } from './binding-table.ts'
 import { LabelIndex } from './label-index.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
-import type { Tunnel, TunnelLookup } from './tunnel.ts'
+import type { InternalAddress, Tunnel, TunnelLookup } from './tunnel.ts'
 
 const listenerOf = (proto: 'http' | 'https' | 'tls') => (proto === 'http' ? 'http' : 'https')
 
@@ -42,6 +42,10 @@ export class TunnelDirectory implements TunnelLookup {
 
   takeTcp(port: number): Tunnel | undefined {
     return this.#ifServing(this.bindings.takeByPort(port))
+  }
+
+  takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined {
+    return this.#ifServing(this.bindings.takeInternal(accountId, address))
   }
 
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {

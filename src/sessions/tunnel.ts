@@ -9,6 +9,7 @@ export type TunnelProto = EndpointAddress['proto']
 export interface LabelAddress {
   readonly proto?: undefined
   readonly url?: undefined
+  readonly internalTo?: undefined
   readonly labels: Readonly<Record<string, string>>
 }
 
@@ -68,6 +69,9 @@ export class TunnelBusy extends Error {
   override name = 'TunnelBusy'
 }
 
+/** The address of an internal endpoint, without its account. */
+export type InternalAddress = Pick<EndpointAddress, 'proto' | 'host' | 'port'>
+
 /** Tunnel lookup for the edge; every call is a map lookup. */
 export interface TunnelLookup {
   /** The tunnel for this host name: the exact name, else the most specific wildcard; of a pool, the one whose turn it is. */
@@ -76,6 +80,8 @@ export interface TunnelLookup {
   take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined
   /** The tunnel for one connection to this public TCP port; pooled tunnels rotate. */
   takeTcp(port: number): Tunnel | undefined
+  /** The account's tunnel for one request to this internal address; names match as in `find`. */
+  takeInternal(accountId: string, address: InternalAddress): Tunnel | undefined
   /** The account's tunnels whose labels include the selector; the same array until a labelled tunnel changes. */
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[]
 }

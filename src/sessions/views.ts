@@ -73,7 +73,7 @@ export function endpointView(tunnel: LiveTunnel<EndpointAddress>, context: ViewC
     hostport,
     public_url: url,
     url,
-    bindings: ['public'],
+    bindings: [tunnel.address.internalTo === undefined ? 'public' : 'internal'],
     pooling_enabled: tunnel.poolingEnabled,
     name: tunnel.name,
     description: tunnel.description,

@@ -8,7 +8,9 @@ import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { Snapshot } from '../snapshot.ts'
+import type { HttpRoute } from '../table.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
+import type { InternalAddress } from '../tunnels.ts'
 import { authorityCertificates } from './authorities.ts'
 import type { CompiledBackends, EdgeVia } from './backends.ts'
 import type { CompiledIpPolicies } from './ip-policies.ts'
@@ -28,7 +30,11 @@ export interface CompilerParts {
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined
   readonly keySets: KeySets | undefined
+  readonly internalEndpoints: FindInternal
 }
+
+/** Finds the route of an internal endpoint for one request; undefined when none is online. */
+export type FindInternal = (accountId: string, address: InternalAddress) => HttpRoute | undefined
 
 /** A route or edge that denies all traffic, and the reason shown to its owner. */
 export interface BrokenScope {

@@ -16,6 +16,7 @@ import type { TlsPolicies } from '../tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { CompiledBackends } from './backends.ts'
+import type { FindInternal } from './context.ts'
 import { EdgePorts } from './edge-ports.ts'
 import { EdgeTable } from './edge-table.ts'
 import { compileEndpoint } from './endpoint-options.ts'
@@ -48,21 +49,23 @@ export function createEdgeTable(parts: TableDependencies): {
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
   const policyStates = new PolicyStates()
-  const endpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
-    compileEndpoint(tunnel, { core, snapshot, ipPolicies, logins, signingKeys, keySets, policyStates }),
+  const internalEndpoints: FindInternal = (accountId, address) => {
+    const tunnel = tunnels.takeInternal(accountId, address)
+    return tunnel && endpoints.http(tunnel).routeFor('/')
+  }
+  const policyParts = { core, snapshot, ipPolicies, policyStates, keySets, internalEndpoints }
+  const endpoints: CompiledEndpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
+    compileEndpoint(tunnel, { ...policyParts, logins, signingKeys }),
   )
   const edgePorts = new EdgePorts(ports, core.log)
   const table = new EdgeTable(snapshot, {
-    core,
+    ...policyParts,
     tunnels,
-    ipPolicies,
     backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
     scopedState: new ScopedState(),
-    policyStates,
     tlsPolicies,
     logins,
     signingKeys,
-    keySets,
     endpoints: createEndpointTable(tunnels, endpoints),
     onPortsChanged: (ports) => edgePorts.setDesired(ports),
   })

@@ -16,13 +16,16 @@ export interface AttachedPolicy {
   readonly scope: string
 }
 
-export type PolicyParts = Pick<CompilerParts, 'core' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'keySets'>
+export type PolicyParts = Pick<
+  CompilerParts,
+  'core' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'keySets' | 'internalEndpoints'
+>
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
   { text, attachment, endpoint, region, scope }: AttachedPolicy,
   context: ModuleContext,
-  { core, snapshot, ipPolicies, policyStates, keySets }: PolicyParts,
+  { core, snapshot, ipPolicies, policyStates, keySets, internalEndpoints }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
   try {
@@ -45,6 +48,7 @@ export function buildPolicy(
       signIns: [],
       keySets,
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
+      findInternal: (address) => internalEndpoints(accountId, address),
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

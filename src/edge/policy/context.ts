@@ -3,6 +3,8 @@ import type { EndpointSource } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
+import type { HttpRoute } from '../table.ts'
+import type { InternalAddress } from '../tunnels.ts'
 
 /** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
 export interface PolicyContext extends ModuleContext {
@@ -14,6 +16,8 @@ export interface PolicyContext extends ModuleContext {
   readonly keySets: KeySets | undefined
   /** The current value of a secret of the account; undefined when there is none. */
   readSecret(vault: string, name: string): string | undefined
+  /** The route of the account's internal endpoint that takes one request; undefined when none is online. */
+  findInternal(address: InternalAddress): HttpRoute | undefined
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
   /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */

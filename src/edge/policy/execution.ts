@@ -75,10 +75,12 @@ export class RequestExecution extends Execution implements RequestSource {
   /** A guard answered, so that `on_http_response` does not apply. */
   guardAnswered = false
   #headers: MapValue | undefined
+  #responseStep: ((started: MutableResponse) => void) | undefined
 
-  constructor(context: PolicyContext, exchange: Exchange) {
+  constructor(context: PolicyContext, exchange: Exchange, responseStep?: (started: MutableResponse) => void) {
     super(context, exchange.connection)
     this.exchange = exchange
+    this.#responseStep = responseStep
     this.receivedAt = context.clock.now()
   }
 
@@ -127,6 +129,12 @@ export class RequestExecution extends Execution implements RequestSource {
   /** Called by actions that change header fields. */
   headersChanged(): void {
     this.#headers = undefined
+  }
+
+  /** Lets `on_http_response` run when the response starts. */
+  watchResponse(): void {
+    if (this.#responseStep !== undefined) this.exchange.onResponse(this.#responseStep)
+    this.#responseStep = undefined
   }
 
   log(metadata: Readonly<Record<string, string>>): void {

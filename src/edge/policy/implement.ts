@@ -1,5 +1,5 @@
 import type { ActionOf, ActionStep, ActionType, ConfigOf } from '../../policy/index.ts'
-import type { EdgeResponse } from '../response.ts'
+import type { StepResult } from '../module.ts'
 import type { PolicyContext } from './context.ts'
 import type { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
 
@@ -10,7 +10,7 @@ export const ENDED = { ended: true } as const
 export interface PhaseSteps {
   /** Cannot wait and ends the phase by a refusal alone. */
   on_tcp_connect: (execution: ConnectionExecution) => undefined
-  on_http_request: ActionStep<RequestExecution, EdgeResponse>
+  on_http_request: ActionStep<RequestExecution, StepResult>
   /** Cannot wait: the upstream is handing over its response. */
   on_http_response: (execution: ResponseExecution) => typeof ENDED | undefined
 }

@@ -13,8 +13,7 @@ import {
 import type { ClientConnection } from '../connection.ts'
 import { EdgeError } from '../errors.ts'
 import type { MutableResponse } from '../exchange.ts'
-import type { ConnectionStep, RequestStep } from '../module.ts'
-import type { EdgeResponse } from '../response.ts'
+import type { ConnectionStep, RequestStep, StepResult } from '../module.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext } from './context.ts'
 import { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
@@ -118,17 +117,20 @@ function requestStep(
     throw toRejection(error, context)
   }
   /** Responses of guards, such as a redirect to sign in, are not the policy's to change. */
-  const finish = (execution: RequestExecution, response: EdgeResponse | undefined) => {
-    if (responseRules !== undefined && !execution.guardAnswered)
-      execution.exchange.onResponse((started) => runResponseRules(responseRules, execution, started))
-    return response
+  const finish = (execution: RequestExecution, result: StepResult | undefined) => {
+    if (!execution.guardAnswered) execution.watchResponse()
+    return result
   }
   return (exchange) => {
-    const execution = new RequestExecution(context, exchange)
+    const execution = new RequestExecution(
+      context,
+      exchange,
+      responseRules && ((started) => runResponseRules(responseRules, execution, started)),
+    )
     try {
       const result = runRules(rules, execution, execution)
       return result instanceof Promise
-        ? result.then((response) => finish(execution, response), reject)
+        ? result.then((settled) => finish(execution, settled), reject)
         : finish(execution, result)
     } catch (error) {
       return reject(error)

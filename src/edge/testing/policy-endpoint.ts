@@ -44,10 +44,18 @@ export async function startPolicyEndpoint(
   const { ca, lookup } = await createTestCertificates('adit.localhost')
   const { edge, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup, ...dependencies })
   const ask = (request: Partial<TestRequest> = {}, version: HttpVersion = 'HTTP/1.1') =>
-    version === 'HTTP/1.1'
-      ? sendHttps(tlsPort, ca, { host: POLICY_HOST, ...request })
-      : sendHttp2(tlsPort, ca, { host: POLICY_HOST, ...request })
+    sendPolicyRequest(tlsPort, ca, { host: POLICY_HOST, ...request }, version)
   return { edge, tunnel, ca, tlsPort, ask }
+}
+
+/** Sends a request over TLS with this version of HTTP. */
+export function sendPolicyRequest(
+  port: number,
+  ca: string,
+  request: TestRequest,
+  version: HttpVersion,
+): Promise<TestResponse> {
+  return version === 'HTTP/1.1' ? sendHttps(port, ca, request) : sendHttp2(port, ca, request)
 }
 
 /** Sends a request over HTTP/2 on a new connection. */

@@ -2,7 +2,7 @@ import { connect } from 'node:net'
 import { hostOf } from '../../base/hostport.ts'
 import { newId } from '../../base/id.ts'
 import { SocketStream } from '../../base/io/socket-stream.ts'
-import type { ClientInfo, EndpointOptions, Tunnel, TunnelLookup } from '../tunnels.ts'
+import type { ClientInfo, EndpointOptions, InternalAddress, Tunnel, TunnelLookup } from '../tunnels.ts'
 
 /** A tunnel to a local port that records the clients it was opened for. */
 export interface LocalTunnel extends Tunnel {
@@ -85,6 +85,16 @@ export class TestTunnels implements TunnelLookup {
 
   takeTcp(port: number): Tunnel | undefined {
     return this.ports.get(port)
+  }
+
+  takeInternal(accountId: string, { proto, host, port }: InternalAddress): Tunnel | undefined {
+    return this.tunnels.find(
+      ({ address }) =>
+        address.internalTo === accountId &&
+        address.proto === proto &&
+        address.host === host &&
+        address.port === port,
+    )
   }
 
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[] {

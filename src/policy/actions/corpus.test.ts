@@ -67,6 +67,10 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
     invalid: { status_code: [99, 2215], body: ['${', 2224], headers: [{ 'a b': 'c' }, 2208] },
   },
   deny: { valid: { status_code: 404 }, invalid: { status_code: [200, 2215] } },
+  'forward-internal': {
+    valid: { url: 'https://${req.host}.internal', on_error: 'continue', binding: 'internal' },
+    invalid: { url: ['https://app.example.com', 2226], on_error: ['retry', 2222], binding: ['public', 2222] },
+  },
   'jwt-validation': {
     valid: {
       issuer: { allow_list: [{ value: 'https://id.example.com/' }] },

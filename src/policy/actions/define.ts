@@ -14,6 +14,8 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   readonly protocols: readonly PolicyProtocol[] | undefined
   /** Whether it ends the phase: `always`, or `sometimes` as guards do when they refuse. */
   readonly ends: 'always' | 'sometimes' | 'never'
+  /** Whether an action that ends the phase lets it go on with this configuration. */
+  continues(config: C): boolean
   /** An endpoint has one action at most that signs visitors in. */
   readonly signsIn: boolean
   readonly config: ConfigField<C>
@@ -22,7 +24,7 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   readonly results: Readonly<Record<string, Type>>
 }
 
-type Defaults = 'aliases' | 'protocols' | 'ends' | 'signsIn' | 'resultName' | 'results'
+type Defaults = 'aliases' | 'protocols' | 'ends' | 'continues' | 'signsIn' | 'resultName' | 'results'
 
 export function defineAction<const N extends string, C, const P extends PhaseName>(
   action: Omit<Action<N, C, P>, Defaults> & Partial<Pick<Action<N, C, P>, Defaults>>,
@@ -31,6 +33,7 @@ export function defineAction<const N extends string, C, const P extends PhaseNam
     aliases: [],
     protocols: undefined,
     ends: 'never',
+    continues: () => false,
     signsIn: false,
     resultName: action.type.replaceAll('-', '_'),
     results: {},

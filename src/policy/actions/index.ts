@@ -7,6 +7,7 @@ import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import type { Action } from './define.ts'
 import { deny } from './deny.ts'
+import { forwardInternal } from './forward-internal.ts'
 import { jwtValidation } from './jwt-validation.ts'
 import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -26,6 +27,7 @@ const actionList = [
   compressResponse,
   customResponse,
   deny,
+  forwardInternal,
   jwtValidation,
   log,
   oauth,

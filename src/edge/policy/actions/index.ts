@@ -7,6 +7,7 @@ import { closeConnection } from './close-connection.ts'
 import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import { deny } from './deny.ts'
+import { forwardInternal } from './forward-internal.ts'
 import { jwtValidation } from './jwt-validation.ts'
 import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -27,6 +28,7 @@ export const implementations: { readonly [T in ActionType]: Implementation<T> } 
   'compress-response': compressResponse,
   'custom-response': customResponse,
   deny,
+  'forward-internal': forwardInternal,
   'jwt-validation': jwtValidation,
   log,
   oauth,

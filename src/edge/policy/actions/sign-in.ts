@@ -1,8 +1,7 @@
 import type { Activation, Template } from '../../../policy/index.ts'
 import { Oauth, Oidc } from '../../../resources/index.ts'
-import type { RequestStep } from '../../module.ts'
+import type { RequestStep, StepResult } from '../../module.ts'
 import { oauth as oauthModule, oidc as oidcModule } from '../../modules/login.ts'
-import type { EdgeResponse } from '../../response.ts'
 import type { PolicyContext } from '../context.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
@@ -52,7 +51,7 @@ function signInSteps(
 
 /** Lets visitors in who have signed in, and tells later rules who they are. */
 function signInAction(resultName: 'oauth' | 'oidc', stepFor: (activation: Activation) => RequestStep) {
-  const finish = (execution: RequestExecution, response: EdgeResponse | undefined) => {
+  const finish = (execution: RequestExecution, response: StepResult | undefined) => {
     if (response !== undefined) execution.guardAnswered = true
     const { identity } = execution.exchange
     if (identity !== undefined)
