@@ -5,8 +5,10 @@ import type { UpstreamTarget } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
 import { connectionLogs } from './connection-logs.ts'
 import type { Core } from './core.ts'
+import { fail } from './dispatch.ts'
 import type { EdgeError } from './errors.ts'
 import type { BodySource } from './held-body.ts'
+import { HeldResponse } from './held-response.ts'
 import { HeaderFields } from './message/fields.ts'
 import type { RequestHead } from './message/request-head.ts'
 import type { RequestEvent, RequestTrace } from './observe.ts'
@@ -28,6 +30,9 @@ export interface MutableResponse {
   /** Set by a step to replace the body; the rest of the upstream's response is then dropped. */
   body: Buffer | undefined
 }
+
+/** Runs when the response starts. A promise holds the response until it settles. */
+export type ResponseStep = (response: MutableResponse) => undefined | Promise<undefined>
 
 /** A visitor who has signed in. */
 export interface VisitorIdentity {
@@ -65,6 +70,7 @@ export interface ExchangeResult {
  *   `resent`            the request was sent a second time, which happens once at most (P31)
  *   `heldBody`          the body was read before it was forwarded; each new upstream gets it first
  *   `upgrading`         the request asks for WebSocket; a 101 then calls `upgrade()` instead of `respond()`
+ *   `#held`             a response step waits; the head is not sent yet, and what the upstream sends is stored
  *   `#transformWriter`  a response step transforms the body; `finish()` waits for the transform to end
  *   `#replaced`         a response step replaced the response; what the upstream still sends is dropped
  */
@@ -104,10 +110,12 @@ export abstract class Exchange {
   #status = 0
   #error: EdgeError | undefined = undefined
   #headerFields: HeaderFields | undefined = undefined
-  #responseSteps: ((response: MutableResponse) => void)[] | undefined = undefined
+  #responseSteps: ResponseStep[] | undefined = undefined
   #finishListeners: ((result: ExchangeResult) => void)[] | undefined = undefined
   #transformWriter: TransformWriter | undefined = undefined
-  #transformUncredited = 0
+  #held: HeldResponse | undefined = undefined
+  /** Bytes of the upstream that are held or being transformed. */
+  #uncredited = 0
   /** A response step replaced the response. */
   #replaced = false
 
@@ -136,7 +144,7 @@ export abstract class Exchange {
   }
 
   /** Registers a step that runs when the response starts, in the reverse order of the modules. */
-  onResponse(step: (response: MutableResponse) => void): void {
+  onResponse(step: ResponseStep): void {
     this.#responseSteps ??= []
     this.#responseSteps.unshift(step)
   }
@@ -164,9 +172,11 @@ export abstract class Exchange {
     if (this.ended || this.responded) return
     this.responded = true
     if (this.#responseSteps !== undefined) {
-      const response = applySteps(this.#responseSteps, status, fields, length, hasBody)
-      if (response.body !== undefined) this.#respondReplaced(response, response.body)
-      else this.#respondChanged(response, response.status === status ? reason : undefined)
+      const response = mutableResponse(status, fields, length, hasBody)
+      this.#runResponseSteps(this.#responseSteps, response, () => {
+        if (response.body !== undefined) this.#respondReplaced(response, response.body)
+        else this.#respondChanged(response, response.status === status ? reason : undefined)
+      })
       return
     }
     this.#recordStatus(status)
@@ -177,6 +187,10 @@ export abstract class Exchange {
   /** Writes a chunk of the response body, lent for this call (decision 96). */
   respondBody(chunk: Buffer): void {
     if (this.ended || this.#replaced) return
+    if (this.#held !== undefined) {
+      this.#held.push(chunk)
+      return
+    }
     if (this.entry !== undefined) this.entry.traffic.bytesOut += chunk.length
     if (this.trace !== undefined) this.trace.responseBodyLength += chunk.length
     if (this.#transformWriter === undefined) this.writeBody(chunk)
@@ -186,8 +200,12 @@ export abstract class Exchange {
   /** Ends the response body. */
   finish(trailers: string): void {
     if (this.ended) return
-    if (this.#transformWriter === undefined) this.#complete(this.#replaced ? '' : trailers)
+    if (this.#held !== undefined) {
+      this.#detachUpstream()
+      this.#held.end(trailers)
+    } else if (this.#transformWriter === undefined) this.#complete(this.#replaced ? '' : trailers)
     else {
+      this.#detachUpstream()
       this.#transformWriter.transform.once('end', () => this.#complete(trailers))
       this.#transformWriter.end()
     }
@@ -201,26 +219,32 @@ export abstract class Exchange {
 
   /** Accounts for bytes received from the upstream; they are credited to it as the client takes them. */
   accountReceived(bytes: number): void {
-    if (this.#transformWriter === undefined) this.account(bytes)
-    else this.#transformUncredited += bytes
+    if (this.#held?.isRead) this.upstream?.consumed(bytes)
+    else if (this.#held === undefined && this.#transformWriter === undefined) this.account(bytes)
+    else this.#uncredited += bytes
+  }
+
+  /** Reads the body of the response up to the limit, for a step that waits; undefined when the exchange ends before. */
+  readResponseBody(limit: number): Promise<Buffer | undefined> {
+    this.#held ??= new HeldResponse(this)
+    const body = this.#held.read(limit)
+    this.#creditUpstream()
+    return body
   }
 
   /** The upstream accepted WebSocket: from here on bytes pass unchanged. `fields` are those of its 101. */
   upgrade(reason: string, fields: string): void {
     if (this.ended || this.responded) return
     this.responded = true
-    let lines = fields
-    if (this.#responseSteps !== undefined) {
-      const response = applySteps(this.#responseSteps, 101, fields, -1, false)
-      if (response.body !== undefined) {
-        this.#respondReplaced(response, response.body)
-        return
-      }
-      lines = response.fields.text
+    if (this.#responseSteps === undefined) {
+      this.#startUpgrade(reason, fields)
+      return
     }
-    this.#recordStatus(101)
-    if (this.trace !== undefined) this.trace.responseFields = lines
-    this.writeUpgrade(reason, lines)
+    const response = mutableResponse(101, fields, -1, false)
+    this.#runResponseSteps(this.#responseSteps, response, () => {
+      if (response.body !== undefined) this.#respondReplaced(response, response.body)
+      else this.#startUpgrade(reason, response.fields.text)
+    })
   }
 
   /** Sends a complete response of the edge itself. */
@@ -241,10 +265,13 @@ export abstract class Exchange {
       this.core.log.debug({ host: this.head.host, upstream: address, code, reason: text }, 'upstream failed')
     if (this.route !== undefined) this.route.counters.refusals++
     const { upstream } = this
-    if (this.responded || error.closesConnection) {
+    if (error.closesConnection || (this.responded && this.#held === undefined)) {
       this.abort()
       return
     }
+    this.#held?.drop()
+    this.#held = undefined
+    this.responded = false
     this.upstream = undefined
     upstream?.abort()
     // Response steps apply to the backend's responses, not to errors of the edge.
@@ -320,6 +347,7 @@ export abstract class Exchange {
     if (!complete) {
       this.upstream?.abort()
       this.#transformWriter?.transform.destroy()
+      this.#held?.drop()
     }
     const { trace } = this
     if (trace !== undefined) this.onFinish(() => this.#emitEvent(trace, complete))
@@ -330,6 +358,44 @@ export abstract class Exchange {
       (listener) => listener(result),
       (err) => this.core.log.error({ err }, 'finish listener failed'),
     )
+  }
+
+  /** Runs the response steps, then starts the response; holds it while a step waits. */
+  #runResponseSteps(steps: readonly ResponseStep[], response: MutableResponse, start: () => void): void {
+    const pending = runSteps(steps, response)
+    if (pending === undefined) start()
+    else void this.#hold(pending, start)
+  }
+
+  async #hold(pending: Promise<undefined>, start: () => void): Promise<void> {
+    this.#held ??= new HeldResponse(this)
+    const held = this.#held
+    try {
+      await pending
+      if (this.#held !== held || this.ended) return
+      this.#held = undefined
+      start()
+      if (!this.#replaced) this.#sendHeld(held)
+    } catch (error) {
+      if (!this.ended) fail(this, error)
+    }
+    held.drop()
+  }
+
+  #sendHeld(held: HeldResponse): void {
+    const bytes = held.take()
+    if (this.#transformWriter === undefined && this.#uncredited > 0) {
+      this.account(this.#uncredited)
+      this.#uncredited = 0
+    }
+    if (bytes.length > 0) this.respondBody(bytes)
+    if (held.trailers !== undefined) this.finish(held.trailers)
+  }
+
+  #startUpgrade(reason: string, fields: string): void {
+    this.#recordStatus(101)
+    if (this.trace !== undefined) this.trace.responseFields = fields
+    this.writeUpgrade(reason, fields)
   }
 
   /** Starts a response that the modules may have changed; without a reason phrase it gets that of its status. */
@@ -377,9 +443,21 @@ export abstract class Exchange {
   }
 
   #creditTransform(): void {
-    const bytes = this.#transformUncredited
-    this.#transformUncredited = 0
+    const bytes = this.#uncredited
+    this.#uncredited = 0
     if (bytes > 0) this.account(bytes)
+  }
+
+  #creditUpstream(): void {
+    const bytes = this.#uncredited
+    this.#uncredited = 0
+    if (bytes > 0) this.upstream?.consumed(bytes)
+  }
+
+  /** The upstream has sent its response and may serve another request, so that it must not be aborted any more. */
+  #detachUpstream(): void {
+    this.#creditUpstream()
+    this.upstream = undefined
   }
 
   #emitEvent(watch: RequestTrace, complete: boolean): void {
@@ -414,15 +492,21 @@ type Logs = RequestEvent['logs']
 const joinLogs = (first: Logs, second: Logs): Logs =>
   first === undefined ? second : [...first, ...(second ?? [])]
 
-/** Runs the response steps of the modules. */
-function applySteps(
-  steps: readonly ((response: MutableResponse) => void)[],
-  status: number,
-  fields: string,
-  length: number,
-  hasBody: boolean,
-): MutableResponse {
-  const response: MutableResponse = {
+/** Runs the response steps of the modules; a promise when one of them waits. */
+function runSteps(
+  steps: readonly ResponseStep[],
+  response: MutableResponse,
+  start = 0,
+): Promise<undefined> | undefined {
+  for (let index = start; index < steps.length; index++) {
+    const pending = steps[index]!(response)
+    if (pending !== undefined) return pending.then(() => runSteps(steps, response, index + 1))
+  }
+  return undefined
+}
+
+function mutableResponse(status: number, fields: string, length: number, hasBody: boolean): MutableResponse {
+  return {
     status,
     fields: new HeaderFields(fields),
     length,
@@ -430,8 +514,6 @@ function applySteps(
     transform: undefined,
     body: undefined,
   }
-  for (const step of steps) step(response)
-  return response
 }
 
 /** How the body of a complete response is framed: HEAD, 204 and 304 have none. */

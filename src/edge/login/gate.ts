@@ -151,9 +151,10 @@ export function createGate(options: GateOptions): Gate {
     // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
     if (settings.inactivity_timeout > 0 && nowSeconds > session.seen) {
       const renewedCookie = formatSessionCookie({ ...session, seen: nowSeconds }, isSecure(exchange))
-      exchange.onResponse(({ fields }) =>
-        fields.add('Set-Cookie', renewedCookie.slice('Set-Cookie: '.length, -2)),
-      )
+      exchange.onResponse(({ fields }) => {
+        fields.add('Set-Cookie', renewedCookie.slice('Set-Cookie: '.length, -2))
+        return undefined
+      })
     }
     return undefined
   }

@@ -46,7 +46,10 @@ export function breakerStep(
       if (status === 0) breaker.cancel(probing)
       else breaker.record(status >= 500, probing, clock.monotonic())
     }
-    exchange.onResponse(({ status }) => record(status))
+    exchange.onResponse(({ status }) => {
+      record(status)
+      return undefined
+    })
     exchange.onFinish(({ status }) => record(status))
     return undefined
   }

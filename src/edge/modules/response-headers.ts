@@ -19,7 +19,10 @@ export function editResponses(
   const edit = compileEdits(add, remove)
 
   return (exchange) => {
-    exchange.onResponse(({ fields, status }) => edit(fields, exchange, status))
+    exchange.onResponse(({ fields, status }) => {
+      edit(fields, exchange, status)
+      return undefined
+    })
     return undefined
   }
 }

@@ -11,8 +11,7 @@ export interface PhaseSteps {
   /** Cannot wait and ends the phase by a refusal alone. */
   on_tcp_connect: (execution: ConnectionExecution) => undefined
   on_http_request: ActionStep<RequestExecution, StepResult>
-  /** Cannot wait: the upstream is handing over its response. */
-  on_http_response: (execution: ResponseExecution) => typeof ENDED | undefined
+  on_http_response: ActionStep<ResponseExecution, typeof ENDED>
 }
 
 /** The phases that the declaration of an action names. */

@@ -138,18 +138,22 @@ function requestStep(
   }
 }
 
-/** Runs while the upstream hands over its response, so that a rejection replaces it. */
+/** Runs before the response is sent, so that a rejection replaces it. */
 function runResponseRules(
   rules: Rules<'on_http_response'>,
   request: RequestExecution,
   response: MutableResponse,
-): void {
+): undefined | Promise<undefined> {
   const execution = new ResponseExecution(request, response)
-  try {
-    void runRules(rules, execution, execution)
-  } catch (error) {
+  const reject = (error: unknown): undefined => {
     const rejection = toRejection(error, request.context)
     if (!(rejection instanceof EdgeError)) throw rejection
     replaceResponse(execution, request.exchange.renderError(rejection))
+  }
+  try {
+    const result = runRules(rules, execution, execution)
+    return result instanceof Promise ? result.then(() => undefined, reject) : undefined
+  } catch (error) {
+    return reject(error)
   }
 }
