@@ -109,6 +109,7 @@ const CYCLES: Readonly<Record<string, readonly string[]>> = {
     'src/edge/core.ts',
     'src/edge/exchange.ts',
     'src/edge/held-body.ts',
+    'src/edge/held-response.ts',
     'src/edge/module.ts',
     'src/edge/table.ts',
   ],

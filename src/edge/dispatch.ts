@@ -1,12 +1,10 @@
 import { publicUrl } from '../base/hostport.ts'
-import { newId } from '../base/id.ts'
 import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { StepResult } from './module.ts'
 import { type EdgeResponse, redirect } from './response.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
-import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 
@@ -62,7 +60,7 @@ export function dispatch(exchange: Exchange): void {
     if (route.admission !== undefined) for (const step of route.admission) step(connection)
     runSteps(exchange, route, 0)
   } catch (error) {
-    fail(exchange, error)
+    exchange.fail(error)
   }
 }
 
@@ -140,7 +138,7 @@ export function retry(
     connect(exchange, nextTarget, true)
     exchange.resumeBody()
   } catch (err) {
-    fail(exchange, err)
+    exchange.fail(err)
   }
 }
 
@@ -151,22 +149,6 @@ function selectNextTarget(
   exchange.failedTargets ??= []
   const attempts = exchange.failedTargets.push(failed)
   return attempts < MAX_ATTEMPTS ? exchange.route?.backend(exchange, attempts) : undefined
-}
-
-/** Rejects the exchange; any error but an `EdgeError` is a bug, which is logged and shown by its id alone. */
-export function fail(exchange: Exchange, error: unknown): void {
-  if (error instanceof EdgeError) {
-    if (error.name === 'address_denied') exchange.note('ip_policy.decision', 'block')
-    exchange.reject(error)
-    return
-  }
-  if (error instanceof TunnelBusy) {
-    exchange.reject(edgeError('too_busy', exchange.head.host))
-    return
-  }
-  const id = newId('err')
-  exchange.core.log.error({ err: error, id }, 'request failed with an internal error')
-  exchange.reject(edgeError('internal', id))
 }
 
 function runSteps(exchange: Exchange, route: HttpRoute, start: number): void {
@@ -234,6 +216,6 @@ async function continueSteps(
     else runSteps(exchange, route, nextIndex)
     if (!exchange.ended) exchange.resumeBody()
   } catch (error) {
-    fail(exchange, error)
+    exchange.fail(error)
   }
 }

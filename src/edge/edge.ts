@@ -23,6 +23,7 @@ import { createKeySets } from './modules/key-sets.ts'
 import type { Logins } from './modules/login.ts'
 import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
+import { createOutboundCalls } from './policy/outbound-calls.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
 import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
 import { TlsPolicies, type TlsPolicy } from './tls-policy.ts'
@@ -79,6 +80,8 @@ export interface EdgeDependencies {
   readonly apiHosts?: ReadonlyMap<string, ApiUpstream>
   /** Fetches the certificates that webhook senders publish; without it, such webhooks are denied. */
   readonly outbound?: Pick<Outbound, 'fetch'>
+  /** Makes the calls of traffic policies; without it, policies with such calls deny every request. */
+  readonly policyOutbound?: Pick<Outbound, 'fetch'>
   /** Dials static backends; reaches public addresses only by default. */
   readonly dial?: Dial
   /** Responds to ACME HTTP challenges, before any endpoint of the host. */
@@ -144,10 +147,21 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const { proxyProtocol = {} } = config
   const { reusePort = false } = config
   const ports = new TcpPorts(core, { ...config.tcp, reusePort }, admission, proxyProtocol.tcp)
-  const { logins, dial = createDial(), outbound } = dependencies
+  const { logins, dial = createDial(), outbound, policyOutbound } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
-  const edgeTable = createEdgeTable({ core, tunnels, policies, ports, logins, signingKeys, keySets, dial })
+  const outboundCalls = policyOutbound && createOutboundCalls(policyOutbound)
+  const edgeTable = createEdgeTable({
+    core,
+    tunnels,
+    policies,
+    ports,
+    logins,
+    signingKeys,
+    keySets,
+    outboundCalls,
+    dial,
+  })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
   core.findErrorPage = edgeTable.findErrorPage
   const addresses: EdgeAddresses = { http: undefined, https: undefined }

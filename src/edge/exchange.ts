@@ -1,12 +1,12 @@
 import { STATUS_CODES } from 'node:http'
 import type { Transform } from 'node:stream'
 import { fanOut } from '../base/fan-out.ts'
+import { newId } from '../base/id.ts'
 import type { UpstreamTarget } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
 import { connectionLogs } from './connection-logs.ts'
 import type { Core } from './core.ts'
-import { fail } from './dispatch.ts'
-import type { EdgeError } from './errors.ts'
+import { EdgeError, edgeError } from './errors.ts'
 import type { BodySource } from './held-body.ts'
 import { HeldResponse } from './held-response.ts'
 import { HeaderFields } from './message/fields.ts'
@@ -15,6 +15,7 @@ import type { RequestEvent, RequestTrace } from './observe.ts'
 import { type EdgeResponse, renderError } from './response.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
 import { TransformWriter } from './transform-writer.ts'
+import { TunnelBusy } from './tunnels.ts'
 import type { Upstream } from './upstream.ts'
 
 /** The start of a response, as response steps see and change it. */
@@ -279,6 +280,22 @@ export abstract class Exchange {
     this.respondWith(this.renderError(error))
   }
 
+  /** Rejects with any error; one that is no `EdgeError` is a bug, which is logged and shown by its id alone. */
+  fail(error: unknown): void {
+    if (error instanceof EdgeError) {
+      if (error.name === 'address_denied') this.note('ip_policy.decision', 'block')
+      this.reject(error)
+      return
+    }
+    if (error instanceof TunnelBusy) {
+      this.reject(edgeError('too_busy', this.head.host))
+      return
+    }
+    const id = newId('err')
+    this.core.log.error({ err: error, id }, 'request failed with an internal error')
+    this.reject(edgeError('internal', id))
+  }
+
   /** Renders an error as the client accepts it: the account's own page, where it has one for the status. */
   renderError(error: EdgeError): EdgeResponse {
     const { core, head, entry } = this
@@ -377,7 +394,7 @@ export abstract class Exchange {
       start()
       if (!this.#replaced) this.#sendHeld(held)
     } catch (error) {
-      if (!this.ended) fail(this, error)
+      if (!this.ended) this.fail(error)
     }
     held.drop()
   }

@@ -75,6 +75,27 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     visitor: 'Get a new token from its issuer.',
     owner: 'Compare the issuer, audience and keys of the jwt-validation action with those of the token.',
   },
+  call_failed: {
+    title: 'Not available right now',
+    visitor: 'Try again in a moment.',
+    owner: 'Check the server that the http-request action of the traffic policy calls.',
+  },
+  call_too_large: {
+    title: 'Not available right now',
+    visitor: ASK_OWNER,
+    owner: 'Let the http-request action of the traffic policy call something that sends less.',
+  },
+  call_timeout: {
+    title: 'Not available right now',
+    visitor: 'Try again in a moment.',
+    owner: 'Check the server that the http-request action of the traffic policy calls, or raise its timeout.',
+  },
+  call_loop: {
+    title: 'Too many calls',
+    visitor: ASK_OWNER,
+    owner:
+      'Change the URL of the http-request action of the traffic policy, which leads back to this address.',
+  },
   account_address_denied: {
     title: 'Access denied',
     visitor: ASK_OWNER,

@@ -73,10 +73,18 @@ export interface Activation {
   readonly vars: Map<string, Value>
   /** What the last execution of each action found out, by its name with underscores. */
   readonly results: Record<string, ActionResult>
+  /** What `retry_condition` reads; undefined elsewhere. */
+  readonly retry: RetrySource | undefined
   /** Wall-clock milliseconds. */
   now(): number
   /** The value of a secret; undefined when there is none. */
   secret(vault: string, name: string): string | undefined
+}
+
+/** The calls that an `http-request` has made so far. */
+export interface RetrySource {
+  readonly attempts: number
+  readonly lastAttempt: ActionResult
 }
 
 /** Values by the names that the action declares; objects are nested results. */

@@ -5,8 +5,9 @@ import { errorMessage } from '../base/error-message.ts'
 import { compileLinearRegex, type LinearRegex } from '../base/linear-pattern.ts'
 import { findNearest } from '../base/nearest.ts'
 import { compile, type Program } from './cel/compile.ts'
-import type { Environment } from './cel/environment.ts'
+import type { Declarations, Environment } from './cel/environment.ts'
 import { parseDuration } from './cel/time.ts'
+import { compileCondition } from './condition.ts'
 import type { Path } from './issue.ts'
 import { compileTemplate, type Template, TemplateError } from './template.ts'
 
@@ -124,6 +125,20 @@ export const expression: ConfigField<Program> = {
     place.report(2200, `${message} (line ${line}, column ${column})`)
     return NOTHING
   },
+}
+
+/** A CEL expression that is true or false and may use variables of its own. */
+export function condition(variables: Declarations['variables']): ConfigField<Program> {
+  return {
+    schema: Type.String({ description: 'a CEL expression that is true or false' }),
+    read(value, place) {
+      const source = readText(value, place, { minLength: 1 })
+      const compiled = compileCondition(source, place.environment.with(variables))
+      if ('program' in compiled) return compiled.program
+      place.report(2200, compiled.error)
+      return NOTHING
+    },
+  }
 }
 
 const NOTHING: Program = { type: { kind: 'dyn' }, evaluate: () => null }

@@ -48,6 +48,7 @@ const activation: Activation = {
     ]),
   },
   vars: new Map<string, never>([['n', 3 as never]]),
+  retry: undefined,
   results: { rate_limit: { limited: true, bucket_key: ['a'] } },
   secret: (vault, name) => (vault === 'webhooks' && name === 'github' ? 's3cret' : undefined),
   now: () => Date.parse('2026-05-06T07:08:09Z'),

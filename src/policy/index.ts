@@ -20,6 +20,7 @@ export type {
   EndpointSource,
   RequestSource,
   ResponseSource,
+  RetrySource,
   TlsSource,
 } from './activation.ts'
 export type { Program } from './cel/compile.ts'

@@ -7,6 +7,7 @@ import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
+import type { OutboundCalls } from '../policy/outbound-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { HttpRoute } from '../table.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
@@ -31,6 +32,7 @@ export interface CompilerParts {
   readonly signingKeys: SigningKeys | undefined
   readonly keySets: KeySets | undefined
   readonly internalEndpoints: FindInternal
+  readonly outboundCalls: OutboundCalls | undefined
 }
 
 /** Finds the route of an internal endpoint for one request; undefined when none is online. */

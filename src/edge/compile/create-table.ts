@@ -11,6 +11,7 @@ import { createErrorPageLookup, type FindErrorPage } from '../custom-error-page.
 import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
+import type { OutboundCalls } from '../policy/outbound-calls.ts'
 import { Snapshot } from '../snapshot.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
@@ -35,6 +36,7 @@ export interface TableDependencies {
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined
   readonly keySets: KeySets | undefined
+  readonly outboundCalls: OutboundCalls | undefined
   readonly dial: Dial
 }
 
@@ -44,7 +46,17 @@ export function createEdgeTable(parts: TableDependencies): {
   findErrorPage: FindErrorPage
   stop(): void
 } {
-  const { core, tunnels, policies: tlsPolicies, ports, logins, signingKeys, keySets, dial } = parts
+  const {
+    core,
+    tunnels,
+    policies: tlsPolicies,
+    ports,
+    logins,
+    signingKeys,
+    keySets,
+    outboundCalls,
+    dial,
+  } = parts
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
@@ -53,7 +65,7 @@ export function createEdgeTable(parts: TableDependencies): {
     const tunnel = tunnels.takeInternal(accountId, address)
     return tunnel && endpoints.http(tunnel).routeFor('/')
   }
-  const policyParts = { core, snapshot, ipPolicies, policyStates, keySets, internalEndpoints }
+  const policyParts = { core, snapshot, ipPolicies, policyStates, keySets, outboundCalls, internalEndpoints }
   const endpoints: CompiledEndpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
     compileEndpoint(tunnel, { ...policyParts, logins, signingKeys }),
   )

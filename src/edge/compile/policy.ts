@@ -18,14 +18,14 @@ export interface AttachedPolicy {
 
 export type PolicyParts = Pick<
   CompilerParts,
-  'core' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'keySets' | 'internalEndpoints'
+  'core' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'keySets' | 'outboundCalls' | 'internalEndpoints'
 >
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
   { text, attachment, endpoint, region, scope }: AttachedPolicy,
   context: ModuleContext,
-  { core, snapshot, ipPolicies, policyStates, keySets, internalEndpoints }: PolicyParts,
+  { core, snapshot, ipPolicies, policyStates, keySets, outboundCalls, internalEndpoints }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
   try {
@@ -49,6 +49,7 @@ export function buildPolicy(
       keySets,
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
       findInternal: (address) => internalEndpoints(accountId, address),
+      outboundCalls,
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

@@ -3,8 +3,11 @@ import type { EndpointSource } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
+
 import type { HttpRoute } from '../table.ts'
 import type { InternalAddress } from '../tunnels.ts'
+
+import type { OutboundCalls } from './outbound-calls.ts'
 
 /** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
 export interface PolicyContext extends ModuleContext {
@@ -18,6 +21,8 @@ export interface PolicyContext extends ModuleContext {
   readSecret(vault: string, name: string): string | undefined
   /** The route of the account's internal endpoint that takes one request; undefined when none is online. */
   findInternal(address: InternalAddress): HttpRoute | undefined
+  /** Calls other servers, if this edge may. */
+  readonly outboundCalls: OutboundCalls | undefined
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
   /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */

@@ -6,11 +6,12 @@ import type {
   MapValue,
   RequestSource,
   ResponseSource,
+  RetrySource,
   Value,
 } from '../../policy/index.ts'
 import type { ClientConnection } from '../connection.ts'
 import { logConnection } from '../connection-logs.ts'
-import type { Exchange, MutableResponse } from '../exchange.ts'
+import type { Exchange, MutableResponse, ResponseStep } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { fromFieldValue } from '../message/own-fields.ts'
 import type { PolicyContext } from './context.ts'
@@ -21,6 +22,7 @@ abstract class Execution implements Activation {
   readonly context: PolicyContext
   readonly conn: PolicyConnection
   readonly results: Record<string, ActionResult>
+  retry: RetrySource | undefined = undefined
   abstract readonly req: RequestSource | undefined
   abstract readonly res: ResponseSource | undefined
   #vars: Map<string, Value> | undefined
@@ -75,9 +77,9 @@ export class RequestExecution extends Execution implements RequestSource {
   /** A guard answered, so that `on_http_response` does not apply. */
   guardAnswered = false
   #headers: MapValue | undefined
-  #responseStep: ((started: MutableResponse) => void) | undefined
+  #responseStep: ResponseStep | undefined
 
-  constructor(context: PolicyContext, exchange: Exchange, responseStep?: (started: MutableResponse) => void) {
+  constructor(context: PolicyContext, exchange: Exchange, responseStep?: ResponseStep) {
     super(context, exchange.connection)
     this.exchange = exchange
     this.#responseStep = responseStep

@@ -3,7 +3,7 @@ import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { DialError, type UpstreamTarget } from '../backend.ts'
-import { fail, retry } from '../dispatch.ts'
+import { retry } from '../dispatch.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { ChunkedDecoder, formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
@@ -172,7 +172,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
       // The client may disconnect in between.
       while (rest !== undefined && this.#state === exchange) rest = this.#parse(rest, exchange)
     } catch (error) {
-      fail(exchange, error)
+      exchange.fail(error)
     }
   }
 

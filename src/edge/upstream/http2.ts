@@ -12,7 +12,7 @@ import { StreamDuplex } from '../../base/io/stream-duplex.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import type { UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
-import { fail, retry } from '../dispatch.ts'
+import { retry } from '../dispatch.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import { Http2Windows, STREAM_WINDOW_BYTES, type StreamReads } from '../http2-windows.ts'
@@ -255,7 +255,7 @@ class Http2Upstream implements Upstream {
     try {
       handle()
     } catch (error) {
-      fail(this.#exchange, error)
+      this.#exchange.fail(error)
     }
   }
 }

@@ -71,6 +71,30 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
     valid: { url: 'https://${req.host}.internal', on_error: 'continue', binding: 'internal' },
     invalid: { url: ['https://app.example.com', 2226], on_error: ['retry', 2222], binding: ['public', 2222] },
   },
+  'http-request': {
+    valid: {
+      url: 'https://auth.example.com/${req.host}',
+      method: 'POST',
+      query_params: [{ key: 'host', value: '${req.host}' }],
+      headers: { 'x-a': '${conn.client_ip}' },
+      body: '${req.host}',
+      max_redirects: 0,
+      timeout: '30s',
+      retry_condition: 'attempts < 3 && last_attempt.res.status_code >= 500',
+      on_error: 'halt',
+    },
+    invalid: {
+      url: ['auth.example.com', 2226],
+      method: ['HEAD', 2222],
+      query_params: [[{ key: '', value: 'x' }], 2223],
+      headers: [{ 'a b': 'c' }, 2208],
+      body: ['${', 2224],
+      max_redirects: [101, 2215],
+      timeout: ['31s', 2225],
+      retry_condition: ['last_attempt.nothing', 2200],
+      on_error: ['stop', 2222],
+    },
+  },
   'jwt-validation': {
     valid: {
       issuer: { allow_list: [{ value: 'https://id.example.com/' }] },

@@ -7,7 +7,11 @@ import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import type { Action } from './define.ts'
 import { deny } from './deny.ts'
+
 import { forwardInternal } from './forward-internal.ts'
+
+import { httpRequest } from './http-request.ts'
+
 import { jwtValidation } from './jwt-validation.ts'
 import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -28,6 +32,7 @@ const actionList = [
   customResponse,
   deny,
   forwardInternal,
+  httpRequest,
   jwtValidation,
   log,
   oauth,

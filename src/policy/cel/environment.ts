@@ -19,15 +19,25 @@ export interface Declarations {
 /** What expressions may use: variables and functions, indexed. */
 export class Environment {
   readonly variables: ReadonlyMap<string, Variable>
+  readonly #functions: readonly Overload[]
   readonly #overloads = new Map<string, Overload[]>()
 
   constructor({ variables, functions = [] }: Declarations) {
+    this.#functions = functions
     this.variables = new Map(Object.entries(variables))
     for (const overload of [...standardLibrary, ...functions]) {
       const overloads = this.#overloads.get(overload.name)
       if (overloads === undefined) this.#overloads.set(overload.name, [overload])
       else overloads.push(overload)
     }
+  }
+
+  /** The same with further variables. */
+  with(variables: Declarations['variables']): Environment {
+    return new Environment({
+      variables: { ...Object.fromEntries(this.variables), ...variables },
+      functions: this.#functions,
+    })
   }
 
   overloads(name: string): readonly Overload[] {

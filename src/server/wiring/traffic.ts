@@ -6,6 +6,7 @@ import { parseHostPort } from '../../base/hostport.ts'
 import { Admission } from '../../base/io/admission.ts'
 import { WindowBudget } from '../../base/io/window-budget.ts'
 import { createDial } from '../../base/outbound/guarded-dial.ts'
+import { createOutboundThread } from '../../base/outbound/outbound-thread.ts'
 import { VERSION } from '../../base/version.ts'
 import { createAgentContexts, createGatewayCertificate, sshFingerprint } from '../../certs/index.ts'
 import { createCluster, NODE_NAME } from '../../cluster/index.ts'
@@ -15,6 +16,7 @@ import {
   createLogins,
   createServedCertificates,
   type OauthEndpoints,
+  OUTBOUND_CALL_LIMITS,
 } from '../../edge/index.ts'
 import { createNameWatch, createReservations } from '../../naming/index.ts'
 import {
@@ -62,7 +64,7 @@ async function wireEdge(
   { certs, events }: Background,
   { requestLog, windows }: { requestLog: RequestLog; windows: WindowBudget },
 ) {
-  const { settings, store, clock, logOf, outbound, addresses, hasRole } = foundation
+  const { settings, store, clock, logOf, outbound, addresses, hasRole, cleanup } = foundation
   const loginSync = createLoginSync({
     records: openLoginRecords(store),
     clock,
@@ -80,12 +82,16 @@ async function wireEdge(
       ? Math.ceil(settings.loginRateLimit / settings.workers)
       : settings.loginRateLimit,
   })
+  // As frequent as requests of visitors (decision 97).
+  const policyOutbound = createOutboundThread({ allow: settings.outboundAllow, ...OUTBOUND_CALL_LIMITS })
+  cleanup.defer(() => policyOutbound.close())
   const edge = createEdge({
     tunnels: foundation.tunnels,
     observe: combineObservers(logOf('server'), events.observer, requestLog),
     acmeChallenge: certs.httpChallenge,
     logins,
     outbound,
+    policyOutbound,
     loginHost: { name: addresses.idpHost, entry: logins.host },
     windows,
     apiHosts: apiHosts(foundation),

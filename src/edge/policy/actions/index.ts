@@ -7,7 +7,11 @@ import { closeConnection } from './close-connection.ts'
 import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import { deny } from './deny.ts'
+
 import { forwardInternal } from './forward-internal.ts'
+
+import { httpRequest } from './http-request.ts'
+
 import { jwtValidation } from './jwt-validation.ts'
 import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -29,6 +33,7 @@ export const implementations: { readonly [T in ActionType]: Implementation<T> } 
   'custom-response': customResponse,
   deny,
   'forward-internal': forwardInternal,
+  'http-request': httpRequest,
   'jwt-validation': jwtValidation,
   log,
   oauth,
