@@ -23,6 +23,7 @@ import { createKeySets } from './modules/key-sets.ts'
 import type { Logins } from './modules/login.ts'
 import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
+import { createBodyReplacer } from './policy/body-replacer.ts'
 import { createOutboundCalls } from './policy/outbound-calls.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
 import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
@@ -151,6 +152,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
   const outboundCalls = policyOutbound && createOutboundCalls(policyOutbound)
+  const bodyReplacer = createBodyReplacer()
   const edgeTable = createEdgeTable({
     core,
     tunnels,
@@ -160,6 +162,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     signingKeys,
     keySets,
     outboundCalls,
+    bodyReplacer,
     dial,
   })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
@@ -205,7 +208,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     await waitForConnections(core, settings.drain)
     fanOut([...core.connections], (connection) => connection.destroy(), onError)
     fanOut([...core.idleUpstreams], (upstream) => upstream.close(), onError)
-    await Promise.all(serversClosed)
+    await Promise.all([...serversClosed, bodyReplacer.close()])
     timers.stop()
   }
 

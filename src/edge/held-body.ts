@@ -27,6 +27,7 @@ export class HeldBody extends TimerEntry implements Upstream, BodySource {
   readonly #limit: number
   readonly #buffer: ByteQueue
   #trailers = ''
+  #replacement: Buffer | undefined
   #resolve: (body: Buffer | undefined) => void = () => {}
 
   constructor(exchange: Exchange, limit: number) {
@@ -59,6 +60,22 @@ export class HeldBody extends TimerEntry implements Upstream, BodySource {
     this.#resolve(this.#buffer.bytes)
   }
 
+  /** What the upstream gets. */
+  get body(): Buffer {
+    return this.#replacement ?? this.#buffer.bytes
+  }
+
+  replace(body: Buffer): void {
+    this.#replacement = body
+  }
+
+  /** Reads the body again, for another module. */
+  async read(limit: number): Promise<Buffer | undefined> {
+    if ((await this.completion) === undefined) return undefined
+    if (this.body.length > limit) throw tooLarge(limit)
+    return this.body
+  }
+
   abort(): void {
     this.#resolve(undefined)
   }
@@ -70,7 +87,8 @@ export class HeldBody extends TimerEntry implements Upstream, BodySource {
   }
 
   sendTo(upstream: Upstream): void {
-    if (this.#buffer.length > 0) upstream.writeBody(this.#buffer.bytes)
+    const { body } = this
+    if (body.length > 0) upstream.writeBody(body)
     upstream.endBody(this.#trailers)
   }
 }
@@ -78,6 +96,7 @@ export class HeldBody extends TimerEntry implements Upstream, BodySource {
 /** Reads a request body up to the limit before it is forwarded; undefined when the client disconnects. */
 export function holdBody(exchange: Exchange, limit: number): Promise<Buffer | undefined> | Buffer {
   if (!exchange.hasBody) return Buffer.alloc(0)
+  if (exchange.heldBody instanceof HeldBody) return exchange.heldBody.read(limit)
   const { framing } = exchange.head
   if (framing.contentLength > limit) throw tooLarge(limit)
   const heldBody = new HeldBody(exchange, limit)
@@ -89,6 +108,12 @@ export function holdBody(exchange: Exchange, limit: number): Promise<Buffer | un
     framing.expectContinue = false
   }
   return heldBody.completion
+}
+
+/** Changes a body that `holdBody` has read. */
+export function replaceHeldBody({ heldBody, head: { framing } }: Exchange, body: Buffer): void {
+  if (heldBody instanceof HeldBody) heldBody.replace(body)
+  if (!framing.chunked) framing.contentLength = body.length
 }
 
 function tooLarge(limit: number) {

@@ -10,7 +10,7 @@ interface Reader {
 }
 
 /** A response body is larger than the step that reads it can hold. */
-class ResponseTooLarge extends Error {
+export class ResponseTooLarge extends Error {
   override name = 'ResponseTooLarge'
 }
 

@@ -7,6 +7,7 @@ import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
+import type { BodyReplacer } from '../policy/body-replacer.ts'
 import type { OutboundCalls } from '../policy/outbound-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
 import type { HttpRoute } from '../table.ts'
@@ -33,6 +34,7 @@ export interface CompilerParts {
   readonly keySets: KeySets | undefined
   readonly internalEndpoints: FindInternal
   readonly outboundCalls: OutboundCalls | undefined
+  readonly bodyReplacer: BodyReplacer
 }
 
 /** Finds the route of an internal endpoint for one request; undefined when none is online. */

@@ -4,13 +4,13 @@
  * `endpoints.ts` and `endpoint-options.ts` compile agents' endpoints. The folder may use the edge's contracts, `modules`
  * and `backends`. `createEdgeTable` below wires it; begin with `edge-table.ts`.
  */
-
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { Core } from '../core.ts'
 import { createErrorPageLookup, type FindErrorPage } from '../custom-error-page.ts'
 import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
+import type { BodyReplacer } from '../policy/body-replacer.ts'
 import type { OutboundCalls } from '../policy/outbound-calls.ts'
 import { Snapshot } from '../snapshot.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
@@ -37,6 +37,7 @@ export interface TableDependencies {
   readonly signingKeys: SigningKeys | undefined
   readonly keySets: KeySets | undefined
   readonly outboundCalls: OutboundCalls | undefined
+  readonly bodyReplacer: BodyReplacer
   readonly dial: Dial
 }
 
@@ -55,6 +56,7 @@ export function createEdgeTable(parts: TableDependencies): {
     signingKeys,
     keySets,
     outboundCalls,
+    bodyReplacer,
     dial,
   } = parts
   const snapshot = new Snapshot()
@@ -65,7 +67,16 @@ export function createEdgeTable(parts: TableDependencies): {
     const tunnel = tunnels.takeInternal(accountId, address)
     return tunnel && endpoints.http(tunnel).routeFor('/')
   }
-  const policyParts = { core, snapshot, ipPolicies, policyStates, keySets, outboundCalls, internalEndpoints }
+  const policyParts = {
+    core,
+    snapshot,
+    ipPolicies,
+    policyStates,
+    keySets,
+    outboundCalls,
+    bodyReplacer,
+    internalEndpoints,
+  }
   const endpoints: CompiledEndpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
     compileEndpoint(tunnel, { ...policyParts, logins, signingKeys }),
   )

@@ -18,14 +18,30 @@ export interface AttachedPolicy {
 
 export type PolicyParts = Pick<
   CompilerParts,
-  'core' | 'snapshot' | 'ipPolicies' | 'policyStates' | 'keySets' | 'outboundCalls' | 'internalEndpoints'
+  | 'core'
+  | 'snapshot'
+  | 'ipPolicies'
+  | 'policyStates'
+  | 'keySets'
+  | 'outboundCalls'
+  | 'bodyReplacer'
+  | 'internalEndpoints'
 >
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
   { text, attachment, endpoint, region, scope }: AttachedPolicy,
   context: ModuleContext,
-  { core, snapshot, ipPolicies, policyStates, keySets, outboundCalls, internalEndpoints }: PolicyParts,
+  {
+    core,
+    snapshot,
+    ipPolicies,
+    policyStates,
+    keySets,
+    outboundCalls,
+    bodyReplacer,
+    internalEndpoints,
+  }: PolicyParts,
 ): CompiledPolicy {
   const { accountId, scopeId, clock, logins, signingKeys } = context
   try {
@@ -50,6 +66,7 @@ export function buildPolicy(
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
       findInternal: (address) => internalEndpoints(accountId, address),
       outboundCalls,
+      bodyReplacer,
       keepState: (key, create) =>
         policyStates.getOrCreate(accountId, hash('sha256', JSON.stringify([scope, key])), create),
     })

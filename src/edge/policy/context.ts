@@ -3,10 +3,9 @@ import type { EndpointSource } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
-
 import type { HttpRoute } from '../table.ts'
 import type { InternalAddress } from '../tunnels.ts'
-
+import type { BodyReplacer } from './body-replacer.ts'
 import type { OutboundCalls } from './outbound-calls.ts'
 
 /** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
@@ -23,6 +22,8 @@ export interface PolicyContext extends ModuleContext {
   findInternal(address: InternalAddress): HttpRoute | undefined
   /** Calls other servers, if this edge may. */
   readonly outboundCalls: OutboundCalls | undefined
+  /** Replaces text in bodies. */
+  readonly bodyReplacer: BodyReplacer
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
   /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */

@@ -17,8 +17,8 @@ import type { ConnectionStep, RequestStep, StepResult } from '../module.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext } from './context.ts'
 import { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
-import { toRejection } from './failure.ts'
 import type { PhaseSteps } from './implement.ts'
+import { toRejection } from './rejection.ts'
 import { replaceResponse } from './replace-response.ts'
 
 /** What a policy compiles to; undefined for phases that it does not have. */

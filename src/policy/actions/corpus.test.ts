@@ -152,6 +152,24 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
     },
   },
   'remove-headers': { valid: { headers: ['x-a'] }, invalid: { headers: [['user-agent'], 2209] } },
+  'request-body-find-replace': {
+    valid: {
+      replacements: [
+        { from: 'a(b)', to: '$1' },
+        { from: '${req.host}', to: '' },
+      ],
+    },
+    invalid: { replacements: [[{ from: '(', to: '' }], 2261] },
+  },
+  'response-body-find-replace': {
+    valid: {
+      replacements: [
+        { from: 'a(b)', to: '$1' },
+        { from: '${req.host}', to: '' },
+      ],
+    },
+    invalid: { replacements: [[{ from: '(', to: '' }], 2261] },
+  },
   'restrict-ips': {
     valid: {
       enforce: true,

@@ -7,11 +7,9 @@ import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import type { Action } from './define.ts'
 import { deny } from './deny.ts'
-
+import { requestBodyFindReplace, responseBodyFindReplace } from './find-replace.ts'
 import { forwardInternal } from './forward-internal.ts'
-
 import { httpRequest } from './http-request.ts'
-
 import { jwtValidation } from './jwt-validation.ts'
 import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -40,6 +38,8 @@ const actionList = [
   rateLimit,
   redirect,
   removeHeaders,
+  requestBodyFindReplace,
+  responseBodyFindReplace,
   restrictIps,
   setVars,
   urlRewrite,

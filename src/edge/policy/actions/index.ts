@@ -7,11 +7,9 @@ import { closeConnection } from './close-connection.ts'
 import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import { deny } from './deny.ts'
-
+import { requestBodyFindReplace, responseBodyFindReplace } from './find-replace.ts'
 import { forwardInternal } from './forward-internal.ts'
-
 import { httpRequest } from './http-request.ts'
-
 import { jwtValidation } from './jwt-validation.ts'
 import { log } from './log.ts'
 import { rateLimit } from './rate-limit.ts'
@@ -41,6 +39,8 @@ export const implementations: { readonly [T in ActionType]: Implementation<T> } 
   'rate-limit': rateLimit,
   redirect,
   'remove-headers': removeHeaders,
+  'request-body-find-replace': requestBodyFindReplace,
+  'response-body-find-replace': responseBodyFindReplace,
   'restrict-ips': restrictIps,
   'set-vars': setVars,
   'url-rewrite': urlRewrite,

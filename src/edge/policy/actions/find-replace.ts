@@ -1,0 +1,115 @@
+import { trimOws } from '../../../base/optional-white-space.ts'
+import { fromJson, type PatternTemplate, type Template } from '../../../policy/index.ts'
+import { holdBody, replaceHeldBody } from '../../held-body.ts'
+import type { HeaderFields } from '../../message/fields.ts'
+import type { BodyReplacer } from '../body-replacer.ts'
+import type { RequestExecution, ResponseExecution } from '../execution.ts'
+import { PolicyFailure } from '../failure.ts'
+import type { Implementation } from '../implement.ts'
+import { isReadableCoding, MAX_REPLACED_BYTES, type ReplacementResult } from '../replacement-job.ts'
+
+type Execution = RequestExecution | ResponseExecution
+type Replacements = readonly { readonly from: PatternTemplate; readonly to: Template }[]
+
+/** Fields that describe the bytes of a body. */
+const DIGEST_FIELDS = ['content-md5', 'digest', 'content-digest', 'repr-digest']
+
+export const requestBodyFindReplace: Implementation<'request-body-find-replace'> = {
+  on_http_request({ replacements }, { bodyReplacer }) {
+    const replace = async (execution: RequestExecution): Promise<undefined> => {
+      const { exchange } = execution
+      const body = await holdBody(exchange, MAX_REPLACED_BYTES)
+      if (body === undefined) return undefined // The client has disconnected.
+      const replaced = await replaceIn(bodyReplacer, body, exchange.fields, replacements, execution)
+      execution.results.request_body_find_replace = report(replaced)
+      if (replaced === undefined) return undefined
+      replaceHeldBody(exchange, toBuffer(replaced.body))
+      for (const name of ['content-encoding', ...DIGEST_FIELDS]) exchange.fields.remove(name)
+      execution.headersChanged()
+      return undefined
+    }
+    return (execution) => {
+      const { exchange } = execution
+      if (exchange.hasBody && isReadableCoding(codingOf(exchange.fields))) return replace(execution)
+      execution.results.request_body_find_replace = report(undefined)
+      return undefined
+    }
+  },
+}
+
+export const responseBodyFindReplace: Implementation<'response-body-find-replace'> = {
+  on_http_response({ replacements }, { bodyReplacer }) {
+    const replace = async (execution: ResponseExecution): Promise<undefined> => {
+      const { response } = execution
+      const body = response.body ?? (await readBody(execution))
+      if (body === undefined) return undefined // The client has disconnected.
+      const replaced = await replaceIn(bodyReplacer, body, response.fields, replacements, execution)
+      execution.results.response_body_find_replace = report(replaced)
+      response.body = replaced === undefined ? body : toBuffer(replaced.body)
+      if (replaced !== undefined) describeChange(response.fields)
+      execution.headersChanged()
+      return undefined
+    }
+    return (execution) => {
+      if (isReplaceable(execution)) return replace(execution)
+      // What a GET would get is not known.
+      if (execution.exchange.head.method === 'HEAD') execution.response.length = -1
+      execution.results.response_body_find_replace = report(undefined)
+      return undefined
+    }
+  },
+}
+
+/** A stream of events would never end, and a part of a document may break a match in two. */
+function isReplaceable({ response }: ResponseExecution): boolean {
+  const type = (response.fields.get('content-type') ?? '').toLowerCase()
+  return (
+    response.hasBody &&
+    response.status !== 206 &&
+    !type.startsWith('text/event-stream') &&
+    isReadableCoding(codingOf(response.fields))
+  )
+}
+
+async function readBody({ exchange, response }: ResponseExecution): Promise<Buffer | undefined> {
+  if (response.length > MAX_REPLACED_BYTES)
+    throw new PolicyFailure(`the response body has more than ${MAX_REPLACED_BYTES / 1024} KiB`)
+  return exchange.readResponseBody(MAX_REPLACED_BYTES)
+}
+
+function replaceIn(
+  replacer: BodyReplacer,
+  body: Buffer,
+  fields: HeaderFields,
+  replacements: Replacements,
+  execution: Execution,
+): Promise<ReplacementResult> {
+  return replacer.replace(execution.context.accountId, {
+    body,
+    coding: codingOf(fields),
+    replacements: replacements.map(({ from, to }) => ({
+      from: from.template.evaluate(execution),
+      to: to.evaluate(execution),
+    })),
+  })
+}
+
+const codingOf = (fields: HeaderFields) => trimOws(fields.getAll('content-encoding').join(',')).toLowerCase()
+
+/** The body is sent without coding, and is no longer what its tag and digests describe. */
+function describeChange(fields: HeaderFields): void {
+  for (const name of ['content-encoding', 'accept-ranges', ...DIGEST_FIELDS]) fields.remove(name)
+  const etag = fields.get('etag')
+  if (etag !== undefined && !etag.startsWith('W/')) fields.set('ETag', `W/${etag}`)
+}
+
+function report(result: ReplacementResult) {
+  const matches = result?.matches ?? []
+  return {
+    replacements: fromJson(
+      matches.map(({ index, content }) => ({ replacement_index: index, matched_content: content })),
+    ),
+  }
+}
+
+const toBuffer = (bytes: Uint8Array) => Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength)
