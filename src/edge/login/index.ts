@@ -14,7 +14,7 @@ import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { RequestStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
-import type { LoginContext, Logins } from '../modules/login.ts'
+import type { LoginContext, Logins, PolicySignInSettings } from '../modules/login.ts'
 import type { HttpEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { createCallbackLimit } from './callback-limit.ts'
@@ -93,7 +93,7 @@ export function createLogins(options: LoginOptions): LoginService {
    */
   function protect<S extends SignIn>(
     context: LoginContext,
-    settings: SessionSettings & { readonly auth_check_interval?: number },
+    settings: SessionSettings & PolicySignInSettings,
     createSignIn: (version: string) => S,
   ) {
     const key = JSON.stringify(settings)
@@ -109,6 +109,7 @@ export function createLogins(options: LoginOptions): LoginService {
   return {
     oidc(settings, context) {
       const { issuer, client_id: clientId, client_secret: clientSecret, scopes } = settings
+      const { authz_url_params: parameters = {} } = settings
       if (clientSecret === null) throw new ModuleConfigError('the client secret cannot be read')
       if (issuer.includes('/.well-known/'))
         throw new ModuleConfigError('the issuer has to be the base URL, without /.well-known/')
@@ -119,7 +120,17 @@ export function createLogins(options: LoginOptions): LoginService {
         claims: settings.authorized_claims,
       }
       return protect(context, settings, () =>
-        createOidcSignIn({ issuer, clientId, clientSecret, scopes, allow, outbound, idpUrl, clock }),
+        createOidcSignIn({
+          issuer,
+          clientId,
+          clientSecret,
+          scopes,
+          parameters,
+          allow,
+          outbound,
+          idpUrl,
+          clock,
+        }),
       ).step
     },
 
@@ -142,6 +153,7 @@ export function createLogins(options: LoginOptions): LoginService {
           clientId,
           clientSecret,
           scopes,
+          parameters: settings.authz_url_params ?? {},
           allow,
           outbound,
           idpUrl,

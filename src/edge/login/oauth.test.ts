@@ -116,6 +116,7 @@ async function start(
     clientId: 'app',
     clientSecret: 'app-secret',
     scopes,
+    parameters: {},
     allow: { ...ALLOW_EVERYONE, ...allow },
     outbound,
     idpUrl: () => IDP,

@@ -12,6 +12,8 @@ export interface OauthOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly scopes: readonly string[]
+  /** Added to the URL of the sign-in page. */
+  readonly parameters: Readonly<Record<string, string>>
   readonly allow: AllowRules
   readonly outbound: Pick<Outbound, 'fetch'>
   /** `https://idp.<domain>[:port]` */
@@ -53,6 +55,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 
     async begin(memory, state) {
       return client.buildAuthorizationUrl(config, {
+        ...options.parameters,
         redirect_uri: `${options.idpUrl()}${path}`,
         scope: scopes.join(' '),
         code_challenge: await client.calculatePKCECodeChallenge(recall(memory, 'verifier')),

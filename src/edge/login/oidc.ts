@@ -13,6 +13,8 @@ export interface OidcOptions {
   readonly clientId: string
   readonly clientSecret: string
   readonly scopes: readonly string[]
+  /** Added to the URL of the sign-in page. */
+  readonly parameters: Readonly<Record<string, string>>
   readonly allow: AllowRules
   readonly outbound: Pick<Outbound, 'fetch'>
   /** `https://idp.<domain>[:port]` */
@@ -85,6 +87,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
       const code_challenge = await client.calculatePKCECodeChallenge(recall(memory, 'verifier'))
       try {
         return client.buildAuthorizationUrl(config, {
+          ...options.parameters,
           redirect_uri: `${options.idpUrl()}${callbackPath(config)}`,
           scope: scopes.join(' '),
           code_challenge,

@@ -5,14 +5,23 @@ import { ModuleConfigError, type ModuleContext } from './context.ts'
 /** What the login service needs of a module's context. */
 export type LoginContext = Pick<ModuleContext, 'accountId' | 'scopeId' | 'clock' | 'getOrCreate'>
 
+/** Settings of a sign-in that only policies have for every kind. */
+export interface PolicySignInSettings {
+  /** Seconds after which the provider is asked again; 0 for never. */
+  readonly auth_check_interval?: number
+  /** Added to the URL of the provider's sign-in page. */
+  readonly authz_url_params?: Readonly<Record<string, string>>
+}
+
 /** The login service. Declared here, by its users; implemented in `login` and passed to the edge. */
 export interface Logins {
-  oauth(settings: Settings<typeof Oauth>, context: LoginContext): RequestStep
-  oidc(settings: Settings<typeof Oidc>, context: LoginContext): RequestStep
+  oauth(settings: Settings<typeof Oauth> & PolicySignInSettings, context: LoginContext): RequestStep
+  oidc(settings: Settings<typeof Oidc> & PolicySignInSettings, context: LoginContext): RequestStep
   saml(settings: Settings<typeof Saml>, context: LoginContext): RequestStep
 }
 
-function requireLogins({ logins }: ModuleContext): Logins {
+/** The login service. Throws `ModuleConfigError` for an edge without one. */
+export function requireLogins({ logins }: ModuleContext): Logins {
   // An edge without a login service denies all traffic (P36).
   if (logins === undefined) throw new ModuleConfigError('this edge cannot sign visitors in')
   return logins

@@ -165,6 +165,7 @@ export async function startOpenidProvider(t: TestContext) {
       clientId: 'app',
       clientSecret: 'app-secret',
       scopes: [],
+      parameters: {},
       allow: { ...ALLOW_EVERYONE, ...allow },
       outbound,
       idpUrl: () => IDP_URL,

@@ -6,6 +6,7 @@ import {
   duration,
   flag,
   listOf,
+  mapOf,
   named,
   object,
   optional,
@@ -36,6 +37,29 @@ const client = {
   scopes: described(withDefault(listOf(text({ maxLength: 255 }), { maxItems: 50 }), []), 'what is asked for'),
 }
 
+/** What the server itself sends. */
+const RESERVED_PARAMS: ReadonlySet<string> = new Set([
+  ...['client_id', 'client_secret', 'code_challenge', 'code_challenge_method', 'nonce'],
+  ...['redirect_uri', 'request', 'request_uri', 'response_mode', 'response_type', 'scope', 'state'],
+])
+
+const parameters = {
+  authz_url_params: described(
+    withDefault(
+      mapOf(text({ maxLength: 2048 }), {
+        maxItems: 10,
+        checkName: (name) => {
+          if (name === '' || name.length > 128) return [2244, 'a parameter has 1 to 128 characters']
+          return RESERVED_PARAMS.has(name) ? [2244, `${name} is set by the server`] : undefined
+        },
+      }),
+      [],
+      {},
+    ),
+    "added to the URL of the provider's sign-in page, such as prompt or login_hint",
+  ),
+}
+
 const results = {
   identity: plain('identity', { id: STRING, email: STRING, name: STRING, provider_user_id: STRING }),
 }
@@ -50,6 +74,7 @@ export const oauth = defineAction({
   config: object({
     provider: described(choice(...OAUTH_PROVIDERS), 'where visitors have their accounts'),
     ...client,
+    ...parameters,
     ...session,
     idle_session_timeout: described(
       optional(duration(1, YEAR)),
@@ -76,6 +101,7 @@ export const openidConnect = defineAction({
       'the issuer of the provider',
     ),
     ...client,
+    ...parameters,
     ...session,
     idle_session_duration: described(
       named(optional(duration(1, YEAR)), 'idle_session_timeout'),

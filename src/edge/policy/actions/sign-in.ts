@@ -1,7 +1,7 @@
 import type { Activation, Template } from '../../../policy/index.ts'
 import { Oauth, Oidc } from '../../../resources/index.ts'
 import type { RequestStep, StepResult } from '../../module.ts'
-import { oauth as oauthModule, oidc as oidcModule } from '../../modules/login.ts'
+import { requireLogins } from '../../modules/login.ts'
 import type { PolicyContext } from '../context.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
@@ -77,10 +77,14 @@ function signInAction(resultName: 'oauth' | 'oidc', stepFor: (activation: Activa
 /** The settings of a session, in seconds. */
 function sessionSettings(config: {
   readonly max_session_duration: number | undefined
+  readonly userinfo_refresh_interval: number | undefined
   readonly allow_cors_preflight: boolean
+  readonly authz_url_params: readonly (readonly [name: string, value: string])[]
   readonly idle: number | undefined
 }) {
   return {
+    auth_check_interval: Math.ceil((config.userinfo_refresh_interval ?? 0) / 1000),
+    authz_url_params: Object.fromEntries(config.authz_url_params),
     maximum_duration: Math.ceil((config.max_session_duration ?? 0) / 1000),
     inactivity_timeout: Math.ceil((config.idle ?? 0) / 1000),
     options_passthrough: config.allow_cors_preflight,
@@ -92,11 +96,11 @@ const ADMIT_EVERYONE = { allowEmails: [], allowDomains: [], allowGroups: [], all
 
 export const oauth: Implementation<'oauth'> = {
   on_http_request(config, context) {
-    const { provider, scopes, idle_session_timeout: idle, userinfo_refresh_interval: refresh = 0 } = config
+    const { provider, scopes, idle_session_timeout: idle } = config
     return signInAction(
       'oauth',
       signInSteps(config, context, (credentials) =>
-        oauthModule.build(
+        requireLogins(context).oauth(
           {
             ...Oauth.value.fallback,
             ...Oauth.endpoint.settings!({
@@ -106,7 +110,6 @@ export const oauth: Implementation<'oauth'> = {
               ...credentials,
             }),
             ...sessionSettings({ ...config, idle }),
-            auth_check_interval: Math.ceil(refresh / 1000),
           } as never,
           context,
         ),
@@ -121,7 +124,7 @@ export const openidConnect: Implementation<'openid-connect'> = {
     return signInAction(
       'oidc',
       signInSteps(config, context, (credentials) =>
-        oidcModule.build(
+        requireLogins(context).oidc(
           {
             ...Oidc.value.fallback,
             ...Oidc.endpoint.settings!({
