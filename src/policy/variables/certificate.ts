@@ -1,7 +1,7 @@
 import type { X509Certificate } from 'node:crypto'
-import { listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
+import { BOOL, BYTES, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Timestamp } from '../cel/values.ts'
-import { field, group } from './shape.ts'
+import { field, group, plain, unknown } from './shape.ts'
 
 const strings = listOf(STRING)
 
@@ -74,6 +74,7 @@ export const certificate: Type = objectOf({
     subject: field(nameType('subject'), ({ subject }: X509Certificate) => subject ?? ''),
     issuer: field(nameType('issuer'), ({ issuer }: X509Certificate) => issuer ?? ''),
     san: field(alternativeNames, ({ subjectAltName }: X509Certificate) => subjectAltName ?? ''),
+    extensions: unknown(listOf(plain('extension', { id: STRING, critical: BOOL, value: BYTES }))),
     validity: group('validity', {
       not_before: field(TIMESTAMP, ({ validFrom }: X509Certificate) => moment(validFrom)),
       not_after: field(TIMESTAMP, ({ validTo }: X509Certificate) => moment(validTo)),

@@ -1,8 +1,8 @@
 import type { ConnectionSource, TlsSource } from '../activation.ts'
-import { BOOL, INT, listOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
+import { BOOL, INT, listOf, mapOf, objectOf, STRING, TIMESTAMP, type Type } from '../cel/types.ts'
 import { Timestamp } from '../cel/values.ts'
 import { certificate } from './certificate.ts'
-import { field, plain } from './shape.ts'
+import { field, plain, unknown } from './shape.ts'
 
 const PLACE = {
   city: STRING,
@@ -17,10 +17,7 @@ const PLACE = {
 
 const COORDINATES = { latitude: STRING, longitude: STRING, postal_code: STRING, radius: STRING }
 
-/** No address data is installed, so what is known of an address beyond itself is absent. */
-const unknown = (type: Type) => field(type, () => undefined)
-
-/** An address: a text, and what is known about it. */
+/** An address: a text, and what is known about it. There is no data about addresses yet. */
 const address = objectOf({
   name: 'address',
   text: (ip: string) => ip,
@@ -44,11 +41,24 @@ const tls = objectOf({
     sni: field(STRING, ({ sni }: TlsSource) => sni),
     version: field(STRING, ({ version }: TlsSource) => version?.replace(/^TLSv/, '')),
     cipher_suite: field(STRING, ({ cipher }: TlsSource) => cipher),
+    ja4_fingerprint: unknown(STRING),
     negotiated_alpn: field(STRING, ({ alpn }: TlsSource) => alpn),
     // Every connection makes its own handshake or proves an earlier one; which of the two is not recorded.
     session_resumed: field(BOOL, () => false),
     client: field(certificate, ({ clientCertificate }: TlsSource) => clientCertificate),
+    server: unknown(certificate),
   },
+})
+
+/** Set by the operator of the original for connections of pods. */
+const k8s = plain('k8s', {
+  pod: plain('pod', {
+    id: STRING,
+    metadata: plain('metadata', {
+      ...{ name: STRING, namespace: STRING, error_code: STRING, error_message: STRING },
+      annotations: mapOf(STRING, STRING),
+    }),
+  }),
 })
 
 /** `conn`: the connection of the client. */
@@ -59,6 +69,8 @@ export const conn: Type = objectOf({
     client_port: field(INT, ({ remotePort }: ConnectionSource) => remotePort),
     server_ip: field(address, ({ localAddress }: ConnectionSource) => localAddress),
     server_port: field(INT, ({ localPort }: ConnectionSource) => localPort),
+    bytes_in: unknown(INT),
+    bytes_out: unknown(INT),
     server_region: field(STRING, ({ region }: ConnectionSource) => region),
     ts: field(plain('ts', { start: TIMESTAMP }), ({ startedAt }: ConnectionSource) => ({
       start: Timestamp.fromMillis(startedAt),
@@ -69,6 +81,7 @@ export const conn: Type = objectOf({
         ...{ longitude: STRING, radius: STRING, subdivision: STRING },
       }),
     ),
+    k8s: unknown(k8s),
     tls: field(tls, ({ tls }: ConnectionSource) => tls),
   },
 })
