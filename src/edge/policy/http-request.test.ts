@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createHash } from 'node:crypto'
 import { createServer, type RequestListener } from 'node:http'
 import { type TestContext, test } from 'node:test'
+import { connect } from 'node:tls'
 import { gzipSync } from 'node:zlib'
 import { eventually } from '../../../test/support/eventually.ts'
 import { listen, startHttp } from '../../../test/support/local-server.ts'
@@ -173,6 +174,39 @@ test('an upstream that breaks off while its response is held is reported as an e
 
   assert.equal(response.status, 502)
   assert.match(response.text, /ERR_ADIT_8012/)
+})
+
+test('a client that leaves while its response is held does not abort the next request of the upstream', async (t) => {
+  const service = await startService(t)
+  const seen: { readonly url: string; readonly socket: unknown; finish(): void }[] = []
+  const policy = {
+    on_http_response: [
+      {
+        expressions: ["req.url.path == '/left'"],
+        actions: [{ type: 'http-request', config: { url: `${service.url}/never`, timeout: '30s' } }],
+      },
+    ],
+  }
+  const { edge, ask, tlsPort, ca } = await startPolicyEndpoint(t, JSON.stringify(policy), {
+    dependencies: { policyOutbound: createClient(t) },
+    listener: (request, response) => {
+      const { url = '', socket } = request
+      seen.push({ url, socket, finish: () => response.end(url) })
+      if (url === '/left') response.end()
+    },
+  })
+  const leaving = connect({ port: tlsPort, ca, servername: POLICY_HOST })
+  leaving.write(`GET /left HTTP/1.1\r\nHost: ${POLICY_HOST}\r\n\r\n`)
+  await eventually(() => service.calls.length === 1, 'the call')
+  const kept = ask({ path: '/kept' })
+  await eventually(() => seen.length === 2, 'the second request')
+
+  leaving.destroy()
+  await eventually(() => edge.traffic.totals('ac_test').open_requests === 1, 'the end of the first request')
+  seen[1]!.finish()
+
+  assert.equal((await kept).text, '/kept')
+  assert.equal(seen[1]!.socket, seen[0]!.socket, 'both used one connection')
 })
 
 test('http-request follows redirects as often as it may and keeps credentials from other servers', async (t) => {
