@@ -1,5 +1,6 @@
 import { promisify } from 'node:util'
 import { brotliDecompress, gunzip, inflate } from 'node:zlib'
+import { trimOws } from '../../base/optional-white-space.ts'
 import { type Outbound, OutboundProblem } from '../../base/outbound/outbound.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
 
@@ -126,7 +127,7 @@ const DECODERS: Readonly<
 
 async function decodeBody(body: Buffer, encoding: string): Promise<Buffer> {
   if (body.length > MAX_RESPONSE_BYTES) throw tooLarge()
-  const decode = DECODERS[encoding.trim().toLowerCase()]
+  const decode = DECODERS[trimOws(encoding).toLowerCase()]
   if (decode === undefined) return body
   try {
     return await decode(body, { maxOutputLength: MAX_RESPONSE_BYTES })
