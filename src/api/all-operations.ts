@@ -4,6 +4,7 @@ import { apiKeys, tunnelCredentials } from './api-keys.ts'
 import { auditOperations } from './audit-events.ts'
 import { failoverBackends, tunnelGroupBackends, weightedBackends } from './backends.ts'
 import { certificateAuthorities, tlsCertificates } from './certificates.ts'
+import { endpoints } from './cloud-endpoints.ts'
 import { type Behaviour, crud } from './crud.ts'
 import { detachOperations } from './detach.ts'
 import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
@@ -28,6 +29,7 @@ const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
   reserved_addrs: reservedAddrs,
   reserved_domains: reservedDomains,
   agent_ingresses: agentIngresses,
+  endpoints,
   certificate_authorities: certificateAuthorities,
   tls_certificates: tlsCertificates,
   ssh_certificate_authorities: sshCertificateAuthorities,
@@ -49,7 +51,7 @@ const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
 }
 
 /** Resources that agents create; all others are stored. */
-const ONLINE: readonly string[] = ['tunnel_sessions', 'tunnels', 'endpoints'] satisfies ResourceKind[]
+const ONLINE: readonly string[] = ['tunnel_sessions', 'tunnels'] satisfies ResourceKind[]
 
 const storedKinds = (Object.keys(resources) as ResourceKind[]).filter((kind) => !ONLINE.includes(kind))
 

@@ -22,7 +22,7 @@ export const routes: readonly ApiRoute[] = [
   vaultSecretsRoute,
   ...Object.values(eventSourceRoutes),
   testEventRoute,
-  ...[resources.tunnel_sessions, resources.tunnels, resources.endpoints].flatMap((resource) =>
+  ...[resources.tunnel_sessions, resources.tunnels].flatMap((resource) =>
     Object.values(onlineRoutes(resource)),
   ),
   ...Object.values(commandRoutes),

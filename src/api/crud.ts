@@ -21,6 +21,12 @@ import { fieldProblem, problem } from './problems.ts'
 import { requireGuardRole } from './roles.ts'
 import { actionOf, withArticle } from './routes.ts'
 
+/** A query for online objects: the newest `limit` ones, from the id `from` on. */
+export interface OnlineQuery {
+  readonly from: string | undefined
+  readonly limit: number
+}
+
 /** What a resource does beyond CRUD. Each hook receives the record as the previous one returned it. */
 export interface Behaviour<R extends Resource = Resource> {
   readonly resource: R
@@ -37,6 +43,8 @@ export interface Behaviour<R extends Resource = Resource> {
   afterCreate?(row: Row<R['kind']>, call: ApiCall): Promise<void>
   /** After an update or deletion is committed. */
   afterChange?(id: string, call: ApiCall): void
+  /** Objects that are not stored, which lists and gets show too; it may return more than the query asks for. */
+  others?(call: ApiCall, query: OnlineQuery): Promise<Body[]>
   /** Fields computed for each response. */
   view?(row: Row<R['kind']>, record: StoredRecord<R>, call: ApiCall): Promise<Record<string, unknown>>
 }
@@ -244,7 +252,11 @@ export async function update(
 }
 
 export async function get(behaviour: Behaviour, call: ApiCall, id: string, parents: Parents): Promise<Body> {
-  const row = await find(behaviour.resource, call, id, parents)
+  const { resource } = behaviour
+  const others = (await behaviour.others?.(call, { from: id, limit: 1 })) ?? []
+  const other = others.find((item) => item.id === id)
+  if (other !== undefined) return resource.render({}, other, call.renderContext)
+  const row = await find(resource, call, id, parents, readerOf(behaviour, call))
   return behaviour.view === undefined ? renderRow(behaviour, row, call) : render(behaviour, row, call)
 }
 
@@ -253,11 +265,30 @@ export function list(behaviour: Behaviour, call: ApiCall, page: Page): Promise<B
   requirePrefix(page, resource.prefix)
   const description = { ...resource, itemSchema: resource.viewSchema }
   return listPage(description, call, page, async (before, limit) => {
-    const rows = await call.store.list(resource.kind, call.principal.accountId, { limit, before })
-    return behaviour.view === undefined
-      ? rows.map((row) => renderRow(behaviour, row, call))
-      : Promise.all(rows.map((row) => render(behaviour, row, call)))
+    const reader = readerOf(behaviour, call)
+    const rows = await reader.list(resource.kind, call.principal.accountId, { limit, before })
+    const items =
+      behaviour.view === undefined
+        ? rows.map((row) => renderRow(behaviour, row, call))
+        : await Promise.all(rows.map((row) => render(behaviour, row, call)))
+    if (behaviour.others === undefined) return items
+    // One more than asked for: the cursor itself.
+    const others = await behaviour.others(call, { from: before, limit: limit + 1 })
+    const rendered = others.map((item) => resource.render({}, item, call.renderContext))
+    return newestFirst([...items, ...rendered], before).slice(0, limit)
   })
+}
+
+/** Objects that are online can be read while the database is unreachable, and those beside them as well. */
+function readerOf({ others }: Behaviour, { store }: ApiCall): Pick<Transaction, 'get' | 'list'> {
+  return others === undefined ? store : store.fallbackReader
+}
+
+/** The items that are older than `before`, newest first. */
+export function newestFirst(items: readonly Body[], before: string | undefined): Body[] {
+  return items
+    .filter((item) => before === undefined || String(item.id) < before)
+    .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
 }
 
 export async function remove(

@@ -5,6 +5,7 @@ import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../cer
 import { findReservation } from '../naming/index.ts'
 import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
+import { requireNoCloudEndpoint } from './cloud-endpoints.ts'
 import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { requireOneSignIn, requireValidPolicy } from './traffic-policies.ts'
@@ -38,6 +39,7 @@ async function requireReservedDomains(hostports: readonly string[] | null, conte
         'invalid_field',
         `${field}: ${host} is not a reserved domain of this account. Reserve it first with POST ${context.config.apiUrl()}/reserved_domains.`,
       )
+    await requireNoCloudEndpoint(host, context)
   }
 }
 

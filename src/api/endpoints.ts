@@ -5,7 +5,7 @@ import { findReservation } from '../naming/index.ts'
 import { Endpoint, HttpsEdge, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { Row } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
-import type { OnlineQuery } from './operations.ts'
+import type { OnlineQuery } from './crud.ts'
 import { opaqueLabel } from './reserved-names.ts'
 
 const EDGES = [

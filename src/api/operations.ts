@@ -1,7 +1,18 @@
 import { InvalidValue, type Resource, type Operation as Verb } from '../resources/index.ts'
 import { recordOf, withStoredSecrets } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
-import { type Behaviour, create, find, get, list, remove, rewrite, update } from './crud.ts'
+import {
+  type Behaviour,
+  create,
+  find,
+  get,
+  list,
+  newestFirst,
+  type OnlineQuery,
+  remove,
+  rewrite,
+  update,
+} from './crud.ts'
 import { listPage } from './list-page.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { Problem, problem } from './problems.ts'
@@ -111,12 +122,6 @@ function renderOnline(resource: Resource, item: Body, { renderContext }: ApiCall
   return resource.render({}, item, renderContext)
 }
 
-/** A query for online objects: the newest `limit` ones, from the id `from` on. */
-export interface OnlineQuery {
-  readonly from: string | undefined
-  readonly limit: number
-}
-
 /** List and get of online objects; `items` may return more than the query asks for. */
 export function onlineOperations(
   resource: Resource,
@@ -130,9 +135,7 @@ export function onlineOperations(
         requirePrefix(page, resource.prefix)
         return listPage({ ...resource, itemSchema: resource.viewSchema }, call, page, async (before, limit) =>
           // One more than asked for: the cursor itself.
-          (await items(call, { from: before, limit: limit + 1 }))
-            .toSorted((one, other) => (String(one.id) < String(other.id) ? 1 : -1))
-            .filter((item) => before === undefined || String(item.id) < before)
+          newestFirst(await items(call, { from: before, limit: limit + 1 }), before)
             .slice(0, limit)
             .map((item) => renderOnline(resource, item, call)),
         )

@@ -230,6 +230,44 @@ export const catalogue = {
     next: 'Correct it at the line and column that the message names.',
     text: (reason: string) => `The filter cannot be used: ${reason}.`,
   },
+  endpoint_scheme_fixed: {
+    code: 18005,
+    status: 400,
+    cause: 'The scheme of a cloud endpoint cannot be changed.',
+    next: 'Create another endpoint.',
+    text: (scheme: string) =>
+      `url: the scheme ${scheme} of an endpoint cannot be changed; create another endpoint.`,
+  },
+  endpoint_not_reserved: {
+    code: 18006,
+    status: 400,
+    cause: 'The host of a public cloud endpoint is not a reserved domain of the account.',
+    next: 'Reserve it with `POST /reserved_domains`, or use a name below `.internal`.',
+    text: (host: string) =>
+      `url: ${host} is not a reserved domain of this account. Reserve it first with POST /reserved_domains.`,
+  },
+  endpoint_pool_closed: {
+    code: 18016,
+    status: 409,
+    cause: 'Another endpoint at this URL does not pool.',
+    next: 'Set `pooling_enabled` there, or stop or delete that endpoint.',
+    text: (url: string) => `Another endpoint at ${url} does not pool, so it cannot be shared.`,
+  },
+  endpoint_must_pool: {
+    code: 18017,
+    status: 409,
+    cause: 'Another endpoint is at this URL, and this one does not pool.',
+    next: 'Set `pooling_enabled` on all endpoints at the URL, or choose another URL.',
+    text: (url: string) =>
+      `Another endpoint is at ${url} already; to share it, enable pooling on all of them.`,
+  },
+  endpoint_and_edge: {
+    code: 6027,
+    status: 409,
+    cause: 'An edge and a cloud endpoint would serve the same host.',
+    next: 'Delete one of them, or choose another host.',
+    text: (host: string, other: string) => `${host} is served by ${other} already.`,
+  },
   unknown_event_source: {
     code: 5125,
     status: 404,

@@ -1,7 +1,6 @@
-import { Endpoint, Tunnel, TunnelSession } from '../resources/index.ts'
+import { Tunnel, TunnelSession } from '../resources/index.ts'
 import type { ApiCall } from './call.ts'
 import { auditEntry } from './crud.ts'
-import { edgeEndpoints } from './endpoints.ts'
 import { type ApiOperation, onlineOperations } from './operations.ts'
 import { problem } from './problems.ts'
 import { type CommandName, commandRoutes } from './session-routes.ts'
@@ -18,21 +17,9 @@ async function runCommand(command: CommandName, call: ApiCall, id: string): Prom
   return undefined
 }
 
-/** A policy may contain secrets: those see it who may change it, and the audit log tells (P44). */
-function withPolicy(endpoint: Record<string, unknown>, call: ApiCall): Record<string, unknown> {
-  if (!endpoint.traffic_policy) return endpoint
-  if (!call.renderContext.secrets) return { ...endpoint, traffic_policy: '' }
-  call.secrets.shown = true
-  return endpoint
-}
-
 export const sessionOperations: ApiOperation[] = [
   ...onlineOperations(TunnelSession, ({ parts, principal }) => parts.online.sessions(principal.accountId)),
   ...onlineOperations(Tunnel, ({ parts, principal }) => parts.online.tunnels(principal.accountId)),
-  ...onlineOperations(Endpoint, async (call, query) => [
-    ...call.parts.online.endpoints(call.principal.accountId).map((endpoint) => withPolicy(endpoint, call)),
-    ...(await edgeEndpoints(call, query)),
-  ]),
   ...Object.entries(commandRoutes).map(
     ([command, route]): ApiOperation => ({
       ...route,

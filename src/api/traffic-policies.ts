@@ -4,6 +4,17 @@ import { fieldProblem, Problem } from './problems.ts'
 
 const FIELD = 'traffic_policy.value'
 
+/** Checks the policy of a cloud endpoint. */
+export async function requireCloudPolicy(
+  text: string,
+  protocol: 'http' | 'https',
+  context: WriteContext,
+): Promise<void> {
+  const policy = parsePolicy(text, { protocol, place: 'cloud' }, 'traffic_policy')
+  if (text !== context.existing?.secrets?.traffic_policy)
+    await requireIpPolicies(policy, context, 'traffic_policy')
+}
+
 /** Checks the `traffic_policy` module of a route or edge. Every mistake in it is reported at once. */
 export async function requireValidPolicy(
   module: { readonly value: string } | null,
@@ -17,7 +28,7 @@ export async function requireValidPolicy(
   return policy
 }
 
-function parsePolicy(text: string, attachment: Attachment): Policy {
+function parsePolicy(text: string, attachment: Attachment, field = FIELD): Policy {
   try {
     return readPolicy(text, attachment)
   } catch (error) {
@@ -25,20 +36,24 @@ function parsePolicy(text: string, attachment: Attachment): Policy {
     const { code, lines, issues } = error
     const line = issues[0]!.line
     throw new Problem(code, 400, `The traffic policy is not valid: ${lines.join('\n')}`, {
-      field: FIELD,
+      field,
       ...(line === undefined ? {} : { line: String(line) }),
     })
   }
 }
 
 /** A policy is a text, so the store does not know what it refers to. */
-async function requireIpPolicies(policy: Policy, { store, principal }: WriteContext): Promise<void> {
+async function requireIpPolicies(
+  policy: Policy,
+  { store, principal }: WriteContext,
+  field = FIELD,
+): Promise<void> {
   const ids = actionsOf(policy).flatMap(({ action, config }) =>
     action.type === 'restrict-ips' ? (config as { ip_policies: string[] }).ip_policies : [],
   )
   for (const id of new Set(ids))
     if ((await store.get('ip_policies', principal.accountId, id)) === undefined)
-      throw fieldProblem(FIELD, 'no_such_reference', 'ip_policies', id)
+      throw fieldProblem(field, 'no_such_reference', 'ip_policies', id)
 }
 
 /** Rejects a policy that signs visitors in on a route whose module does so already. */

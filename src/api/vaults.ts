@@ -1,19 +1,13 @@
-import { formatTimestamp } from '../base/clock.ts'
 import { type StoredRecord, Vault, VaultSecret } from '../resources/index.ts'
 import { claimOf, type Row } from '../store/index.ts'
-import type { ApiCall, CommitContext, WriteContext } from './call.ts'
+import type { ApiCall, CommitContext } from './call.ts'
+import { changeTime } from './change-time.ts'
 import { crud, find, render } from './crud.ts'
 import { listPage } from './list-page.ts'
 import type { ApiOperation } from './operations.ts'
 import { requirePrefix } from './paging.ts'
 import { fieldProblem } from './problems.ts'
 import { vaultSecretsRoute } from './vault-routes.ts'
-
-/** The time of a creation or change; undefined for an update that changes nothing. */
-function changeTime({ existing, body, clock }: WriteContext): string | undefined {
-  const changesNothing = existing !== undefined && Object.values(body).every((value) => value === null)
-  return changesNothing ? undefined : formatTimestamp(clock.now())
-}
 
 export const vaults = crud(Vault, {
   async prepare(record, context) {

@@ -302,6 +302,14 @@ const errorKinds = {
     next: 'Its owner has to change the URL of the `http-request` action.',
     text: () => 'The calls of the traffic policy of this endpoint lead back to it.',
   },
+  no_upstream: {
+    code: 6029,
+    status: 503,
+    cause:
+      'The traffic policy of a cloud endpoint did not end the request, and a cloud endpoint has no upstream.',
+    next: 'Its owner has to add a rule that ends every request.',
+    text: (host: string) => `The traffic policy of ${host} did not answer this request.`,
+  },
   no_backend: {
     code: 6528,
     status: 503,

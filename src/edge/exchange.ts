@@ -15,7 +15,7 @@ import type { RequestEvent, RequestTrace } from './observe.ts'
 import { type EdgeResponse, renderError } from './response.ts'
 import type { HttpEntry, HttpRoute } from './table.ts'
 import { TransformWriter } from './transform-writer.ts'
-import { TunnelBusy } from './tunnels.ts'
+import { NoUpstream, TunnelBusy } from './tunnels.ts'
 import type { Upstream } from './upstream.ts'
 
 /** The start of a response, as response steps see and change it. */
@@ -289,6 +289,10 @@ export abstract class Exchange {
     }
     if (error instanceof TunnelBusy) {
       this.reject(edgeError('too_busy', this.head.host))
+      return
+    }
+    if (error instanceof NoUpstream) {
+      this.reject(edgeError('no_upstream', this.head.host))
       return
     }
     const id = newId('err')

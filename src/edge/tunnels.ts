@@ -10,7 +10,7 @@ export type {
   Tunnel,
   TunnelLookup,
 } from '../sessions/index.ts'
-export { TunnelBusy } from '../sessions/index.ts'
+export { NoUpstream, TunnelBusy } from '../sessions/index.ts'
 
 /** What a tunnel learns of the client that a stream is opened for. */
 export function clientInfoOf(

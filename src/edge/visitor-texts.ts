@@ -172,6 +172,12 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     visitor: 'Wait a moment, then reload the page.',
     owner: 'Change the rate limit in the traffic policy of the endpoint.',
   },
+  no_upstream: {
+    title: 'This site does not answer',
+    visitor: 'Contact the owner of this site.',
+    owner: 'Let the traffic policy of the cloud endpoint end every request.',
+    stoppedAt: 'server',
+  },
   no_backend: {
     title: 'This site is offline',
     visitor: 'Try again later.',

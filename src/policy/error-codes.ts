@@ -41,6 +41,11 @@ export const policyErrors: readonly (ErrorExplanation & { readonly code: number 
   { code: 2230, cause: 'The protocol of the endpoint does not have this phase.', next: file },
   { code: 2231, cause: 'A list in a traffic policy names something twice.', next: file },
   { code: 2234, cause: 'The configuration of an action lacks a field.', next: file },
+  {
+    code: 2235,
+    cause: 'The traffic policy of a cloud endpoint does not end every request.',
+    next: 'Add a rule without expressions whose action ends the request, such as `custom-response`, `deny` or `forward-internal`.',
+  },
   { code: 2236, cause: 'A traffic policy is not YAML or JSON of the right form.', next: file },
   { code: 2237, cause: 'A password in a traffic policy is too short or too long.', next: file },
   { code: 2239, cause: 'A traffic policy signs visitors in with more than one action.', next: file },

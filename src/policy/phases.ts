@@ -8,8 +8,8 @@ export type PolicyProtocol = 'http' | 'https' | 'tcp' | 'tls'
 /** What a policy is attached to. */
 export interface Attachment {
   readonly protocol: PolicyProtocol
-  /** An agent's endpoint, a route of an HTTPS edge, or a TCP or TLS edge. */
-  readonly place: 'endpoint' | 'route' | 'edge'
+  /** An agent's endpoint, a cloud endpoint, a route of an HTTPS edge, or a TCP or TLS edge. */
+  readonly place: 'endpoint' | 'cloud' | 'route' | 'edge'
 }
 
 export const isHttp = ({ protocol }: Attachment): boolean => protocol === 'http' || protocol === 'https'

@@ -59,8 +59,20 @@ class Validator {
       this.#checkPhase(phase, rules[0]!.path.slice(0, 1))
       phases[phase] = rules.map((rule) => this.#readRule(rule, phase))
     }
+    if (this.#issues.length === 0) this.#checkEnd(phases)
     if (this.#issues.length > 0) throw new PolicyError(this.#issues)
     return { phases }
+  }
+
+  /** A cloud endpoint has no upstream: what its policy does not end would have no response. */
+  #checkEnd({ on_http_request: rules = [] }: Policy['phases']): void {
+    const ends = rules.some(({ conditions, actions }) => conditions.length === 0 && actions.some(endsPhase))
+    if (this.#attachment.place === 'cloud' && !ends)
+      this.#report(
+        2235,
+        'it does not end every request: a rule without expressions needs an action such as custom-response, deny or forward-internal',
+        ['on_http_request'],
+      )
   }
 
   #checkPhase(phase: PhaseName, path: Path): void {

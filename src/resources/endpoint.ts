@@ -1,36 +1,78 @@
-import { defineResource, live } from './define.ts'
+import { parseEndpointUrl } from '../base/endpoint-url.ts'
+import { errorMessage } from '../base/error-message.ts'
+import { assigned, defineResource, editable, fixed, hidden, live } from './define.ts'
 import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
-import { flag, integer, list, nullable, reference, text } from './value.ts'
+import {
+  choice,
+  flag,
+  integer,
+  list,
+  nullable,
+  reference,
+  required,
+  secret,
+  text,
+  withDefault,
+} from './value.ts'
 
-/** A public address that is online now: of a tunnel or of an edge. */
+const url = text(2048, (value) => {
+  try {
+    parseEndpointUrl(value)
+    return undefined
+  } catch (error) {
+    return `cannot be used: ${errorMessage(error)}`
+  }
+})
+
+/**
+ * An address that is online: of a tunnel, of an edge, or a cloud endpoint, which exists until it is deleted and answers by
+ * its traffic policy alone. Only cloud endpoints are stored and can be created, changed and deleted.
+ */
 export const Endpoint = defineResource({
   name: 'endpoint',
-  description: 'Public addresses that are online.',
+  description: 'Addresses that are online: of agents, of edges, and cloud endpoints.',
   path: '/endpoints',
   prefix: 'ep',
   listKey: 'endpoints',
-  online: true,
-  operations: ['get', 'list'],
+  event: 'endpoint',
   fields: {
     id: live(text(64), 'The unique ID.'),
     uri: live(text(2048), 'The address of this object in the API.'),
     created_at: live(text(64), 'When it was created, in RFC 3339 format.'),
-    updated_at: live(text(64), 'When it last changed.'),
+    updated_at: assigned(text(64), 'When it last changed.'),
     region: live(text(16), 'The region of the server.'),
-    type: live(text(16), 'Whether the endpoint belongs to an agent or to an edge.'),
+    type: fixed(
+      withDefault(
+        text(16, (value) => (value === 'cloud' ? undefined : 'must be cloud: the others cannot be created.')),
+        'cloud',
+      ),
+      'Whether the endpoint belongs to an agent (ephemeral), to an edge, or is a cloud endpoint. Only cloud endpoints can be created.',
+    ),
     proto: live(text(16), 'The protocol: http, https, tcp or tls.'),
     scheme: live(text(16), 'The scheme of the public URL.'),
     host: live(text(300), 'The public host name.'),
     port: live(integer(0, 65_535, 0), 'The public port.'),
     hostport: live(text(300), 'The public host name and port.'),
     public_url: live(text(2048), 'The public URL.'),
-    url: live(text(2048), 'The public URL.'),
-    bindings: live(list(text(32)), 'Where the endpoint is reachable.'),
-    pooling_enabled: live(flag(false), 'Whether several agents can share the endpoint.'),
+    url: editable(
+      required(url),
+      'The URL, such as https://app.example.com for a reserved domain or https://app.internal. The scheme of a cloud endpoint cannot be changed.',
+    ),
+    bindings: editable(
+      list(choice(['public', 'internal'], 'public'), { maxItems: 1 }),
+      'Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal.',
+    ),
+    pooling_enabled: editable(
+      flag(false),
+      'Whether several endpoints, of agents and of the cloud, can share the URL.',
+    ),
     name: live(text(255), 'The name of the endpoint.'),
-    description: live(text(255), 'What it is for. Shown in lists. At most 255 bytes.', 'My first one'),
-    metadata: live(text(4096), 'Free text for your own programs, often JSON. At most 4096 bytes.'),
-    domain: live(nullable(reference(['rd'], 'domain_id')), 'The reserved domain of the endpoint, if any.'),
+    description: editable(text(255), 'What it is for. Shown in lists. At most 255 bytes.', 'My first one'),
+    metadata: editable(text(4096), 'Free text for your own programs, often JSON. At most 4096 bytes.'),
+    domain: assigned(
+      nullable(reference(['rd'], 'domain_id')),
+      'The reserved domain of the endpoint, if any.',
+    ),
     tcp_addr: live(
       nullable(reference(['ra'], 'tcp_addr_id')),
       'The reserved address of the endpoint, if any.',
@@ -47,9 +89,19 @@ export const Endpoint = defineResource({
     ),
     upstream_url: live(text(2048), 'The address that the agent forwards to.'),
     upstream_protocol: live(text(16), 'The protocol of the upstream service.'),
-    traffic_policy: live(
-      text(MAX_POLICY_BYTES),
-      'The traffic policy of the agent, in YAML or JSON; empty for an endpoint without one, and for an edge.',
+    traffic_policy: editable(
+      required(secret(text(MAX_POLICY_BYTES), 'shown')),
+      'The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request.',
     ),
+    /** Tells the members of a pool apart: its id, or empty where it is alone at its URL. */
+    member: hidden(text(64)),
   },
+  unique: ({ url, member }) => [
+    {
+      within: 'account',
+      scope: 'endpoint_url',
+      name: `${url} ${member}`,
+      taken: `There is a cloud endpoint at ${url} already.`,
+    },
+  ],
 })

@@ -25,6 +25,7 @@ const RESOURCE_EVENTS = [
   'https_edge',
   'https_edge_route',
   'endpoint_configuration',
+  'endpoint',
   'error_page',
   'vault',
   'secret',

@@ -1,6 +1,7 @@
 import { NameIndex } from '../base/name-index.ts'
 import type { EndpointAddress } from '../naming/index.ts'
-import type { LiveTunnel } from './live-tunnel.ts'
+import { LiveTunnel } from './live-tunnel.ts'
+import type { Tunnel } from './tunnel.ts'
 
 /**
  * An address: `<host>/<listener>`, the name first so that wildcards are found by it, or `tcp/<port>`. An internal one is
@@ -22,16 +23,16 @@ const internalKey = (
 
 /** The tunnels bound at one address: one, or several pooled ones, selected round-robin. */
 class BindingEntry {
-  tunnels: readonly LiveTunnel[] = []
+  tunnels: readonly Tunnel[] = []
   #cursor = 0
 
   /** The tunnel whose turn it is. */
-  get current(): LiveTunnel | undefined {
+  get current(): Tunnel | undefined {
     return this.tunnels[this.#cursor % this.tunnels.length]
   }
 
   /** The same, and the next one has its turn afterwards. */
-  take(): LiveTunnel | undefined {
+  take(): Tunnel | undefined {
     const tunnel = this.current
     this.#cursor = (this.#cursor + 1) % this.tunnels.length
     return tunnel
@@ -42,28 +43,38 @@ class BindingEntry {
 export class BindingTable {
   readonly #entries = new NameIndex<BindingEntry>()
 
+  /** The tunnels of agents at an address. */
   get(key: BindingKey): readonly LiveTunnel[] {
+    return this.#tunnelsAt(key).filter((tunnel) => tunnel instanceof LiveTunnel)
+  }
+
+  /** The cloud endpoints at an address. */
+  cloudEndpoints(key: BindingKey): readonly Tunnel[] {
+    return this.#tunnelsAt(key).filter((tunnel) => !(tunnel instanceof LiveTunnel))
+  }
+
+  #tunnelsAt(key: BindingKey): readonly Tunnel[] {
     return this.#entries.get(key)?.tunnels ?? []
   }
 
-  add(key: BindingKey, tunnel: LiveTunnel): void {
+  add(key: BindingKey, tunnel: Tunnel): void {
     const entry = this.#entries.get(key) ?? new BindingEntry()
     entry.tunnels = [...entry.tunnels, tunnel]
     this.#entries.set(key, entry)
   }
 
-  remove(key: BindingKey, tunnel: LiveTunnel): void {
+  remove(key: BindingKey, tunnel: Tunnel): void {
     const entry = this.#entries.get(key)
     if (entry === undefined) return
     entry.tunnels = entry.tunnels.filter((other) => other !== tunnel)
     if (entry.tunnels.length === 0) this.#entries.delete(key)
   }
 
-  findByHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {
+  findByHost(listener: 'http' | 'https', host: string): Tunnel | undefined {
     return this.#entryOf(listener, host)?.current
   }
 
-  takeByHost(listener: 'http' | 'https', host: string): LiveTunnel | undefined {
+  takeByHost(listener: 'http' | 'https', host: string): Tunnel | undefined {
     return this.#entryOf(listener, host)?.take()
   }
 
@@ -71,11 +82,11 @@ export class BindingTable {
   takeInternal(
     accountId: string,
     address: Pick<EndpointAddress, 'proto' | 'host' | 'port'>,
-  ): LiveTunnel | undefined {
+  ): Tunnel | undefined {
     return this.#find(internalKey(accountId, address))?.take()
   }
 
-  takeByPort(port: number): LiveTunnel | undefined {
+  takeByPort(port: number): Tunnel | undefined {
     return this.#entries.getExact(`tcp/${port}`)?.take()
   }
 

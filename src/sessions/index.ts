@@ -7,6 +7,7 @@
  */
 export { createAgentGateway } from './agent-gateway.ts'
 export { createBinder } from './bind.ts'
+export { followCloudEndpoints } from './cloud-endpoints.ts'
 export type { Command, CommandOutcome, LiveSession, ProbeOutcome } from './live-session.ts'
 export { LiveTunnel, type TunnelSpec } from './live-tunnel.ts'
 export { createOnlineResources } from './online-resources.ts'
@@ -20,6 +21,7 @@ export {
   type ClientInfo,
   type EndpointOptions,
   type InternalAddress,
+  NoUpstream,
   type PublicPorts,
   type Tunnel,
   type TunnelAddress,

@@ -389,7 +389,10 @@ export class Registry implements TunnelLookup {
       (tunnel) =>
         !superseded.includes(tunnel) && !canPool(tunnel, session, spec) && outranks(claim, tunnel, session),
     )
-    const others = current.filter((tunnel) => !superseded.includes(tunnel) && !outranked.includes(tunnel))
+    const others: Tunnel[] = current.filter(
+      (tunnel) => !superseded.includes(tunnel) && !outranked.includes(tunnel),
+    )
+    others.push(...this.#directory.bindings.cloudEndpoints(key))
     if (!others.every((tunnel) => canPool(tunnel, session, spec)))
       throw protocolError('name_taken', address.url)
     const gracePeriod = this.#gracePeriods.get(key)
@@ -511,7 +514,7 @@ function isStale(tunnel: LiveTunnel, session: LiveSession, bindId: string): bool
   return tunnel.session === session ? tunnel.bindId === bindId : isSuccessor(session, tunnel.session)
 }
 
-function canPool(tunnel: LiveTunnel, session: LiveSession, spec: TunnelSpec): boolean {
+function canPool(tunnel: Tunnel, session: LiveSession, spec: TunnelSpec): boolean {
   return (
     tunnel.poolingEnabled &&
     spec.poolingEnabled &&

@@ -1,7 +1,7 @@
 import { isWithin, parseDomain } from '../base/domain.ts'
+import { isInternalName, parseInternalUrl } from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { parseHostPort } from '../base/hostport.ts'
-import { isInternalName, parseInternalUrl } from '../base/internal-url.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
 import { type PublicAddress, publicPort } from './public-address.ts'
 import type { TunnelProto } from './tunnel.ts'

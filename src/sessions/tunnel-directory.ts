@@ -1,6 +1,7 @@
 import { BindingTable, bindingKey } from './binding-table.ts'
+import type { CloudEndpoint } from './cloud-endpoints.ts'
 import { LabelIndex } from './label-index.ts'
-import type { LiveTunnel } from './live-tunnel.ts'
+import { LiveTunnel } from './live-tunnel.ts'
 import type { InternalAddress, Tunnel, TunnelLookup } from './tunnel.ts'
 
 const listenerOf = (proto: 'http' | 'https' | 'tls') => (proto === 'http' ? 'http' : 'https')
@@ -16,16 +17,16 @@ export class TunnelDirectory implements TunnelLookup {
     this.#isServing = isServing
   }
 
-  add(tunnel: LiveTunnel): void {
+  add(tunnel: LiveTunnel | CloudEndpoint): void {
     const { address } = tunnel
-    if (address.proto === undefined) this.labels.add(tunnel, address.labels)
-    else this.bindings.add(bindingKey(address), tunnel)
+    if (address.proto !== undefined) this.bindings.add(bindingKey(address), tunnel)
+    else if (tunnel instanceof LiveTunnel) this.labels.add(tunnel, address.labels)
   }
 
-  remove(tunnel: LiveTunnel): void {
+  remove(tunnel: LiveTunnel | CloudEndpoint): void {
     const { address } = tunnel
-    if (address.proto === undefined) this.labels.remove(tunnel, address.labels)
-    else this.bindings.remove(bindingKey(address), tunnel)
+    if (address.proto !== undefined) this.bindings.remove(bindingKey(address), tunnel)
+    else if (tunnel instanceof LiveTunnel) this.labels.remove(tunnel, address.labels)
   }
 
   find(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
@@ -52,8 +53,9 @@ export class TunnelDirectory implements TunnelLookup {
     return this.labels.find(accountId, selector)
   }
 
-  /** Tunnels of peer nodes are covered by the claims of those nodes. */
-  #ifServing(tunnel: LiveTunnel | undefined): Tunnel | undefined {
-    return tunnel === undefined || tunnel.session.remote || this.#isServing() ? tunnel : undefined
+  /** Tunnels of peer nodes are covered by the claims of those nodes; cloud endpoints need none. */
+  #ifServing(tunnel: Tunnel | undefined): Tunnel | undefined {
+    const isClaimedHere = tunnel instanceof LiveTunnel && !tunnel.session.remote
+    return isClaimedHere && !this.#isServing() ? undefined : tunnel
   }
 }

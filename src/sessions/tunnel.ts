@@ -69,6 +69,11 @@ export class TunnelBusy extends Error {
   override name = 'TunnelBusy'
 }
 
+/** Thrown by `Tunnel.open` of a tunnel without an upstream. */
+export class NoUpstream extends Error {
+  override name = 'NoUpstream'
+}
+
 /** The address of an internal endpoint, without its account. */
 export type InternalAddress = Pick<EndpointAddress, 'proto' | 'host' | 'port'>
 

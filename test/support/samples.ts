@@ -157,7 +157,9 @@ async function modules(api: ApiClient, ...names: string[]): Promise<Body> {
 }
 
 /** Resources that are created through the API; all others are online and come from agents. */
-export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'endpoints'>
+const CLOUD_POLICY = 'on_http_request: [{actions: [{type: deny}]}]'
+
+export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels'>
 
 let errorPages = 0
 /** An account has at most one error page for a status. */
@@ -470,6 +472,33 @@ export const samples: Record<StoredKind, ResourceSample> = {
       ...TOO_LONG,
       status: ['', '200', '399', '600', '6xx', 'any', '4XX', '44'],
       html: ['', ' ', '{{unknown}}', 'ö'.repeat(32_769), 'x'.repeat(65_537)],
+    },
+  },
+  endpoints: {
+    create: async () => ({
+      ...TEXTS,
+      type: 'cloud',
+      url: `https://app${nextNumber()}.internal`,
+      bindings: ['internal'],
+      pooling_enabled: true,
+      traffic_policy: CLOUD_POLICY,
+    }),
+    defaults: { ...EMPTY_TEXTS, type: 'cloud', bindings: ['internal'], pooling_enabled: false },
+    update: async () => ({
+      url: `https://other${nextNumber()}.internal:8443`,
+      pooling_enabled: false,
+      traffic_policy: CLOUD_POLICY.replace('deny', 'close-connection'),
+    }),
+    rejected: {
+      ...TOO_LONG,
+      type: ['ephemeral'],
+      url: [
+        '',
+        'app.internal',
+        'tcp://db.internal:5432',
+        'https://app.internal/path',
+        'https://x.example.com',
+      ],
     },
   },
   vaults: {

@@ -1,5 +1,5 @@
+import { parseInternalUrl } from '../../base/endpoint-url.ts'
 import { errorMessage } from '../../base/error-message.ts'
-import { parseInternalUrl } from '../../base/internal-url.ts'
 import { STRING } from '../cel/types.ts'
 import { choice, described, object, optional, template, withDefault } from '../config.ts'
 import { defineAction } from './define.ts'

@@ -1,6 +1,8 @@
 import { CREDENTIAL_KINDS, createCredentialWatch } from '../../auth/index.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import { followReservations, RESERVING_KINDS } from '../../naming/index.ts'
+import { Endpoint } from '../../resources/index.ts'
+import { followCloudEndpoints } from '../../sessions/index.ts'
 import { follow, type Lifecycle, onStop } from '../lifecycle.ts'
 import type { Background } from './background.ts'
 import type { Control } from './control.ts'
@@ -45,7 +47,7 @@ function probes({ settings }: Foundation, { probes: listener }: Control): Lifecy
 
 /** What keeps rules in memory up to date with the database. */
 function followers(
-  { store, restrictions, claims }: Foundation,
+  { store, restrictions, claims, tunnels, settings }: Foundation,
   { registry, nameWatch }: Traffic,
   { stalenessMonitor, changes }: Control,
 ): Lifecycle[] {
@@ -62,6 +64,7 @@ function followers(
     { start: changes.start, stop: async () => changes.stop() },
     follow(store, CREDENTIAL_KINDS, credentialWatch),
     follow(store, RESERVING_KINDS, followReservations(nameWatch.onReserved)),
+    follow(store, [Endpoint.kind], followCloudEndpoints(tunnels, settings.region)),
     onStop(nameWatch.stop),
   ]
 }

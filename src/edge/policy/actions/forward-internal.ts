@@ -1,5 +1,5 @@
+import { parseInternalUrl } from '../../../base/endpoint-url.ts'
 import { errorMessage } from '../../../base/error-message.ts'
-import { parseInternalUrl } from '../../../base/internal-url.ts'
 import { forwardTo } from '../../dispatch.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { HttpRoute } from '../../table.ts'

@@ -1,0 +1,86 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { engines } from '../../test/support/engines.ts'
+import { createOnline } from '../../test/support/online.ts'
+import { nextNumber } from '../../test/support/samples.ts'
+
+const DENY = 'on_http_request: [{actions: [{type: deny}]}]'
+const FORWARD = 'forward-internal, config: {url: "https://a.internal", on_error: continue}'
+
+/** Policies that may leave a request without an answer. */
+const INCOMPLETE = [
+  'on_http_request: []',
+  'on_http_request: [{expressions: ["req.method == \'GET\'"], actions: [{type: deny}]}]',
+  'on_http_request: [{actions: [{type: redirect, config: {to: /a}}]}]',
+  `on_http_request: [{actions: [{type: ${FORWARD}}]}]`,
+]
+
+for (const [engine, start] of Object.entries(engines))
+  test(`cloud endpoints are checked against policies, reservations, edges and each other (${engine})`, async (t) => {
+    const online = createOnline()
+    const { call, callAsOther, account } = await start(t, { online })
+    const host = `app${nextNumber()}.adit.localhost`
+    const domain = await call.create('/reserved_domains', { domain: host })
+    const edgeHost = `edge${nextNumber()}.adit.localhost`
+    await call.create('/reserved_domains', { domain: edgeHost })
+    await call.create('/edges/https', { hostports: [`${edgeHost}:443`] })
+    const post = async (body: object, caller = call) => {
+      const { status, body: shown } = await caller('POST', '/endpoints', {
+        body: { traffic_policy: DENY, ...body },
+      })
+      return [status, shown.error_code ?? shown.url]
+    }
+
+    const endpoint = await call.create('/endpoints', { url: `https://${host}:443/`, traffic_policy: DENY })
+    const internal = await call.create('/endpoints', { url: 'https://a.internal', traffic_policy: DENY })
+
+    assert.deepEqual(
+      [endpoint.url, endpoint.domain.id, endpoint.hostport, endpoint.bindings, endpoint.type],
+      [`https://${host}`, domain.id, `${host}:443`, ['public'], 'cloud'],
+    )
+    assert.deepEqual([internal.bindings, internal.domain], [['internal'], null])
+    for (const traffic_policy of INCOMPLETE)
+      assert.deepEqual(await post({ url: 'https://b.internal', traffic_policy }), [400, 'ERR_ADIT_2235'])
+    assert.deepEqual(await post({ url: `https://${host}` }), [409, 'ERR_ADIT_18017'])
+    assert.deepEqual(await post({ url: `https://${host}`, pooling_enabled: true }), [409, 'ERR_ADIT_18016'])
+    assert.deepEqual(await post({ url: `http://${host}` }), [201, `http://${host}`])
+    assert.deepEqual(await post({ url: 'https://nobody.example.com' }), [400, 'ERR_ADIT_18006'])
+    assert.deepEqual(await post({ url: `https://${host}` }, callAsOther), [400, 'ERR_ADIT_18006'])
+    assert.deepEqual(await post({ url: 'https://a.internal' }, callAsOther), [201, 'https://a.internal'])
+    assert.deepEqual(await post({ url: `https://${edgeHost}` }), [409, 'ERR_ADIT_6027'])
+    assert.deepEqual(await post({ url: `https://${host}:8443` }), [400, 'ERR_ADIT_215'])
+    assert.deepEqual(await post({ url: 'https://c.internal', bindings: ['public'] }), [400, 'ERR_ADIT_215'])
+    const edge = await call('POST', '/edges/https', { body: { hostports: [`${host}:443`] } })
+    const scheme = await call('PATCH', `/endpoints/${endpoint.id}`, { body: { url: `http://${host}` } })
+    const inUse = await call('DELETE', `/reserved_domains/${domain.id}`)
+    assert.deepEqual(
+      [edge, scheme, inUse].map(({ status, body }) => [status, body.error_code]),
+      [
+        [409, 'ERR_ADIT_6027'],
+        [400, 'ERR_ADIT_18005'],
+        [409, 'ERR_ADIT_446'],
+      ],
+    )
+    const agent = online.putOnline(account.accountId, '').endpoint
+    for (const method of ['PATCH', 'DELETE'])
+      assert.equal(
+        (await call(method, `/endpoints/${agent}`, method === 'PATCH' ? { body: {} } : {})).status,
+        404,
+      )
+  })
+
+test('endpoints at one URL pool when all of them allow it', async (t) => {
+  const { call } = await engines.SQLite!(t)
+  const body = { url: 'https://pool.internal', traffic_policy: DENY, pooling_enabled: true }
+  const first = await call.create('/endpoints', body)
+  await call.create('/endpoints', body)
+
+  const alone = await call('PATCH', `/endpoints/${first.id}`, { body: { pooling_enabled: false } })
+  const { body: page } = await call(
+    'GET',
+    `/endpoints?filter=${encodeURIComponent('obj.type == "cloud" && obj.url == "https://pool.internal"')}`,
+  )
+
+  assert.deepEqual([alone.status, alone.body.error_code], [409, 'ERR_ADIT_18017'])
+  assert.equal(page.endpoints.length, 2)
+})

@@ -1,0 +1,129 @@
+import { isWithin, reverseLabels } from '../base/domain.ts'
+import { isInternalName, parseEndpointUrl, parseInternalUrl } from '../base/endpoint-url.ts'
+import { errorMessage } from '../base/error-message.ts'
+import { joinHostPort } from '../base/hostport.ts'
+import { endpointAddress, findReservation } from '../naming/index.ts'
+import { Endpoint, type StoredRecord } from '../resources/index.ts'
+import { claimOf, type Transaction } from '../store/index.ts'
+import type { ApiCall, CommitContext, WriteContext } from './call.ts'
+import { changeTime } from './change-time.ts'
+import { crud } from './crud.ts'
+import { edgeEndpoints } from './endpoints.ts'
+import { fieldProblem, problem } from './problems.ts'
+import { requireCloudPolicy } from './traffic-policies.ts'
+
+type EndpointRecord = StoredRecord<typeof Endpoint>
+
+/** The endpoints of agents and edges, and the cloud endpoints, which are stored. */
+export const endpoints = crud(Endpoint, {
+  async prepare(record, context) {
+    const { existing } = context
+    const { proto, host, port } = parseEndpointUrl(record.url)
+    if (existing !== undefined && !existing.data.url.startsWith(`${proto}:`))
+      throw fieldProblem('url', 'endpoint_scheme_fixed', existing.data.url.split(':')[0]!)
+    const binding = bindingOf(record, host, context)
+    await requireCloudPolicy(record.traffic_policy, proto, context)
+    const next = {
+      ...record,
+      url: endpointAddress(proto, host, port).url,
+      bindings: [binding],
+      member: record.pooling_enabled ? context.id : '',
+    }
+    const updated_at = changeTime(context)
+    return { record: updated_at === undefined ? next : { ...next, updated_at } }
+  },
+
+  async commit(record, context) {
+    const { host } = parseEndpointUrl(record.url)
+    await requireNoConflict(record, context)
+    if (record.bindings[0] === 'internal') return { ...record, domain_id: null }
+    const domain_id = await findReservation(host, context.tx, context.principal.accountId)
+    if (domain_id === undefined) throw fieldProblem('url', 'endpoint_not_reserved', host)
+    const edge = await context.tx.holder('hostport', `${reverseLabels(host)}:443`)
+    if (edge !== undefined) throw problem('endpoint_and_edge', host, `the edge ${edge.id}`)
+    return { ...record, domain_id }
+  },
+
+  async others(call, query) {
+    const online = call.parts.online.endpoints(call.principal.accountId)
+    return [...online.map((endpoint) => withPolicy(endpoint, call)), ...(await edgeEndpoints(call, query))]
+  },
+
+  async view(_row, { url }, { config }) {
+    const { proto, host, port } = parseEndpointUrl(url)
+    const hostport = joinHostPort(host, port)
+    return { region: config.region, proto, scheme: proto, host, port, hostport, public_url: url }
+  },
+})
+
+/** The binding of an endpoint: the one it names, or the one that its host implies. Rejects a URL that does not fit. */
+function bindingOf(
+  { url, bindings }: EndpointRecord,
+  host: string,
+  { config }: WriteContext,
+): 'public' | 'internal' {
+  const implied = isInternalName(host) && !isWithin(host, config.domain) ? 'internal' : 'public'
+  const binding = bindings[0] ?? implied
+  if (binding === 'public' && implied === 'internal')
+    throw fieldProblem('bindings', 'invalid_field', `bindings: ${host} is an internal name.`)
+  if (binding === 'public') {
+    const { proto, port } = parseEndpointUrl(url)
+    if (port !== (proto === 'http' ? 80 : 443))
+      throw fieldProblem('url', 'invalid_field', `url: public ${proto} endpoints have no port in their URL.`)
+    return binding
+  }
+  try {
+    parseInternalUrl(url)
+    return binding
+  } catch (error) {
+    throw fieldProblem('url', 'invalid_field', `url: ${errorMessage(error)}`)
+  }
+}
+
+const MAX_COMPARED = 100
+
+/** The cloud endpoints of an account at a URL. */
+async function cloudEndpointsAt(url: string, accountId: string, tx: Transaction) {
+  const { scope, name } = claimOf({ within: 'account', scope: 'endpoint_url', name: `${url} ` }, accountId)
+  return tx.holdersWithPrefix(scope, name, MAX_COMPARED)
+}
+
+/** All endpoints at one URL have to pool, those of agents too. */
+async function requireNoConflict(record: EndpointRecord, context: CommitContext): Promise<void> {
+  const { url, pooling_enabled, bindings } = record
+  const { tx, principal, id, parts } = context
+  const { proto, host } = parseEndpointUrl(url)
+  const holders = await cloudEndpointsAt(url, principal.accountId, tx)
+  const stored = await Promise.all(
+    holders
+      .filter((holder) => holder.id !== id)
+      .map((holder) => tx.get(Endpoint.kind, principal.accountId, holder.id)),
+  )
+  const online = parts.online
+    .endpoints(principal.accountId)
+    .filter((endpoint) => endpoint.host === host && endpoint.proto === proto)
+    .filter((endpoint) => (endpoint.bindings as string[])[0] === bindings[0])
+  const pools = [
+    ...stored.map((row) => row?.data.pooling_enabled === true),
+    ...online.map((endpoint) => endpoint.pooling_enabled === true),
+  ]
+  if (pools.length === 0) return
+  if (!pooling_enabled) throw problem('endpoint_must_pool', url)
+  if (pools.includes(false)) throw problem('endpoint_pool_closed', url)
+}
+
+/** Rejects an edge at the host of a cloud endpoint. */
+export async function requireNoCloudEndpoint(host: string, { tx, principal }: CommitContext): Promise<void> {
+  for (const scheme of ['https', 'http']) {
+    const [holder] = await cloudEndpointsAt(`${scheme}://${host}`, principal.accountId, tx)
+    if (holder !== undefined) throw problem('endpoint_and_edge', host, `the cloud endpoint ${holder.id}`)
+  }
+}
+
+/** A policy may contain secrets: those see it who may change it, and the audit log tells (P44). */
+function withPolicy(endpoint: Record<string, unknown>, call: ApiCall): Record<string, unknown> {
+  if (!endpoint.traffic_policy) return endpoint
+  if (!call.renderContext.secrets) return { ...endpoint, traffic_policy: '' }
+  call.secrets.shown = true
+  return endpoint
+}

@@ -1,0 +1,78 @@
+import { parseEndpointUrl } from '../base/endpoint-url.ts'
+import type { ByteStream } from '../base/io/stream.ts'
+import { endpointAddress, internalAddress } from '../naming/index.ts'
+import type { Endpoint, StoredRecord } from '../resources/index.ts'
+import { type EndpointOptions, NoUpstream, type Tunnel, type TunnelAddress } from './tunnel.ts'
+import type { TunnelDirectory } from './tunnel-directory.ts'
+
+/** A cloud endpoint as it is stored. */
+interface CloudEndpointRow {
+  readonly id: string
+  readonly account: string
+  readonly createdAt: number
+  readonly data: Readonly<StoredRecord<typeof Endpoint>>
+  readonly secrets: Readonly<Record<string, string>> | undefined
+}
+
+/** A tunnel without an agent: its traffic policy answers, on every node, for as long as it is stored. */
+export class CloudEndpoint implements Tunnel {
+  readonly id: string
+  readonly accountId: string
+  readonly startedAt: number
+  readonly region: string
+  readonly description: string
+  readonly metadata: string
+  readonly address: TunnelAddress
+  readonly poolingEnabled: boolean
+  readonly options: EndpointOptions
+  readonly sessionId = ''
+  readonly credentialId = ''
+  readonly name = ''
+  readonly forwardsTo = ''
+  readonly forwardsProto = ''
+
+  constructor({ id, account, createdAt, data, secrets }: CloudEndpointRow, region: string) {
+    const { proto, host, port } = parseEndpointUrl(data.url)
+    this.id = id
+    this.accountId = account
+    this.startedAt = createdAt
+    this.region = region
+    this.description = data.description
+    this.metadata = data.metadata
+    this.address =
+      data.bindings[0] === 'internal'
+        ? internalAddress(proto, host, port, account)
+        : endpointAddress(proto, host, port)
+    this.poolingEnabled = data.pooling_enabled
+    this.options = { proxyProto: 0, trafficPolicy: secrets?.traffic_policy ?? '' }
+  }
+
+  open(): ByteStream {
+    throw new NoUpstream(`The cloud endpoint ${this.id} has no upstream.`)
+  }
+}
+
+/** Keeps the cloud endpoints of the directory those that are stored. */
+export function followCloudEndpoints(directory: TunnelDirectory, region: string) {
+  const online = new Map<string, CloudEndpoint>()
+  const put = (id: string, row: CloudEndpointRow | undefined) => {
+    const previous = online.get(id)
+    // The new one is added before the old one is removed, so that the address never goes unserved.
+    if (row !== undefined) {
+      const endpoint = new CloudEndpoint(row, region)
+      directory.add(endpoint)
+      online.set(id, endpoint)
+    } else online.delete(id)
+    if (previous !== undefined) directory.remove(previous)
+  }
+  return {
+    reset(rows: readonly CloudEndpointRow[]): void {
+      const stored = new Set(rows.map(({ id }) => id))
+      for (const row of rows) put(row.id, row)
+      for (const id of online.keys()) if (!stored.has(id)) put(id, undefined)
+    },
+    change(changes: readonly { readonly id: string; readonly row: CloudEndpointRow | undefined }[]): void {
+      for (const { id, row } of changes) put(id, row)
+    },
+  }
+}
