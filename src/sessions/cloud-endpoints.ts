@@ -15,7 +15,7 @@ interface CloudEndpointRow {
 }
 
 /** A tunnel without an agent: its traffic policy answers, on every node, for as long as it is stored. */
-export class CloudEndpoint implements Tunnel {
+class CloudEndpoint implements Tunnel {
   readonly id: string
   readonly accountId: string
   readonly startedAt: number

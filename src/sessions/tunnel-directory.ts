@@ -1,5 +1,4 @@
 import { BindingTable, bindingKey } from './binding-table.ts'
-import type { CloudEndpoint } from './cloud-endpoints.ts'
 import { LabelIndex } from './label-index.ts'
 import { LiveTunnel } from './live-tunnel.ts'
 import type { InternalAddress, Tunnel, TunnelLookup } from './tunnel.ts'
@@ -17,13 +16,13 @@ export class TunnelDirectory implements TunnelLookup {
     this.#isServing = isServing
   }
 
-  add(tunnel: LiveTunnel | CloudEndpoint): void {
+  add(tunnel: Tunnel): void {
     const { address } = tunnel
     if (address.proto !== undefined) this.bindings.add(bindingKey(address), tunnel)
     else if (tunnel instanceof LiveTunnel) this.labels.add(tunnel, address.labels)
   }
 
-  remove(tunnel: LiveTunnel | CloudEndpoint): void {
+  remove(tunnel: Tunnel): void {
     const { address } = tunnel
     if (address.proto !== undefined) this.bindings.remove(bindingKey(address), tunnel)
     else if (tunnel instanceof LiveTunnel) this.labels.remove(tunnel, address.labels)
