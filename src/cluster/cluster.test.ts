@@ -7,7 +7,7 @@ import { startRelay } from '../../test/support/relay.ts'
 import { call, MuxSession, typeBytes } from '../protocol/index.ts'
 import type { ClientInfo } from '../sessions/index.ts'
 import { NODE_NAME } from './link.ts'
-import { ca, session, startNode, tunnelSpec } from './testing/node.ts'
+import { ca, SECRET, session, startNode, tunnelSpec } from './testing/node.ts'
 import { PeerStream } from './wire.ts'
 
 const spec = tunnelSpec('a')
@@ -116,6 +116,31 @@ test('peers follow starts and stops, and do not republish them', async (t) => {
 
   await eventually(() => served() === '0,0', 'both removed it')
   assert.deepEqual(second.registry.sessionsOf('ac_1'), [])
+})
+
+test('what is published is registered by every peer, and one that does not report holds nothing up', async (t) => {
+  const nodes = createNodes()
+  const first = await startNode(t, nodes, 'one')
+  const second = await startNode(t, nodes, 'two')
+  const agentSession = session('ts_1')
+  first.registry.addSession(agentSession)
+
+  for (let number = 0; number < 20; number++) {
+    const host = `t${number}`
+    first.registry.bind(agentSession, { ...tunnelSpec(host), bindId: host })
+    await first.cluster.published()
+    assert.notEqual(second.registry.find('http', `${host}.example.com`), undefined)
+  }
+  // A watcher that never reports, as of the previous release.
+  const [host, port] = first.cluster.address!.split(':')
+  const socket = connect({ host, port: Number(port), servername: NODE_NAME, ca: ca.caPem })
+  t.after(() => socket.destroy())
+  await once(socket, 'secureConnect')
+  const link = new MuxSession(socket, { role: 'client', onStream() {}, onClose() {} })
+  await call(link, PeerStream.Hello, { secret: SECRET.toString('base64') }, 2000)
+  link.open(typeBytes(PeerStream.Watch))
+  first.registry.bind(agentSession, { ...tunnelSpec('last'), bindId: 'last' })
+  await first.cluster.published()
 })
 
 test('peers follow what an agent patches', async (t) => {

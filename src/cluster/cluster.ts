@@ -209,6 +209,9 @@ export function createCluster(options: ClusterOptions) {
     /** A session or tunnel of this node started or stopped. */
     onLive: (event: LiveEvent) => publisher.onLiveEvent(event),
 
+    /** Resolves once the peers have registered what this node has published. */
+    published: () => publisher.published(),
+
     /** The address for peers. */
     get address() {
       return address

@@ -22,7 +22,8 @@ import {
   Watchdog,
 } from '../protocol/index.ts'
 import type { Command, LiveEvent, LiveSession, LiveTunnel } from '../sessions/index.ts'
-import { LineReader, writeLine } from './json-lines.ts'
+import { LineReader } from './json-lines.ts'
+import { Watcher } from './watcher.ts'
 import {
   type ApiHeader,
   type OpenApi,
@@ -31,6 +32,7 @@ import {
   type RegistryEvent,
   toSessionSnapshot,
   toTunnelSnapshot,
+  type WatchReport,
 } from './wire.ts'
 
 /** High enough for all clients of a node: the tunnels enforce their own limits. */
@@ -61,7 +63,7 @@ export class RegistryPublisher {
   readonly #options: RegistryPublisherOptions
   readonly #sessions = new Map<string, LiveSession>()
   readonly #tunnels = new Map<string, LiveTunnel>()
-  readonly #watchers = new Set<MuxStream>()
+  readonly #watchers = new Set<Watcher>()
   readonly #links = new Set<MuxSession>()
   readonly #relays = new Set<StreamRelay>()
 
@@ -74,9 +76,14 @@ export class RegistryPublisher {
     const registryEvent = this.#record(event)
     fanOut(
       this.#watchers,
-      (watcher) => writeLine(watcher, registryEvent),
+      (watcher) => watcher.send(registryEvent),
       (err) => this.#options.log.error({ err }, 'registry event not sent to peer'),
     )
+  }
+
+  /** Resolves once every peer has registered what was published so far; those that are slow are not waited for. */
+  async published(): Promise<void> {
+    await Promise.all([...this.#watchers].map((watcher) => watcher.caughtUp()))
   }
 
   /** Serves a peer on its connection. */
@@ -186,16 +193,20 @@ export class RegistryPublisher {
   }
 
   #watch(stream: MuxStream): void {
-    stream.sink = new LineReader(
+    const watcher = new Watcher(stream)
+    stream.sink = new LineReader<WatchReport>(
       stream,
-      () => {},
-      () => this.#watchers.delete(stream),
+      ({ applied }) => watcher.reportApplied(applied),
+      () => {
+        this.#watchers.delete(watcher)
+        watcher.stopWaiting()
+      },
     )
     stream.urgent = true
-    for (const session of this.#sessions.values()) writeLine(stream, { session: toSessionSnapshot(session) })
-    for (const tunnel of this.#tunnels.values()) writeLine(stream, { tunnel: toTunnelSnapshot(tunnel) })
-    writeLine(stream, { complete: true } satisfies RegistryEvent)
-    this.#watchers.add(stream)
+    for (const session of this.#sessions.values()) watcher.send({ session: toSessionSnapshot(session) })
+    for (const tunnel of this.#tunnels.values()) watcher.send({ tunnel: toTunnelSnapshot(tunnel) })
+    watcher.send({ complete: true })
+    this.#watchers.add(watcher)
   }
 
   #openStream({ tunnel: id, visitor: client }: OpenHeader, stream: MuxStream): void {

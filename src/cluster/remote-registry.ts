@@ -10,12 +10,13 @@ import {
   Heartbeat,
   MAX_WINDOW,
   MuxSession,
+  type MuxStream,
   ProtocolError,
   typeBytes,
   Watchdog,
 } from '../protocol/index.ts'
 import type { Command, CommandOutcome, LiveSession, ProbeOutcome, Registry } from '../sessions/index.ts'
-import { LineReader } from './json-lines.ts'
+import { LineReader, writeLine } from './json-lines.ts'
 import {
   type ApiHeader,
   addressOf,
@@ -24,6 +25,7 @@ import {
   type RegistryEvent,
   type SessionSnapshot,
   type TunnelSnapshot,
+  type WatchReport,
 } from './wire.ts'
 
 /** Longer than an agent may take to respond to a command. */
@@ -61,6 +63,8 @@ export class RemoteRegistry {
   #servesApi = false
   /** Serializes events, even when one waits for a port. */
   #applying: Promise<void> = Promise.resolve()
+  /** Events of the watch stream so far. */
+  #applied = 0
 
   constructor(transport: Duplex, options: RemoteRegistryOptions) {
     const { clock, log, silenceMs, beatMs } = options
@@ -104,7 +108,7 @@ export class RemoteRegistry {
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
       watch.sink = new LineReader<RegistryEvent>(
         watch,
-        (event) => this.#enqueue(event),
+        (event) => this.#enqueue(event, watch),
         (error) => this.#link.destroy(error),
       )
     } catch (error) {
@@ -114,10 +118,18 @@ export class RemoteRegistry {
 
   #call: PeerCall = (type, message, timeoutMs = CALL_TIMEOUT_MS) => call(this.#link, type, message, timeoutMs)
 
-  #enqueue(event: RegistryEvent): void {
-    this.#applying = this.#applying
+  /** Applies an event of the watch stream, and reports it there: one report for those that arrive together. */
+  #enqueue(event: RegistryEvent, watch?: MuxStream): void {
+    const applying = this.#applying
       .then(() => this.#apply(event))
       .catch((error) => this.#options.log.warn({ err: error }, 'peer registry event rejected'))
+      .then(() => {
+        if (watch === undefined) return
+        this.#applied++
+        if (this.#applying === applying && !this.#link.closed)
+          writeLine(watch, { applied: this.#applied } satisfies WatchReport)
+      })
+    this.#applying = applying
   }
 
   #apply(event: RegistryEvent): void | Promise<void> {

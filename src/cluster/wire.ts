@@ -57,6 +57,11 @@ export type RegistryEvent =
   | { readonly tunnelGone: { readonly sessionId: string; readonly bindId: string; readonly kept: boolean } }
   | { readonly complete: true }
 
+/** A line in the other direction: how many lines the watching node has registered. */
+export interface WatchReport {
+  readonly applied: number
+}
+
 export function toSessionSnapshot(session: LiveSession): SessionSnapshot {
   const { id, accountId, credentialId, ownerId, clientId, transport } = session
   const { agentVersion, os, hostname = '', ip, region, metadata, startedAt, fence = 0 } = session

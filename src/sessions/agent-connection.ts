@@ -443,10 +443,11 @@ export class AgentConnection implements LiveSession {
     }
   }
 
-  #handleBindLabels(message: Message): object {
+  async #handleBindLabels(message: Message): Promise<object> {
     try {
       const request = decode(LabelRequest, message)
-      const tunnel = this.#options.binder.bindLabels(this, request, (...args) => this.#openStream(...args))
+      const { binder } = this.#options
+      const tunnel = await binder.bindLabels(this, request, (...args) => this.#openStream(...args))
       return { Id: tunnel.bindId, Error: '' }
     } catch (error) {
       return { Id: '', Error: this.#wireText(error) }

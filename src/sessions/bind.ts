@@ -32,6 +32,8 @@ export interface BinderOptions {
   resume: ResumeTokens
   /** Claims names in the database before they are served; without it the registry alone decides. */
   claims?: Pick<NameClaims, 'claim' | 'release' | 'settled' | 'ports' | 'setPooled'>
+  /** Resolves once other nodes know the tunnels bound here, so that a client gets an address that works at all of them. */
+  published?: (() => Promise<void>) | undefined
   clock?: Clock
   maxTunnelsPerSession?: number
 }
@@ -43,7 +45,11 @@ export interface Binder {
     request: BindRequest,
     open: TunnelSpec['open'],
   ): Promise<LiveTunnel<EndpointAddress>>
-  bindLabels(session: LiveSession, request: LabelRequest, open: TunnelSpec['open']): LiveTunnel<LabelAddress>
+  bindLabels(
+    session: LiveSession,
+    request: LabelRequest,
+    open: TunnelSpec['open'],
+  ): Promise<LiveTunnel<LabelAddress>>
   /** Removes a tunnel of the session; resolves once its name is released. */
   unbind(session: LiveSession, bindId: string): Promise<void>
   /** Allows or forbids other tunnels of the account to share the tunnel's name. */
@@ -177,7 +183,9 @@ export function createBinder(options: BinderOptions): Binder {
       requireCapacity(session, request.Id)
       addPending(session, 1)
       try {
-        return await bindTunnel(session, request, open)
+        const tunnel = await bindTunnel(session, request, open)
+        await options.published?.()
+        return tunnel
       } finally {
         addPending(session, -1)
       }
@@ -193,10 +201,10 @@ export function createBinder(options: BinderOptions): Binder {
       claims?.setPooled(tunnel.id, pooled)
     },
 
-    bindLabels(session, request, open) {
+    async bindLabels(session, request, open) {
       requireCapacity(session, undefined)
       requireValidLabels(session, request.Labels)
-      return registry.bind(session, {
+      const tunnel = registry.bind(session, {
         bindId: randomUUID(),
         address: { labels: { ...request.Labels } },
         name: '',
@@ -208,6 +216,8 @@ export function createBinder(options: BinderOptions): Binder {
         options: { proxyProto: 0 },
         open,
       })
+      await options.published?.()
+      return tunnel
     },
   }
 }

@@ -9,7 +9,8 @@ import { type LiveSession, Registry, type TunnelSpec } from '../../sessions/inde
 import { type ClusterLimits, type ClusterOptions, createCluster } from '../cluster.ts'
 import { NODE_NAME } from '../link.ts'
 
-const SECRET = Buffer.alloc(32, 7)
+/** The secret of the test nodes' database. */
+export const SECRET = Buffer.alloc(32, 7)
 export const ca = await createTestCa()
 const identity = await ca.issue(NODE_NAME)
 

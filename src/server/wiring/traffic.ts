@@ -231,7 +231,10 @@ async function wireGateways(
     if (event.type === 'tunnel_started') nameWatch.add(event.tunnel)
     else if (event.type === 'tunnel_stopped') nameWatch.remove(event.tunnel)
   })
-  const binder = createBinder({ registry, reservations, address: addresses, resume, claims, clock })
+  const binder = createBinder({
+    ...{ registry, reservations, address: addresses, resume, claims, clock },
+    published: cluster?.published,
+  })
   const shared = {
     registry,
     binder,

@@ -364,7 +364,7 @@ export class SshConnection implements LiveSession {
       )
   }
 
-  #bind(forward: Forward): Promise<LiveTunnel> | LiveTunnel {
+  #bind(forward: Forward): Promise<LiveTunnel> {
     const { binder, address } = this.#options
     const requested = toForwardRequest(forward.target, this.#command ?? NO_COMMAND, address)
     const open = (tunnel: LiveTunnel, client: ClientInfo) => this.#openChannel(forward, tunnel, client)
