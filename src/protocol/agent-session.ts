@@ -46,6 +46,10 @@ export interface AgentIdentity {
   serviceRun?: boolean
   customInterface?: boolean
   customCas?: boolean
+  /** How many legs the agent would open for one session; absent: this connection alone. */
+  maxLegs?: number
+  /** Joins this session as a further leg, with `clientId` and `cookie` of that session. */
+  leg?: { readonly sessionId: string; readonly number: number }
 }
 
 /** A Bind as an agent sends it: unset options may be null, as the SDKs send them. */
@@ -284,6 +288,8 @@ function toAuthRequest(identity: AgentIdentity, times: HeartbeatTimes, maxWindow
       CustomCAs: identity.customCas ?? false,
       ClientType: identity.clientType,
       ...(maxWindow > 0 && { MaxWindow: maxWindow }),
+      ...(identity.maxLegs !== undefined && { MaxLegs: identity.maxLegs }),
+      ...(identity.leg && { AgentSessionID: identity.leg.sessionId, LegNumber: identity.leg.number }),
     },
   }
 }

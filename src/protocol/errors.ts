@@ -265,6 +265,15 @@ export const protocolErrors = {
     },
   ),
   not_authenticated: defineError(undefined, () => 'The session is not authenticated. Send Auth first.'),
+  session_unknown: defineError(
+    undefined,
+    () =>
+      'The session that this connection would join is not online here, or is not the session of this agent.',
+  ),
+  session_elsewhere: defineError(
+    undefined,
+    () => 'This leg only carries streams: the session belongs to another node.',
+  ),
   request_unknown: defineError(undefined, (type: string) => `There is no request of type ${type}.`),
   unavailable: defineError(undefined, () => 'The server cannot answer at the moment. Try again shortly.'),
 } as const

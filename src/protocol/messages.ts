@@ -37,6 +37,11 @@ export const AuthRequest = Type.Object({
       ClientType: text,
       /** Our agent alone: the largest send window it accepts. */
       MaxWindow: Type.Optional(Type.Integer({ minimum: 0 })),
+      /** Our agent alone: how many legs it would open for one session. */
+      MaxLegs: Type.Optional(Type.Integer({ minimum: 1 })),
+      /** Our agent alone: the session that this connection joins as a further leg. */
+      AgentSessionID: text,
+      /** Which leg of the session it is; one with the number of an open leg replaces it. */
       LegNumber: Type.Optional(Type.Integer({ minimum: 0 })),
     }),
   ),
@@ -61,6 +66,8 @@ export interface AuthResponse {
     AgentSessionID: string
     /** The agreed largest window of a stream, for agents that sent theirs. */
     MaxWindow?: number
+    /** How many legs the session may have, for agents that sent how many they would open. */
+    MaxLegs?: number
   }
 }
 

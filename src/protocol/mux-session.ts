@@ -147,6 +147,11 @@ export class MuxSession implements FrameHandler {
     return this.#streams.size
   }
 
+  /** Open streams that this side opened. */
+  get openedCount(): number {
+    return this.#streams.size - this.#incoming
+  }
+
   /** True as soon as either side has ended the session. */
   get closed(): boolean {
     return this.#closed

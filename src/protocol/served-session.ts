@@ -66,6 +66,16 @@ export class ServedSession {
     return this.#mux.streamCount
   }
 
+  /** Open streams of this side: proxied connections and commands. */
+  get openedCount(): number {
+    return this.#mux.openedCount
+  }
+
+  /** Monotonic time of the last bytes from the agent. */
+  get lastReceivedAt(): number {
+    return this.#mux.lastReceivedAt
+  }
+
   get closed(): boolean {
     return this.#mux.closed
   }

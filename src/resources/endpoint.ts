@@ -57,6 +57,7 @@ export const Endpoint = defineResource({
     url: editable(
       required(url),
       'The URL, such as https://app.example.com for a reserved domain or https://app.internal. The scheme of a cloud endpoint cannot be changed.',
+      'https://app.example.com',
     ),
     bindings: editable(
       list(choice(['public', 'internal'], 'public'), { maxItems: 1 }),
@@ -92,6 +93,7 @@ export const Endpoint = defineResource({
     traffic_policy: editable(
       required(secret(text(MAX_POLICY_BYTES), 'shown')),
       'The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request.',
+      'on_http_request: [{actions: [{type: deny}]}]',
     ),
     /** Tells the members of a pool apart: its id, or empty where it is alone at its URL. */
     member: hidden(text(64)),

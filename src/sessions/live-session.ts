@@ -1,4 +1,5 @@
 import type { Acl } from '../auth/index.ts'
+import type { Legs } from './legs.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
 /** Commands for the agent of a session. */
@@ -15,7 +16,7 @@ export type ProbeOutcome = 'alive' | 'gone' | 'unknown'
 /** How long a session may take to answer a probe when its own credential requests its name. */
 export const PROBE_TIMEOUT_MS = 2000
 
-/** One authenticated connection of an agent or SSH client, as the registry sees it. */
+/** The session of an agent or SSH client, as the registry sees it. */
 export interface LiveSession {
   /** `ts_…` */
   readonly id: string
@@ -45,7 +46,9 @@ export interface LiveSession {
   readonly remote?: boolean
   /** What the credential may bind; the registry replaces it when the credential changes. */
   acl: Acl
-  /** Sends the reason to the agent and closes the connection. */
+  /** The agent's connections to this process; absent for SSH clients. */
+  readonly legs?: Legs
+  /** Sends the reason to the agent and closes its connections. */
   end(reason: string): void
   /** Notifies the agent that the server ended one of its tunnels. */
   tunnelEnded(tunnel: LiveTunnel, reason: string): void

@@ -35,8 +35,8 @@ export interface Platform {
   nameWatch: NameWatch<LiveTunnel>
   /** Runs before the server stops, for clients that would keep reconnecting. */
   beforeStop(stop: () => unknown): void
-  /** Connects the adit agent. */
-  agent(t: TestContext, options?: Partial<AgentSessionOptions>): Promise<AgentSession>
+  /** Connects the adit agent; through another port, such as a relay's, if it is given. */
+  agent(t: TestContext, options?: Partial<AgentSessionOptions & { port: number }>): Promise<AgentSession>
 }
 
 export interface PlatformOptions {

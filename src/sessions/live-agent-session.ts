@@ -1,0 +1,361 @@
+import { type Acl, compileAcl, type TunnelPrincipal } from '../auth/index.ts'
+import type { Clock } from '../base/clock.ts'
+import { errorMessage } from '../base/error-message.ts'
+import type { ByteStream } from '../base/io/stream.ts'
+import type { Logger } from '../base/log.ts'
+import {
+  type AuthRequest,
+  BindRequest,
+  type BindResponse,
+  decode,
+  ErrorCode,
+  LabelRequest,
+  MuxError,
+  PatchRequest,
+  ProtocolError,
+  protocolError,
+  protocolErrors,
+  proxyProtocolHeader,
+  rawField,
+  StreamType,
+  UnbindRequest,
+} from '../protocol/index.ts'
+import type { Binder } from './bind.ts'
+import { responseOpts } from './bind-response.ts'
+import { parseTrafficPolicy } from './endpoint-options.ts'
+import { Legs, type LegTimes } from './legs.ts'
+import {
+  type Command,
+  type CommandOutcome,
+  type LiveSession,
+  PROBE_TIMEOUT_MS,
+  type ProbeOutcome,
+} from './live-session.ts'
+import type { LiveTunnel } from './live-tunnel.ts'
+import type { Registry } from './registry.ts'
+import type { ResumeTokens } from './resume.ts'
+import type { ClientInfo, EndpointOptions } from './tunnel.ts'
+
+/** Dependencies of the session of an agent. */
+export interface AgentSessionDependencies {
+  registry: Registry
+  binder: Binder
+  resume: ResumeTokens
+  region: string
+  log: Logger
+  clock: Clock
+  /** How long the agent may take to answer a probe. */
+  probeTimeoutMs?: number
+  /** For tests. */
+  legTimes?: LegTimes
+}
+
+/** Who an agent is: its principal, what its Auth said, and where its first connection came from and went to. */
+export interface AgentDescription {
+  readonly id: string
+  readonly principal: TunnelPrincipal
+  readonly clientId: string
+  readonly fence: number
+  /** Without the token. */
+  readonly extra: Omit<NonNullable<AuthRequest['Extra']>, 'Authtoken'>
+  readonly startedAt: number
+  readonly ip: string
+  readonly ingressHostname: string
+  readonly ingressIp: string
+}
+
+type Message = Record<string, unknown>
+
+/** The most metadata that an agent may give its session or a tunnel. */
+export const MAX_METADATA_BYTES = 4096
+
+/** Errors of the ACL: a reconnecting agent must not lose all its tunnels because one is now forbidden (decision 32). */
+const ACL_ERRORS = new Set<number | undefined>([
+  protocolErrors.name_forbidden.number,
+  protocolErrors.address_forbidden.number,
+  protocolErrors.random_address_forbidden.number,
+])
+
+const PROBE_FAILED_REASON = 'The agent did not answer a probe.'
+
+const EDGE_TYPES: Record<ClientInfo['via'], string> = {
+  endpoint: '0',
+  'tcp-edge': '1',
+  'tls-edge': '2',
+  'https-edge': '3',
+}
+
+/** The session of an agent that is connected to this process, over one leg or several: serves its calls, sends its commands. */
+export class LiveAgentSession implements LiveSession {
+  readonly id: string
+  readonly transport = 'adit/v2'
+  readonly legs: Legs
+  acl: Acl
+  readonly #options: AgentSessionDependencies
+  readonly #agent: AgentDescription
+  #restarting = false
+  #probing: Promise<ProbeOutcome> | undefined
+
+  constructor(agent: AgentDescription, options: AgentSessionDependencies) {
+    this.id = agent.id
+    this.acl = compileAcl(agent.principal.acl)
+    this.#agent = agent
+    this.#options = options
+    this.legs = new Legs(options.clock, (error) => this.#onLastLegClosed(error), options.legTimes)
+  }
+
+  get accountId(): string {
+    return this.#agent.principal.accountId
+  }
+
+  get credentialId(): string {
+    return this.#agent.principal.credentialId
+  }
+
+  get ownerId(): string {
+    return this.#agent.principal.ownerId
+  }
+
+  get clientId(): string {
+    return this.#agent.clientId
+  }
+
+  get fence(): number {
+    return this.#agent.fence
+  }
+
+  get agentVersion(): string {
+    return this.#agent.extra.Version ?? ''
+  }
+
+  get os(): string {
+    return this.#agent.extra.OS ?? ''
+  }
+
+  get arch(): string {
+    return this.#agent.extra.Arch ?? ''
+  }
+
+  get hostname(): string {
+    return this.#agent.extra.Hostname ?? ''
+  }
+
+  get userAgent(): string {
+    return this.#agent.extra.UserAgent ?? ''
+  }
+
+  get ip(): string {
+    return this.#agent.ip
+  }
+
+  get ingressHostname(): string {
+    return this.#agent.ingressHostname
+  }
+
+  get ingressIp(): string {
+    return this.#agent.ingressIp
+  }
+
+  get metadata(): string {
+    return this.#agent.extra.Metadata ?? ''
+  }
+
+  get startedAt(): number {
+    return this.#agent.startedAt
+  }
+
+  get region(): string {
+    return this.#options.region
+  }
+
+  end(reason: string): void {
+    this.legs.close(ErrorCode.NoError, reason)
+  }
+
+  tunnelEnded(tunnel: LiveTunnel, reason: string): void {
+    this.legs.first?.session.stopTunnel(tunnel.bindId, reason, null)
+  }
+
+  probe(): Promise<ProbeOutcome> {
+    this.#probing ??= this.#probeOnce().finally(() => {
+      this.#probing = undefined
+    })
+    return this.#probing
+  }
+
+  async command(command: Command): Promise<CommandOutcome> {
+    const { RestartUnsupportedError, StopUnsupportedError, UpdateUnsupportedError } = this.#agent.extra
+    const unsupported = {
+      restart: RestartUnsupportedError,
+      stop: StopUnsupportedError,
+      update: UpdateUnsupportedError,
+    }[command]
+    if (unsupported !== '') {
+      const reason = unsupported ?? `The agent is too old to know the command ${command}.`
+      return { done: false, because: 'unsupported', reason }
+    }
+    const leg = this.legs.first
+    if (leg === undefined) return { done: false, because: 'lost', reason: 'The session has ended.' }
+    this.#restarting = command === 'restart'
+    const type = { restart: StreamType.Restart, stop: StreamType.Stop, update: StreamType.Update }[command]
+    try {
+      await leg.session.command(type, command === 'update' ? { Version: '', PermitMajorVersion: false } : {})
+      return { done: true }
+    } catch (error) {
+      const because = error instanceof ProtocolError ? 'failed' : 'lost'
+      return { done: false, because, reason: errorMessage(error) }
+    }
+  }
+
+  /** Serves a call that arrived on any of its legs. */
+  serve(type: number, message: Message): Promise<object> | object {
+    switch (type) {
+      case StreamType.Bind:
+        return this.#handleBind(message)
+      case StreamType.StartTunnelWithLabel:
+        return this.#handleBindLabels(message)
+      case StreamType.Unbind:
+        return this.#handleUnbind(message)
+      case StreamType.PatchTunnelState:
+        return this.#handlePatch(message)
+      default:
+        throw protocolError('request_unknown', String(type))
+    }
+  }
+
+  async #probeOnce(): Promise<ProbeOutcome> {
+    const timeoutMs = this.#options.probeTimeoutMs ?? PROBE_TIMEOUT_MS
+    if (await this.legs.probe(timeoutMs)) return 'alive'
+    const error = new MuxError(ErrorCode.PeerEof, PROBE_FAILED_REASON)
+    // Removed here, not when the connection closes: the caller claims the names next.
+    this.#options.registry.removeSession(this, 'lost', PROBE_FAILED_REASON)
+    this.legs.destroy(error)
+    return 'gone'
+  }
+
+  async #handleBind(message: Message): Promise<BindResponse> {
+    const requested = rawField(message, 'Opts')
+    let proto = ''
+    try {
+      const request = decode(BindRequest, message)
+      proto = request.Proto
+      const response = await this.#bindOrAcceptUnrouted(request)
+      return { ...response, Opts: responseOpts(proto, requested, response.URL), Error: '' }
+    } catch (error) {
+      // As for Auth: SDKs require the fields of a success.
+      return {
+        Id: '',
+        URL: '',
+        Proto: proto,
+        Opts: responseOpts(proto, requested),
+        Error: this.#wireText(error),
+        Extra: { Token: '', TunnelID: '' },
+      }
+    }
+  }
+
+  async #bindOrAcceptUnrouted(request: BindRequest): Promise<Omit<BindResponse, 'Opts' | 'Error'>> {
+    const { binder, resume } = this.#options
+    try {
+      const tunnel = await binder.bind(this, request, (...args) => this.#openStream(...args))
+      const Token = resume.createBindToken(this.credentialId, tunnel.address.url)
+      return {
+        Id: tunnel.bindId,
+        URL: tunnel.address.url,
+        Proto: request.Proto,
+        Extra: { Token, TunnelID: tunnel.id },
+      }
+    } catch (error) {
+      const Token = request.Extra?.Token ?? ''
+      const URL = resume.verifyBindToken(Token, this.credentialId)
+      const forgivable = error instanceof ProtocolError && ACL_ERRORS.has(error.number)
+      if (!forgivable || !request.Id || URL === undefined) throw error
+      // An error would keep the agent from reconnecting at all, so a repeated bind is accepted but not routed.
+      return { Id: request.Id, URL, Proto: request.Proto, Extra: { Token, TunnelID: '' } }
+    }
+  }
+
+  async #handleBindLabels(message: Message): Promise<object> {
+    try {
+      const request = decode(LabelRequest, message)
+      const { binder } = this.#options
+      const tunnel = await binder.bindLabels(this, request, (...args) => this.#openStream(...args))
+      return { Id: tunnel.bindId, Error: '' }
+    } catch (error) {
+      return { Id: '', Error: this.#wireText(error) }
+    }
+  }
+
+  async #handleUnbind(message: Message): Promise<object> {
+    const { Id } = decode(UnbindRequest, message)
+    await this.#options.binder.unbind(this, Id)
+    return { Error: '', Extra: null }
+  }
+
+  #handlePatch(message: Message): object {
+    const patch = decode(PatchRequest, message)
+    const tunnel = this.#options.registry.tunnelsIn(this).find(({ id }) => id === patch.TunnelId)
+    if (tunnel === undefined) throw protocolError('tunnel_unknown', patch.TunnelId)
+    if (Buffer.byteLength(patch.Metadata ?? '') > MAX_METADATA_BYTES) {
+      throw protocolError('options_invalid', `Metadata is longer than ${MAX_METADATA_BYTES} bytes.`)
+    }
+    if (Buffer.byteLength(patch.Name ?? '') > 255 || Buffer.byteLength(patch.Description ?? '') > 255) {
+      throw protocolError('options_invalid', 'Name and Description have at most 255 bytes.')
+    }
+    const options = patchedOptions(tunnel, patch.TrafficPolicy)
+    if (patch.PoolingEnabled !== undefined) this.#options.binder.setPooled(tunnel, patch.PoolingEnabled)
+    this.#options.registry.patch(this, tunnel.bindId, {
+      name: patch.Name ?? tunnel.name,
+      description: patch.Description ?? tunnel.description,
+      metadata: patch.Metadata ?? tunnel.metadata,
+      options,
+      updatedAt: this.#options.clock.now(),
+    })
+    return { Error: '' }
+  }
+
+  #openStream(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
+    const { proxyProto } = tunnel.options
+    const header = {
+      Id: tunnel.bindId,
+      ClientAddr: client.clientAddress,
+      Proto: client.proto,
+      EdgeType: EDGE_TYPES[client.via],
+      PassthroughTLS: client.passthroughTls,
+    }
+    const preamble =
+      proxyProto === 0
+        ? undefined
+        : proxyProtocolHeader(proxyProto, client.clientAddress, client.serverAddress)
+    return this.legs.open(header, preamble)
+  }
+
+  #wireText(error: unknown): string {
+    return wireText(error, this.#options.log, this.id)
+  }
+
+  #onLastLegClosed(error: Error | undefined): void {
+    // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
+    const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
+    const cause = orderly && !this.#restarting ? 'orderly' : 'lost'
+    this.#options.registry.removeSession(this, cause, orderly ? undefined : error.message)
+  }
+}
+
+/** The text of an error for an agent; anything but a `ProtocolError` is a bug, which is logged. */
+export function wireText(error: unknown, log: Logger, session: string): string {
+  if (error instanceof ProtocolError) return error.wireText
+  log.error({ err: error, session }, 'agent request failed')
+  return protocolError('unavailable').wireText
+}
+
+/** The options of a tunnel with another traffic policy; the same ones when the patch names none. */
+function patchedOptions(
+  { address: { proto }, options }: LiveTunnel,
+  policy: string | undefined,
+): EndpointOptions {
+  // The edge of a labelled tunnel has the policy.
+  if (policy === undefined || proto === undefined) return options
+  const { trafficPolicy: _, ...others } = options
+  return { ...others, ...parseTrafficPolicy(proto, policy) }
+}
