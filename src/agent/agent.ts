@@ -82,6 +82,7 @@ export class Agent {
       relocate: settings.relocate,
       dial: settings.dial,
       heartbeat: settings.heartbeat,
+      legs: settings.legs,
       clock,
       log,
       identity: {

@@ -25,6 +25,8 @@ export interface AgentSettings {
   relocate?: () => readonly ServerLocation[]
   dial: DialSettings
   heartbeat: HeartbeatTimes
+  /** How many connections to the server one session may have. */
+  legs: number
   metadata: string
   /** Capture buffer size in bytes; 0 disables capturing. */
   captureBytes: number
@@ -37,6 +39,7 @@ export interface AgentSettings {
   web: WebSettings | undefined
 }
 
+const DEFAULT_LEGS = 4
 const DEFAULT_CAPTURE_BYTES = 50_000_000
 const DEFAULT_WEB_PORT = 4040
 
@@ -58,6 +61,7 @@ export function resolveSettings(keys: AgentKeys, env: Env): AgentSettings {
       intervalMs: keys.heartbeat_interval || 10_000,
       toleranceMs: keys.heartbeat_tolerance || 15_000,
     },
+    legs: keys.legs ?? DEFAULT_LEGS,
     metadata: keys.metadata ?? '',
     captureBytes: resolveCaptureBytes(keys),
     redact: keys.inspect_redact ?? [],

@@ -111,13 +111,13 @@ function connect(exchange: Exchange, target: UpstreamTarget | EdgeResponse, fres
 
 /**
  * Retries an exchange whose upstream failed before it responded, where that is safe: on a new connection when a pooled
- * one was `stale`, with the next target after `dial_failed` and, once, after `no_response`. Rejects with `error`
- * otherwise.
+ * one was `stale`, with the next target after `dial_failed` and, once, after `no_response`; after `connection_lost`, of
+ * the agent and not of its upstream, over another leg if there is no next target. Rejects with `error` otherwise.
  */
 export function retry(
   exchange: Exchange,
   target: UpstreamTarget,
-  reason: 'stale' | 'dial_failed' | 'no_response',
+  reason: 'stale' | 'dial_failed' | 'no_response' | 'connection_lost',
   error: EdgeError,
 ): void {
   if (exchange.ended) return
@@ -129,7 +129,8 @@ export function retry(
       if (exchange.resent) throw error
       exchange.resent = true
     }
-    const nextTarget = reason === 'stale' ? target : selectNextTarget(exchange, target)
+    const fallback = reason === 'connection_lost' ? target : undefined
+    const nextTarget = reason === 'stale' ? target : (selectNextTarget(exchange, target) ?? fallback)
     if (nextTarget === undefined) {
       if (exchange.onUnreachable === undefined) throw error
       exchange.onUnreachable(error)

@@ -51,6 +51,16 @@ export class MuxError extends Error {
   }
 }
 
+/** Why the streams of a connection closed that has ended: their peer may be reached over another one. */
+export class ConnectionLost extends MuxError {
+  override name = 'ConnectionLost'
+
+  constructor(cause: Error | undefined) {
+    const code = cause instanceof MuxError ? cause.code : ErrorCode.SessionClosed
+    super(code, cause?.message ?? 'The session was closed.', { cause })
+  }
+}
+
 /** Writes a frame header. Plain index writes: two of `writeUInt32BE` take 3.4 times as long, for every frame. */
 export function writeHeader(
   into: Buffer,

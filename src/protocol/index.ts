@@ -16,7 +16,7 @@ export {
 } from './agent-session.ts'
 export { decode, rawField } from './decode.ts'
 export { protocolError, protocolErrors, RETRYABLE_ERRORS } from './errors.ts'
-export { ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
+export { ConnectionLost, ErrorCode, MAX_WINDOW, MuxError, WINDOW } from './frame.ts'
 export {
   Heartbeat,
   HeartbeatEcho,
@@ -32,6 +32,7 @@ export {
   BindRequest,
   type BindResponse,
   LabelRequest,
+  type LabelResponse,
   PatchRequest,
   UnbindRequest,
 } from './messages.ts'

@@ -6,6 +6,7 @@ import { noteExternalGarbage } from '../base/io/gc-pressure.ts'
 import { RoundTrip } from '../base/io/round-trip.ts'
 import type { WindowBudget } from '../base/io/window-budget.ts'
 import {
+  ConnectionLost,
   ErrorCode,
   Flag,
   FrameType,
@@ -486,7 +487,7 @@ export class MuxSession implements FrameHandler {
     this.#endError = error
     this.#parser.stop()
     this.#out = undefined
-    const reason = error ?? new MuxError(ErrorCode.SessionClosed, 'The session was closed.')
+    const reason = new ConnectionLost(error)
     for (const stream of this.#streams.values()) stream.abort(reason)
     this.#scheduleFlush()
   }

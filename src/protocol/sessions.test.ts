@@ -178,7 +178,7 @@ test('a session of a dead server ends after interval and tolerance', async () =>
     onCommand: async () => {},
     onClose() {},
   })
-  await assert.rejects(connecting, HeartbeatTimeout)
+  await assert.rejects(connecting, ({ cause }) => cause instanceof HeartbeatTimeout)
 })
 
 test('a session of a silent agent ends on the server within the allowed time', async (t) => {

@@ -1,5 +1,5 @@
 import { defineResource, live } from './define.ts'
-import { reference, text } from './value.ts'
+import { described, list, object, reference, text } from './value.ts'
 
 /** A session of an agent or SSH client that is online now. */
 export const TunnelSession = defineResource({
@@ -19,6 +19,19 @@ export const TunnelSession = defineResource({
       'The tunnel credential or SSH key that started the session.',
     ),
     ip: live(text(64), 'The source IP address.'),
+    legs: live(
+      list(
+        object(
+          {
+            ip: described(text(64), 'The source IP address of the connection.'),
+            region: described(text(16), 'The region of the server that it ends at.'),
+            started_at: described(text(64), 'When it was opened, in RFC 3339 format.'),
+          },
+          { name: 'leg' },
+        ),
+      ),
+      'The connections of the session, oldest first. On another node than that of the agent, only the first.',
+    ),
     metadata: live(text(4096), 'The metadata from the configuration of the agent.'),
     os: live(text(64), 'The operating system of the agent.'),
     region: live(text(16), 'The region of the server.'),

@@ -5,6 +5,7 @@
  * `bind.ts`, `agent-connection.ts` and `live-agent-session.ts`. `ssh/` holds the SSH gateway, which ends in the same registry; `testing/` the
  * harness of this folder's tests.
  */
+export { ConnectionLost } from '../protocol/index.ts'
 export { createAgentGateway } from './agent-gateway.ts'
 export { createBinder } from './bind.ts'
 export { followCloudEndpoints } from './cloud-endpoints.ts'

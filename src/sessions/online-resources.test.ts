@@ -39,6 +39,7 @@ test('online resources are rendered with every documented field', async (t) => {
     agent_version: '0.1.0',
     credential: ref('cr_1'),
     ip: '127.0.0.1',
+    legs: [{ ip: '127.0.0.1', region: 'us', started_at: session!.started_at }],
     metadata: 'a test',
     os: 'linux',
     region: 'us',

@@ -25,6 +25,12 @@ export function sessionView(session: LiveSession, context: ViewContext) {
     agent_version: session.agentVersion,
     credential: ref(session.credentialId, context),
     ip: session.ip,
+    // Of an SSH client, and of a session at another node, the first connection is known.
+    legs: (session.legs?.all ?? [session]).map(({ ip, region, startedAt }) => ({
+      ip,
+      region,
+      started_at: formatTimestamp(startedAt),
+    })),
     metadata: session.metadata,
     os: session.os,
     region: session.region,

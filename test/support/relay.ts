@@ -13,6 +13,8 @@ export interface Relay {
   thaw(): void
   /** Resets all existing connections; new ones are forwarded. */
   cut(): void
+  /** Resets the oldest connection. */
+  cutOldest(): void
 }
 
 /** Starts the relay; it closes with the test. */
@@ -52,6 +54,10 @@ export async function startRelay(t: TestContext, target: number): Promise<Relay>
     },
     thaw() {
       frozen = false
+    },
+    cutOldest() {
+      const [oldest] = sockets
+      oldest?.resetAndDestroy()
     },
     cut() {
       for (const socket of sockets) socket.resetAndDestroy()

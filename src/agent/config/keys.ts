@@ -33,6 +33,7 @@ export const agentKeys = {
   inspect_db_size: number(-1, 2 ** 40),
   inspect_db_file: text,
   inspect_redact: list(text),
+  legs: number(1, 16),
   local_storage: flag,
   log: textOrFalse('a path, stdout, stderr'),
   log_format: choice('term', 'logfmt', 'json'),

@@ -6,7 +6,6 @@ import type { ByteStream } from '../../base/io/stream.ts'
 import {
   type AgentCommand,
   type AgentIdentity,
-  type AgentSession,
   type AuthResponse,
   HeartbeatTimeout,
   type HeartbeatTimes,
@@ -19,6 +18,7 @@ import { ConfigError } from '../config/error.ts'
 import type { AgentLog } from '../log/log.ts'
 import { Backoff } from './backoff.ts'
 import { type DialSettings, dialServer, UntrustedServer } from './dial.ts'
+import { type Leg, LeggedSession } from './legged-session.ts'
 import type { ServerLocation } from './location.ts'
 import { ServerAddresses } from './server-addresses.ts'
 import { dialStaggered } from './staggered-dial.ts'
@@ -34,13 +34,15 @@ export interface ServerConnectionOptions {
   dial: DialSettings
   identity: Omit<AgentIdentity, 'authtoken' | 'clientId' | 'cookie'>
   heartbeat: HeartbeatTimes
+  /** How many legs a session may have. */
+  legs: number
   clock: Clock
   log: AgentLog
   /** A client connection; its sink is set when this returns. */
   onProxy(header: ProxyHeader, stream: ByteStream): void
   onCommand(command: AgentCommand): Promise<void>
   /** Rebinds the tunnels in a new session, which counts as online once this resolves. */
-  onSession(session: AgentSession): Promise<void>
+  onSession(session: LeggedSession): Promise<void>
   /** Status, latency or welcome changed. */
   onChange(): void
   random?: () => number
@@ -61,14 +63,6 @@ const LOOPBACK_DIAL_INTERVAL_MS = 1000
 const ATTEMPT_TIMEOUT_MS = 5000
 const MIN_AUTH_TIMEOUT_MS = 1000
 
-/** An authenticated session. */
-interface EstablishedSession {
-  readonly location: ServerLocation
-  readonly session: AgentSession
-  /** Resolves when the session ends, with the error unless it was closed cleanly. */
-  readonly closed: Promise<Error | undefined>
-}
-
 /** Thrown by calls that need a session while there is none. */
 export class NoSession extends Error {
   override name = 'NoSession'
@@ -80,9 +74,8 @@ export class ServerConnection {
   readonly #backoff: Backoff
   readonly #addresses: ServerAddresses
   #status: SessionStatus = 'connecting'
-  #session: AgentSession | undefined
+  #session: LeggedSession | undefined
   #welcome: AuthResponse | undefined
-  #latencyMs: number | undefined
   #resume: SessionResumption = { clientId: '', cookie: '' }
   #wasOnline = false
   #lastError: Error | undefined
@@ -90,7 +83,7 @@ export class ServerConnection {
   #restarting = false
   readonly #abort = new AbortController()
   #wake: (() => void) | undefined
-  #waiters: { resolve(session: AgentSession): void; reject(error: Error): void }[] = []
+  #waiters: { resolve(session: LeggedSession): void; reject(error: Error): void }[] = []
 
   constructor(options: ServerConnectionOptions) {
     this.#options = options
@@ -111,8 +104,14 @@ export class ServerConnection {
     return this.#welcome
   }
 
+  /** The connections of the session. */
+  get legs(): readonly Leg[] {
+    return this.#session?.legs ?? []
+  }
+
+  /** The latency of the session's oldest leg. */
   get latencyMs(): number | undefined {
-    return this.#latencyMs
+    return this.legs[0]?.latencyMs
   }
 
   /** Why there is no session right now. */
@@ -158,12 +157,12 @@ export class ServerConnection {
   }
 
   /** Resolves with the session, waiting up to `timeoutMs` for one (forever when infinite). */
-  session(timeoutMs: number): Promise<AgentSession> {
+  session(timeoutMs: number): Promise<LeggedSession> {
     if (this.#status === 'online' && this.#session) return Promise.resolve(this.#session)
     if (this.#closing) return Promise.reject(new NoSession('the agent is stopping'))
     return new Promise((resolve, reject) => {
       const waiter = {
-        resolve: (session: AgentSession) => {
+        resolve: (session: LeggedSession) => {
           clearTimeout(timer)
           resolve(session)
         },
@@ -206,9 +205,9 @@ export class ServerConnection {
     const locations = await this.#addresses.nextRound(this.#locate())
     const failures: Error[] = []
     for (const location of locations) {
-      let established: EstablishedSession
+      let leg: Leg
       try {
-        established = await this.#establish(location, locations.length > 1)
+        leg = await this.#establish(location, locations.length > 1)
       } catch (error) {
         if (this.#closing) return
         this.#addresses.recordOutcome(location, false)
@@ -224,7 +223,7 @@ export class ServerConnection {
           })
         continue
       }
-      await this.#serve(established)
+      await this.#serve(leg)
       return
     }
     elapsed.ms = clock.monotonic() - startedAt
@@ -232,9 +231,13 @@ export class ServerConnection {
     throw failures.findLast((error) => !(error instanceof UntrustedServer)) ?? failures.at(-1)!
   }
 
-  /** Dials and authenticates within the timeout of one attempt. */
-  async #establish(location: ServerLocation, hasAlternatives: boolean): Promise<EstablishedSession> {
-    const { dial, identity, heartbeat, clock, log } = this.#options
+  /** Dials and authenticates within the timeout of one attempt: a new session, or a further leg of one. */
+  async #establish(
+    location: ServerLocation,
+    hasAlternatives: boolean,
+    joining?: AgentIdentity['leg'],
+  ): Promise<Leg> {
+    const { dial, identity, heartbeat, clock, log, legs } = this.#options
     const timeoutMs = hasAlternatives ? Math.min(dial.timeoutMs, ATTEMPT_TIMEOUT_MS) : dial.timeoutMs
     const startedAt = clock.monotonic()
     const transport = await this.#dial(location, timeoutMs, hasAlternatives)
@@ -243,20 +246,25 @@ export class ServerConnection {
       throw new NoSession('the agent is stopping')
     }
     const { promise: closed, resolve } = Promise.withResolvers<Error | undefined>()
+    const leg = { number: joining?.number ?? 0, location, latencyMs: undefined, closed }
     try {
       const session = await startAgentSession(transport, {
-        identity: { ...identity, authtoken: location.authtoken, ...this.#resume },
+        identity: {
+          ...{ ...identity, authtoken: location.authtoken, ...this.#resume },
+          ...(legs > 1 && { maxLegs: legs }),
+          ...(joining && { leg: joining }),
+        },
         heartbeat,
         clock,
         callTimeoutMs: Math.max(dial.timeoutMs, 10_000),
         authTimeoutMs: Math.max(timeoutMs - (clock.monotonic() - startedAt), MIN_AUTH_TIMEOUT_MS),
-        onProxy: (header, stream) => this.#options.onProxy(header, stream),
+        onProxy: (header, stream) => this.#accept(header, stream),
         onCommand: (command) => this.#options.onCommand(command),
-        onLatency: (milliseconds) => this.#recordLatency(milliseconds),
+        onLatency: (milliseconds) => this.#recordLatency(leg, milliseconds),
         onClose: resolve,
         onInternalError: (error) => log.error('internal error', { err: error }),
       })
-      return { location, session, closed }
+      return Object.assign(leg, { session })
     } catch (error) {
       // A server that does not answer would not read a clean close either.
       if (!(error instanceof ProtocolError)) transport.destroy()
@@ -264,10 +272,33 @@ export class ServerConnection {
     }
   }
 
+  #accept(header: ProxyHeader, stream: ByteStream): void {
+    this.#session?.expand()
+    this.#options.onProxy(header, stream)
+  }
+
+  #startSession(first: Leg): LeggedSession {
+    const { legs, clock, log, random, onChange } = this.#options
+    const { Extra } = first.session.authResponse
+    const sessionId = Extra?.AgentSessionID ?? ''
+    return new LeggedSession({
+      first,
+      maxLegs: Math.min(legs, Extra?.MaxLegs ?? 1),
+      open: (number) => this.#establish(first.location, false, { sessionId, number }),
+      clock,
+      log,
+      random,
+      maxBackoffMs: first.location.loopback ? MAX_LOOPBACK_BACKOFF_MS : undefined,
+      onChange,
+    })
+  }
+
   /** Serves the session until it is lost, and throws the reason. */
-  async #serve({ location, session, closed }: EstablishedSession): Promise<void> {
+  async #serve(first: Leg): Promise<void> {
     const { clock } = this.#options
-    const { ClientId, Extra } = session.authResponse
+    const { location } = first
+    const { ClientId, Extra } = first.session.authResponse
+    const session = this.#startSession(first)
     this.#session = session
     this.#welcome = session.authResponse
     this.#resume = { clientId: ClientId, cookie: Extra?.Cookie ?? '' }
@@ -285,11 +316,11 @@ export class ServerConnection {
     } catch (error) {
       // A session without its tunnels is useless: reconnect, as after any other loss.
       session.close()
-      await closed
+      await session.ended
       this.#addresses.recordOutcome(location, false)
       throw error
     }
-    const error = await closed
+    const error = await session.ended
     this.#session = undefined
     const stable = clock.monotonic() - startedAt >= STABLE_SESSION_MS
     if (stable) this.#backoff.reset()
@@ -315,7 +346,7 @@ export class ServerConnection {
     }
   }
 
-  #markOnline(session: AgentSession): void {
+  #markOnline(session: LeggedSession): void {
     const { log } = this.#options
     const id = session.authResponse.Extra?.AgentSessionID ?? ''
     this.#wasOnline = true
@@ -327,8 +358,8 @@ export class ServerConnection {
     this.#options.onChange()
   }
 
-  #recordLatency(milliseconds: number): void {
-    this.#latencyMs = milliseconds
+  #recordLatency(leg: { latencyMs: number | undefined }, milliseconds: number): void {
+    leg.latencyMs = milliseconds
     this.#options.log.debug('heartbeat received', {
       obj: 'tunnels.session',
       latency_ms: Math.round(milliseconds),
@@ -359,7 +390,6 @@ export class ServerConnection {
       log.error('failed to reconnect session', { obj: 'tunnels.session', err: error.message })
     }
     this.#status = this.#wasOnline ? 'reconnecting' : 'connecting'
-    this.#latencyMs = undefined
     this.#options.onChange()
   }
 

@@ -14,10 +14,10 @@ import type { ServerLocation } from './location.ts'
 
 /** A connection that tries these addresses in this order, without delays. */
 function startConnection(t: TestContext, locations: readonly ServerLocation[]) {
-  const { dial, heartbeat } = testSettings(new TestGateway())
+  const { dial, heartbeat, legs } = testSettings(new TestGateway())
   const { log, lines } = createRecordingLog()
   const connection = new ServerConnection({
-    ...{ dial, heartbeat, log, clock: systemClock },
+    ...{ dial, heartbeat, legs, log, clock: systemClock },
     location: locations[0]!,
     relocate: () => locations,
     identity: {

@@ -5,6 +5,7 @@ import { endpointShape, tunnelShape } from '../config/definitions.ts'
 import type { ConfigProblem, Shape } from '../config/shape.ts'
 import { isRecord } from '../config/shape.ts'
 import { NoSession } from '../connect/connection.ts'
+import type { Leg } from '../connect/legged-session.ts'
 import { decodeBody } from '../inspector/decoded-body.ts'
 import { FrameLog } from '../inspector/frame-log.ts'
 import { type AgentTunnelSpec, toEndpointSpec, toTunnelSpec } from '../tunnels/spec.ts'
@@ -70,7 +71,7 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
         session: {
           id: connection.welcome?.Extra.AgentSessionID ?? '',
           account: connection.welcome?.Extra.AccountName ?? '',
-          legs: connection.status === 'online' ? [legView(agent)] : [],
+          legs: connection.status === 'online' ? connection.legs.map(legView) : [],
         },
         ...(agent.updater.available === undefined ? {} : { update_available: agent.updater.available }),
         inspect_db_size: captures.enabled ? captures.limit : -1,
@@ -224,10 +225,9 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
   ])
 }
 
-function legView({ connection }: Agent): AgentStatus['session']['legs'][number] {
-  const { latencyMs, welcome } = connection
+function legView({ session, latencyMs }: Leg): AgentStatus['session']['legs'][number] {
   return {
-    region: welcome?.Extra.Region ?? '',
+    region: session.authResponse.Extra?.Region ?? '',
     latency: latencyMs === undefined ? '' : `${Math.round(latencyMs)}ms`,
   }
 }

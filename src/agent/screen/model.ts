@@ -68,6 +68,12 @@ function titleRow(keys: string, columns: number): ScreenRow {
   ]
 }
 
+function formatLatency({ connection: { latencyMs, legs } }: Agent): string {
+  if (latencyMs === undefined) return '-'
+  const latency = `${Math.round(latencyMs)}ms`
+  return legs.length > 1 ? `${latency} (${legs.length} legs)` : latency
+}
+
 function overviewRows(agent: Agent, { webUrl, hints }: ScreenView, columns: number): RankedRow[] {
   const { connection } = agent
   const welcome = connection.welcome?.Extra
@@ -100,7 +106,7 @@ function overviewRows(agent: Agent, { webUrl, hints }: ScreenView, columns: numb
     addLine(3, 'Update', `update available (version ${available}, Ctrl-U to update)`, 'yellow')
   addLine(6, 'Version', VERSION)
   addLine(6, 'Region', sanitize(welcome?.Region ?? '-'))
-  addLine(5, 'Latency', connection.latencyMs === undefined ? '-' : `${Math.round(connection.latencyMs)}ms`)
+  addLine(5, 'Latency', formatLatency(agent))
   if (agent.settings.remoteManagement)
     addLine(8, 'Remote Management', 'on (stop, restart and update from the server)')
   if (webUrl !== undefined) addLine(2, 'Web Interface', webUrl)

@@ -17,6 +17,7 @@ export function testSettings(gateway: TestGateway, changes: Partial<AgentSetting
     },
     dial: { timeoutMs: 2000, proxy: undefined, resolvers: [], interface: undefined, crl: undefined },
     heartbeat: { intervalMs: 1000, toleranceMs: 1000 },
+    legs: 4,
     metadata: 'of a test',
     captureBytes: 10_000_000,
     redact: [],

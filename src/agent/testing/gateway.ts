@@ -32,6 +32,10 @@ export class TestGateway {
   nextBindError: ProtocolError | undefined
   /** Sent to agents as the addresses of the platform. */
   connectAddresses: string[] = []
+  /** How many legs it lets a session have; undefined for a server that knows none. */
+  maxLegs: number | undefined
+  /** The connections of all sessions, open or not. */
+  readonly legs: ServedSession[] = []
   /** Responses to Auth wait for this promise. */
   authGate: Promise<void> = Promise.resolve()
   session: ServedSession | undefined
@@ -171,7 +175,9 @@ export class TestGateway {
     const extra = message.Extra as Record<string, unknown>
     if (this.authError) throw this.authError
     if (extra.Authtoken !== this.token) throw new ProtocolError('The authtoken is not valid.', 107)
-    this.session = session
+    this.legs.push(session)
+    const joined = extra.AgentSessionID
+    if (joined === undefined) this.session = session
     session.authenticated(25_000, true)
     return {
       Version: '3',
@@ -187,7 +193,8 @@ export class TestGateway {
         SessionDuration: 0,
         DeprecationWarning: null,
         ConnectAddresses: this.connectAddresses.map((ServerAddr) => ({ Region: 'us', ServerAddr })),
-        AgentSessionID: `ts_${++this.#count}`,
+        AgentSessionID: joined ?? `ts_${++this.#count}`,
+        ...(this.maxLegs !== undefined && { MaxLegs: this.maxLegs }),
       },
     }
   }

@@ -2,8 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import { BufferedStream } from '../../base/io/buffered-stream.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
-import { type AgentSession, ProtocolError, type ProxyHeader, RETRYABLE_ERRORS } from '../../protocol/index.ts'
+import { ProtocolError, type ProxyHeader, RETRYABLE_ERRORS } from '../../protocol/index.ts'
 import type { ServerConnection } from '../connect/connection.ts'
+import type { LeggedSession } from '../connect/legged-session.ts'
 import type { Forwarder } from '../forward/forwarder.ts'
 import type { AgentLog } from '../log/log.ts'
 import type { AgentTunnelSpec, BindSpec } from './spec.ts'
@@ -193,7 +194,7 @@ export class Tunnels {
   }
 
   /** Rebinds everything in a new session, under the same names. */
-  async attach(session: AgentSession): Promise<void> {
+  async attach(session: LeggedSession): Promise<void> {
     clearTimeout(this.#rebindTimer)
     await Promise.all(this.list().map((tunnel) => this.#rebind(session, tunnel)))
     this.#dependencies.onChange()
@@ -214,7 +215,7 @@ export class Tunnels {
   resumeBindings: ReadonlyMap<string, Binding> = new Map()
 
   async #bindAll(
-    session: AgentSession,
+    session: LeggedSession,
     spec: AgentTunnelSpec,
     names: string[],
     startedTunnels: AgentTunnel[],
@@ -252,7 +253,7 @@ export class Tunnels {
     this.#byBinding.set(binding.id, tunnel)
   }
 
-  async #rebind(session: AgentSession, tunnel: AgentTunnel): Promise<void> {
+  async #rebind(session: LeggedSession, tunnel: AgentTunnel): Promise<void> {
     const { log } = this.#dependencies
     try {
       const binding = tunnel.bind
@@ -280,7 +281,7 @@ export class Tunnels {
     }
   }
 
-  #rebindOffline(session: AgentSession): void {
+  #rebindOffline(session: LeggedSession): void {
     this.#rebindTimer = undefined
     if (session.closed) return
     const offline = this.list().filter((tunnel) => !tunnel.online)
@@ -334,7 +335,7 @@ function withHost(bind: BindSpec, host: string): BindSpec {
 }
 
 async function bindOne(
-  session: AgentSession,
+  session: LeggedSession,
   spec: AgentTunnelSpec,
   name: string,
   bind: BindSpec,
@@ -366,7 +367,7 @@ function keepAddress(bind: BindSpec, previous: Binding): BindSpec['opts'] {
   return { ...bind.opts, ...(bind.proto === 'tcp' ? { Addr: host } : { Domain: hostname }) }
 }
 
-async function bindLabels(session: AgentSession, spec: AgentTunnelSpec): Promise<Binding> {
+async function bindLabels(session: LeggedSession, spec: AgentTunnelSpec): Promise<Binding> {
   const response = await session.startTunnelWithLabel({
     Labels: { ...spec.labels },
     ForwardsTo: spec.upstream.shown,

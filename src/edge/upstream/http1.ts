@@ -2,6 +2,7 @@ import { hasResponseBody, headLength } from '../../base/http1-framing.ts'
 import { ByteQueue } from '../../base/io/byte-queue.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
+import { ConnectionLost } from '../../sessions/index.ts'
 import { DialError, type UpstreamTarget } from '../backend.ts'
 import { retry } from '../dispatch.ts'
 import { type EdgeError, edgeError } from '../errors.ts'
@@ -183,7 +184,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
       this.#reusable = false
       this.#complete(exchange)
     } else if (this.#responseState === 'upgraded') exchange.finish('')
-    else this.#onStreamLost(exchange, false)
+    else this.#onStreamLost(exchange, undefined)
   }
 
   onDrain(): void {
@@ -197,7 +198,7 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
     else if (this.#responseState === 'upgraded' && error === undefined) {
       this.#state = 'closed'
       exchange.finish('')
-    } else this.#onStreamLost(exchange, error instanceof DialError)
+    } else this.#onStreamLost(exchange, error)
   }
 
   /** Parses the bytes of the current state; returns the rest for the next one. */
@@ -330,15 +331,21 @@ export class Http1Upstream extends TimerEntry implements Upstream, StreamSink {
   }
 
   /** The stream ended in the middle of an exchange. */
-  #onStreamLost(exchange: Exchange, dialFailed: boolean): void {
-    const retryable = !this.#responseStarted && (dialFailed || IDEMPOTENT_METHODS.has(exchange.head.method))
+  #onStreamLost(exchange: Exchange, error: Error | undefined): void {
+    const reason =
+      error instanceof DialError
+        ? 'dial_failed'
+        : error instanceof ConnectionLost
+          ? 'connection_lost'
+          : this.reused
+            ? 'stale'
+            : 'no_response'
+    const retryable =
+      !this.#responseStarted && (reason === 'dial_failed' || IDEMPOTENT_METHODS.has(exchange.head.method))
     this.close()
     // A silent end may be a failed dial or a crash half-way: only an idempotent request is resent (P31).
     if (!retryable) exchange.reject(this.#noResponseError(exchange))
-    else {
-      const retryReason = dialFailed ? 'dial_failed' : this.reused ? 'stale' : 'no_response'
-      retry(exchange, this.#target, retryReason, this.#noResponseError(exchange))
-    }
+    else retry(exchange, this.#target, reason, this.#noResponseError(exchange))
   }
 
   #rejectResponse(reason: string, exchange: Exchange): undefined {

@@ -1,0 +1,168 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import type { Clock } from '../../base/clock.ts'
+import { errorMessage } from '../../base/error-message.ts'
+import {
+  type AgentSession,
+  type AuthResponse,
+  type BindMessage,
+  type BindResponse,
+  ErrorCode,
+  type LabelRequest,
+  type LabelResponse,
+  MuxError,
+} from '../../protocol/index.ts'
+import type { AgentLog } from '../log/log.ts'
+import { Backoff } from './backoff.ts'
+import type { ServerLocation } from './location.ts'
+
+/** A leg this old resets the backoff of those that are opened next. */
+const STABLE_LEG_MS = 10_000
+
+/** One authenticated connection of the session. */
+export interface Leg {
+  readonly number: number
+  readonly location: ServerLocation
+  readonly session: AgentSession
+  latencyMs: number | undefined
+  /** Resolves when the connection ends, with the error unless it was closed cleanly. */
+  readonly closed: Promise<Error | undefined>
+}
+
+export interface LeggedSessionOptions {
+  readonly first: Leg
+  /** How many legs the session may have. */
+  readonly maxLegs: number
+  /** Opens a leg; `failures` counts the attempts that failed so far. */
+  open(number: number, failures: number): Promise<Leg>
+  readonly clock: Clock
+  readonly log: AgentLog
+  /** The longest wait before a lost leg is dialled again. */
+  readonly maxBackoffMs?: number | undefined
+  readonly random?: (() => number) | undefined
+  /** A leg was opened or lost. */
+  onChange(): void
+}
+
+/**
+ * The agent's session over one leg or several. It begins with one; the first stream opens the others, because an agent
+ * without visitors needs none of them. A leg that is lost is dialled again; the session ends with its last leg.
+ */
+export class LeggedSession {
+  readonly authResponse: AuthResponse
+  /** Resolves when the last leg has ended, with its error unless it was closed cleanly. */
+  readonly ended: Promise<Error | undefined>
+  readonly #options: LeggedSessionOptions
+  readonly #end: (error: Error | undefined) => void
+  readonly #backoff: Backoff
+  /** Each with the monotonic time when it was opened. */
+  readonly #legs = new Map<Leg, number>()
+  /** Legs being opened, by their numbers; each aborts its wait. */
+  readonly #opening = new Map<number, AbortController>()
+  #wanted = 1
+  #closed = false
+
+  constructor(options: LeggedSessionOptions) {
+    const { promise, resolve } = Promise.withResolvers<Error | undefined>()
+    this.#options = options
+    this.authResponse = options.first.session.authResponse
+    this.ended = promise
+    const { clock, random, maxBackoffMs } = options
+    this.#backoff = new Backoff({ clock, random, ...(maxBackoffMs !== undefined && { maxMs: maxBackoffMs }) })
+    this.#end = resolve
+    this.#add(options.first)
+  }
+
+  get legs(): readonly Leg[] {
+    return [...this.#legs.keys()]
+  }
+
+  /** True once the session is closing, or has no leg. */
+  get closed(): boolean {
+    return this.#closed
+  }
+
+  bind(request: BindMessage): Promise<BindResponse> {
+    return this.#first.bind(request)
+  }
+
+  startTunnelWithLabel(request: LabelRequest): Promise<LabelResponse> {
+    return this.#first.startTunnelWithLabel(request)
+  }
+
+  unbind(id: string): Promise<void> {
+    return this.#first.unbind(id)
+  }
+
+  /** There is traffic: opens the legs that are missing. */
+  expand(): void {
+    if (this.#legs.size + this.#opening.size >= this.#options.maxLegs) return
+    this.#wanted = this.#options.maxLegs
+    this.#openMissing(0)
+  }
+
+  /** Closes every leg cleanly. */
+  close(): void {
+    this.#closed = true
+    for (const abort of this.#opening.values()) abort.abort()
+    for (const { session } of this.#legs.keys()) session.close()
+  }
+
+  get #first(): AgentSession {
+    const [leg = this.#options.first] = this.#legs.keys()
+    return leg.session
+  }
+
+  #add(leg: Leg): void {
+    this.#legs.set(leg, this.#options.clock.monotonic())
+    void leg.closed.then((error) => this.#remove(leg, error))
+  }
+
+  #remove(leg: Leg, error: Error | undefined): void {
+    const { clock, log, onChange } = this.#options
+    if (clock.monotonic() - (this.#legs.get(leg) ?? 0) >= STABLE_LEG_MS) this.#backoff.reset()
+    this.#legs.delete(leg)
+    if (this.#legs.size === 0) {
+      this.close()
+      this.#end(error)
+    } else if (!this.#closed) {
+      const err = error === undefined ? null : errorMessage(error)
+      log.info('leg closed, the session goes on', { obj: 'tunnels.session', leg: leg.number, err })
+      // The server closes legs that it does not need; the next stream opens them again.
+      if (error instanceof MuxError && error.code === ErrorCode.RemoteGone) this.#wanted = 1
+      this.#openMissing(this.#backoff.next())
+      onChange()
+    }
+  }
+
+  #openMissing(delayMs: number): void {
+    if (this.#closed) return
+    const taken = new Set([...this.legs.map(({ number }) => number), ...this.#opening.keys()])
+    for (let number = 0; taken.size < this.#wanted; number++) {
+      if (taken.has(number)) continue
+      taken.add(number)
+      void this.#open(number, delayMs)
+    }
+  }
+
+  /** Opens a leg after the delay, and tries again with backoff until it is open or not wanted any more. */
+  async #open(number: number, delayMs: number): Promise<void> {
+    const { open, log, onChange } = this.#options
+    const abort = new AbortController()
+    this.#opening.set(number, abort)
+    for (let failures = 0; ; failures++) {
+      if (delayMs > 0) await delay(delayMs, undefined, { signal: abort.signal, ref: false }).catch(() => {})
+      if (this.#closed || this.#legs.size >= this.#wanted) break
+      try {
+        const leg = await open(number, failures)
+        if (this.#closed) leg.session.close()
+        else this.#add(leg)
+        break
+      } catch (error) {
+        log.debug('leg not opened', { obj: 'tunnels.session', leg: number, err: errorMessage(error) })
+        delayMs = this.#backoff.next()
+      }
+    }
+    this.#opening.delete(number)
+    onChange()
+  }
+}

@@ -1,0 +1,91 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent as HttpAgent, request } from 'node:http'
+import { type TestContext, test } from 'node:test'
+import { connect } from '../../src/agent/index.ts'
+import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
+import { portOf } from '../support/agents.ts'
+import { eventually } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
+import { startPlatform, type TestPlatform } from '../support/platform.ts'
+import { startRelay } from '../support/relay.ts'
+
+const REQUESTS_AT_ONCE = 20
+
+/** A GET through the platform's plain HTTP listener; resolves to the status, or to 0 when the connection broke. */
+async function get(platform: TestPlatform, agent: HttpAgent, host: string, path: string): Promise<number> {
+  const port = Number(new URL(platform.credentials.http_url).port)
+  const outgoing = request({ host: '127.0.0.1', port, path, headers: { Host: `${host}:${port}` }, agent })
+  outgoing.end()
+  try {
+    const [response] = await once(outgoing, 'response')
+    response.resume()
+    await once(response, 'end')
+    return response.statusCode
+  } catch {
+    return 0
+  }
+}
+
+async function startLegged(t: TestContext, legs: number) {
+  const platform = await startPlatform(t)
+  const relay = await startRelay(t, portOf(platform.credentials.agent_addr))
+  const handle = await connect({
+    env: cleanEnv(createHome(t), { ADIT_LEGS: String(legs) }),
+    connectUrl: `127.0.0.1:${relay.port}`,
+    authtoken: platform.credentials.authtoken,
+    rootCas: platform.credentials.ca_file,
+  })
+  t.after(() => handle.close())
+  return { platform, relay, handle }
+}
+
+/** How many legs the only session of the platform has. */
+async function countLegs(platform: TestPlatform): Promise<number> {
+  const { body } = await platform.call('GET', '/tunnel_sessions')
+  const sessions = body.tunnel_sessions as { legs: object[] }[]
+  return sessions.length === 1 ? sessions[0]!.legs.length : 0
+}
+
+for (const legs of [1, 4])
+  test(`requests are served with at most ${legs} legs, and one session is listed`, async (t) => {
+    const { platform, handle } = await startLegged(t, legs)
+    const upstream = await startHttp(t, (_request, response) => response.end('served'))
+    const { hostname: host } = new URL((await handle.forward({ addr: upstream, schemes: ['http'] })).url)
+    const agent = new HttpAgent({ keepAlive: true })
+    t.after(() => agent.destroy())
+
+    const get20 = Array.from({ length: 20 }, () => get(platform, agent, host, '/'))
+
+    assert.deepEqual(new Set(await Promise.all(get20)), new Set([200]))
+    await eventually(async () => (await countLegs(platform)) === legs)
+  })
+
+test('a leg that breaks under load fails no GET, because its requests are sent again on another leg', async (t) => {
+  const { platform, relay, handle } = await startLegged(t, 4)
+  let waiting = 0
+  const release = Promise.withResolvers<void>()
+  const upstream = await startHttp(t, async (incoming, response) => {
+    if (incoming.url === '/wait') {
+      waiting++
+      await release.promise
+    }
+    response.end('served')
+  })
+  const { hostname: host } = new URL((await handle.forward({ addr: upstream, schemes: ['http'] })).url)
+  const agent = new HttpAgent({ keepAlive: true })
+  t.after(() => agent.destroy())
+  assert.equal(await get(platform, agent, host, '/'), 200)
+  await eventually(async () => (await countLegs(platform)) === 4)
+
+  const pending = Array.from({ length: REQUESTS_AT_ONCE }, () => get(platform, agent, host, '/wait'))
+  await eventually(() => waiting === REQUESTS_AT_ONCE)
+  relay.cutOldest()
+  // Those of the broken leg arrive once more.
+  await eventually(() => waiting > REQUESTS_AT_ONCE)
+  release.resolve()
+
+  assert.deepEqual(new Set(await Promise.all(pending)), new Set([200]))
+  assert.equal(handle.status, 'online')
+  await eventually(async () => (await countLegs(platform)) === 4)
+})
