@@ -117,33 +117,8 @@ function SignInForm({
           />
         ) : (
           <>
-            <TextField
-              label="Email"
-              type="email"
-              autoComplete="username"
-              required
-              value={email}
-              onValue={setEmail}
-            />
-            <TextField
-              label="Password"
-              type="password"
-              autoComplete="current-password"
-              required
-              value={password}
-              onValue={setPassword}
-            />
-            {codeRequired && (
-              <TextField
-                label="Code"
-                name="code"
-                autoComplete="one-time-code"
-                required
-                value={code}
-                onValue={setCode}
-                hint="Six digits from your authenticator app, or one of your recovery codes."
-              />
-            )}
+            <PasswordFields email={email} onEmail={setEmail} password={password} onPassword={setPassword} />
+            {codeRequired && <CodeField value={code} onValue={setCode} />}
           </>
         )}
         <Button kind="main" type="submit" busy={busy}>
@@ -158,5 +133,49 @@ function SignInForm({
         <code>adit server admin-link EMAIL</code> on the server and open the link it prints.
       </p>
     </>
+  )
+}
+
+interface PasswordFieldsProps {
+  email: string
+  onEmail(email: string): void
+  password: string
+  onPassword(password: string): void
+}
+
+function PasswordFields({ email, onEmail, password, onPassword }: PasswordFieldsProps) {
+  return (
+    <>
+      <TextField
+        label="Email"
+        type="email"
+        autoComplete="username"
+        required
+        value={email}
+        onValue={onEmail}
+      />
+      <TextField
+        label="Password"
+        type="password"
+        autoComplete="current-password"
+        required
+        value={password}
+        onValue={onPassword}
+      />
+    </>
+  )
+}
+
+function CodeField({ value, onValue }: { value: string; onValue: (code: string) => void }) {
+  return (
+    <TextField
+      label="Code"
+      name="code"
+      autoComplete="one-time-code"
+      required
+      value={value}
+      onValue={onValue}
+      hint="Six digits from your authenticator app, or one of your recovery codes."
+    />
   )
 }

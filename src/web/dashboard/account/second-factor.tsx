@@ -6,6 +6,20 @@ import { useSession } from '../session.ts'
 import { QrCode } from './qr-code.tsx'
 import { NewRecoveryCodes, RecoveryCodes } from './recovery-codes.tsx'
 
+const PASSWORD_FIELD = {
+  label: 'Password',
+  type: 'password',
+  autoComplete: 'current-password',
+  hint: 'Confirm your password to switch it off.',
+} as const
+
+const CODE_FIELD = {
+  label: 'Code',
+  inputMode: 'numeric',
+  autoComplete: 'one-time-code',
+  hint: 'The six digits the app currently shows.',
+} as const
+
 /** Sets up, switches on and switches off the second factor (TOTP). */
 export function SecondFactor() {
   const { session, refresh } = useSession()
@@ -62,23 +76,7 @@ export function SecondFactor() {
           </Button>
         </div>
       )}
-      {!enabled && enrollment && (
-        <>
-          <p>Scan the code with your authenticator app, or add an account with the secret.</p>
-          {enrollment.qr_code && (
-            <QrCode
-              rows={enrollment.qr_code}
-              label="QR code of the second factor for your authenticator app"
-            />
-          )}
-          <Facts
-            entries={[
-              ['Secret', <CopyableText key="secret" text={enrollment.secret} />],
-              ['URL', <CopyableText key="uri" text={enrollment.uri} />],
-            ]}
-          />
-        </>
-      )}
+      {!enabled && enrollment && <Enrollment offer={enrollment} />}
       {codes && (
         <NewRecoveryCodes
           codes={codes}
@@ -94,29 +92,13 @@ export function SecondFactor() {
       )}
       {(enabled || enrollment) && !codes && (
         <form className="form plain" noValidate onSubmit={(event) => void finish(event)}>
-          {enabled ? (
-            <TextField
-              label="Password"
-              type="password"
-              autoComplete="current-password"
-              required
-              value={input}
-              onValue={setInput}
-              error={errorText}
-              hint="Confirm your password to switch it off."
-            />
-          ) : (
-            <TextField
-              label="Code"
-              inputMode="numeric"
-              autoComplete="one-time-code"
-              required
-              value={input}
-              onValue={setInput}
-              error={errorText}
-              hint="The six digits the app currently shows."
-            />
-          )}
+          <TextField
+            {...(enabled ? PASSWORD_FIELD : CODE_FIELD)}
+            required
+            value={input}
+            onValue={setInput}
+            error={errorText}
+          />
           <div className="form-actions">
             <Button kind={enabled ? 'danger' : 'main'} type="submit" busy={busy}>
               {enabled ? 'Switch off' : 'Switch on'}
@@ -126,6 +108,24 @@ export function SecondFactor() {
       )}
       {errorText && !enabled && !enrollment && <p className="field-error">{errorText}</p>}
     </Card>
+  )
+}
+
+/** What an authenticator app needs to show codes. */
+function Enrollment({ offer }: { offer: SecondFactorOffer }) {
+  return (
+    <>
+      <p>Scan the code with your authenticator app, or add an account with the secret.</p>
+      {offer.qr_code && (
+        <QrCode rows={offer.qr_code} label="QR code of the second factor for your authenticator app" />
+      )}
+      <Facts
+        entries={[
+          ['Secret', <CopyableText key="secret" text={offer.secret} />],
+          ['URL', <CopyableText key="uri" text={offer.uri} />],
+        ]}
+      />
+    </>
   )
 }
 

@@ -1,6 +1,6 @@
 import { type ReactNode, useId } from 'react'
 import type { ApiError } from '../api.ts'
-import { Button, Field, Switch } from '../kit/index.ts'
+import { Button, type ControlProps, Field, Switch } from '../kit/index.ts'
 import { type OpenApi, resolveSchema, type Schema } from '../openapi.ts'
 import { EventSources, isEventSourceList } from './event-sources.tsx'
 import { choiceLabel, labelOf } from './labels.ts'
@@ -37,7 +37,6 @@ function SchemaField(props: FieldProps) {
   const hint = hintOf(schema, kind, context, value)
   const error = belongsTo(context.error?.field, path) ? context.error?.message : undefined
   const common = { label, hint, error, required }
-  const text = typeof value === 'string' ? value : ''
 
   switch (kind) {
     case 'switch':
@@ -50,140 +49,116 @@ function SchemaField(props: FieldProps) {
           onChecked={onValue}
         />
       )
-    case 'number':
-      return (
-        <Field {...common}>
-          {(control) => (
-            <input
-              {...control}
-              type="number"
-              inputMode="decimal"
-              step="any"
-              placeholder={schema.default === undefined ? '' : String(schema.default)}
-              value={value === undefined ? '' : String(value)}
-              onChange={(event) =>
-                onValue(event.target.value === '' ? undefined : Number(event.target.value))
-              }
-            />
-          )}
-        </Field>
-      )
     case 'choice':
       return <ChoiceField {...props} schema={schema} common={common} />
-    case 'reference':
-      return (
-        <Field {...common}>
-          {(control) => (
-            <Picker
-              prefixes={schema['x-refers-to']!}
-              value={text || undefined}
-              onValue={onValue}
-              control={control}
-            />
-          )}
-        </Field>
-      )
-    case 'references':
-      return (
-        <Field {...common}>
-          {(control) => (
-            <MultiPicker
-              prefixes={resolveSchema(schema.items!, context.document)['x-refers-to']!}
-              value={(value as string[] | undefined) ?? []}
-              onValue={onValue}
-              control={control}
-            />
-          )}
-        </Field>
-      )
-    case 'list':
-      return (
-        <Field {...common}>
-          {(control) => (
-            <LinesInput value={(value as string[] | undefined) ?? []} onValue={onValue} control={control} />
-          )}
-        </Field>
-      )
-    case 'map':
-      return (
-        <Field {...common}>
-          {(control) => (
-            <PairsInput
-              label={label}
-              value={(value as Values | undefined) ?? {}}
-              numbers={isNumeric(schema.additionalProperties)}
-              onValue={onValue}
-              control={control}
-            />
-          )}
-        </Field>
-      )
-    case 'weights':
-      return (
-        <Field {...common}>
-          {(control) => (
-            <Weights
-              prefixes={schema.propertyNames!['x-refers-to']!}
-              value={(value as Record<string, number> | undefined) ?? {}}
-              onValue={onValue}
-              control={control}
-            />
-          )}
-        </Field>
-      )
     case 'object':
       return <ObjectField {...props} schema={schema} />
     case 'one-of':
       return <OneOfField {...props} schema={schema} />
     case 'objects':
       return <ObjectsField {...props} schema={schema} />
-    case 'long':
+    default:
       return (
         <Field {...common}>
-          {(control) => (
-            <textarea
-              {...control}
-              dir="auto"
-              className="code"
-              rows={rowsOf(name, schema)}
-              value={text}
-              onChange={(event) => onValue(event.target.value)}
-            />
-          )}
+          {(control) => <SchemaControl {...props} schema={schema} kind={kind} control={control} />}
         </Field>
+      )
+  }
+}
+
+interface SchemaControlProps extends FieldProps {
+  readonly kind: Exclude<FieldKind, 'switch' | 'choice' | 'object' | 'one-of' | 'objects'>
+  readonly control: ControlProps
+}
+
+/** The control of a field that has a label and a hint of its own. */
+function SchemaControl({ name, kind, schema, value, onValue, context, control }: SchemaControlProps) {
+  const text = typeof value === 'string' ? value : ''
+  switch (kind) {
+    case 'number':
+      return (
+        <input
+          {...control}
+          type="number"
+          inputMode="decimal"
+          step="any"
+          placeholder={schema.default === undefined ? '' : String(schema.default)}
+          value={value === undefined ? '' : String(value)}
+          onChange={(event) => onValue(event.target.value === '' ? undefined : Number(event.target.value))}
+        />
+      )
+    case 'reference':
+      return (
+        <Picker
+          prefixes={schema['x-refers-to']!}
+          value={text || undefined}
+          onValue={onValue}
+          control={control}
+        />
+      )
+    case 'references':
+      return (
+        <MultiPicker
+          prefixes={resolveSchema(schema.items!, context.document)['x-refers-to']!}
+          value={(value as string[] | undefined) ?? []}
+          onValue={onValue}
+          control={control}
+        />
+      )
+    case 'list':
+      return <LinesInput value={(value as string[] | undefined) ?? []} onValue={onValue} control={control} />
+    case 'map':
+      return (
+        <PairsInput
+          label={labelOf(name)}
+          value={(value as Values | undefined) ?? {}}
+          numbers={isNumeric(schema.additionalProperties)}
+          onValue={onValue}
+          control={control}
+        />
+      )
+    case 'weights':
+      return (
+        <Weights
+          prefixes={schema.propertyNames!['x-refers-to']!}
+          value={(value as Record<string, number> | undefined) ?? {}}
+          onValue={onValue}
+          control={control}
+        />
+      )
+    case 'long':
+      return (
+        <textarea
+          {...control}
+          dir="auto"
+          className="code"
+          rows={rowsOf(name, schema)}
+          value={text}
+          onChange={(event) => onValue(event.target.value)}
+        />
       )
     case 'secret':
       return (
-        <Field {...common}>
-          {(control) => (
-            <input
-              {...control}
-              type="password"
-              autoComplete="new-password"
-              value={text}
-              onChange={(event) => onValue(event.target.value || undefined)}
-            />
-          )}
-        </Field>
+        <input
+          {...control}
+          type="password"
+          autoComplete="new-password"
+          value={text}
+          onChange={(event) => onValue(event.target.value || undefined)}
+        />
       )
     case 'text':
-      return (
-        <Field {...common}>
-          {(control) =>
-            schema.examples ? (
-              <SuggestInput suggestions={schema.examples} value={text} onValue={onValue} control={control} />
-            ) : (
-              <input
-                {...control}
-                autoComplete="off"
-                dir="auto"
-                placeholder={typeof schema.default === 'string' ? schema.default : ''}
-                value={text}
-                onChange={(event) => onValue(event.target.value)}
-              />
-            )
-          }
-        </Field>
+      return schema.examples ? (
+        <SuggestInput suggestions={schema.examples} value={text} onValue={onValue} control={control} />
+      ) : (
+        <input
+          {...control}
+          autoComplete="off"
+          dir="auto"
+          placeholder={typeof schema.default === 'string' ? schema.default : ''}
+          value={text}
+          onChange={(event) => onValue(event.target.value)}
+        />
       )
   }
 }

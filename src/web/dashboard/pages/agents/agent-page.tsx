@@ -18,7 +18,7 @@ import { IdLink } from '../../resource/value-view.tsx'
 import { listAll, useLoad } from '../list-all.ts'
 import { useLive, versionOf } from '../live.ts'
 import type { Tunnel, TunnelSession } from '../resources.ts'
-import { acceptsCommands, agentName, Commands, listAgentIdentities } from './commands.tsx'
+import { type Agent, acceptsCommands, agentName, Commands, listAgentIdentities } from './commands.tsx'
 import { OwnerName } from './owner-name.tsx'
 import './agents.css'
 import '../pages.css'
@@ -53,9 +53,7 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
         <LoadStatus load={session} />
       </Page>
     )
-  const identity = identities.value?.get(id)
-  const value = { ...session.value, identity }
-  const sessionTunnels = tunnels.value?.filter(({ tunnel_session }) => tunnel_session.id === id)
+  const value = { ...session.value, identity: identities.value?.get(id) }
   return (
     <Page
       title={agentName(value)}
@@ -76,53 +74,67 @@ export default function AgentPage({ params: { id = '' } }: PageProps) {
           This is an SSH client. It does not accept commands; its session ends when the client disconnects.
         </Notice>
       )}
-      <Card title="Session">
-        <Facts
-          entries={[
-            [
-              'Status',
-              <Badge key="state" tone="good">
-                online
-              </Badge>,
-            ],
-            ['Connected', <Time key="at" value={value.started_at} exact />],
-            ['Host name', identity?.hostname],
-            ['User', identity && <OwnerName key="user" owner={identity.owner} />],
-            [
-              'Credential',
-              <IdLink
-                key="credential"
-                id={value.credential.id}
-                name={identity?.credential.name || undefined}
-              />,
-            ],
-            ['Address', <code key="ip">{value.ip}</code>],
-            ['System', value.os],
-            ['Version', value.agent_version],
-            ['Transport', value.transport],
-            ['Region', value.region],
-            ['Metadata', value.metadata],
-            ['ID', <code key="id">{value.id}</code>],
+      <SessionCard session={value} />
+      <TunnelsCard tunnels={tunnels.value?.filter(({ tunnel_session }) => tunnel_session.id === id)} />
+    </Page>
+  )
+}
+
+function SessionCard({ session }: { session: Agent }) {
+  const { identity } = session
+  return (
+    <Card title="Session">
+      <Facts
+        entries={[
+          [
+            'Status',
+            <Badge key="state" tone="good">
+              online
+            </Badge>,
+          ],
+          ['Connected', <Time key="at" value={session.started_at} exact />],
+          ['Host name', identity?.hostname],
+          ['User', identity && <OwnerName key="user" owner={identity.owner} />],
+          [
+            'Credential',
+            <IdLink
+              key="credential"
+              id={session.credential.id}
+              name={identity?.credential.name || undefined}
+            />,
+          ],
+          ['Address', <code key="ip">{session.ip}</code>],
+          ['System', session.os],
+          ['Version', session.agent_version],
+          ['Transport', session.transport],
+          ['Region', session.region],
+          ['Metadata', session.metadata],
+          ['ID', <code key="id">{session.id}</code>],
+        ]}
+      />
+    </Card>
+  )
+}
+
+/** The tunnels of the agent; undefined while they are loading. */
+function TunnelsCard({ tunnels }: { tunnels: readonly Tunnel[] | undefined }) {
+  return (
+    <Card title="Tunnels">
+      {tunnels?.length === 0 && <p className="quiet">This agent has no tunnels.</p>}
+      {tunnels && tunnels.length > 0 && (
+        <Table
+          label="Tunnels of this agent"
+          rows={tunnels}
+          keyOf={(tunnel) => tunnel.id}
+          columns={[
+            { title: 'Serves', render: (tunnel) => <TunnelAddress tunnel={tunnel} /> },
+            { title: 'Forwards to', kind: 'mono', render: ({ forwards_to }) => forwards_to },
+            { title: 'Protocol', render: ({ proto }) => proto ?? 'by labels' },
+            { title: 'Since', kind: 'fit', render: ({ started_at }) => <Time value={started_at} /> },
           ]}
         />
-      </Card>
-      <Card title="Tunnels">
-        {sessionTunnels?.length === 0 && <p className="quiet">This agent has no tunnels.</p>}
-        {sessionTunnels && sessionTunnels.length > 0 && (
-          <Table
-            label="Tunnels of this agent"
-            rows={sessionTunnels}
-            keyOf={(tunnel) => tunnel.id}
-            columns={[
-              { title: 'Serves', render: (tunnel) => <TunnelAddress tunnel={tunnel} /> },
-              { title: 'Forwards to', kind: 'mono', render: ({ forwards_to }) => forwards_to },
-              { title: 'Protocol', render: ({ proto }) => proto ?? 'by labels' },
-              { title: 'Since', kind: 'fit', render: ({ started_at }) => <Time value={started_at} /> },
-            ]}
-          />
-        )}
-      </Card>
-    </Page>
+      )}
+    </Card>
   )
 }
 
