@@ -1,5 +1,5 @@
 import { type Answer, type DecodedPacket, decode, encode, type OptAnswer } from 'dns-packet'
-import { type Resolution, resolve } from './resolve.ts'
+import { REFUSED, type Resolution, resolve } from './resolve.ts'
 import type { ZoneTable } from './zone.ts'
 
 /** The response to one message. */
@@ -64,18 +64,10 @@ export function respondTo(
 }
 
 function resolveQuestion(table: ZoneTable, question: Question, type: string, edns?: OptAnswer): Resolution {
-  const notServed: Resolution = {
-    rcode: 'REFUSED',
-    authoritative: false,
-    answers: [],
-    authorities: [],
-    additionals: [],
-    kind: 'refused',
-  }
   // RFC 6891 section 6.1.3: another version gets only BADVERS, which the OPT record carries.
-  if (edns !== undefined && edns.ednsVersion !== 0) return { ...notServed, rcode: 'NOERROR' }
+  if (edns !== undefined && edns.ednsVersion !== 0) return { ...REFUSED, rcode: 'NOERROR' }
   const isTransfer = type === 'AXFR' || type === 'IXFR'
-  if (question.class !== IN || isTransfer || !isHostName(question.name)) return notServed
+  if (question.class !== IN || isTransfer || !isHostName(question.name)) return REFUSED
   return resolve(table, question.name, type)
 }
 

@@ -13,7 +13,8 @@ export interface Resolution {
 }
 
 const MAX_CHAIN_LENGTH = 8
-const REFUSED: Resolution = {
+/** The response to a question about a name that is not served here. */
+export const REFUSED: Resolution = {
   rcode: 'REFUSED',
   authoritative: false,
   answers: [],

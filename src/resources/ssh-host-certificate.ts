@@ -1,6 +1,6 @@
 import { assigned, common, defineResource, fixed } from './define.ts'
-import { keyType, optionalRfc3339, principals, publicKey } from './ssh-formats.ts'
-import { idOf, required, text } from './value.ts'
+import { certifiedKey, sshCertificate, validAfter } from './ssh-certificate-fields.ts'
+import { optionalRfc3339, principals } from './ssh-formats.ts'
 
 /** A signed certificate that authenticates a host to SSH clients. */
 export const SshHostCertificate = defineResource({
@@ -12,25 +12,17 @@ export const SshHostCertificate = defineResource({
   event: 'ssh_host_certificate',
   fields: {
     ...common,
-    public_key: fixed(publicKey),
-    key_type: assigned(keyType),
-    ssh_certificate_authority_id: fixed(
-      required(idOf(['sshca'])),
-      'The SSH authority that signs the certificate.',
-    ),
+    ...certifiedKey,
     principals: fixed(
       principals,
       'The host names that the certificate is valid for. Without names, it is valid for all of them.',
       ['host.example.com'],
     ),
-    valid_after: fixed(
-      optionalRfc3339,
-      'The start of the validity period, such as 2027-01-31T12:00:00Z. Default: now.',
-    ),
+    valid_after: fixed(validAfter),
     valid_until: fixed(
       optionalRfc3339,
       'The end of the validity period, such as 2027-01-31T12:00:00Z. Default: one year after the start.',
     ),
-    certificate: assigned(text(65_536), 'The signed certificate in the format of an authorized_keys file.'),
+    certificate: assigned(sshCertificate),
   },
 })

@@ -1,6 +1,7 @@
 import { assigned, common, defineResource, fixed } from './define.ts'
-import { keyType, optionalRfc3339, principals, publicKey } from './ssh-formats.ts'
-import { idOf, map, nullable, required, text } from './value.ts'
+import { certifiedKey, sshCertificate, validAfter } from './ssh-certificate-fields.ts'
+import { optionalRfc3339, principals } from './ssh-formats.ts'
+import { map, nullable, text } from './value.ts'
 
 /** The extensions of a certificate by default. */
 export const DEFAULT_EXTENSIONS = { 'permit-pty': '', 'permit-user-rc': '' }
@@ -15,12 +16,7 @@ export const SshUserCertificate = defineResource({
   event: 'ssh_user_certificate',
   fields: {
     ...common,
-    public_key: fixed(publicKey),
-    key_type: assigned(keyType),
-    ssh_certificate_authority_id: fixed(
-      required(idOf(['sshca'])),
-      'The SSH authority that signs the certificate.',
-    ),
+    ...certifiedKey,
     principals: fixed(
       principals,
       'The user names that the holder may sign in as. Without names, the certificate is valid for all of them.',
@@ -34,14 +30,11 @@ export const SshUserCertificate = defineResource({
       nullable(map(text(4096), { maxItems: 64 })),
       'Extensions of the certificate. Default: permit-pty and permit-user-rc. Most have no value.',
     ),
-    valid_after: fixed(
-      optionalRfc3339,
-      'The start of the validity period, such as 2027-01-31T12:00:00Z. Default: now.',
-    ),
+    valid_after: fixed(validAfter),
     valid_until: fixed(
       optionalRfc3339,
       'The end of the validity period, such as 2027-01-31T12:00:00Z. Default: 24 hours after the start.',
     ),
-    certificate: assigned(text(65_536), 'The signed certificate in the format of an authorized_keys file.'),
+    certificate: assigned(sshCertificate),
   },
 })

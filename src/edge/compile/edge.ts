@@ -100,17 +100,7 @@ export function compileTlsEdge(edge: OwnedRecord<typeof TlsEdge>, parts: Compile
     requireCertificates(names, parts.snapshot, context)
     return parts.tlsPolicies.get({ http: false, ...buildTlsSettings(edge, context) })
   })
-  const { brokenScopes, dependencies } = context
-  return {
-    names,
-    ports: [],
-    entry,
-    plainHttpEntry: undefined,
-    routes: [],
-    scopes: [entry],
-    brokenScopes,
-    dependencies,
-  }
+  return toRawEdge(entry, { names, ports: [] }, context)
 }
 
 export function compileTcpEdge(edge: OwnedRecord<typeof TcpEdge>, parts: CompilerParts): CompiledEdge {
@@ -119,10 +109,16 @@ export function compileTcpEdge(edge: OwnedRecord<typeof TcpEdge>, parts: Compile
     Number(hostport.slice(hostport.lastIndexOf(':') + 1)),
   )
   const entry = compileRawEntry(edge, 'tcp-edge', context, () => undefined)
-  const { brokenScopes, dependencies } = context
+  return toRawEdge(entry, { names: [], ports }, context)
+}
+
+function toRawEdge(
+  entry: RawEntry,
+  addresses: Pick<CompiledEdge, 'names' | 'ports'>,
+  { brokenScopes, dependencies }: CompileContext,
+): CompiledEdge {
   return {
-    names: [],
-    ports,
+    ...addresses,
     entry,
     plainHttpEntry: undefined,
     routes: [],
