@@ -67,6 +67,7 @@ for (const [acl, host, allowed] of names) {
 
 const addresses: [acl: string[], host: string, port: number, allowed: boolean][] = [
   [[], 't.ex.com', 20_000, true],
+  [[], 'not a host', 20_000, false],
   [['*'], 't.ex.com', 20_000, true],
   [['bind:*'], 't.ex.com', 20_000, true],
   [['bind:t.ex.com:20000'], 't.ex.com', 20_000, true],

@@ -45,6 +45,16 @@ test('a successful attempt is refunded', () => {
   assert.equal(limit.take('a'), 60, 'a refund does not raise the burst')
 })
 
+test('a refund gives back one attempt, not all of them', () => {
+  const { limit } = start({ burst: 3, perMinute: 1 })
+  for (let time = 0; time < 3; time += 1) limit.take('a')
+
+  limit.refund('a')
+
+  assert.equal(limit.take('a'), 0)
+  assert.equal(limit.take('a'), 60)
+})
+
 test('a flood of other keys does not reset a key', () => {
   const { limit } = start({ burst: 5, perMinute: 1 })
   for (let time = 0; time < 5; time += 1) limit.take('victim')

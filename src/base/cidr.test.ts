@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { formatCidr, parseCidr } from './cidr.ts'
+import { canonicalAddress, formatCidr, parseCidr } from './cidr.ts'
 
 test('a range is an address with its mask, or an address alone', () => {
   for (const [input, text, bits] of [
@@ -31,6 +31,7 @@ test('anything else is rejected', () => {
       '10.0.0.1/8',
       '10.0.0',
       '10.0.0.0/8/8',
+      'x/10.0.0.0/8',
     ],
     ...[
       '2001:db8::/129',
@@ -42,6 +43,21 @@ test('anything else is rejected', () => {
     ],
   ])
     assert.throws(() => parseCidr(text), Error, text)
+})
+
+test('the rejection names what is wrong', () => {
+  assert.throws(() => parseCidr('/8'), /"\/8" is not in CIDR notation/)
+  assert.throws(() => parseCidr('example.com/8'), /"example\.com" is not an IPv4 or IPv6 address/)
+})
+
+test('every spelling of an address has the same canonical form, and any other text has none', () => {
+  for (const [name, ...spellings] of [
+    ['10.1.2.3', '10.1.2.3', '::ffff:10.1.2.3', '::FFFF:a01:203'],
+    ['2001:db8::1', '2001:DB8::1', '2001:db8:0:0:0:0:0:1', '2001:0db8::0001'],
+  ] as const)
+    for (const spelling of spellings) assert.equal(canonicalAddress(spelling), name, spelling)
+  for (const text of ['', 'example.com', '10.1.2', 'fe80::1%eth0'])
+    assert.equal(canonicalAddress(text), undefined, text)
 })
 
 test('every spelling of a range has the same canonical form', () => {

@@ -52,6 +52,7 @@ for (const [what, content, message] of [
   ['no object', 'adit', /names no version/],
   ['no version', { ...VALID, version: undefined }, /names no version/],
   ['a version that is none', { ...VALID, version: 'latest' }, /names no version/],
+  ['a version in a list', { ...VALID, version: ['1.3.0'] }, /names no version/],
   ['no archive', { ...VALID, archive: undefined }, /names no archive/],
   [
     'an archive outside the channel',
@@ -78,6 +79,7 @@ for (const [what, content, message] of [
     { ...VALID, archive: { ...VALID.archive, sha256: 'a'.repeat(65) } },
     /no SHA-256/,
   ],
+  ['a digest in a list', { ...VALID, archive: { ...VALID.archive, sha256: ['a'.repeat(64)] } }, /no SHA-256/],
   ['no digest', { ...VALID, archive: { ...VALID.archive, sha256: 1 } }, /no SHA-256/],
   ['an empty archive', { ...VALID, archive: { ...VALID.archive, size: 0 } }, /no size/],
   [
@@ -102,10 +104,11 @@ test('an update key is read from PEM, from a file and from 32 bytes in base64', 
   const raw = Buffer.from(String(keys.publicKey.export({ format: 'jwk' }).x), 'base64url')
   const dir = mkdtempSync(join(tmpdir(), 'adit-key-'))
   t.after(() => rmSync(dir, { recursive: true }))
-  const file = join(dir, 'key.pem')
-  writeFileSync(file, pem)
+  // A part of these names could be a key in base64.
+  const files = ['key.pem', `.${'k'.repeat(43)}`, `${'k'.repeat(43)}.pem`].map((name) => join(dir, name))
+  for (const file of files) writeFileSync(file, pem)
 
-  for (const text of [pem, file, raw.toString('base64'), raw.toString('base64url')])
+  for (const text of [pem, ...files, raw.toString('base64'), raw.toString('base64url')])
     assert.ok(readUpdateKey(text).equals(keys.publicKey), text)
 })
 
