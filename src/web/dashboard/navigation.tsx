@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from 'react'
 import { saveTheme, storedTheme, type Theme } from '../shared/theme.ts'
-import { StrokeIcon } from './kit/index.ts'
+import { SegmentedControl, StrokeIcon } from './kit/index.ts'
 import { type PageEntry, SECTIONS } from './page-contracts.ts'
 import { PAGE_ICONS } from './page-icons.ts'
 import { pages } from './pages.ts'
@@ -64,22 +64,15 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
 export function ThemeSwitch() {
   const [theme, setTheme] = useState(storedTheme)
   return (
-    <fieldset className="theme">
-      <legend className="hidden">Theme</legend>
-      {THEMES.map(([value, label]) => (
-        <label key={value}>
-          <input
-            type="radio"
-            name="theme"
-            checked={theme === value}
-            onChange={() => {
-              saveTheme(value)
-              setTheme(value)
-            }}
-          />
-          <span>{label}</span>
-        </label>
-      ))}
-    </fieldset>
+    <SegmentedControl
+      name="theme"
+      legend="Theme"
+      options={THEMES}
+      value={theme}
+      onValue={(value) => {
+        saveTheme(value)
+        setTheme(value)
+      }}
+    />
   )
 }

@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import { Button, type ControlProps } from '../kit/index.ts'
 import { hrefTo } from '../route.ts'
-import { type ReferenceOption, useReferenceOptions } from './references.ts'
+import { useReferenceOptions } from './references.ts'
 
 /** Selects one resource by its description; an id that is not in the list can be typed. */
 export function Picker({
@@ -77,8 +77,7 @@ export function MultiPicker({
   onValue: (value: string[]) => void
   control: ControlProps
 }) {
-  const { options, one, create } = useReferenceOptions(prefixes)
-  const available = options?.filter(({ id }) => !value.includes(id))
+  const references = useReferenceOptions(prefixes)
   const removeAt = (index: number) => value.filter((_, each) => each !== index)
   const moveUp = (index: number) => [
     ...value.slice(0, index - 1),
@@ -92,7 +91,7 @@ export function MultiPicker({
         <ol className="selection">
           {value.map((id, index) => (
             <li key={id}>
-              <span>{labelIn(options, id)}</span>
+              <span>{labelIn(references, id)}</span>
               {index > 0 && (
                 <Button kind="quiet" aria-label={`Move ${id} up`} onClick={() => onValue(moveUp(index))}>
                   ↑
@@ -105,26 +104,54 @@ export function MultiPicker({
           ))}
         </ol>
       )}
+      <AddReference
+        references={references}
+        added={value}
+        onAdd={(id) => onValue([...value, id])}
+        control={control}
+      />
+    </>
+  )
+}
+
+type References = ReturnType<typeof useReferenceOptions>
+
+/** Adds one of the resources that are not in the selection. */
+function AddReference({
+  references: { options, one, create },
+  added,
+  onAdd,
+  control,
+}: {
+  references: References
+  added: readonly string[]
+  onAdd: (id: string) => void
+  control: ControlProps
+}) {
+  return (
+    <>
       <select
         {...control}
         value=""
         onChange={(event) => {
-          if (event.target.value !== '') onValue([...value, event.target.value])
+          if (event.target.value !== '') onAdd(event.target.value)
         }}
       >
         <option value="">{options === undefined ? 'Loading…' : `Add ${one}…`}</option>
-        {available?.map(({ id, label }) => (
-          <option key={id} value={id}>
-            {label}
-          </option>
-        ))}
+        {options
+          ?.filter(({ id }) => !added.includes(id))
+          .map(({ id, label }) => (
+            <option key={id} value={id}>
+              {label}
+            </option>
+          ))}
       </select>
       {options?.length === 0 && <NoOptions one={one} create={create} />}
     </>
   )
 }
 
-const labelIn = (options: readonly ReferenceOption[] | undefined, id: string) =>
+const labelIn = ({ options }: References, id: string) =>
   options?.find((option) => option.id === id)?.label ?? id
 
 /** A weight for each of several resources. */
@@ -139,7 +166,7 @@ export function Weights({
   onValue: (value: Record<string, number>) => void
   control: ControlProps
 }) {
-  const { options, one, create } = useReferenceOptions(prefixes)
+  const references = useReferenceOptions(prefixes)
   const total = Object.values(value).reduce((sum, weight) => sum + weight, 0)
   return (
     <>
@@ -147,13 +174,13 @@ export function Weights({
         <ul className="selection">
           {Object.entries(value).map(([id, weight]) => (
             <li key={id}>
-              <span>{labelIn(options, id)}</span>
+              <span>{labelIn(references, id)}</span>
               <input
                 type="number"
                 min={0}
                 max={10_000}
                 className="weight"
-                aria-label={`Weight of ${labelIn(options, id)}`}
+                aria-label={`Weight of ${labelIn(references, id)}`}
                 value={weight}
                 onChange={(event) => onValue({ ...value, [id]: Number(event.target.value) })}
               />
@@ -171,23 +198,12 @@ export function Weights({
           ))}
         </ul>
       )}
-      <select
-        {...control}
-        value=""
-        onChange={(event) => {
-          if (event.target.value !== '') onValue({ ...value, [event.target.value]: 1 })
-        }}
-      >
-        <option value="">{options === undefined ? 'Loading…' : `Add ${one}…`}</option>
-        {options
-          ?.filter(({ id }) => !(id in value))
-          .map(({ id, label }) => (
-            <option key={id} value={id}>
-              {label}
-            </option>
-          ))}
-      </select>
-      {options?.length === 0 && <NoOptions one={one} create={create} />}
+      <AddReference
+        references={references}
+        added={Object.keys(value)}
+        onAdd={(id) => onValue({ ...value, [id]: 1 })}
+        control={control}
+      />
     </>
   )
 }

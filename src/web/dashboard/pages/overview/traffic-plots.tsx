@@ -1,7 +1,7 @@
 import { useState } from 'react'
 import type { TrafficHistory } from '../../../../dashboard/page-data.ts'
 import { formatBytes } from '../../../shared/units.ts'
-import { Card, useApi } from '../../kit/index.ts'
+import { Card, SegmentedControl, useApi } from '../../kit/index.ts'
 import { MAX_SAMPLES, ratesOf, type Sample } from '../live.ts'
 import { type Series, TrafficPlot } from './traffic-plot.tsx'
 
@@ -37,15 +37,15 @@ export function TrafficPlots({ samples }: { samples: readonly Sample[] }) {
     : { secondsPerValue: 1, maxLength: MAX_SAMPLES }
   return (
     <>
-      <fieldset className="ranges">
-        <legend className="hidden">Time range</legend>
-        {RANGES.map(([value, label]) => (
-          <label key={value}>
-            <input type="radio" name="range" checked={range === value} onChange={() => setRange(value)} />
-            <span>{label}</span>
-          </label>
-        ))}
-      </fieldset>
+      <div className="ranges">
+        <SegmentedControl
+          name="range"
+          legend="Time range"
+          options={RANGES}
+          value={range}
+          onValue={setRange}
+        />
+      </div>
       <div className="plots">
         <Card>
           <TrafficPlot
