@@ -144,7 +144,7 @@ test('a caller that keeps failing does not fill the audit log', async () => {
 
   await eventually(async () => (await count()) - before >= 120, '120 records')
   const recorded = (await count()) - before
-  assert.ok(recorded >= 120 && recorded < 140, `${recorded} records of 150 refusals`)
+  assert.ok(recorded >= 120 && recorded < 140, `${recorded} records of 150 rejections`)
 })
 
 test('the audit log is paged like every list', async () => {

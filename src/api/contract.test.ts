@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { TestApi, TestResponse } from '../../test/support/api.ts'
-import { assertRejected as refusedBy } from '../../test/support/assert-rejected.ts'
+import { assertRejected } from '../../test/support/assert-rejected.ts'
 import { engines } from '../../test/support/engines.ts'
 import { type Body, collectionPath, type StoredKind, samples } from '../../test/support/samples.ts'
 import { invalidBodies, withValue } from '../../test/support/wrong-values.ts'
@@ -64,12 +64,12 @@ class Subject {
   }
 }
 
-function refused(
+function assertRejects(
   subject: Subject,
   call: () => Promise<TestResponse>,
   expected: { status: number; field?: string; what: string },
 ) {
-  return refusedBy(subject.api, call, expected)
+  return assertRejected(subject.api, call, expected)
 }
 
 /** Asserts that a response contains the body that was sent; references are written as ids and read as Refs. */
@@ -250,13 +250,17 @@ const checks: Record<string, Check> = {
 
         const long = { [field]: `${fits}${character}` }
         const expected = { status: 400, field, what: `${field} over ${limit} bytes` }
-        await refused(
+        await assertRejects(
           subject,
           () => subject.api.call('PATCH', subject.pathOf(created.id), { body: long }),
           expected,
         )
         const creation = { ...(await subject.body()), ...long }
-        await refused(subject, () => subject.api.call('POST', subject.path, { body: creation }), expected)
+        await assertRejects(
+          subject,
+          () => subject.api.call('POST', subject.path, { body: creation }),
+          expected,
+        )
       }
   },
 
@@ -266,9 +270,9 @@ const checks: Record<string, Check> = {
     for (const field of required) {
       const { [field]: _removed, ...without } = body
       const expected = { status: 400, field, what: `without ${field}` }
-      await refused(subject, () => subject.api.call('POST', subject.path, { body: without }), expected)
+      await assertRejects(subject, () => subject.api.call('POST', subject.path, { body: without }), expected)
       const empty = { ...body, [field]: null }
-      await refused(subject, () => subject.api.call('POST', subject.path, { body: empty }), expected)
+      await assertRejects(subject, () => subject.api.call('POST', subject.path, { body: empty }), expected)
     }
   },
 
@@ -281,11 +285,11 @@ const checks: Record<string, Check> = {
         const what = `${field} = ${JSON.stringify(value).slice(0, 60)}`
         const wrong = withValue(body, field, value)
         const expected = { status: 400, field, what }
-        await refused(subject, () => subject.api.call('POST', subject.path, { body: wrong }), expected)
+        await assertRejects(subject, () => subject.api.call('POST', subject.path, { body: wrong }), expected)
         const top = field.split(/[.[]/)[0]!
         if (!subject.can('update') || !(top in properties)) continue
         const change = { [top]: wrong[top] }
-        await refused(
+        await assertRejects(
           subject,
           () => subject.api.call('PATCH', subject.pathOf(created.id), { body: change }),
           expected,
@@ -301,16 +305,20 @@ const checks: Record<string, Check> = {
     for (const [field, value] of Object.entries({ ...before, ...created })) {
       if (field in properties) continue
       const expected = { status: 400, field, what: `PATCH ${field}` }
-      await refused(
+      await assertRejects(
         subject,
         () => subject.api.call('PATCH', subject.pathOf(created.id), { body: { [field]: value } }),
         expected,
       )
     }
-    await refused(subject, () => subject.api.call('PATCH', subject.pathOf(created.id), { body: before }), {
-      status: 400,
-      what: 'PATCH of everything read',
-    })
+    await assertRejects(
+      subject,
+      () => subject.api.call('PATCH', subject.pathOf(created.id), { body: before }),
+      {
+        status: 400,
+        what: 'PATCH of everything read',
+      },
+    )
     assert.deepEqual((await subject.get(created.id)).body, before)
   },
 
@@ -324,7 +332,7 @@ const checks: Record<string, Check> = {
     assert.equal(answer.status, 204)
     assert.equal(answer.body, '')
     for (const method of ['GET', 'PATCH', 'DELETE'])
-      await refused(
+      await assertRejects(
         subject,
         () => api.call(method, subject.pathOf(created.id), method === 'PATCH' ? { body: {} } : {}),
         { status: 404, what: `${method} after deletion` },
@@ -353,7 +361,7 @@ const checks: Record<string, Check> = {
     ]
     for (const id of ids)
       for (const method of ['GET', 'PATCH', 'DELETE'])
-        await refused(
+        await assertRejects(
           subject,
           () => api.call(method, subject.pathOf(id), method === 'PATCH' ? { body: {} } : {}),
           {
@@ -381,7 +389,7 @@ for (const [engine, start] of Object.entries(engines))
             const body = await subject.body()
             const routes = resourceRoutes(subject.resource)
             for (const wrong of invalidBodies(routes.create.body, body, engine === 'SQLite'))
-              await refused(subject, () => api.call('POST', subject.path, { body: wrong.body }), {
+              await assertRejects(subject, () => api.call('POST', subject.path, { body: wrong.body }), {
                 status: 400,
                 field: wrong.field,
                 what: `${wrong.field} ${wrong.why}`,
@@ -390,7 +398,7 @@ for (const [engine, start] of Object.entries(engines))
             const { properties } = routes.update.body as unknown as { properties: object }
             const change = Object.fromEntries(Object.entries(body).filter(([name]) => name in properties))
             for (const wrong of invalidBodies(routes.update.body, change, engine === 'SQLite'))
-              await refused(
+              await assertRejects(
                 subject,
                 () => api.call('PATCH', subject.pathOf(created.id), { body: wrong.body }),
                 {

@@ -89,7 +89,7 @@ async function deleteAgentRestriction(api: TestApi, { tag }: ApiRoute): Promise<
 test('every operation is open to exactly the roles that its declaration names, by key and by session', async (t) => {
   const { api, actors, samplePaths } = await startWithActors(t)
   const cases = await casesOf(api)
-  const counts = { allowed: 0, refused: 0 }
+  const counts = { allowed: 0, rejected: 0 }
 
   for (const route of routes)
     for (const actor of actors)
@@ -102,7 +102,7 @@ test('every operation is open to exactly the roles that its declaration names, b
         const body = await createBody(route, api.call)
         const options = body && { body: route.id === `${route.tag}.create` ? { ...body, ...more } : body }
         if (!allowed) {
-          counts.refused++
+          counts.rejected++
           const answer = await assertRejected(api, () => actor.call(route.method, path, options), {
             status: 403,
             what,
@@ -118,7 +118,7 @@ test('every operation is open to exactly the roles that its declaration names, b
           )
         }
       }
-  assert.ok(counts.allowed > routes.length && counts.refused > routes.length, JSON.stringify(counts))
+  assert.ok(counts.allowed > routes.length && counts.rejected > routes.length, JSON.stringify(counts))
 })
 
 test("an account's guards and other owners' credentials require an administrator", () => {

@@ -17,7 +17,7 @@ const request = (type: string, config: object = {}) =>
 const connection = (type: string, config: object = {}) =>
   JSON.stringify({ on_tcp_connect: [{ actions: [{ type, config }] }] })
 
-const REFUSED: readonly [kind: 'route' | 'tcp' | 'tls', value: string, code: number, message: RegExp][] = [
+const REJECTED: readonly [kind: 'route' | 'tcp' | 'tls', value: string, code: number, message: RegExp][] = [
   ['route', '{', 2236, /neither YAML nor JSON/],
   ['route', '[]', 2236, /a map of phases/],
   ['route', 'on_request: []', 2236, /did you mean on_http_request/],
@@ -49,7 +49,7 @@ for (const [name, start] of Object.entries(engines))
     }
     await api.call('PUT', modules.route, { body: { value: request('deny') } })
 
-    for (const [kind, value, code, message] of REFUSED) {
+    for (const [kind, value, code, message] of REJECTED) {
       const { status, body } = await api.call('PUT', modules[kind], { body: { value } })
       assert.deepEqual([status, body.error_code], [400, `ERR_ADIT_${code}`], body.msg)
       assert.match(body.msg, message)

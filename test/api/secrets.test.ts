@@ -167,7 +167,7 @@ async function checkNoSecrets(
   const contents: [string, string | Buffer][] = [
     ['the audit log', audit],
     ['the metrics', metrics.body],
-    ['what refusals say', canaries.rejections.join('\n')],
+    ['what rejections say', canaries.rejections.join('\n')],
     ['the process list', `${await readProc('cmdline')}${await readProc('environ')}`],
     ['the backup', await readFile(backup)],
     ...(await readFiles(dataDir, /credentials\.json$/)),

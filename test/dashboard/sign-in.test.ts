@@ -218,7 +218,7 @@ test('after ten wrong passwords a user is throttled, even with the right one, an
   assert.equal(rejected.status, 429)
   const wait = Number(rejected.headers.get('retry-after'))
   assert.ok(wait > 0 && wait <= 60, `${wait}`)
-  assert.equal((await browser.signIn(other)).status, 400, 'unknown fields are refused')
+  assert.equal((await browser.signIn(other)).status, 400, 'unknown fields are rejected')
   assert.equal((await browser.signIn({ email: other.email, password: other.password })).status, 200)
   clock.advance(wait * 1000)
   assert.equal((await browser.signIn({ email, password })).status, 200)

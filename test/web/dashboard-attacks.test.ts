@@ -147,15 +147,15 @@ test('injected scripts do not run', async (t) => {
   const { page } = await dashboard.open(t, '/')
 
   const outcome = await page.evaluate(`(() => {
-    const refused = []
+    const rejected = []
     const attempts = {
       inline() { const script = document.createElement('script'); script.text = 'hacked = 1'; document.body.append(script) },
       markup() { document.body.insertAdjacentHTML('beforeend', '<img src=x onerror="hacked = 1">') },
       foreign() { const script = document.createElement('script'); script.src = 'https://evil.example/x.js'; document.body.append(script) },
       eval() { setTimeout('hacked = 1') },
     }
-    for (const [name, attempt] of Object.entries(attempts)) try { attempt() } catch { refused.push(name) }
-    return refused
+    for (const [name, attempt] of Object.entries(attempts)) try { attempt() } catch { rejected.push(name) }
+    return rejected
   })()`)
 
   assert.deepEqual(outcome, ['inline', 'markup', 'foreign', 'eval'])

@@ -330,7 +330,7 @@ test('the Content-Security-Policy allows only own scripts and styles', async (t)
   const policy = String((await get('/inspect/http')).headers['content-security-policy'])
   const { page } = await openPage(t, browser, inspector)
 
-  const refused = await page.evaluate<string>(`(() => {
+  const rejected = await page.evaluate<string>(`(() => {
     try {
       document.createElement('div').innerHTML = '<b>markup</b>'
       return ''
@@ -341,7 +341,7 @@ test('the Content-Security-Policy allows only own scripts and styles', async (t)
 
   assert.match(policy, /default-src 'none'; script-src 'self'; style-src 'self';/)
   assert.doesNotMatch(policy, /unsafe|data:|https?:|\*/)
-  assert.equal(refused, 'TypeError')
+  assert.equal(rejected, 'TypeError')
 })
 
 test('the page is small', async (t) => {

@@ -96,7 +96,7 @@ test('a connection of the proxy itself keeps its own addresses and is marked', a
   assert.equal(clients[0]?.ends.isProxyItself, true)
 })
 
-test('a peer that is not a trusted proxy is refused whatever it sends, and logged once', async (t) => {
+test('a peer that is not a trusted proxy is rejected whatever it sends, and logged once', async (t) => {
   const { clients, warnings, dial } = await startListener(t)
 
   for (let n = 0; n < 3; n++) {
@@ -114,7 +114,7 @@ test('a peer that is not a trusted proxy is refused whatever it sends, and logge
   ])
 })
 
-test('a trusted proxy without a header is refused, and so is one that ends or delays it', async (t) => {
+test('a trusted proxy without a header is rejected, and so is one that ends or delays it', async (t) => {
   const { clients, warnings, dial } = await startListener(t, { timeoutMs: 50 })
 
   const [plain, half, slow] = [dial(), dial(), dial()]

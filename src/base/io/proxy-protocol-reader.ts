@@ -21,7 +21,7 @@ export interface ProxyProtocolOptions {
 
 /**
  * Reads the PROXY protocol header of a listener's connections. Deny on doubt (decision 168): a peer that is not a trusted
- * proxy is refused, and so is a trusted one without a valid header.
+ * proxy is rejected, and so is a trusted one without a valid header.
  */
 export class ProxyProtocolReader {
   readonly #options: ProxyProtocolOptions

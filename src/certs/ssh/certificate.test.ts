@@ -203,7 +203,7 @@ test('keys on security tokens are certified under their own algorithm name', asy
   assert.equal(listed.type, 'sk-ssh-ed25519-cert-v01@openssh.com user certificate')
 })
 
-const refusals: [string, Partial<SshCertificateRequest>, CertificateProblemCode][] = [
+const rejections: [string, Partial<SshCertificateRequest>, CertificateProblemCode][] = [
   ['an end equal to the start', { validUntil: Date.UTC(2026, 0, 1) + 999 }, 'validity'],
   ['an end before the start', { validUntil: 0 }, 'validity'],
   ['a start before 1970', { validAfter: -1 }, 'validity_range'],
@@ -243,7 +243,7 @@ const refusals: [string, Partial<SshCertificateRequest>, CertificateProblemCode]
 ]
 
 test('invalid requests are rejected, each with its reason', async () => {
-  for (const [what, changes, code] of refusals) {
+  for (const [what, changes, code] of rejections) {
     await assert.rejects(
       signSshCertificate(request(changes)),
       (error) => error instanceof CertificateProblem && error.code === code,

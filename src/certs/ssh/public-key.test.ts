@@ -95,7 +95,7 @@ const text = (type: string, ...fields: Buffer[]) =>
 const dsa = text('ssh-dss', ...Array.from({ length: 4 }, () => wireInteger(Buffer.alloc(20, 5))))
 const modulus = Buffer.alloc(256, 0xff)
 
-const refusals: [string, string, CertificateProblemCode][] = [
+const rejections: [string, string, CertificateProblemCode][] = [
   ['nothing', ' \n', 'empty'],
   ['prose', 'hello there', 'not_ssh_key'],
   ['a DSA key', dsa, 'ssh_key_type'],
@@ -162,7 +162,7 @@ const refusals: [string, string, CertificateProblemCode][] = [
   ['too much', `${good} ${'x'.repeat(17_000)}`, 'too_big'],
 ]
 
-for (const [what, line, code] of refusals) {
+for (const [what, line, code] of rejections) {
   test(`${what} is rejected with ${code}`, () => {
     assert.throws(
       () => parseSshPublicKey(line),

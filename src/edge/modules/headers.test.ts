@@ -95,21 +95,21 @@ test('module decisions are recorded in the request event', async (t) => {
   await sendRequest({ headers: { 'user-agent': 'bot' } })
 
   assert.deepEqual(
-    events.map(({ notes, errorCode: refusal }) => ({ ...notes, refusal })),
+    events.map(({ notes, errorCode }) => ({ ...notes, errorCode })),
     [
       {
         'user_agent_filter.decision': 'allow',
         'webhook_verification.decision': 'allow',
         'compression.algorithm': 'br',
         'circuit_breaker.decision': 'allow',
-        refusal: undefined,
+        errorCode: undefined,
       },
       {
         'user_agent_filter.decision': 'allow',
         'webhook_verification.decision': 'block',
-        refusal: 'ERR_ADIT_3204',
+        errorCode: 'ERR_ADIT_3204',
       },
-      { 'user_agent_filter.decision': 'block', refusal: 'ERR_ADIT_3211' },
+      { 'user_agent_filter.decision': 'block', errorCode: 'ERR_ADIT_3211' },
     ],
   )
 })

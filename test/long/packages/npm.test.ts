@@ -15,7 +15,7 @@ const root = join(import.meta.dirname, '..', '..', '..')
 
 /** The lowest supported version and the newest of each supported line; npm carries the runtimes. */
 const SUPPORTED = ['22.19.0', '22', '24']
-const REFUSED = ['22.18.0', '20', '18']
+const REJECTED = ['22.18.0', '20', '18']
 const MAX_BYTES = { adit: 120e6, 'adit-agent': 30e6 } as const
 type PackageName = keyof typeof MAX_BYTES
 
@@ -164,8 +164,8 @@ test('the agent alone is small and runs by npx', async (t) => {
   assert.match(stderr, /npm install --global adit/)
 })
 
-for (const version of REFUSED) {
-  test(`Node ${version} is refused with one sentence`, async (t) => {
+for (const version of REJECTED) {
+  test(`Node ${version} is rejected with one sentence`, async (t) => {
     const nodeDir = await installNode(version)
     const home = createHome(t)
     execFileSync('tar', ['-xzf', tarballs.adit!, '-C', home])

@@ -189,7 +189,7 @@ function RecentChanges() {
       <ul className="plain-list">
         {recent.value?.audit_events.map(({ id, at, action, kind, object, outcome }) => (
           <li key={id}>
-            {describeAction(kind, action)} {outcome === 'refused' && <Badge tone="warn">refused</Badge>}
+            {describeAction(kind, action)} {outcome === 'refused' && <Badge tone="warn">rejected</Badge>}
             <p className="quiet">
               {object !== null && (
                 <>
