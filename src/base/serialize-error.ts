@@ -24,7 +24,7 @@ const MAX_CAUSES = 5
 /** The fields of an error for the log: its type, message, stack and facts, and the same of its causes. */
 export function serializeError(error: unknown, depth = 0): unknown {
   if (!(error instanceof Error)) return hideSecrets(typeof error === 'string' ? error : inspect(error))
-  const facts = FACTS.map((name) => [name, (error as unknown as Record<string, unknown>)[name]])
+  const facts = FACTS.map((name) => [name, Reflect.get(error, name) as unknown])
   const nested = (cause: unknown) => (depth < MAX_CAUSES ? serializeError(cause, depth + 1) : undefined)
   return {
     type: error.constructor.name,
