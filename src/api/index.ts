@@ -2,7 +2,7 @@
  * The management API: routes and handlers derived from the resource declarations, the error catalogue, the OpenAPI
  * document, the dialect of the original service, metrics and probes. It may use `auth`, `certs`, `events`, `naming`,
  * `resources`, `sessions`, `store` and `base`, never the edge. Start with `server.ts` (`createApi`), then `operations.ts` and
- * `crud.ts`; `all-operations.ts` lists what each resource does beyond CRUD, `problems.ts` every error. `all-routes.ts`
+ * `crud.ts`; `behaviours.ts` lists what each resource does beyond CRUD, `problems.ts` every error. `all-routes.ts`
  * has the same routes without handlers, for clients.
  */
 export { requirePrincipal } from './authenticate.ts'

@@ -1,0 +1,51 @@
+import { type ResourceKind, resources } from '../resources/index.ts'
+import { agentIngresses } from './agent-ingresses.ts'
+import { apiKeys, tunnelCredentials } from './api-keys.ts'
+import { failoverBackends, tunnelGroupBackends, weightedBackends } from './backends.ts'
+import { certificateAuthorities, tlsCertificates } from './certificates.ts'
+import { endpoints } from './cloud-endpoints.ts'
+import { type Behaviour, crud } from './crud.ts'
+import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
+import { eventDestinations, eventSubscriptions } from './event-destinations.ts'
+import { ipPolicyRules, ipRestrictions } from './ip-restrictions.ts'
+import { reservedAddrs, reservedDomains } from './reserved-names.ts'
+import { sshCertificateAuthorities, sshHostCertificates, sshUserCertificates } from './ssh-certificates.ts'
+import { sshCredentials } from './ssh-credentials.ts'
+import { botUsers, users } from './users.ts'
+import { vaultSecrets, vaults } from './vaults.ts'
+
+/** What resources do beyond CRUD. One that is missing here does nothing else. */
+const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
+  api_keys: apiKeys,
+  credentials: tunnelCredentials,
+  ssh_credentials: sshCredentials,
+  ip_policy_rules: ipPolicyRules,
+  ip_restrictions: ipRestrictions,
+  reserved_addrs: reservedAddrs,
+  reserved_domains: reservedDomains,
+  agent_ingresses: agentIngresses,
+  endpoints,
+  certificate_authorities: certificateAuthorities,
+  tls_certificates: tlsCertificates,
+  ssh_certificate_authorities: sshCertificateAuthorities,
+  ssh_user_certificates: sshUserCertificates,
+  ssh_host_certificates: sshHostCertificates,
+  edges_https: httpsEdges,
+  edges_https_routes: httpsRoutes,
+  edges_tls: tlsEdges,
+  edges_tcp: tcpEdges,
+  backends_tunnel_group: tunnelGroupBackends,
+  backends_weighted: weightedBackends,
+  backends_failover: failoverBackends,
+  vaults,
+  vault_secrets: vaultSecrets,
+  event_destinations: eventDestinations,
+  event_subscriptions: eventSubscriptions,
+  users,
+  bot_users: botUsers,
+}
+
+/** The behaviour of a stored resource. */
+export function behaviourOf(kind: ResourceKind): Behaviour {
+  return behaviours[kind] ?? crud(resources[kind] as never)
+}
