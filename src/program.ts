@@ -39,6 +39,10 @@ export async function runArguments(
   const { runCli } = await import('./agent/cli.ts')
   return runCli(args, {
     api: async (apiArgs) => (await loadApiClient()).runApi(apiArgs),
+    account: {
+      apply: async (...args) => (await loadApiClient()).applyAccount(...args),
+      export: async (...args) => (await loadApiClient()).exportAccount(...args),
+    },
     policy: {
       check: async (...args) => (await loadPolicyCommands()).checkPolicy(...args),
       fromEdge: async (...args) => (await loadPolicyCommands()).printEdgePolicy(...args),

@@ -21,11 +21,26 @@ import { VERSION_TEXT } from './commands/version.ts'
 export interface ExternalCommands {
   /** The client of the management API; receives the arguments after `api`. */
   api(args: string[]): Promise<number>
+  account: AccountCommands
   policy: PolicyCommands
   /** The text of `adit help CODE` and `adit help errors`. */
   explainErrors(topic: string): Promise<string>
   /** The commands and flags of other parts, for shell completion. */
   completion(): Promise<readonly CompletionNode[]>
+}
+
+interface ApiFlags {
+  apiUrl: string | undefined
+  apiKey: string | undefined
+}
+
+/** The account as one document; both return the exit code. */
+export interface AccountCommands {
+  apply(
+    options: ApiFlags & { file: string | undefined; diff: boolean; prune: boolean; schema: boolean },
+    terminal: Output,
+  ): Promise<number>
+  export(flags: ApiFlags, terminal: Output): Promise<number>
 }
 
 /** The commands of `adit policy`; both return the exit code. */
@@ -35,11 +50,7 @@ export interface PolicyCommands {
     options: { protocol: string | undefined; edge: boolean; json: boolean },
     terminal: Output,
   ): Promise<number>
-  fromEdge(
-    id: string,
-    flags: { apiUrl: string | undefined; apiKey: string | undefined },
-    terminal: Output,
-  ): Promise<number>
+  fromEdge(id: string, flags: ApiFlags, terminal: Output): Promise<number>
 }
 
 interface Output {
@@ -127,7 +138,7 @@ Usage:
 export function createProgram(
   state: { code: number },
   flags?: EndpointFlags,
-  external?: Pick<ExternalCommands, 'completion' | 'policy'>,
+  external?: Pick<ExternalCommands, 'account' | 'completion' | 'policy'>,
 ): Command {
   const program = new Command('adit')
     .description('public URLs for local services, on your own server')
@@ -182,6 +193,7 @@ export function createProgram(
     .description('call the management API of a server (see: adit api --help)')
     .allowUnknownOption()
     .allowExcessArguments(true)
+  addAccountCommands(program, state, external?.account)
   addPolicyCommands(program, state, external?.policy)
   addDiagnose(program, state)
   addServiceCommands(program, state)
@@ -252,6 +264,46 @@ function addConfigCommands(program: Command, state: { code: number }): void {
   })
 }
 
+const API_FLAGS: readonly CommandFlag[] = [
+  { name: 'api-url', kind: 'text', help: 'address of the management API' },
+  { name: 'api-key', kind: 'text', help: 'key of the management API' },
+]
+
+async function apiFlagsOf(values: FlagValues): Promise<ApiFlags> {
+  await passSavedApiKey(values)
+  return { apiUrl: textOf(values['api-url']), apiKey: textOf(values['api-key']) }
+}
+
+function addAccountCommands(
+  program: Command,
+  state: { code: number },
+  account: AccountCommands | undefined,
+): void {
+  const apply = program.command('apply').description('make the account match a document')
+  apply.option('-f, --file <file>', 'the document, YAML or JSON ("-" reads standard input)')
+  addFlags(apply, [
+    {
+      name: 'diff',
+      kind: 'bool',
+      help: 'print the plan and change nothing; the exit code is 2 if there are differences',
+    },
+    { name: 'prune', kind: 'bool', help: 'delete what an earlier document held and this one does not' },
+    { name: 'schema', kind: 'bool', help: 'print the JSON Schema of documents, for editors' },
+    ...API_FLAGS,
+  ])
+  apply.action(async () => {
+    const values = valuesOf(apply)
+    const [diff, prune, schema] = ['diff', 'prune', 'schema'].map((name) => values[name] === 'true')
+    const options = { file: textOf(values.file), diff: diff!, prune: prune!, schema: schema! }
+    state.code = await account!.apply({ ...options, ...(await apiFlagsOf(values)) }, output)
+  })
+  const exported = program.command('export').description('print the account as a document, without secrets')
+  addFlags(exported, API_FLAGS)
+  exported.action(async () => {
+    state.code = await account!.export(await apiFlagsOf(valuesOf(exported)), output)
+  })
+}
+
 function addPolicyCommands(
   program: Command,
   state: { code: number },
@@ -279,15 +331,9 @@ function addPolicyCommands(
   const fromEdge = parent
     .command('from-edge <id>')
     .description('print the policy that does what the modules of an edge do')
-  addFlags(fromEdge, [
-    { name: 'api-url', kind: 'text', help: 'address of the management API' },
-    { name: 'api-key', kind: 'text', help: 'key of the management API' },
-  ])
+  addFlags(fromEdge, API_FLAGS)
   fromEdge.action(async (id: string) => {
-    const values = valuesOf(fromEdge)
-    const flags = { apiUrl: textOf(values['api-url']), apiKey: textOf(values['api-key']) }
-    await passSavedApiKey(values)
-    state.code = await policy!.fromEdge(id, flags, output)
+    state.code = await policy!.fromEdge(id, await apiFlagsOf(valuesOf(fromEdge)), output)
   })
 }
 
@@ -375,7 +421,18 @@ function booleanFlags(flags: EndpointFlags | undefined): ReadonlySet<string> {
   const { http = [], tcp = [], tls = [] } = flags?.ENDPOINT_FLAGS ?? {}
   const endpoint = [...http, ...tcp, ...tls, ...(flags?.LABELLED_FLAGS ?? [])]
   const names = endpoint.filter(({ kind }) => kind === 'bool').map(({ name }) => name)
-  return new Set(['all', 'none', 'dry-run', 'relocate', 'edge', QR_FLAG.name, ...names])
+  return new Set([
+    'all',
+    'none',
+    'dry-run',
+    'relocate',
+    'edge',
+    'diff',
+    'prune',
+    'schema',
+    QR_FLAG.name,
+    ...names,
+  ])
 }
 
 function addFlags(command: Command, flags: readonly CommandFlag[]): void {

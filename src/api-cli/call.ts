@@ -11,8 +11,23 @@ export interface ApiRequest {
   readonly body?: unknown
 }
 
+/** A call that the API rejected; `field` is the dotted path of the invalid field. */
+export class ApiFailure extends CommandFailure {
+  readonly field: string | undefined
+
+  constructor(status: number, text: string) {
+    const { message, field } = parseError(status, text)
+    super(message)
+    this.field = field
+  }
+}
+
 /** Sends one call and returns the text of the response. Throws `CommandFailure` when it fails. */
-export async function sendCall({ method, path, body }: ApiRequest, { url, key }: ApiAccess): Promise<string> {
+export async function sendCall(
+  { method, path, body }: ApiRequest,
+  { url, key }: ApiAccess,
+  timeoutMs = CALL_TIMEOUT_MS,
+): Promise<string> {
   let response: Response
   try {
     response = await fetch(`${url}${path}`, {
@@ -24,7 +39,7 @@ export async function sendCall({ method, path, body }: ApiRequest, { url, key }:
       },
       ...(body !== undefined && { body: JSON.stringify(body) }),
       redirect: 'error',
-      signal: AbortSignal.timeout(CALL_TIMEOUT_MS),
+      signal: AbortSignal.timeout(timeoutMs),
     })
   } catch (error) {
     throw new CommandFailure(
@@ -32,7 +47,7 @@ export async function sendCall({ method, path, body }: ApiRequest, { url, key }:
     )
   }
   const text = await response.text()
-  if (!response.ok) throw new CommandFailure(formatError(response.status, text))
+  if (!response.ok) throw new ApiFailure(response.status, text)
   return text
 }
 
@@ -44,13 +59,22 @@ export async function callApi(
   return JSON.parse(await sendCall({ method: 'GET', path }, findApiAccess(flags, process.env)))
 }
 
-function formatError(status: number, text: string): string {
+function parseError(status: number, text: string): { message: string; field?: string | undefined } {
   try {
-    const { msg, error_code } = JSON.parse(text) as { msg?: unknown; error_code?: unknown }
+    const { msg, error_code, details } = JSON.parse(text) as {
+      msg?: unknown
+      error_code?: unknown
+      details?: { field?: string }
+    }
     if (typeof msg === 'string')
-      return `${msg}\n${String(error_code)} (status ${status}): adit help ${String(error_code)}`
+      return {
+        message: `${msg}\n${String(error_code)} (status ${status}): adit help ${String(error_code)}`,
+        field: details?.field,
+      }
   } catch {
     // The response is not from the API.
   }
-  return `The response has status ${status} and is not from the management API. Check --api-url.`
+  return {
+    message: `The response has status ${status} and is not from the management API. Check --api-url.`,
+  }
 }

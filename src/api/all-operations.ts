@@ -1,4 +1,5 @@
 import { type ResourceKind, resources } from '../resources/index.ts'
+import { accountOperations } from './account-apply.ts'
 import { auditOperations } from './audit-events.ts'
 import { behaviourOf } from './behaviours.ts'
 import { detachOperations } from './detach.ts'
@@ -22,4 +23,5 @@ export const operations: readonly ApiOperation[] = [
   testEventOperation,
   ...sessionOperations,
   ...auditOperations,
+  ...accountOperations,
 ]

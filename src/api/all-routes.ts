@@ -1,4 +1,5 @@
 import { allResources, type Resource, resources, type Operation as Verb } from '../resources/index.ts'
+import { accountRoutes } from './account-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { detachRoutes } from './detach-routes.ts'
 import { eventSourceRoutes } from './event-source-routes.ts'
@@ -27,4 +28,5 @@ export const routes: readonly ApiRoute[] = [
   ),
   ...Object.values(commandRoutes),
   ...Object.values(auditRoutes),
+  ...Object.values(accountRoutes),
 ]

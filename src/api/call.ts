@@ -22,6 +22,8 @@ export interface ApiCall {
   readonly renderContext: RenderContext
   /** Set once a response contains a secret: such a read is audited (P44). */
   readonly secrets: { shown: boolean }
+  /** The name under which an account document manages the object that this call creates. */
+  readonly managedName?: string
 }
 
 /** The context of a creation or an update. */

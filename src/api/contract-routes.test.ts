@@ -164,6 +164,14 @@ for (const engine of Object.keys(engines))
         assert.equal(missing.status, 404, what)
         assert.equal(missing.body.error_code, answer.body.error_code, what)
         assert.equal(withoutIds(missing.body.msg), withoutIds(answer.body.msg), what)
+      } else if (route.id === 'account.export') {
+        const { body: own } = await api.call('GET', path)
+        const { body: seen } = await api.callAsOther('GET', path)
+        for (const kind of ['api_keys', 'credentials', 'users', 'ip_policies']) {
+          const names = Object.keys(own.document[kind])
+          assert.ok(names.length > 0, kind)
+          assert.ok(!names.some((name) => name in (seen.document[kind] ?? {})), `${kind} of another account`)
+        }
       } else if (route.method === 'GET') {
         const { body: own } = await api.call('GET', path)
         const { body: seen } = await api.callAsOther('GET', path)

@@ -181,7 +181,7 @@ export async function create(
   resource.verify(record)
 
   const preparation = await behaviour.prepare?.(record, context)
-  record = preparation?.record ?? record
+  record = { ...(preparation?.record ?? record), managed_name: call.managedName ?? null }
   const row = await call.store
     .write(authorOf(call), async (tx) => {
       await requireGuardRole(record, { ...context, tx })

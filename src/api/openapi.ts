@@ -29,6 +29,7 @@ const problemSchema = {
 const TAGS = new Map<string, { readonly name: string; readonly description: string }>([
   ...allResources.map((resource) => [resource.kind, resource] as const),
   ['audit_events', { name: 'audit event', description: 'A record of every change and every sign-in.' }],
+  ['account', { name: 'account', description: 'The whole account as one document.' }],
 ])
 
 const PAGING_PARAMETERS = [

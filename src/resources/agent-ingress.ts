@@ -24,6 +24,7 @@ export const AgentIngress = defineResource({
     certificate_management_policy: editable(certificatePolicy),
     certificate_management_status: assigned(certificateStatus),
   },
+  naturalName: ({ domain }) => domain,
   unique: ({ domain }) => [
     {
       within: 'platform',

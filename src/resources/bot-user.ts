@@ -20,6 +20,7 @@ export const BotUser = defineResource({
     ),
     active: editable(flag(true), 'An inactive bot user cannot use its credentials.'),
   },
+  naturalName: ({ name }) => name,
   unique: ({ name }) => [
     { within: 'account', scope: 'bot_name', name, taken: `There is a bot user called ${name} already.` },
   ],

@@ -7,6 +7,7 @@ import {
   describedSchema,
   type Fields,
   InvalidValue,
+  nullable,
   type Pointer,
   pathsOf,
   plain,
@@ -69,6 +70,8 @@ export const identity = {
     plain<string>(Type.String({ format: 'date-time' }), ''),
     'When it was created, in RFC 3339 format.',
   ),
+  /** The name under which an account document manages the resource; null for all others. */
+  managed_name: hidden(nullable(text(128))),
 }
 
 /** The fields of nearly every resource. */
@@ -139,6 +142,10 @@ export interface Declaration<F extends ResourceFields, P extends string = string
   readonly relativeUri?: boolean
   /** The unique names of a record. */
   readonly unique?: (record: RecordOf<F>) => UniqueName[]
+  /** What account documents call a record that has no managed name; unique in the account, empty if it has none. */
+  readonly naturalName?: (record: RecordOf<F>) => string
+  /** Whether the service created the record by itself, so that account documents leave it out. */
+  readonly isAutomatic?: (record: RecordOf<F>) => boolean
   /** Validates several fields together; returns the offending field and a message. */
   readonly rule?: (record: RecordOf<F>) => { field: string; message: string } | undefined
 }
@@ -180,6 +187,8 @@ export interface Resource<F extends ResourceFields = ResourceFields, K extends s
   render(record: RecordOf<F>, liveValues: Record<string, unknown>, context: RenderContext): ViewOf<F>
   pointers(record: RecordOf<F>): Pointer[]
   unique(record: RecordOf<F>): UniqueName[]
+  naturalName(record: RecordOf<F>): string
+  isAutomatic(record: RecordOf<F>): boolean
 }
 
 export type View<R> = R extends Resource<infer F> ? ViewOf<F> : never
@@ -321,6 +330,15 @@ export function defineResource<const F extends ResourceFields, const P extends s
       })
     },
 
-    unique: declaration.unique ?? (() => []),
+    unique(record) {
+      const names = declaration.unique?.(record) ?? []
+      const { managed_name: name } = record as { managed_name?: string | null }
+      if (!name) return names
+      const taken = `The account has another ${declaration.name} with the managed name ${name}.`
+      return [...names, { within: 'account', scope: `managed:${declaration.prefix}`, name, taken }]
+    },
+
+    naturalName: declaration.naturalName ?? (() => ''),
+    isAutomatic: declaration.isAutomatic ?? (() => false),
   }
 }

@@ -46,6 +46,7 @@ export const ErrorPage = defineResource({
       '<h1>{{title}}</h1><p>{{message}}</p>',
     ),
   },
+  naturalName: ({ status }) => status,
   unique: ({ status }) => [
     {
       within: 'account',

@@ -27,5 +27,6 @@ export const HttpsEdge = defineResource({
     ),
     policies: live(noPolicies),
   },
+  naturalName: ({ hostports }) => hostports?.[0] ?? '',
   unique: ({ hostports }) => hostportClaims(hostports),
 })

@@ -25,6 +25,7 @@ export const IpRestriction = defineResource({
       'The IP policies, of which at least one must allow the address.',
     ),
   },
+  naturalName: ({ type }) => type,
   unique: ({ type }) => [
     {
       within: 'account',

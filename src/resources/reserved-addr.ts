@@ -19,6 +19,7 @@ export const ReservedAddr = defineResource({
       'An endpoint configuration of older clients; it has no effect.',
     ),
   },
+  naturalName: ({ addr }) => addr,
   unique: ({ addr }) => [
     { within: 'platform', scope: 'address', name: addr, taken: `This address is already reserved: ${addr}.` },
   ],

@@ -65,6 +65,7 @@ export const ReservedDomain = defineResource({
     ),
     resolves_to: editable(resolvesTo, 'Accepted for compatibility; it has no effect.'),
   },
+  naturalName: ({ domain }) => domain,
   unique: ({ domain }) => [
     {
       within: 'platform',

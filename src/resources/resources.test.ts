@@ -30,7 +30,14 @@ test('text limits count bytes, not characters', () => {
 test('a created record is complete: fields missing from the request have their default', () => {
   const record = resources.credentials.parseCreate({})
 
-  assert.deepEqual(record, { description: '', metadata: '', acl: [], owner_id: '', token_digest: '' })
+  assert.deepEqual(record, {
+    description: '',
+    metadata: '',
+    acl: [],
+    owner_id: '',
+    managed_name: null,
+    token_digest: '',
+  })
 })
 
 test('a record stored before a field existed shows its default', () => {

@@ -1,3 +1,4 @@
+import { Type } from 'typebox'
 import { common, defineResource, editable, live } from './define.ts'
 import { hostportClaims, noPolicies } from './edge-fields.ts'
 import { hostports } from './formats.ts'
@@ -5,6 +6,12 @@ import { moduleField } from './module.ts'
 import { Backend } from './modules/backend.ts'
 import { IpRestriction } from './modules/ip-restriction.ts'
 import { TrafficPolicy } from './modules/traffic-policy.ts'
+
+/** The service assigns addresses, so that account documents write the name of the reserved address instead. */
+const addresses = {
+  ...hostports,
+  written: { ...hostports.written, items: Type.String({ maxLength: 300, 'x-address-of': 'reserved_addrs' }) },
+}
 
 /** A public entry for TCP connections on a reserved address. */
 export const TcpEdge = defineResource({
@@ -16,11 +23,12 @@ export const TcpEdge = defineResource({
   event: 'tcp_edge',
   fields: {
     ...common,
-    hostports: editable({ ...hostports, example: ['1.tcp.example.com:20001'] }),
+    hostports: editable({ ...addresses, example: ['1.tcp.example.com:20001'] }),
     backend: moduleField(Backend),
     ip_restriction: moduleField(IpRestriction),
     traffic_policy: moduleField(TrafficPolicy),
     policies: live(noPolicies),
   },
+  naturalName: ({ hostports }) => hostports?.[0] ?? '',
   unique: ({ hostports }) => hostportClaims(hostports),
 })

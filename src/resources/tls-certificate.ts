@@ -49,4 +49,5 @@ export const TlsCertificate = defineResource({
     serial_number: assigned(text(128), 'The serial number.'),
     managed: hidden(flag(false)),
   },
+  isAutomatic: ({ managed }) => managed,
 })

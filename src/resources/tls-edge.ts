@@ -26,6 +26,7 @@ export const TlsEdge = defineResource({
     traffic_policy: moduleField(TrafficPolicy),
     policies: live(noPolicies),
   },
+  naturalName: ({ hostports }) => hostports?.[0] ?? '',
   unique: ({ hostports }) => hostportClaims(hostports),
   rule({ mutual_tls, tls_termination }) {
     // Without the module TLS passes through, so the edge cannot verify a client certificate.

@@ -30,6 +30,7 @@ export const User = defineResource({
     ),
     active: editable(flag(true), 'Inactive users can neither sign in nor use their credentials.'),
   },
+  naturalName: ({ email }) => email.toLowerCase(),
   unique: ({ email }) => [
     {
       within: 'account',

@@ -40,6 +40,13 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
     ['adit config upgrade --dry-run', 'print the file in the newest version'],
     ['adit config upgrade 3', 'change it; the old one is kept as a backup'],
   ],
+  apply: [
+    ['adit apply -f account.yml', 'print the plan, then make the account match the document'],
+    ['adit apply -f account.yml --diff', 'print the plan alone'],
+    ['adit apply -f account.yml --prune', 'also delete what the document no longer holds'],
+    ['adit apply --schema > account.schema.json', 'completion and checks in editors'],
+  ],
+  export: [['adit export > account.yml', 'write the account to a file, without secrets']],
   'policy check': [
     ['adit policy check policy.yml', 'the policy of an https endpoint'],
     ['adit policy check policy.yml --protocol tcp --edge', 'the policy of a TCP edge'],
