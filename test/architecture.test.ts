@@ -89,7 +89,8 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       inspector: ['.', 'forward', 'tunnels'],
       'local-api': ['.', 'config', 'connect', 'inspector', 'log', 'tunnels'],
       screen: ['.', 'inspector', 'tunnels'],
-      commands: ['.', 'config', 'connect', 'local-api', 'log', 'screen', 'tunnels', 'update'],
+      docker: ['connect', 'log', 'tunnels'],
+      commands: ['.', 'config', 'connect', 'docker', 'local-api', 'log', 'screen', 'tunnels', 'update'],
     },
   },
 }

@@ -187,6 +187,22 @@ export function createProgram(
     state.code = await labelledCommand(address, valuesOf(labelled), process.env)
   })
 
+  const docker = program
+    .command('docker')
+    .description('give containers with labels such as adit.http=3000 public URLs while they run')
+  addFlags(docker, [
+    {
+      name: 'docker-host',
+      kind: 'text',
+      help: 'socket of the container engine (default DOCKER_HOST or unix:///var/run/docker.sock)',
+    },
+    ...SESSION_FLAGS,
+  ])
+  docker.action(async () => {
+    const { dockerCommand } = await import('./commands/docker.ts')
+    state.code = await dockerCommand(valuesOf(docker), process.env)
+  })
+
   addConfigCommands(program, state)
   program
     .command('api')

@@ -23,6 +23,10 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
     ['adit start --none', 'none: tunnels are started by the local API'],
   ],
   tunnel: [['adit tunnel --label app=web 3000', 'serve the edges whose backend asks for app=web']],
+  docker: [
+    ['adit docker', 'follow the containers of the local engine'],
+    ['adit docker --docker-host unix:///run/podman/podman.sock', 'those of Podman'],
+  ],
   'config add-authtoken': [
     ['adit config add-authtoken TOKEN', 'save the token of the agent'],
     ['adit config add-authtoken - < token.txt', 'read it from a file'],

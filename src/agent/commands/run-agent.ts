@@ -24,6 +24,8 @@ export interface RunOptions {
   /** Show the QR code of the first URL. */
   qr?: boolean
   serviceRun?: boolean
+  /** Starts what opens and closes further tunnels while the agent runs; returns what ends it. */
+  attach?(agent: Agent, withSchemes: (specs: readonly AgentTunnelSpec[]) => AgentTunnelSpec[]): () => void
   /** State of the previous process of this agent. */
   resumeState?: ResumeState | undefined
   env: Env
@@ -61,11 +63,13 @@ export async function runAgent(options: RunOptions): Promise<number> {
 
   followUnserved(agent, (addr) => log.warn('nothing listens at the address of the tunnel', { addr }))
   let api: LocalApi | undefined
+  let detach: (() => void) | undefined
   const unfollowSignals = followSignals((signal) => stopRequest.resolve(signal))
   try {
     api = settings.web && (await startLocalApi(agent, settings.web))
     hideStatus = await showStatus(options, agent, api?.url, () => stopRequest.resolve('SIGINT'))
     const running = agent.run()
+    detach = options.attach?.(agent, (specs) => withLocalSchemes(specs, settings))
     const started = startAll(agent, options.resumeState?.specs ?? withLocalSchemes(options.specs, settings))
     const reason = await Promise.race([
       stopRequest.promise,
@@ -81,6 +85,7 @@ export async function runAgent(options: RunOptions): Promise<number> {
   } finally {
     // A hanging close must not keep a stopped agent alive.
     setTimeout(() => process.exit(process.exitCode ?? 0), HARD_STOP_TIMEOUT_MS).unref()
+    detach?.()
     hideStatus()
     unfollowSignals()
     await agent.close(STOP_TIMEOUT_MS)
@@ -93,9 +98,9 @@ export async function runAgent(options: RunOptions): Promise<number> {
 function withLocalSchemes(
   specs: readonly AgentTunnelSpec[],
   { location: { announced } }: AgentSettings,
-): readonly AgentTunnelSpec[] {
+): AgentTunnelSpec[] {
   const { hostname = '' } = URL.parse(announced?.httpUrl ?? '') ?? {}
-  return isLocalDomain(hostname) ? specs.map(addPlainHttp) : specs
+  return isLocalDomain(hostname) ? specs.map(addPlainHttp) : [...specs]
 }
 
 async function startAll(agent: Agent, specs: readonly AgentTunnelSpec[]): Promise<void> {

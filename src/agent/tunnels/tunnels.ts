@@ -323,7 +323,7 @@ export class Tunnels {
 }
 
 /** The names of a spec's tunnels: its own, and that of the http bind beside https. */
-function tunnelNames(spec: AgentTunnelSpec): string[] {
+export function tunnelNames(spec: AgentTunnelSpec): string[] {
   return spec.binds.length === 2
     ? spec.binds.map(({ proto }) => (proto === 'http' ? `${spec.name} (http)` : spec.name))
     : [spec.name]

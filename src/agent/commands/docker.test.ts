@@ -1,0 +1,183 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { tempDir } from '../../../test/support/api.ts'
+import { eventually } from '../../../test/support/eventually.ts'
+import { startHttp } from '../../../test/support/local-server.ts'
+import { type Container, ContainerEngine } from '../docker/engine.ts'
+import { ContainerFollower } from '../docker/follower.ts'
+import { startAgent } from '../testing/agent.ts'
+import { TestGateway } from '../testing/gateway.ts'
+import { dockerCommand, specsOfLabels } from './docker.ts'
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+/** A socket that answers as the API of a container engine does. */
+async function startEngine(t: TestContext) {
+  const path = join(await tempDir(t), 'engine.sock')
+  const containers = new Map<string, { labels: Record<string, string>; address: string }>()
+  const followers = new Set<ServerResponse>()
+  const sockets = new Set<Socket>()
+  const server = createServer((request, response) => {
+    response.setHeader('content-type', 'application/json')
+    if (request.url === '/containers/json')
+      return response.end(
+        JSON.stringify(
+          [...containers].map(([name, { labels, address }]) => ({
+            Id: name.padEnd(64, '0'),
+            Names: [`/${name}`],
+            State: 'running',
+            Labels: labels,
+            NetworkSettings: { Networks: { bridge: { IPAddress: address } } },
+          })),
+        ),
+      )
+    if (!request.url?.startsWith('/events?filters=')) return response.writeHead(404).end('{}')
+    response.flushHeaders()
+    followers.add(response)
+    response.on('close', () => followers.delete(response))
+  })
+  server.on('connection', (socket) => {
+    sockets.add(socket)
+    socket.on('close', () => sockets.delete(socket))
+  })
+  const disconnect = () => {
+    for (const socket of sockets) socket.destroy()
+  }
+  server.listen(path)
+  await once(server, 'listening')
+  t.after(() => {
+    disconnect()
+    server.close()
+  })
+  const emit = (Action: string, name: string) => {
+    for (const follower of followers)
+      follower.write(`${JSON.stringify({ Type: 'container', Action, Actor: { ID: name } })}\n`)
+  }
+  return {
+    host: `unix://${path}`,
+    followers,
+    containers,
+    disconnect,
+    start(name: string, labels: Record<string, string>, address = '127.0.0.1') {
+      containers.set(name, { labels, address })
+      emit('start', name)
+    },
+    stop(name: string) {
+      containers.delete(name)
+      emit('die', name)
+    },
+  }
+}
+
+async function follow(t: TestContext) {
+  const gateway = await TestGateway.start(t)
+  const engine = await startEngine(t)
+  const { agent, lines } = startAgent(t, gateway)
+  const follower = new ContainerFollower({
+    engine: new ContainerEngine(engine.host),
+    tunnels: agent.tunnels,
+    specsOf: specsOfLabels,
+    log: agent.log,
+  })
+  t.after(() => follower.close())
+  void follower.run()
+  await eventually(() => engine.followers.size > 0)
+  return { gateway, engine, lines, tunnels: agent.tunnels }
+}
+
+test('a container with a label is reachable while it runs', async (t) => {
+  const { gateway, engine, tunnels } = await follow(t)
+  const port = await startHttp(t, (_, response) => response.end('from the container'))
+
+  engine.start('web', { 'adit.http': String(port), 'com.example.other': 'x' })
+  const tunnel = await eventually(() => tunnels.get('web'))
+  assert.match(await gateway.request(tunnel.publicUrl, GET), /from the container$/)
+
+  engine.stop('web')
+  await eventually(() => tunnels.list().length === 0)
+})
+
+test('a container that comes back with other labels gets another endpoint, others stay', async (t) => {
+  const { engine, tunnels } = await follow(t)
+  engine.start('one', { 'adit.tcp': '22' })
+  engine.start('two', { 'adit.http': '80', 'adit.metadata': 'before' })
+  const [one, before] = await eventually(() => {
+    const both = [tunnels.get('one'), tunnels.get('two')]
+    return both.every((each) => each !== undefined) && both
+  })
+
+  engine.start('two', { 'adit.http': '80', 'adit.metadata': 'after' })
+  await eventually(() => tunnels.get('two') !== undefined && tunnels.get('two') !== before)
+  assert.equal(tunnels.get('one'), one)
+})
+
+test('changes that happen while the engine is away are noticed when it is back', async (t) => {
+  const { engine, tunnels } = await follow(t)
+  engine.start('gone', { 'adit.http': '80' })
+  engine.start('kept', { 'adit.http': '81' })
+  const kept = await eventually(() => tunnels.get('gone') && tunnels.get('kept'))
+
+  engine.disconnect()
+  engine.containers.delete('gone')
+  engine.containers.set('new', { labels: { 'adit.tcp': '5432' }, address: '127.0.0.1' })
+  await eventually(() => tunnels.get('new') !== undefined && tunnels.get('gone') === undefined)
+  assert.equal(tunnels.get('kept'), kept)
+})
+
+test('unusable labels of one container are logged, and do not affect others', async (t) => {
+  const { engine, tunnels, lines } = await follow(t)
+  engine.start('wrong', { 'adit.http': '80', 'adit.basic-aut': 'a:b' })
+  engine.start('right', { 'adit.http': '80' })
+  await eventually(() => tunnels.get('right'))
+  assert.equal(tunnels.get('wrong'), undefined)
+  assert.match(
+    lines.join(''),
+    /container=wrong err="there is no label adit\.basic-aut; did you mean adit\.basic-auth\?"/,
+  )
+})
+
+test('labels become the definition of a tunnel', () => {
+  const container = (labels: Record<string, string>, address?: string): Container => ({
+    id: 'id',
+    name: 'web',
+    labels,
+    address,
+  })
+  const [spec] = specsOfLabels(
+    container(
+      { 'adit.http': '3000', 'adit.domain': 'app.example.com', 'adit.basic-auth': 'ada:long-password' },
+      '172.17.0.2',
+    ),
+  )
+  assert.equal(spec!.upstream.shown, 'http://172.17.0.2:3000')
+  assert.equal(spec!.binds[0]!.opts.Domain ?? spec!.binds[0]!.opts.Hostname, 'app.example.com')
+  assert.match(JSON.stringify(spec), /ada/)
+  const several = specsOfLabels(container({ 'adit.http': '80', 'adit.tcp': 'db.internal:5432' }))
+  assert.deepEqual(
+    several.map(({ name, upstream }) => [name, upstream.shown]),
+    [
+      ['web-http', 'http://127.0.0.1:80'],
+      ['web-tcp', 'db.internal:5432'],
+    ],
+  )
+  const policy = 'on_http_request:\n  - actions:\n      - type: deny\n'
+  assert.match(JSON.stringify(specsOfLabels(container({ 'adit.http': '80', 'adit.policy': policy }))), /deny/)
+  assert.deepEqual(specsOfLabels(container({ 'com.example': '80' })), [])
+  assert.throws(() => specsOfLabels(container({ 'adit.http': 'no port' })))
+})
+
+test('an engine that is not there is named together with the next step', async (t) => {
+  const missing = `unix://${join(await tempDir(t), 'none.sock')}`
+  await assert.rejects(
+    dockerCommand({ 'docker-host': missing }, {}),
+    /cannot be reached: .*ENOENT[\s\S]*--docker-host/,
+  )
+  await assert.rejects(
+    dockerCommand({}, { DOCKER_HOST: 'ssh://host' }),
+    /is not the address of a container engine/,
+  )
+})

@@ -1,0 +1,148 @@
+import { setTimeout as delay } from 'node:timers/promises'
+import { systemClock } from '../../base/clock.ts'
+import { errorMessage } from '../../base/error-message.ts'
+import { Backoff } from '../connect/backoff.ts'
+import type { AgentLog } from '../log/log.ts'
+import type { AgentTunnelSpec } from '../tunnels/spec.ts'
+import { type Tunnels, tunnelNames } from '../tunnels/tunnels.ts'
+import type { Container, ContainerEngine } from './engine.ts'
+
+interface FollowerOptions {
+  readonly engine: ContainerEngine
+  readonly tunnels: Pick<Tunnels, 'start' | 'stop'>
+  /** The tunnels that the labels of a container ask for. */
+  specsOf(container: Container): AgentTunnelSpec[]
+  readonly log: AgentLog
+}
+
+/** A tunnel of a container that is started or starting. */
+interface Followed {
+  readonly spec: AgentTunnelSpec
+  /** The spec as text: a change of it replaces the tunnel. */
+  readonly text: string
+  readonly started: Promise<boolean>
+}
+
+/** How long to wait before a tunnel that could not start is tried again. */
+const RETRY_MS = 5_000
+const MAX_RECONNECT_MS = 2_000
+
+/** Keeps the tunnels of an agent equal to what the labels of the running containers ask for. */
+export class ContainerFollower {
+  readonly #options: FollowerOptions
+  readonly #stop = new AbortController()
+  readonly #tunnels = new Map<string, Followed>()
+  #isReconciling = false
+  #isStale = false
+  #retry: NodeJS.Timeout | undefined
+
+  constructor(options: FollowerOptions) {
+    this.#options = options
+  }
+
+  /** Follows the engine until `close`. After an interruption the list of containers is read again. */
+  async run(): Promise<void> {
+    const { engine, log } = this.#options
+    const { signal } = this.#stop
+    const backoff = new Backoff({ clock: systemClock, maxMs: MAX_RECONNECT_MS })
+    while (!signal.aborted) {
+      try {
+        await engine.follow(signal, () => {
+          backoff.reset()
+          this.#reconcile()
+        })
+      } catch (error) {
+        if (signal.aborted) return
+        log.warn('container engine not reachable', {
+          obj: 'docker',
+          host: engine.host,
+          err: errorMessage(error),
+        })
+      }
+      // Tunnels stay: containers run on while the engine restarts.
+      await delay(backoff.next(), undefined, { signal }).catch(() => {})
+    }
+  }
+
+  close(): void {
+    this.#stop.abort()
+    clearTimeout(this.#retry)
+  }
+
+  /** Reads the list and applies it; events that arrive meanwhile cause one more run. */
+  #reconcile(): void {
+    this.#isStale = true
+    if (this.#isReconciling) return
+    this.#isReconciling = true
+    void this.#reconcileUntilCurrent().finally(() => {
+      this.#isReconciling = false
+    })
+  }
+
+  async #reconcileUntilCurrent(): Promise<void> {
+    const { engine, log } = this.#options
+    while (this.#isStale && !this.#stop.signal.aborted) {
+      this.#isStale = false
+      try {
+        await this.#apply(await engine.list(this.#stop.signal))
+      } catch (error) {
+        if (this.#stop.signal.aborted) return
+        log.warn('containers not listed', { obj: 'docker', err: errorMessage(error) })
+        this.#retryLater()
+      }
+    }
+  }
+
+  async #apply(containers: readonly Container[]): Promise<void> {
+    const desired = new Map<string, { spec: AgentTunnelSpec; text: string }>()
+    for (const container of containers)
+      for (const spec of this.#specsOf(container))
+        desired.set(spec.name, { spec, text: JSON.stringify(spec) })
+    const obsolete = [...this.#tunnels].filter(([name, { text }]) => desired.get(name)?.text !== text)
+    await Promise.all(obsolete.map(([name, followed]) => this.#stopTunnel(name, followed)))
+    for (const [name, { spec, text }] of desired)
+      if (!this.#tunnels.has(name)) this.#tunnels.set(name, { spec, text, started: this.#start(spec) })
+  }
+
+  #specsOf(container: Container): AgentTunnelSpec[] {
+    try {
+      return this.#options.specsOf(container)
+    } catch (error) {
+      this.#options.log.warn('labels of container not usable', {
+        obj: 'docker',
+        container: container.name,
+        err: errorMessage(error),
+      })
+      return []
+    }
+  }
+
+  async #start(spec: AgentTunnelSpec): Promise<boolean> {
+    const { tunnels, log } = this.#options
+    try {
+      await tunnels.start(spec)
+      return true
+    } catch (error) {
+      log.warn('tunnel of container not started', {
+        obj: 'docker',
+        name: spec.name,
+        err: errorMessage(error),
+      })
+      this.#tunnels.delete(spec.name)
+      this.#retryLater()
+      return false
+    }
+  }
+
+  async #stopTunnel(name: string, { spec, started }: Followed): Promise<void> {
+    this.#tunnels.delete(name)
+    if (!(await started)) return
+    await Promise.all(tunnelNames(spec).map((each) => this.#options.tunnels.stop(each)))
+  }
+
+  #retryLater(): void {
+    clearTimeout(this.#retry)
+    this.#retry = setTimeout(() => this.#reconcile(), RETRY_MS)
+    this.#retry.unref()
+  }
+}
