@@ -16,8 +16,7 @@ type JsonSchema = Readonly<Record<string, unknown>>
 export const documentResources: readonly Resource[] = allResources.filter(({ online }) => !online)
 
 /** The names of resources in documents. An id is no name, so that a reference is never ambiguous. */
-const NAME_PATTERN = '^[A-Za-z0-9*][A-Za-z0-9._:@*+-]{0,127}$'
-const NAME = new RegExp(NAME_PATTERN)
+const NAME = /^[A-Za-z0-9*][A-Za-z0-9._:@*+-]{0,127}$/
 
 export function isValidName(name: string): boolean {
   return NAME.test(name) && prefixOf(name) === undefined
@@ -54,7 +53,7 @@ export function documentProperties(): Record<string, TSchema> {
       {
         type: 'object',
         description: resource.description,
-        propertyNames: { pattern: NAME_PATTERN },
+        propertyNames: { pattern: NAME.source },
         additionalProperties: {
           ...withoutRequiredSecrets(resource.createSchema, resource.sealed),
           title: resource.name,
