@@ -2,22 +2,22 @@ import { Type } from 'typebox'
 import { documentProperties } from './account-document.ts'
 import type { ApiRoute } from './routes.ts'
 
-const text = (description: string) => Type.String({ description })
-const optionalText = (description: string) => Type.Union([Type.String(), Type.Null()], { description })
-const flag = (description: string) => Type.Optional(Type.Boolean({ default: false, description }))
-const count = (description: string) => Type.Integer({ minimum: 0, description })
+const text = (options: { description: string }) => Type.String(options)
+const optionalText = (options: { description: string }) => Type.Union([Type.String(), Type.Null()], options)
+const flag = (options: { description: string }) => Type.Optional(Type.Boolean({ default: false, ...options }))
+const count = (options: { description: string }) => Type.Integer({ minimum: 0, ...options })
 
 const fieldChange = Type.Object({
-  field: text('The path of the field.'),
+  field: text({ description: 'The path of the field.' }),
   old: Type.Unknown({ description: 'The value in the account; null if it is unset or secret.' }),
   new: Type.Unknown({ description: 'The value in the document; null if it is unset or secret.' }),
   secret: Type.Boolean({ description: 'Whether the field is a secret, whose values are not shown.' }),
 })
 
 const rejection = Type.Object({
-  error_code: text('The error code.'),
-  msg: text('The cause in one sentence.'),
-  field: optionalText('The field that is invalid; null if none is.'),
+  error_code: text({ description: 'The error code.' }),
+  msg: text({ description: 'The cause in one sentence.' }),
+  field: optionalText({ description: 'The field that is invalid; null if none is.' }),
 })
 
 const change = Type.Object(
@@ -26,9 +26,9 @@ const change = Type.Object(
     status: Type.Enum(['planned', 'done', 'failed'], {
       description: 'Whether the change is planned, done, or was rejected.',
     }),
-    kind: text('The kind of the resource.'),
-    name: text('The name of the resource in the document.'),
-    id: optionalText('The ID of the resource; null before it is created.'),
+    kind: text({ description: 'The kind of the resource.' }),
+    name: text({ description: 'The name of the resource in the document.' }),
+    id: optionalText({ description: 'The ID of the resource; null before it is created.' }),
     fields: Type.Array(fieldChange, { description: 'The fields that differ.' }),
     shown_once: Type.Object(
       {},
@@ -54,8 +54,10 @@ export const accountRoutes = {
     path: '/apply',
     body: Type.Object(
       {
-        dry_run: flag('Whether to return the plan and change nothing.'),
-        prune: flag('Whether to delete resources that an earlier document held and this one does not.'),
+        dry_run: flag({ description: 'Whether to return the plan and change nothing.' }),
+        prune: flag({
+          description: 'Whether to delete resources that an earlier document held and this one does not.',
+        }),
         ...Object.fromEntries(
           Object.entries(documentProperties()).map(([kind, schema]) => [kind, Type.Optional(schema)]),
         ),
@@ -65,11 +67,11 @@ export const accountRoutes = {
     response: Type.Object(
       {
         dry_run: Type.Boolean({ description: 'Whether this is a plan: nothing was changed.' }),
-        created: count('How many resources were created, or would be.'),
-        updated: count('How many resources were updated, or would be.'),
-        deleted: count('How many resources were deleted, or would be.'),
-        unchanged: count('How many resources match the document already.'),
-        failed: count('How many changes were rejected.'),
+        created: count({ description: 'How many resources were created, or would be.' }),
+        updated: count({ description: 'How many resources were updated, or would be.' }),
+        deleted: count({ description: 'How many resources were deleted, or would be.' }),
+        unchanged: count({ description: 'How many resources match the document already.' }),
+        failed: count({ description: 'How many changes were rejected.' }),
         changes: Type.Array(change, { description: 'Every change, in the order in which they are made.' }),
       },
       { title: 'AccountReport' },

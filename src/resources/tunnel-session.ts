@@ -19,6 +19,11 @@ export const TunnelSession = defineResource({
       'The tunnel credential or SSH key that started the session.',
     ),
     ip: live(text(64), 'The source IP address.'),
+    metadata: live(text(4096), 'The metadata from the configuration of the agent.'),
+    os: live(text(64), 'The operating system of the agent.'),
+    region: live(text(16), 'The region of the server.'),
+    started_at: live(text(64), 'When it started, in RFC 3339 format.'),
+    transport: live(text(16), 'The protocol of the session.'),
     legs: live(
       list(
         object(
@@ -32,10 +37,5 @@ export const TunnelSession = defineResource({
       ),
       'The connections of the session, oldest first. On another node than that of the agent, only the first.',
     ),
-    metadata: live(text(4096), 'The metadata from the configuration of the agent.'),
-    os: live(text(64), 'The operating system of the agent.'),
-    region: live(text(16), 'The region of the server.'),
-    started_at: live(text(64), 'When it started, in RFC 3339 format.'),
-    transport: live(text(16), 'The protocol of the session.'),
   },
 })

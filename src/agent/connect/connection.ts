@@ -3,6 +3,7 @@ import type { Clock } from '../../base/clock.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { joinHostPort } from '../../base/hostport.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
+import { WindowBudget } from '../../base/io/window-budget.ts'
 import {
   type AgentCommand,
   type AgentIdentity,
@@ -73,6 +74,8 @@ export class ServerConnection {
   readonly #options: ServerConnectionOptions
   readonly #backoff: Backoff
   readonly #addresses: ServerAddresses
+  /** Shared by all legs, so that readers that stop hold no more memory with several. */
+  readonly #windows = new WindowBudget()
   #status: SessionStatus = 'connecting'
   #session: LeggedSession | undefined
   #welcome: AuthResponse | undefined
@@ -256,6 +259,7 @@ export class ServerConnection {
         },
         heartbeat,
         clock,
+        windows: this.#windows,
         callTimeoutMs: Math.max(dial.timeoutMs, 10_000),
         authTimeoutMs: Math.max(timeoutMs - (clock.monotonic() - startedAt), MIN_AUTH_TIMEOUT_MS),
         onProxy: (header, stream) => this.#accept(header, stream),
