@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
+import { describeFileError } from '../../base/file-error.ts'
 import { ConfigError } from '../config/error.ts'
-import { describeFileError } from '../config/file-error.ts'
 import { type AgentKeys, agentKeys } from '../config/keys.ts'
 import { type Config, loadConfig } from '../config/load.ts'
 import { defaultConfigPath, type Env } from '../config/paths.ts'

@@ -1,4 +1,4 @@
-import { describeFileError } from '../config/file-error.ts'
+import { describeFileError } from '../../base/file-error.ts'
 
 /**
  * Keeps the program running when its output breaks. A closed pipe (`| head -1`) is not an error; a failed write, such

@@ -1,7 +1,7 @@
 import { CommandFailure } from '../../base/command-line.ts'
+import { describeFileError } from '../../base/file-error.ts'
 import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { BASE_ROOT, VERSION } from '../../base/version.ts'
-import { describeFileError } from '../config/file-error.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import { resolveUpdates } from '../settings.ts'
 import { UpdateRejected, Updater } from '../update/updater.ts'

@@ -12,8 +12,8 @@ import {
   visit,
 } from 'yaml'
 import { errorMessage } from '../../base/error-message.ts'
+import { describeFileError } from '../../base/file-error.ts'
 import { ConfigError } from './error.ts'
-import { describeFileError } from './file-error.ts'
 import { version2, version3 } from './keys.ts'
 import type { ConfigProblem, Path, ShapeOutput } from './shape.ts'
 import { SourceScalar } from './source-text.ts'

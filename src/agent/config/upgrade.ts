@@ -1,6 +1,7 @@
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { isDeepStrictEqual } from 'node:util'
 import { isMap, isNode, isScalar, type Pair, type YAMLMap } from 'yaml'
+import { describeFileError } from '../../base/file-error.ts'
 import {
   appendEntry,
   applyEdits,
@@ -17,7 +18,6 @@ import {
 } from './edit.ts'
 import { ConfigError } from './error.ts'
 import { type ConfigFile, parseConfig, parseYaml } from './file.ts'
-import { describeFileError } from './file-error.ts'
 import { RENAMED_KEYS } from './keys.ts'
 import { writePrivateFile } from './write.ts'
 

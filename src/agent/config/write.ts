@@ -3,6 +3,7 @@ import { basename, dirname, join } from 'node:path'
 import { isDeepStrictEqual } from 'node:util'
 import { type Document, isMap, isScalar, type YAMLMap } from 'yaml'
 import { createDirectory } from '../../base/create-directory.ts'
+import { describeFileError } from '../../base/file-error.ts'
 import {
   appendEntry,
   applyEdits,
@@ -16,7 +17,6 @@ import {
 } from './edit.ts'
 import { ConfigError } from './error.ts'
 import { parseYaml, toContent } from './file.ts'
-import { describeFileError } from './file-error.ts'
 import type { AgentKeys } from './keys.ts'
 import { isRecord } from './shape.ts'
 

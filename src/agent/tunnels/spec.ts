@@ -1,11 +1,11 @@
 import { X509Certificate } from 'node:crypto'
 import { readFileSync } from 'node:fs'
 import { createSecureContext } from 'node:tls'
+import { describeFileError } from '../../base/file-error.ts'
 import { pemBlocks } from '../../base/pem-blocks.ts'
 import type { BindOpts } from '../../protocol/index.ts'
 import { allEndpointOptions } from '../../resources/endpoint-options.ts'
 import type { EndpointDefinition, TunnelDefinition } from '../config/definitions.ts'
-import { describeFileError } from '../config/file-error.ts'
 import {
   type SharedBindOptions,
   toHttpOptions,
