@@ -3,6 +3,7 @@ import { dirname, resolve } from 'node:path'
 import { type Document, isMap, isScalar, isSeq, LineCounter, type Node, parseDocument } from 'yaml'
 import { CommandFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
+import { describeFileError } from '../base/file-error.ts'
 
 /** The API accepts no larger one. */
 const MAX_DOCUMENT_BYTES = 1024 * 1024
@@ -174,6 +175,6 @@ function readText(file: string | 0, shown: string): string {
   try {
     return readFileSync(file, 'utf8')
   } catch (error) {
-    throw new CommandFailure(`${shown} cannot be read: ${errorMessage(error)}`)
+    throw new CommandFailure(`${shown} cannot be read: ${describeFileError(error)}.`)
   }
 }

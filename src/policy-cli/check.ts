@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { CommandFailure, printFailure } from '../base/command-line.ts'
-import { errorMessage } from '../base/error-message.ts'
+import { describeFileError } from '../base/file-error.ts'
 import { type Attachment, issueText, PolicyError, readPolicy } from '../policy/index.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -60,8 +60,6 @@ function readText(file: string): string {
   try {
     return readFileSync(file === '-' ? 0 : file, 'utf8')
   } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    const reason = code === 'ENOENT' ? 'there is no such file' : errorMessage(error)
-    throw new CommandFailure(`cannot read ${file}: ${reason}`)
+    throw new CommandFailure(`cannot read ${file}: ${describeFileError(error)}`)
   }
 }

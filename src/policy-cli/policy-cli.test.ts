@@ -81,7 +81,7 @@ test('phases depend on the protocol and on what the policy is for', (t) => {
   assert.throws(() => check(t, DENY, { protocol: 'ftp' }), /--protocol must be one of https, http, tcp, tls/)
   assert.throws(
     () => checkPolicy('/no/such.yml', { edge: false, json: false }, captureOutput()),
-    /cannot read \/no\/such\.yml: there is no such file/,
+    /cannot read \/no\/such\.yml: no such file/,
   )
 })
 

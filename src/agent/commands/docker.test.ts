@@ -174,7 +174,7 @@ test('an engine that is not there is named together with the next step', async (
   const missing = `unix://${join(await tempDir(t), 'none.sock')}`
   await assert.rejects(
     dockerCommand({ 'docker-host': missing }, {}),
-    /cannot be reached: .*ENOENT[\s\S]*--docker-host/,
+    /cannot be reached: there is no such socket\.[\s\S]*--docker-host/,
   )
   await assert.rejects(
     dockerCommand({}, { DOCKER_HOST: 'ssh://host' }),

@@ -1,6 +1,6 @@
 import { CommandFailure } from '../../base/command-line.ts'
-import { errorMessage } from '../../base/error-message.ts'
 import { findNearest } from '../../base/nearest.ts'
+import { describeNetworkError } from '../../base/network-error.ts'
 import { tunnelShape } from '../config/definitions.ts'
 import type { Env } from '../config/paths.ts'
 import type { ConfigProblem } from '../config/shape.ts'
@@ -23,7 +23,7 @@ export async function dockerCommand(values: FlagValues, env: NodeJS.ProcessEnv &
   const engine = new ContainerEngine((typeof flag === 'string' ? flag : env.DOCKER_HOST) || undefined)
   await engine.list(AbortSignal.timeout(10_000)).catch((error) => {
     throw new CommandFailure(
-      `the container engine at ${engine.host} cannot be reached: ${errorMessage(error)}.\nIs it running, and may this user open its socket? Name another one with --docker-host or DOCKER_HOST.`,
+      `the container engine at ${engine.host} cannot be reached: ${describeNetworkError(error)}.\nIs it running, and may this user open its socket? Name another one with --docker-host or DOCKER_HOST.`,
     )
   })
   return runAgent({

@@ -78,7 +78,7 @@ for (const version of HTTP_VERSIONS) {
     assert.deepEqual([unmatched.headers['content-encoding'], unmatched.headers['x-found']], ['gzip', '[]'])
   })
 
-  test(`bodies that cannot be read as a text stay as they are, larger ones are refused (${version})`, async (t) => {
+  test(`bodies that cannot be read as a text stay as they are, larger ones are rejected (${version})`, async (t) => {
     const policy = { on_http_response: [{ actions: [find('response', { from: 'http.*', to: '' })] }] }
     const { ask } = await startPolicyEndpoint(t, JSON.stringify(policy), { listener })
 
@@ -89,9 +89,9 @@ for (const version of HTTP_VERSIONS) {
     const head = await ask({ path: '/page', method: 'HEAD' }, version)
     assert.deepEqual([head.status, head.headers['content-length']], [200, undefined])
     for (const path of ['/large', '/large-chunks']) {
-      const refused = await ask({ path }, version)
-      assert.equal(refused.status, 500, path)
-      assert.match(refused.text, /ERR_ADIT_2300/)
+      const rejected = await ask({ path }, version)
+      assert.equal(rejected.status, 500, path)
+      assert.match(rejected.text, /ERR_ADIT_2300/)
     }
   })
 

@@ -159,7 +159,7 @@ export function restartDelay(crashes: number): number {
 
 /**
  * Binds each port once without sharing it. Another server of the same user that shares its ports among its own workers
- * would otherwise get half of the connections, and nobody would notice.
+ * would otherwise silently get half of the connections.
  */
 async function requireFreePorts({ httpAddr, httpsAddr, agentAddr, sshAddr }: ServerSettings): Promise<void> {
   for (const address of [httpAddr, httpsAddr, agentAddr, sshAddr])
