@@ -382,8 +382,8 @@ function Group({
   )
 }
 
-/** A policy is a document of its own; keys and bodies have several lines. */
+/** Policies and pages are documents of their own; keys and bodies have several lines. */
 function rowsOf(name: string, { maxLength = 0 }: Schema): number {
-  if (maxLength > 50_000) return 16
+  if (maxLength > 65_536 || name === 'html') return 16
   return /pem|key|body/.test(name) ? 6 : 3
 }
