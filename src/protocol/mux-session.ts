@@ -176,7 +176,6 @@ export class MuxSession implements FrameHandler {
       roundTrip: this.roundTrip,
       maxWindow,
       budget: budget.forSession(),
-      streams: () => this.#streams.size,
       measure,
     })
     return maxWindow

@@ -65,6 +65,7 @@ export class ForwardedChannel implements ByteStream {
   constructor(id: number, transport: ChannelTransport) {
     this.id = id
     this.#transport = transport
+    transport.windowGrowth?.onOpened()
   }
 
   write(chunk: Buffer): boolean {
