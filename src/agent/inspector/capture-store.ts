@@ -1,12 +1,13 @@
 import { fanOut, type OnReceiverError, throwLater } from '../../base/fan-out.ts'
 import { KsuidGenerator } from '../../base/id.ts'
 import { BufferPool } from '../../base/io/buffer-pool.ts'
+import { CaptureIndex } from './capture-index.ts'
 import { Copier } from './copier.ts'
 import { type CapturedFrame, FrameLog } from './frame-log.ts'
 import { BLOCK_BYTES, MessageCopy } from './message-copy.ts'
-import { redactHead } from './redact.ts'
+import { redact } from './redact.ts'
 
-/** The memory a captured exchange takes beyond its bytes: objects, map entry, strings. */
+/** The memory a captured exchange takes beyond its bytes: objects and strings. */
 const CAPTURE_OVERHEAD_BYTES = 1024
 
 /** One captured exchange; `response` is undefined until the upstream responds. */
@@ -33,8 +34,10 @@ export class Capture {
   pinned = false
   /** What it counted towards the limit of pinned captures when it was pinned. */
   pinnedBytes = 0
-  /** The next capture in order of arrival: deleting the oldest entry of a map over and over is slow. */
+  /** The next capture in the order of eviction. */
   next: Capture | undefined = undefined
+  /** Where its index has it. */
+  slot = 0
 
   constructor(id: string, tunnelName: string, remoteAddr: string, startedAt: number, request: MessageCopy) {
     this.id = id
@@ -91,7 +94,7 @@ export class CaptureStore {
   readonly #ids = new KsuidGenerator('airt')
   /** The time of the newest id: ids stay ordered even if the clock is set back. */
   #newestTime = 0
-  readonly #captures = new Map<string, Capture>()
+  readonly #captures = new CaptureIndex<Capture>()
   /** Blocks of evicted bodies are used again at once; `#account` bounds the free ones. */
   readonly #pool = new BufferPool(Number.POSITIVE_INFINITY, BLOCK_BYTES)
   readonly #listeners = new Set<CaptureListener>()
@@ -129,7 +132,7 @@ export class CaptureStore {
     this.#newestTime = Math.max(this.#newestTime, now)
     const id = this.#ids.next(this.#newestTime)
     const capture = new Capture(id, tunnelName, remoteAddr, now, this.#copyHead(head))
-    this.#captures.set(capture.id, capture)
+    this.#captures.add(capture)
     this.#append(capture)
     this.#account(CAPTURE_OVERHEAD_BYTES + capture.request.size)
     this.#notify(capture)
@@ -148,7 +151,7 @@ export class CaptureStore {
     capture.responseStartNs = stored.responseStartNs
     capture.error = stored.error
     capture.open = false
-    this.#captures.set(id, capture)
+    this.#captures.add(capture)
     this.#append(capture)
     this.#account(sizeOf(capture))
     return capture
@@ -219,7 +222,7 @@ export class CaptureStore {
   /** Lists captures, newest first; with `beforeId`, only older ones. */
   list(limit = Number.POSITIVE_INFINITY, tunnelName?: string, beforeId?: string): Capture[] {
     const captures: Capture[] = []
-    const stored = [...this.#captures.values()]
+    const stored = this.#captures.oldestFirst()
     for (let index = stored.length - 1; index >= 0 && captures.length < limit; index--) {
       const capture = stored[index]!
       if (beforeId !== undefined && capture.id >= beforeId) continue
@@ -247,7 +250,7 @@ export class CaptureStore {
   /** Deletes all captures, or all but the pinned ones. */
   clear({ keepPinned = false } = {}): void {
     const kept: Capture[] = []
-    for (const capture of this.#captures.values())
+    for (const capture of this.#captures.oldestFirst())
       if (keepPinned && capture.pinned) kept.push(capture)
       else markEvicted(capture)
     this.#captures.clear()
@@ -258,7 +261,7 @@ export class CaptureStore {
     this.#pinnedBytes = 0
     for (const capture of kept) {
       capture.next = undefined
-      this.#captures.set(capture.id, capture)
+      this.#captures.add(capture)
       this.#append(capture)
       this.#bytes += sizeOf(capture)
       this.#pinnedBytes += capture.pinnedBytes
@@ -285,11 +288,12 @@ export class CaptureStore {
   }
 
   #copyHead(head: Buffer): MessageCopy {
-    return redactHead(this.copier.copy(head), this.#redact)
+    const redacted = redact(head, this.#redact)
+    return new MessageCopy(redacted, redacted === head, this.copier)
   }
 
   #copyStored({ head, body, bodyBytes, truncated, exact }: StoredMessage): MessageCopy {
-    const message = new MessageCopy(this.copier.copy(head), exact)
+    const message = new MessageCopy(head, exact, this.copier)
     message.add(body, this.#pool, this.copier)
     message.bodyBytes = bodyBytes
     message.truncated = truncated
@@ -328,7 +332,7 @@ export class CaptureStore {
   }
 
   #drop(capture: Capture): void {
-    this.#captures.delete(capture.id)
+    this.#captures.delete(capture)
     this.#bytes -= sizeOf(capture)
     this.#pinnedBytes -= capture.pinnedBytes
     markEvicted(capture)

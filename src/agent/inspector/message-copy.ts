@@ -12,7 +12,6 @@ const MAX_SMALL_BODY_BYTES = 4096
 
 /** The captured copy of a message: its head, its body up to the limit, and the size of the body. */
 export class MessageCopy {
-  readonly head: Buffer
   /** Size of the body on the wire, captured or not. */
   bodyBytes = 0
   /** True if the copy is incomplete: the body exceeded the limit, or the message never ended. */
@@ -21,18 +20,31 @@ export class MessageCopy {
   arriving = false
   /** False if header values were redacted. */
   readonly exact: boolean
-  #smallBody: Buffer | undefined
+  readonly #headSlab: Buffer
+  readonly #headOffset: number
+  readonly #headLength: number
+  /** The memory of a small body; a larger one is in blocks. */
+  #bodySlab: Buffer | undefined
+  #bodyOffset = 0
+  #bodyCapacity = 0
   #blocks: Buffer[] | undefined
   #storedBytes = 0
 
-  constructor(head: Buffer, exact: boolean) {
-    this.head = head
+  constructor(head: Buffer, exact: boolean, copier: Copier) {
+    this.#headSlab = copier.allocate(head.length)
+    this.#headOffset = copier.offset
+    this.#headLength = head.length
+    this.#headSlab.set(head, this.#headOffset)
     this.exact = exact
+  }
+
+  get head(): Buffer {
+    return this.#headSlab.subarray(this.#headOffset, this.#headOffset + this.#headLength)
   }
 
   /** Memory in use, in bytes. */
   get size(): number {
-    return this.head.length + (this.#smallBody?.length ?? 0) + (this.#blocks?.length ?? 0) * BLOCK_BYTES
+    return this.#headLength + this.#bodyCapacity + (this.#blocks?.length ?? 0) * BLOCK_BYTES
   }
 
   /** Adds body data up to the limit. */
@@ -42,31 +54,37 @@ export class MessageCopy {
     if (accepted < chunk.length) this.truncated = true
     if (accepted <= 0) return
     if (this.#blocks === undefined && this.#storedBytes + accepted <= MAX_SMALL_BODY_BYTES) {
-      const small = this.#growSmall(this.#storedBytes + accepted, copier)
-      chunk.copy(small, this.#storedBytes, 0, accepted)
+      const slab = this.#growSmallBody(this.#storedBytes + accepted, copier)
+      chunk.copy(slab, this.#bodyOffset + this.#storedBytes, 0, accepted)
     } else {
       this.#fillBlocks(chunk.subarray(0, accepted), pool)
     }
     this.#storedBytes += accepted
   }
 
-  /** Doubles the buffer, since a body may arrive in many small chunks. */
-  #growSmall(minBytes: number, copier: Copier): Buffer {
-    const small = this.#smallBody
-    if (small !== undefined && small.length >= minBytes) return small
-    const larger = copier.allocate(
-      Math.max(minBytes, Math.min(MAX_SMALL_BODY_BYTES, 2 * (small?.length ?? 0))),
-    )
-    small?.copy(larger)
-    this.#smallBody = larger
-    return larger
+  /** Doubles the memory, since a body may arrive in many small chunks. */
+  #growSmallBody(minBytes: number, copier: Copier): Buffer {
+    if (this.#bodySlab !== undefined && this.#bodyCapacity >= minBytes) return this.#bodySlab
+    const body = this.#smallBody()
+    const capacity = Math.max(minBytes, Math.min(MAX_SMALL_BODY_BYTES, 2 * this.#bodyCapacity))
+    const slab = copier.allocate(capacity)
+    this.#bodySlab = slab
+    this.#bodyOffset = copier.offset
+    this.#bodyCapacity = capacity
+    body?.copy(slab, this.#bodyOffset)
+    return slab
+  }
+
+  #smallBody(): Buffer | undefined {
+    return this.#bodySlab?.subarray(this.#bodyOffset, this.#bodyOffset + this.#storedBytes)
   }
 
   #fillBlocks(chunk: Buffer, pool: BufferPool): void {
     if (this.#blocks === undefined) {
       this.#blocks = [pool.acquire()]
-      this.#smallBody?.copy(this.#blocks[0]!)
-      this.#smallBody = undefined
+      this.#smallBody()?.copy(this.#blocks[0]!)
+      this.#bodySlab = undefined
+      this.#bodyCapacity = 0
     }
     const blocks = this.#blocks
     for (let offset = 0; offset < chunk.length; ) {
@@ -93,6 +111,6 @@ export class MessageCopy {
   /** The body alone, framing included. */
   body(): Buffer {
     if (this.#blocks) return Buffer.concat(this.#blocks, this.#storedBytes)
-    return this.#smallBody?.subarray(0, this.#storedBytes) ?? Buffer.alloc(0)
+    return this.#smallBody() ?? Buffer.alloc(0)
   }
 }

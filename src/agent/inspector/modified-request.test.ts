@@ -6,7 +6,7 @@ import { BLOCK_BYTES, MessageCopy } from './message-copy.ts'
 import { applyChanges, ChangeError, type RequestChanges, replayProblem } from './modified-request.ts'
 
 function createMessage(head: string, body = '', exact = true): MessageCopy {
-  const message = new MessageCopy(Buffer.from(head.replaceAll('\n', '\r\n'), 'latin1'), exact)
+  const message = new MessageCopy(Buffer.from(head.replaceAll('\n', '\r\n'), 'latin1'), exact, new Copier())
   if (body !== '') message.add(Buffer.from(body), new BufferPool(1, BLOCK_BYTES), new Copier())
   return message
 }

@@ -1,9 +1,8 @@
 import { trimOws } from '../../base/optional-white-space.ts'
-import { MessageCopy } from './message-copy.ts'
 
-/** Copies a head with the values of the named fields (lower case) replaced, so that secrets are never stored. */
-export function redactHead(head: Buffer, names: ReadonlySet<string>): MessageCopy {
-  if (names.size === 0) return new MessageCopy(head, true)
+/** The head with the values of the named fields (lower case) replaced; the same buffer if it has none of them. */
+export function redact(head: Buffer, names: ReadonlySet<string>): Buffer {
+  if (names.size === 0) return head
   let redacted = false
   const lines = head.toString('latin1').split('\r\n')
   for (let index = 1; index < lines.length; index++) {
@@ -13,7 +12,5 @@ export function redactHead(head: Buffer, names: ReadonlySet<string>): MessageCop
       lines[index] = `${lines[index]!.slice(0, colon)}: [redacted]`
     }
   }
-  return redacted
-    ? new MessageCopy(Buffer.from(lines.join('\r\n'), 'latin1'), false)
-    : new MessageCopy(head, true)
+  return redacted ? Buffer.from(lines.join('\r\n'), 'latin1') : head
 }
