@@ -3,8 +3,8 @@
  * `parts.ts` creates and starts the parts of one process, `wiring/` has them in four phases and in the order in which they
  * start and stop, and `workers/` runs traffic in processes of its own.
  * `settings.ts` declares flags and variables, `cli.ts` and `subcommands.ts` the command line, `check/` holds
- * `adit server check`. The other files belong to the process: its id, locks, addresses and
- * limits, `credentials.json`, and the host keys of the SSH gateway, where `certs`, `sessions` and `store` meet.
+ * `adit server check`. The other files belong to the process: its id, locks, addresses, limits and
+ * the port of agents, `credentials.json`, and the host keys of the SSH gateway, where `certs`, `sessions` and `store` meet.
  */
 import { failpoint } from '../base/failpoint.ts'
 import type { Secret } from '../base/secret.ts'

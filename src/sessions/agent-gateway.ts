@@ -64,8 +64,14 @@ const LIMITS: GatewayLimits = {
   messageBytes: { perConnection: 1024 * 1024, perSource: 16 * 1024 * 1024, total: 64 * 1024 * 1024 },
 }
 
-/** Creates the gateway for agents; `listen` starts it. */
-export function createAgentGateway(options: AgentGatewayOptions): Gateway {
+/** The gateway for agents. */
+export interface AgentGateway extends Gateway {
+  /** Serves a connection that another listener has accepted. */
+  accept(socket: Socket): void
+}
+
+/** Creates the gateway for agents, which serves what `listen` and `accept` give it. */
+export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
   const limits = { ...LIMITS, ...options.limits }
   const clock = options.clock ?? systemClock
   const pool = options.pool ?? createLinkPool(64)
@@ -145,6 +151,7 @@ export function createAgentGateway(options: AgentGatewayOptions): Gateway {
       return listener.connections.size
     },
     listen: (port, host) => listener.listen(port, host),
+    accept: (socket) => listener.accept(socket),
     async close() {
       const closed = listener.close()
       for (const socket of pendingHandshakes) socket.destroy()

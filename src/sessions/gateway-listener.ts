@@ -38,7 +38,7 @@ export class GatewayListener<C extends { end(reason: string): void }> {
   readonly connections = new Set<C>()
   readonly #options: GatewayOptions & { name: string }
   readonly #admission: Admission
-  readonly #server = createServer({ noDelay: true }, (socket) => this.#accept(socket))
+  readonly #server = createServer({ noDelay: true }, (socket) => this.accept(socket))
   readonly #onClient: (socket: Socket, ends: SocketEnds) => void
 
   constructor(
@@ -87,7 +87,8 @@ export class GatewayListener<C extends { end(reason: string): void }> {
     await closed
   }
 
-  #accept(socket: Socket): void {
+  /** Serves a connection of this or another listener. */
+  accept(socket: Socket): void {
     const { proxyProtocol } = this.#options
     if (proxyProtocol !== undefined) {
       proxyProtocol.read(socket, (ends) => this.#onClient(socket, ends))

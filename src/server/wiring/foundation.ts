@@ -14,6 +14,7 @@ import { GRACE_MS, NameClaims } from '../../naming/index.ts'
 import { TunnelDirectory } from '../../sessions/index.ts'
 import { openNameClaims, openStore, type Store } from '../../store/index.ts'
 import { ServerAddresses } from '../addresses.ts'
+import { openAgentPort } from '../agent-port.ts'
 import { ApiStreams } from '../api-streams.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
 import { loadNodeId } from '../node-id.ts'
@@ -63,8 +64,22 @@ export async function openFoundation(
 ) {
   const clock: Clock = systemClock
   cleanup.defer(lockRoles(serverSettings.dataDir, serverSettings.roles, worker))
+  const count = worker === undefined ? countWorkers(serverSettings) : 0
+  const agentPort = await openAgentPort(serverSettings, {
+    isWorker: worker !== undefined,
+    hasWorkers: count > 0,
+  })
+  cleanup.defer(() => agentPort?.listener.close())
   const workers =
-    worker === undefined ? createWorkers({ settings: serverSettings, limits, clock, logOf }) : undefined
+    count === 0
+      ? undefined
+      : new Workers({
+          settings: { ...serverSettings, agentAddr: agentPort?.address },
+          limits,
+          count,
+          clock,
+          log: logOf('server'),
+        })
   const settings = workers === undefined ? serverSettings : controlSettings(serverSettings)
   const store = await openStore({
     url: settings.databaseUrl,
@@ -119,6 +134,7 @@ export async function openFoundation(
     addresses: new ServerAddresses(settings),
     apiStreams: new ApiStreams(),
     connectionLimits,
+    agentPort,
     ...createProxyTrust(settings, connectionLimits.clients, logOf),
     nodeId,
     nameSpans,
@@ -126,21 +142,6 @@ export async function openFoundation(
     tunnels: new TunnelDirectory(() => claims.serving),
     hasRole: (role: RoleName) => settings.roles.has(role),
   }
-}
-
-function createWorkers({
-  settings,
-  limits,
-  clock,
-  logOf,
-}: {
-  settings: ServerSettings
-  limits: ServerLimits
-  clock: Clock
-  logOf: LogOf
-}): Workers | undefined {
-  const count = countWorkers(settings)
-  return count === 0 ? undefined : new Workers({ settings, limits, count, clock, log: logOf('server') })
 }
 
 /** What the settings say of proxies in front of this server. */

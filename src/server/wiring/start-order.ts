@@ -122,10 +122,10 @@ function clusterComponent({ cluster, nodeCertificate }: Traffic): Lifecycle {
 }
 
 function gateways(
-  { settings, addresses, claims, hasRole }: Foundation,
+  { settings, addresses, agentPort, claims, hasRole }: Foundation,
   { registry, cluster, agentGateway, gatewayCertificate, sshGateway, sshHost }: Traffic,
 ): Lifecycle[] {
-  const { agentAddr, sshAddr } = settings
+  const { sshAddr } = settings
   const isGateway = hasRole('gateway')
   return [
     {
@@ -134,12 +134,13 @@ function gateways(
     },
     {
       async start() {
-        if (agentAddr === undefined || !isGateway) return
-        const { port } = await agentGateway.listen(agentAddr.port, agentAddr.host)
-        addresses.agent = joinHostPort(agentAddr.host, port)
+        if (agentPort === undefined || !isGateway) return
+        agentPort.listener.serve((socket) => agentGateway.accept(socket))
+        addresses.agent = joinHostPort(agentPort.address.host, agentPort.address.port)
         await cluster?.announce()
       },
       async stop() {
+        if (isGateway) agentPort?.listener.hold()
         await agentGateway.close()
         gatewayCertificate.stop()
         registry.close()
@@ -160,7 +161,7 @@ function gateways(
 }
 
 /** The processes that carry the traffic, if this one does not. Each is linked with the others before the start is done. */
-function workerProcesses({ workers, addresses }: Foundation, { cluster }: Traffic): Lifecycle[] {
+function workerProcesses({ workers, addresses, agentPort }: Foundation, { cluster }: Traffic): Lifecycle[] {
   if (workers === undefined) return []
   return [
     {
@@ -170,6 +171,9 @@ function workerProcesses({ workers, addresses }: Foundation, { cluster }: Traffi
         addresses.agent = agent
         addresses.ssh = ssh
         await Promise.all([cluster?.announce(), workers.callAll('link')])
+        // Now the workers listen on the port.
+        agentPort?.listener.serve((socket) => workers.handOver(socket))
+        agentPort?.listener.close()
       },
       stop: () => workers.stop(),
     },

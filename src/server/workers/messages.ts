@@ -46,7 +46,11 @@ export interface WorkerCall {
   readonly args: readonly unknown[]
 }
 
-export type MessageToWorker = { readonly start: WorkerStart } | { readonly call: WorkerCall }
+export type MessageToWorker =
+  | { readonly start: WorkerStart }
+  | { readonly call: WorkerCall }
+  /** Comes with the socket. */
+  | { readonly connection: 'agent' }
 
 export type MessageFromWorker =
   | { readonly ready: WorkerAddresses }

@@ -1,4 +1,5 @@
 import type { ChildProcess } from 'node:child_process'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import { startProcess } from '../../base/start-process.ts'
 import type {
@@ -86,6 +87,11 @@ export class WorkerHandle {
     await this.ended
   }
 
+  /** Hands over the connection of an agent, of which nothing has been read. */
+  handOver(socket: Socket): void {
+    this.#send({ connection: 'agent' }, socket)
+  }
+
   kill(): void {
     this.#process.kill('SIGKILL')
   }
@@ -101,9 +107,10 @@ export class WorkerHandle {
     })
   }
 
-  #send(message: MessageToWorker): void {
+  #send(message: MessageToWorker, socket?: Socket): void {
     // A process that has just ended takes no messages; `ended` rejects what waits for it.
-    if (this.#process.connected) this.#process.send(message, () => {})
+    if (this.#process.connected) this.#process.send(message, socket, () => {})
+    else socket?.destroy()
   }
 
   #receive(message: MessageFromWorker): void {

@@ -1,4 +1,5 @@
 import { enableCompileCache } from 'node:module'
+import { Socket } from 'node:net'
 import { join } from 'node:path'
 import { errorMessage } from '../../base/error-message.ts'
 import { createLog } from '../../base/log.ts'
@@ -27,10 +28,13 @@ process.on('uncaughtException', (error) => {
 })
 
 let methods: WorkerMethods | undefined
+let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
-process.on('message', (message: MessageToWorker) => {
+process.on('message', (message: MessageToWorker, handle) => {
   if ('start' in message) void start(message.start)
-  else void answer(message.call)
+  else if ('call' in message) void answer(message.call)
+  // The sender may have closed it meanwhile.
+  else if (handle instanceof Socket) acceptAgent(handle)
 })
 
 async function start({ number, args, limits, listenerUrl }: WorkerStart): Promise<void> {
@@ -43,6 +47,7 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
     const { parts, stop } = await startParts(readSettings(args, {}), limits, number)
     parts.foundation.addresses.setListenerUrl(listenerUrl)
     methods = createMethods(parts, stop)
+    acceptAgent = (socket) => parts.foundation.agentPort?.listener.accept(socket)
     const { edge } = parts.traffic
     const { agent, ssh } = parts.foundation.addresses
     send({

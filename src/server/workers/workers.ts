@@ -1,10 +1,11 @@
-import { createServer } from 'node:net'
+import type { Socket } from 'node:net'
 import { setTimeout as delay } from 'node:timers/promises'
 import type { Clock } from '../../base/clock.ts'
 import { CommandFailure } from '../../base/command-line.ts'
 import type { Logger } from '../../base/log.ts'
+import { requireFreePort } from '../require-free-port.ts'
 import type { ServerLimits } from '../server-limits.ts'
-import type { ListenerAddress, RoleName, ServerSettings } from '../settings.ts'
+import type { RoleName, ServerSettings } from '../settings.ts'
 import type { WorkerAddresses, WorkerMethods } from './messages.ts'
 import { workerFlags, workerRoles } from './worker-flags.ts'
 import { WorkerHandle, WorkerStartFailed } from './worker-handle.ts'
@@ -40,6 +41,7 @@ export class Workers {
   readonly #stopping = new AbortController()
   #bound: WorkerAddresses | undefined
   #listenerUrl = ''
+  #handedOver = 0
 
   constructor(options: WorkersOptions) {
     this.#options = options
@@ -69,6 +71,14 @@ export class Workers {
   async setListenerUrl(url: string): Promise<void> {
     this.#listenerUrl = url
     await this.callAll('setListenerUrl', url)
+  }
+
+  /** Hands over the connection of an agent, to each worker in turn. */
+  handOver(socket: Socket): void {
+    const serving = [...this.#running.values()].filter(({ isServing }) => isServing)
+    const worker = serving[this.#handedOver++ % serving.length]
+    if (worker === undefined) socket.destroy()
+    else worker.handle.handOver(socket)
   }
 
   /** Drains all workers at once and resolves when they have ended. */
@@ -157,19 +167,7 @@ export function restartDelay(crashes: number): number {
   return Math.min(MIN_RESTART_MS * 2 ** (crashes - 1), MAX_RESTART_MS)
 }
 
-/**
- * Binds each port once without sharing it. Another server of the same user that shares its ports among its own workers
- * would otherwise silently get half of the connections.
- */
-async function requireFreePorts({ httpAddr, httpsAddr, agentAddr, sshAddr }: ServerSettings): Promise<void> {
-  for (const address of [httpAddr, httpsAddr, agentAddr, sshAddr])
-    if (address !== undefined && address.port !== 0) await requireFreePort(address)
-}
-
-function requireFreePort({ host, port }: ListenerAddress): Promise<void> {
-  const server = createServer()
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen({ host, port, exclusive: true }, () => server.close(() => resolve()))
-  })
+/** The port of agents is open already (`agent-port.ts`). */
+async function requireFreePorts({ httpAddr, httpsAddr, sshAddr }: ServerSettings): Promise<void> {
+  for (const address of [httpAddr, httpsAddr, sshAddr]) await requireFreePort(address)
 }

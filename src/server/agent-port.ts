@@ -1,0 +1,25 @@
+import { HoldingListener } from '../base/io/holding-listener.ts'
+import { requireFreePort } from './require-free-port.ts'
+import type { ListenerAddress, ServerSettings } from './settings.ts'
+
+/** The port of agents, open from the beginning of a start to the end of a stop. With workers, those have it in between. */
+export interface AgentPort {
+  readonly listener: HoldingListener
+  /** Where it listens; its port is never 0. */
+  readonly address: ListenerAddress
+}
+
+/**
+ * Opens the port of agents before anything else is ready: agents whose connections are rejected wait longer and longer
+ * before they try again, and those of the SDKs cannot be told otherwise. Undefined where the process has no such port.
+ */
+export async function openAgentPort(
+  { agentAddr, roles }: Pick<ServerSettings, 'agentAddr' | 'roles'>,
+  { isWorker, hasWorkers }: { isWorker: boolean; hasWorkers: boolean },
+): Promise<AgentPort | undefined> {
+  if (agentAddr === undefined || !roles.has('gateway')) return undefined
+  if (hasWorkers) await requireFreePort(agentAddr)
+  const listener = new HoldingListener()
+  const { port } = await listener.listen({ ...agentAddr, reusePort: isWorker || hasWorkers })
+  return { listener, address: { host: agentAddr.host, port } }
+}

@@ -1,0 +1,81 @@
+import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import { connect } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { type TestContext, test } from 'node:test'
+import { Secret } from '../../src/base/secret.ts'
+import { connectAgentSession } from '../../src/protocol/index.ts'
+import { agentIdentity } from '../../src/sessions/testing/platform.ts'
+import { startAgent } from '../support/agents.ts'
+import { eventually } from '../support/eventually.ts'
+import { findFreePorts } from '../support/free-ports.ts'
+import { startPlatform } from '../support/platform.ts'
+
+/** Keeps a server that starts or stops from going on, since it writes to the database; returns the release. */
+function blockWrites(t: TestContext, dataDir: string): () => void {
+  const database = new DatabaseSync(join(dataDir, 'adit.db'))
+  t.after(() => database.close())
+  database.exec('BEGIN IMMEDIATE')
+  return () => database.exec('COMMIT')
+}
+
+/** Whether something accepts connections at a port. */
+async function isAccepted(t: TestContext, port: number): Promise<boolean> {
+  const socket = connect({ port, host: '127.0.0.1' })
+  t.after(() => socket.destroy())
+  try {
+    await once(socket, 'connect')
+    socket.on('error', () => {})
+    return true
+  } catch {
+    return false
+  }
+}
+
+for (const workers of ['1', '2'])
+  test(`with --workers ${workers}, agents can connect from the first moment of a start`, async (t) => {
+    const port = await findFreePorts(1)
+    const flags = ['--workers', workers, '--agent-addr', `127.0.0.1:${port}`]
+    const first = await startPlatform(t, flags)
+    await first.stop()
+    const release = blockWrites(t, first.dataDir)
+    let isStarted = false
+    const starting = startPlatform(t, flags, first.dataDir).finally(() => {
+      isStarted = true
+    })
+    await eventually(() => isAccepted(t, port), 'the port is open')
+    const connecting = startAgent(t, first)
+    assert.equal(isStarted, false)
+    release()
+    await starting
+
+    const agent = await connecting
+    await agent.close()
+  })
+
+test('agents can connect until the last moment of a stop', async (t) => {
+  const platform = await startPlatform(t, ['--workers', '1'])
+  const [host = '', port = ''] = platform.credentials.agent_addr.split(':')
+  const disconnected = Promise.withResolvers<void>()
+  await connectAgentSession({
+    host,
+    port: Number(port),
+    ca: platform.caPem,
+    identity: agentIdentity({ authtoken: new Secret(platform.credentials.authtoken) }),
+    onProxy: (_header, stream) => stream.reset(),
+    onCommand: async () => {},
+    onClose: () => disconnected.resolve(),
+  })
+  const release = blockWrites(t, platform.dataDir)
+  let isStopped = false
+  const stopping = platform.stop().finally(() => {
+    isStopped = true
+  })
+  await disconnected.promise
+
+  assert.equal(await isAccepted(t, Number(port)), true)
+  assert.equal(isStopped, false)
+  release()
+  await stopping
+})
