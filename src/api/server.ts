@@ -83,6 +83,8 @@ export interface ApiOptions {
   readonly metrics?: Registry
   /** The text of `/metrics`, when it has more than `metrics`. */
   readonly renderMetrics?: () => Promise<string>
+  /** Resolves once all processes of the server have applied what is committed now: calls that write wait for it. */
+  readonly applied?: () => Promise<void>
   /** Resolves when all parts are ready, throws the reason otherwise. */
   readonly ready?: () => Promise<void>
 }
@@ -105,6 +107,7 @@ export function createApi(options: ApiOptions): Api {
   const bodyReader = createBodyReader(MAX_BODY_BYTES, config.isShared)
   installBodyParsers(http, bodyReader)
   installRequestChecks(http, { config, clock, bodyReader, edgeConnections })
+  if (options.applied !== undefined) awaitApplied(http, options.applied)
   installErrorHandlers(http, { routes: operations, bodyLimit: MAX_BODY_BYTES, log })
   const createRecorder = createCallRecorder({ store, metrics: createApiMetrics(registry), clock, log })
   mountOperations(http, operations, { store, parts, config, clock, log, authenticate, createRecorder })
@@ -176,6 +179,13 @@ function limitConnections(
   // Node resolves the peer address lazily and a closed socket has none, but calls are recorded after their end.
   http.server.on('connection', (socket: Socket) => {
     admission.admit(socket)
+  })
+}
+
+/** A client that was told of a change may rely on it, at whatever process its next connection arrives. */
+function awaitApplied(http: FastifyInstance, applied: () => Promise<void>): void {
+  http.addHook('onSend', async ({ method }) => {
+    if (method !== 'GET' && method !== 'HEAD') await applied()
   })
 }
 

@@ -107,7 +107,7 @@ export interface Edge {
   readonly kinds: readonly string[]
   readonly follower: EdgeFollower
   /** Counters of edges and routes, which of them are broken, and whether every change has been applied. */
-  readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled'>
+  readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled' | 'flush'>
   /** Traffic of each account: totals, and the last hour. */
   readonly traffic: Pick<Traffic, 'totals'> & { history(accountId: string): TrafficHistoryView }
   start(): Promise<void>

@@ -7,7 +7,7 @@ import type { ServerLimits } from './server-limits.ts'
 import type { ServerSettings } from './settings.ts'
 import { wireBackground } from './wiring/background.ts'
 import { wireControl } from './wiring/control.ts'
-import { type LogOf, openFoundation } from './wiring/foundation.ts'
+import { type LogOf, openFoundation, type WorkerIdentity } from './wiring/foundation.ts'
 import { type Parts, startOrder } from './wiring/start-order.ts'
 import { wireTraffic } from './wiring/traffic.ts'
 
@@ -16,15 +16,16 @@ const CLEANUP_TIMEOUT_MS = 5_000
 
 /**
  * Creates the parts of a process, phase by phase: each phase gets what the phases before it created. Then starts them in
- * order. A failed start stops everything it had started before it throws. `worker` is the number of a worker process.
+ * order. A failed start stops everything it had started before it throws. `worker` is given in the process of a worker.
  */
 export async function startParts(
   settings: ServerSettings,
   limits: ServerLimits,
-  worker?: number,
+  worker?: WorkerIdentity,
 ): Promise<{ parts: Parts; stop(): Promise<void> }> {
   const processLog = createLog(settings.logLevel)
-  const logOf: LogOf = (part) => processLog.child({ part, ...(worker !== undefined && { worker }) })
+  const logOf: LogOf = (part) =>
+    processLog.child({ part, ...(worker !== undefined && { worker: worker.number }) })
   const cleanup = new CleanupStack()
   let serving = false
   createDirectory(settings.dataDir, 0o700)

@@ -27,6 +27,8 @@ export interface DurableStore extends Store {
   readonly query: Query
   /** Readiness check: throws when writes cannot be made durable. Probes with a write only after a write has failed. */
   checkWritable(): Promise<void>
+  /** Resolves once every follower has what is committed now, by this or another process. */
+  catchUp(): Promise<void>
   /** Runs statements in one durable transaction. */
   inTransaction<T>(body: CallBody<T>): Promise<T>
 }
@@ -36,7 +38,7 @@ export async function createDurableStore(options: {
   engine: Engine
   /** Left out where there is no fallback copy. */
   query?: Query | undefined
-  /** Called after each commit of this process. */
+  /** Called after each commit of this process that has changes. */
   onCommit?: (() => void) | undefined
   masterKeyFile: string
   clock: Clock
@@ -83,6 +85,7 @@ export async function createDurableStore(options: {
         return value
       }),
     follow: (kinds, follower) => feed.follow(kinds, follower),
+    catchUp: () => feed.catchUp(),
     scan: createScan(sql, vault),
     changes: ({ after, limit }) => changesAfter(sql, after, limit),
     async pruneChanges(upTo) {

@@ -16,6 +16,8 @@ interface FollowerState {
   readonly follower: Follower
   revision: number
   pumping: boolean
+  /** Resolves when it is no longer behind. */
+  caughtUp: Promise<void>
   behind: boolean
   stopped: boolean
 }
@@ -42,6 +44,7 @@ export class Feed {
       follower,
       revision: 0,
       pumping: true,
+      caughtUp: Promise.resolve(),
       behind: true,
       stopped: false,
     }
@@ -65,6 +68,12 @@ export class Feed {
     }
   }
 
+  /** Resolves once every follower has what is committed now. */
+  async catchUp(): Promise<void> {
+    this.wake()
+    await Promise.all([...this.#followers].map(({ caughtUp }) => caughtUp))
+  }
+
   close(): void {
     for (const state of [...this.#followers]) this.#stop(state)
   }
@@ -79,7 +88,7 @@ export class Feed {
 
   #pump(state: FollowerState): void {
     state.pumping = true
-    void this.#catchUp(state)
+    state.caughtUp = this.#catchUp(state)
   }
 
   /** Brings a follower up to date; retries with backoff while the database cannot be read. */

@@ -58,6 +58,8 @@ export interface StoreOptions {
   readonly masterKeyFile: string
   /** Keeps a fallback copy of the database in the data directory, for reads while the database is unavailable (P8). */
   readonly keepCopy?: boolean
+  /** Called after each commit of this process that has changes. */
+  readonly onCommit?: (() => void) | undefined
   readonly clock: Clock
   readonly log: Logger
 }
@@ -111,7 +113,7 @@ function openSqlite(file: string, log: Logger, copy: FallbackCopy | undefined): 
 
 async function openOnEngine(
   engine: Engine & Migrator,
-  { masterKeyFile, clock, log }: StoreOptions,
+  { masterKeyFile, onCommit, clock, log }: StoreOptions,
   copy?: FallbackCopy,
 ): Promise<DurableStore> {
   try {
@@ -122,8 +124,11 @@ async function openOnEngine(
       log.warn({ err: error }, 'database unavailable, serving from the fallback copy')
     }
     const query: Query | undefined = copy && ((read) => copy.query(engine.reader, read))
-    const onCommit = copy && (() => copy.markAvailable())
-    return await createDurableStore({ engine, query, onCommit, masterKeyFile, clock, log })
+    const notify = () => {
+      copy?.markAvailable()
+      onCommit?.()
+    }
+    return await createDurableStore({ engine, query, onCommit: notify, masterKeyFile, clock, log })
   } catch (error) {
     await engine.close()
     throw error

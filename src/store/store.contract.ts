@@ -534,6 +534,17 @@ export function storeContract(
     },
   )
 
+  contract('a process that catches up has what another has committed', async ({ database, store }) => {
+    const other = await database.open()
+    const seen = recorder()
+    await store.follow(['thing'], seen.follower)
+    for (const id of ['th_1', 'th_2', 'th_3']) {
+      await put(other, draft({ id }))
+      await store.catchUp()
+      assert.ok(seen.rows.has(id))
+    }
+  })
+
   contract('a stopped follower gets no more changes', async ({ store }) => {
     const stopped = recorder()
     const other = recorder()

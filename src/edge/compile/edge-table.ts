@@ -51,6 +51,7 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
   readonly #dirtyEdges = new Set<string>()
   #applyTimer: NodeJS.Timeout | undefined
   #applying = false
+  #applied = Promise.withResolvers<void>()
 
   constructor(snapshot: Snapshot, parts: EdgeTableDependencies) {
     this.#snapshot = snapshot
@@ -141,6 +142,15 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
     return this.#changedIds.size === 0 && this.#dirtyEdges.size === 0
   }
 
+  /** Applies the received changes without waiting for more, and resolves once that is done. */
+  async flush(): Promise<void> {
+    if (this.#applyTimer !== undefined) {
+      this.stop()
+      this.#apply(COMPILE_SLICE_MS)
+    }
+    if (this.#applying) await this.#applied.promise
+  }
+
   stop(): void {
     clearTimeout(this.#applyTimer)
     this.#applyTimer = undefined
@@ -173,6 +183,8 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
       return
     }
     this.#applying = false
+    this.#applied.resolve()
+    this.#applied = Promise.withResolvers()
     this.#parts.onPortsChanged(new Set(this.#ports.keys()))
     const { connections, log } = this.#parts.core
     fanOut(

@@ -1,4 +1,3 @@
-import { eventually } from '../../../test/support/eventually.ts'
 import { newId } from '../../base/id.ts'
 import type { Resource } from '../../resources/index.ts'
 import type { Edge } from '../edge.ts'
@@ -59,6 +58,6 @@ export class TestConfiguration {
 
   /** Waits until the edge has applied every change. */
   async waitUntilApplied(): Promise<void> {
-    await eventually(() => this.#edge.scopes.settled, 'the configuration is applied')
+    await this.#edge.scopes.flush()
   }
 }

@@ -68,7 +68,10 @@ export function wireControl(
     clock,
     log: logOf('api'),
     metrics,
-    ...(workers !== undefined && { renderMetrics: () => renderMetrics(metrics, workers) }),
+    ...(workers !== undefined && {
+      renderMetrics: () => renderMetrics(metrics, workers),
+      applied: () => workers.applied(),
+    }),
     async ready() {
       if (workers?.isServing === false) throw new Error('No worker serves traffic.')
       if (!isServing()) throw new Error('The server is starting or stopping.')

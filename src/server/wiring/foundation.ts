@@ -50,6 +50,14 @@ export type LogOf = (part: PartName) => Logger
 /** The roles that keep working while the database is unavailable. */
 const TRAFFIC_ROLES: readonly RoleName[] = ['edge', 'gateway', 'dns']
 
+/** What the process of a worker is given. */
+export interface WorkerIdentity {
+  /** From 1. */
+  readonly number: number
+  /** Called when this process has committed something. */
+  onCommit(): void
+}
+
 /** What every other part of the server builds on. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
@@ -60,10 +68,10 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 export async function openFoundation(
   serverSettings: ServerSettings,
   limits: ServerLimits,
-  { cleanup, logOf, worker }: { cleanup: CleanupStack; logOf: LogOf; worker: number | undefined },
+  { cleanup, logOf, worker }: { cleanup: CleanupStack; logOf: LogOf; worker: WorkerIdentity | undefined },
 ) {
   const clock: Clock = systemClock
-  cleanup.defer(lockRoles(serverSettings.dataDir, serverSettings.roles, worker))
+  cleanup.defer(lockRoles(serverSettings.dataDir, serverSettings.roles, worker?.number))
   const count = worker === undefined ? countWorkers(serverSettings) : 0
   const agentPort = await openAgentPort(serverSettings, {
     isWorker: worker !== undefined,
@@ -77,6 +85,10 @@ export async function openFoundation(
           settings: { ...serverSettings, agentAddr: agentPort?.address },
           limits,
           count,
+          onCommit() {
+            void store.catchUp()
+            workers?.notifyCommit()
+          },
           clock,
           log: logOf('server'),
         })
@@ -86,6 +98,7 @@ export async function openFoundation(
     dataDir: settings.dataDir,
     masterKeyFile: resolveMasterKeyFile(settings),
     keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
+    onCommit: worker?.onCommit ?? (() => workers?.notifyCommit()),
     clock,
     log: logOf('store'),
   })
@@ -100,7 +113,7 @@ export async function openFoundation(
   const outbound = createOutbound({ allow: settings.outboundAllow })
   cleanup.defer(() => outbound.close())
 
-  const nodeId = await loadNodeId(settings.dataDir, worker)
+  const nodeId = await loadNodeId(settings.dataDir, worker?.number)
   const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: settings.nameCooldown }
   const claims = new NameClaims({
     rows: openNameClaims(store),

@@ -30,6 +30,8 @@ export interface WorkerMethods {
   /** Resolves once the worker is linked with the other processes. */
   link(): Promise<void>
   setListenerUrl(url: string): void
+  /** Resolves once its traffic follows all that is committed now. */
+  applyChanges(): Promise<void>
   metrics(): Promise<Metrics>
   totals: Edge['traffic']['totals']
   history: Edge['traffic']['history']
@@ -56,4 +58,6 @@ export type MessageFromWorker =
   | { readonly ready: WorkerAddresses }
   /** The start failed, for this reason. */
   | { readonly failed: string }
+  /** It has written to the database: the other processes should look. */
+  | { readonly committed: true }
   | { readonly reply: { readonly id: number; readonly result?: unknown; readonly error?: string } }

@@ -34,11 +34,13 @@ export class WorkerHandle {
   readonly #process: ChildProcess
   readonly #calls = new Map<number, PendingCall>()
   readonly #ready = Promise.withResolvers<WorkerAddresses>()
+  readonly #onCommit: () => void
   #lastCall = 0
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>
 
-  constructor(start: WorkerStart) {
+  constructor(start: WorkerStart, onCommit: () => void) {
+    this.#onCommit = onCommit
     // Its log is ours: last words of the runtime itself are written there too.
     this.#process = startProcess(new URL('./worker-process.ts', import.meta.url), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -116,6 +118,7 @@ export class WorkerHandle {
   #receive(message: MessageFromWorker): void {
     if ('ready' in message) this.#ready.resolve(message.ready)
     else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
+    else if ('committed' in message) this.#onCommit()
     else {
       const { id, result, error } = message.reply
       const call = this.#calls.get(id)

@@ -44,7 +44,10 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
       import('../settings.ts'),
       import('../parts.ts'),
     ])
-    const { parts, stop } = await startParts(readSettings(args, {}), limits, number)
+    const { parts, stop } = await startParts(readSettings(args, {}), limits, {
+      number,
+      onCommit: () => send({ committed: true }),
+    })
     parts.foundation.addresses.setListenerUrl(listenerUrl)
     methods = createMethods(parts, stop)
     acceptAgent = (socket) => parts.foundation.agentPort?.listener.accept(socket)
@@ -60,12 +63,16 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
 }
 
 function createMethods(
-  { foundation: { addresses, metrics }, traffic: { edge, cluster } }: Parts,
+  { foundation: { addresses, metrics, store }, traffic: { edge, cluster } }: Parts,
   stop: () => Promise<void>,
 ): WorkerMethods {
   return {
     link: async () => cluster?.announce(),
     setListenerUrl: (url) => addresses.setListenerUrl(url),
+    async applyChanges() {
+      await store.catchUp()
+      await edge.scopes.flush()
+    },
     metrics: () => metrics.getMetricsAsJSON(),
     totals: edge.traffic.totals,
     history: edge.traffic.history,

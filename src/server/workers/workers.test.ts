@@ -84,7 +84,7 @@ for (const [name, databaseFlags] of Object.entries(databases))
     assert.ok((counts[1] ?? 0) > 0 && (counts[2] ?? 0) > 0, JSON.stringify(counts))
 
     await edge.update('second')
-    await eventually(() => edge.isServed('200 second'))
+    assert.ok(await edge.isServed('200 second'), 'a change that was answered holds at both workers')
 
     const port = await startHttp(t, (_request, response) => response.end('agent'))
     const agent = await startAgent(t, server)

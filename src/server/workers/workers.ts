@@ -6,6 +6,7 @@ import type { Logger } from '../../base/log.ts'
 import { requireFreePort } from '../require-free-port.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
+import { AppliedChanges } from './applied-changes.ts'
 import type { WorkerAddresses, WorkerMethods } from './messages.ts'
 import { workerFlags, workerRoles } from './worker-flags.ts'
 import { WorkerHandle, WorkerStartFailed } from './worker-handle.ts'
@@ -21,12 +22,15 @@ export interface WorkersOptions {
   readonly settings: ServerSettings
   readonly limits: ServerLimits
   readonly count: number
+  /** Called when a worker has committed something. */
+  onCommit(): void
   readonly clock: Clock
   readonly log: Logger
 }
 
 interface RunningWorker {
   readonly handle: WorkerHandle
+  readonly changes: AppliedChanges
   isServing: boolean
 }
 
@@ -71,6 +75,16 @@ export class Workers {
   async setListenerUrl(url: string): Promise<void> {
     this.#listenerUrl = url
     await this.callAll('setListenerUrl', url)
+  }
+
+  /** Tells all workers that this process or one of them has committed something. */
+  notifyCommit(): void {
+    for (const { isServing, changes } of this.#running.values()) if (isServing) changes.notify()
+  }
+
+  /** Resolves once all workers that respond have applied what is committed now. */
+  async applied(): Promise<void> {
+    await Promise.all([...this.#running.values()].map(({ changes }) => changes.wait()))
   }
 
   /** Hands over the connection of an agent, to each worker in turn. */
@@ -121,12 +135,16 @@ export class Workers {
   #launch(number: number): RunningWorker {
     const { settings, limits } = this.#options
     const args = workerFlags(settings, number, this.#bound)
-    const handle = new WorkerHandle({ number, args, limits, listenerUrl: this.#listenerUrl })
-    const running = { handle, isServing: false }
+    const { onCommit } = this.#options
+    const handle = new WorkerHandle({ number, args, limits, listenerUrl: this.#listenerUrl }, onCommit)
+    const changes = new AppliedChanges(() => handle.call('applyChanges'))
+    const running = { handle, changes, isServing: false }
     this.#running.set(number, running)
     handle.ready.then(
       () => {
         running.isServing = true
+        // It has not heard of the commits during its start.
+        changes.notify()
       },
       () => {},
     )

@@ -1,0 +1,64 @@
+/** A process that takes longer is not waited for until it has caught up. */
+const MAX_WAIT_MS = 3_000
+
+/** Tells a worker that something was committed, and knows how far the worker has applied it. */
+export class AppliedChanges {
+  readonly #apply: () => Promise<unknown>
+  readonly #maxWaitMs: number
+  readonly #waiting = new Set<{ readonly commit: number; resolve(): void }>()
+  #committed = 0
+  #applied = 0
+  #isRunning = false
+  #isLate = false
+
+  /** `apply` resolves once the worker has applied all that was committed when it was called. */
+  constructor(apply: () => Promise<unknown>, { maxWaitMs = MAX_WAIT_MS }: { maxWaitMs?: number } = {}) {
+    this.#apply = apply
+    this.#maxWaitMs = maxWaitMs
+  }
+
+  /** Called after each commit. Those that come while the worker applies others are applied together. */
+  notify(): void {
+    this.#committed += 1
+    if (!this.#isRunning) void this.#run()
+  }
+
+  /** Resolves once the worker has applied what is committed now, or has taken too long. */
+  async wait(): Promise<void> {
+    if (this.#applied === this.#committed || this.#isLate) return
+    const { promise, resolve } = Promise.withResolvers<void>()
+    const waiter = { commit: this.#committed, resolve }
+    this.#waiting.add(waiter)
+    const timer = setTimeout(() => {
+      this.#isLate = true
+      this.#resolve(this.#committed)
+    }, this.#maxWaitMs)
+    await promise
+    clearTimeout(timer)
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true
+    while (this.#applied < this.#committed) {
+      const commit = this.#committed
+      const isApplied = await this.#apply().then(
+        () => true,
+        () => false,
+      )
+      // It polls the database too; nothing is gained by trying again.
+      if (!isApplied) this.#isLate = true
+      else if (commit === this.#committed) this.#isLate = false
+      this.#applied = commit
+      this.#resolve(this.#isLate ? this.#committed : commit)
+    }
+    this.#isRunning = false
+  }
+
+  #resolve(upTo: number): void {
+    for (const waiter of this.#waiting) {
+      if (waiter.commit > upTo) continue
+      this.#waiting.delete(waiter)
+      waiter.resolve()
+    }
+  }
+}
