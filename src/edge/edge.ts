@@ -25,6 +25,7 @@ import { createSnsKeys } from './modules/sns-keys.ts'
 import type { Observer } from './observe.ts'
 import { createBodyReplacer } from './policy/body-replacer.ts'
 import { createOutboundCalls } from './policy/outbound-calls.ts'
+import type { ExchangedCounts } from './shared-counts.ts'
 import { type EdgeFollower, edgeKinds } from './snapshot.ts'
 import { EMPTY_TABLE, type HttpEntry, type RoutingTable } from './table.ts'
 import { TlsPolicies, type TlsPolicy } from './tls-policy.ts'
@@ -110,6 +111,8 @@ export interface Edge {
   readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled' | 'flush'>
   /** Traffic of each account: totals, and the last hour. */
   readonly traffic: Pick<Traffic, 'totals'> & { history(accountId: string): TrafficHistoryView }
+  /** The counts of rate limits and circuit breakers, which workers exchange. */
+  readonly sharedCounts: ExchangedCounts
   start(): Promise<void>
   /** Stops accepting, lets exchanges in flight finish, and closes the rest after `limits.drain` (P9). */
   stop(): Promise<void>
@@ -164,6 +167,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     outboundCalls,
     bodyReplacer,
     dial,
+    sharesCounts: reusePort,
   })
   core.table = withPlatformHosts(edgeTable.table, createPlatformEntries(core, policies, dependencies))
   core.findErrorPage = edgeTable.findErrorPage
@@ -218,6 +222,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     kinds: edgeKinds,
     follower: edgeTable.table,
     scopes: edgeTable.table,
+    sharedCounts: edgeTable.counts,
     traffic: {
       totals: (accountId) => core.traffic.totals(accountId),
       history: (accountId) => history.of(accountId),

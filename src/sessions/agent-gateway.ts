@@ -126,7 +126,10 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
       windows,
       budget: budgets.forClient(ip),
       authDelayMs: () => (throttle.isBlocked(ip) ? limits.authDelayMs : 0),
-      onAuthFailure: () => throttle.recordFailure(ip),
+      onAuthFailure() {
+        throttle.recordFailure(ip)
+        options.reportAuthFailure?.(ip)
+      },
       admitSession: (accountId) => listener.admitSession(accountId, socket),
       onAuthenticated() {
         clearTimeout(deadline)
@@ -152,6 +155,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     },
     listen: (port, host) => listener.listen(port, host),
     accept: (socket) => listener.accept(socket),
+    recordAuthFailure: (ip) => throttle.recordFailure(ip),
     async close() {
       const closed = listener.close()
       for (const socket of pendingHandshakes) socket.destroy()

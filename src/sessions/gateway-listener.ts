@@ -11,6 +11,8 @@ export interface Gateway {
   listen(port: number, host: string): Promise<AddressInfo>
   /** Open connections, authenticated or not. */
   readonly connections: number
+  /** Counts a failed login at another process as one here. */
+  recordAuthFailure(ip: string): void
   /** Stops listening and ends every session with the reason. */
   close(): Promise<void>
 }
@@ -25,6 +27,8 @@ export interface GatewayOptions {
   proxyProtocol?: ProxyProtocolReader | undefined
   /** Other processes listen on the same port; the kernel spreads connections over them. */
   reusePort?: boolean
+  /** Tells other processes of a failed login. */
+  reportAuthFailure?: ((ip: string) => void) | undefined
   log: Logger
 }
 

@@ -12,6 +12,7 @@ import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { BodyReplacer } from '../policy/body-replacer.ts'
 import type { OutboundCalls } from '../policy/outbound-calls.ts'
+import { CountExchange, type ExchangedCounts } from '../shared-counts.ts'
 import { Snapshot } from '../snapshot.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
@@ -39,12 +40,15 @@ export interface TableDependencies {
   readonly outboundCalls: OutboundCalls | undefined
   readonly bodyReplacer: BodyReplacer
   readonly dial: Dial
+  /** Whether other workers are told what is counted here. */
+  readonly sharesCounts: boolean
 }
 
 /** Creates the routing table of all edges and endpoints. It stays empty until the store sends the configuration. */
 export function createEdgeTable(parts: TableDependencies): {
   table: EdgeTable
   findErrorPage: FindErrorPage
+  counts: ExchangedCounts
   stop(): void
 } {
   const {
@@ -58,11 +62,14 @@ export function createEdgeTable(parts: TableDependencies): {
     outboundCalls,
     bodyReplacer,
     dial,
+    sharesCounts,
   } = parts
   const snapshot = new Snapshot()
   const ipPolicies = new CompiledIpPolicies(snapshot, core.log)
   const budgets = new IdleBudgets()
-  const policyStates = new PolicyStates()
+  const exchange = new CountExchange({ isEnabled: sharesCounts })
+  const policyStates = new PolicyStates(exchange)
+  const scopedState = new ScopedState(exchange)
   const internalEndpoints: FindInternal = (accountId, address) => {
     const tunnel = tunnels.takeInternal(accountId, address)
     return tunnel && endpoints.http(tunnel).routeFor('/')
@@ -85,7 +92,7 @@ export function createEdgeTable(parts: TableDependencies): {
     ...policyParts,
     tunnels,
     backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
-    scopedState: new ScopedState(),
+    scopedState,
     tlsPolicies,
     logins,
     signingKeys,
@@ -95,6 +102,15 @@ export function createEdgeTable(parts: TableDependencies): {
   return {
     table,
     findErrorPage: createErrorPageLookup(snapshot),
+    counts: {
+      take: () => exchange.take(),
+      add(updates) {
+        for (const { kind, owner, key, counts } of updates) {
+          const states = kind === 'policy' ? policyStates : scopedState
+          exchange.add(states.find(owner, key), counts, core.clock.monotonic())
+        }
+      },
+    },
     stop() {
       table.stop()
       edgePorts.stop()

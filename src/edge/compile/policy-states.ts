@@ -1,3 +1,5 @@
+import type { CountExchange } from '../shared-counts.ts'
+
 /** States that one account may have; beyond, those compiled longest ago are forgotten. */
 const MAX_STATES = 10_000
 
@@ -7,6 +9,15 @@ const MAX_STATES = 10_000
  */
 export class PolicyStates {
   readonly #accounts = new Map<string, Map<string, object>>()
+  readonly #exchange: Pick<CountExchange, 'share'>
+
+  constructor(exchange: Pick<CountExchange, 'share'>) {
+    this.#exchange = exchange
+  }
+
+  find(accountId: string, key: string): object | undefined {
+    return this.#accounts.get(accountId)?.get(key)
+  }
 
   /** Returns the existing state of this key, otherwise a new one. */
   getOrCreate<T extends object>(accountId: string, key: string, create: () => T): T {
@@ -15,7 +26,9 @@ export class PolicyStates {
       states = new Map()
       this.#accounts.set(accountId, states)
     }
-    const state = (states.get(key) as T | undefined) ?? create()
+    const existing = states.get(key) as T | undefined
+    const state = existing ?? create()
+    if (existing === undefined) this.#exchange.share(state, { kind: 'policy', owner: accountId, key })
     // The first key is the one that was compiled longest ago.
     if (!states.delete(key) && states.size >= MAX_STATES) states.delete(states.keys().next().value!)
     states.set(key, state)

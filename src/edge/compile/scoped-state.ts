@@ -1,6 +1,17 @@
+import type { CountExchange } from '../shared-counts.ts'
+
 /** Module state that lives as long as its route or edge and survives recompiles. */
 export class ScopedState {
   readonly #scopes = new Map<string, Map<string, { readonly key: string; readonly value: object }>>()
+  readonly #exchange: Pick<CountExchange, 'share'>
+
+  constructor(exchange: Pick<CountExchange, 'share'>) {
+    this.#exchange = exchange
+  }
+
+  find(scopeId: string, name: string): object | undefined {
+    return this.#scopes.get(scopeId)?.get(name)?.value
+  }
 
   /** Returns the existing value while `key` is unchanged, otherwise a new one. */
   getOrCreate<T extends object>(scopeId: string, name: string, key: string, create: () => T): T {
@@ -12,6 +23,7 @@ export class ScopedState {
     const existing = states.get(name)
     if (existing?.key === key) return existing.value as T
     const value = create()
+    this.#exchange.share(value, { kind: 'scope', owner: scopeId, key: name })
     states.set(name, { key, value })
     return value
   }

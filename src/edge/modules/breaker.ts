@@ -1,3 +1,5 @@
+import type { SharedCounts } from '../shared-counts.ts'
+
 /** When a breaker trips, and for how long; times in seconds. */
 export interface BreakerSettings {
   readonly tripped_duration: number
@@ -5,6 +7,14 @@ export interface BreakerSettings {
   readonly num_buckets: number
   readonly volume_threshold: number
   readonly error_threshold_percentage: number
+}
+
+/** What another worker has seen. */
+interface BreakerCounts {
+  readonly total: number
+  readonly errors: number
+  /** A probe has found that the upstream works again. */
+  readonly isClosed: boolean
 }
 
 export type BreakerDecision = 'allow' | 'block' | 'allow_while_open'
@@ -17,12 +27,14 @@ interface Bucket {
 }
 
 /** Counts responses over a rolling window and decides whether requests may pass. Times are monotonic milliseconds. */
-export class Breaker {
+export class Breaker implements SharedCounts {
   readonly #settings: BreakerSettings
   readonly #buckets: Bucket[]
   readonly #bucketMs: number
   #openUntil: number | undefined
   #probing = false
+  #untold: BreakerCounts | undefined
+  onCounted: (() => void) | undefined
 
   constructor(settings: BreakerSettings) {
     this.#settings = settings
@@ -51,14 +63,45 @@ export class Breaker {
     if (probing) {
       this.#probing = false
       if (failed) this.#trip(now)
-      else this.#close()
+      else {
+        this.#close()
+        this.#note({ total: 0, errors: 0, isClosed: true })
+      }
       return
     }
     if (this.#openUntil !== undefined) return
+    const errors = failed ? 1 : 0
+    this.#count(1, errors, now)
+    this.#note({ total: 1, errors, isClosed: false })
+  }
+
+  takeCounts(): BreakerCounts | undefined {
+    const untold = this.#untold
+    this.#untold = undefined
+    return untold
+  }
+
+  /** A worker that has tripped opens by the counts it sends. */
+  addCounts({ total, errors, isClosed }: BreakerCounts, now: number): void {
+    if (isClosed) this.#close()
+    else if (this.#openUntil === undefined) this.#count(total, errors, now)
+  }
+
+  #note({ total, errors, isClosed }: BreakerCounts): void {
+    if (this.onCounted === undefined) return
+    const untold = this.#untold
+    if (untold === undefined) this.onCounted()
+    this.#untold =
+      untold === undefined || isClosed
+        ? { total, errors, isClosed }
+        : { ...untold, total: untold.total + total, errors: untold.errors + errors }
+  }
+
+  #count(total: number, errors: number, now: number): void {
     const bucket = this.#currentBucket(now)
-    bucket.total++
-    if (failed) bucket.errors++
-    if (failed && this.#shouldTrip(now)) this.#trip(now)
+    bucket.total += total
+    bucket.errors += errors
+    if (errors > 0 && this.#shouldTrip(now)) this.#trip(now)
   }
 
   /** Releases a probe that ended without a response. */

@@ -1,3 +1,5 @@
+import type { SharedCounts } from '../shared-counts.ts'
+
 /** Keys that are counted at once; beyond, those unused for longest are forgotten. */
 const MAX_KEYS = 100_000
 
@@ -12,10 +14,13 @@ interface Counts {
  * Counts requests by key over a sliding window: those of the current window, and of the one before in proportion to how
  * much of it the sliding window still covers. Times are monotonic milliseconds.
  */
-export class RateCounter {
+export class RateCounter implements SharedCounts {
   readonly #capacity: number
   readonly #windowMs: number
   readonly #counts = new Map<string, Counts>()
+  /** Requests by key that the other workers do not know of. */
+  readonly #untold = new Map<string, number>()
+  onCounted: (() => void) | undefined
 
   constructor(capacity: number, windowMs: number) {
     this.#capacity = capacity
@@ -28,9 +33,26 @@ export class RateCounter {
     const elapsed = (now % this.#windowMs) / this.#windowMs
     if (counts.previous * (1 - elapsed) + counts.current + 1 <= this.#capacity) {
       counts.current++
+      this.#note(key)
       return undefined
     }
     return this.#retryAfter(counts, elapsed)
+  }
+
+  takeCounts(): [key: string, count: number][] {
+    const untold = [...this.#untold]
+    this.#untold.clear()
+    return untold
+  }
+
+  addCounts(counts: ReturnType<RateCounter['takeCounts']>, now: number): void {
+    for (const [key, count] of counts) this.#countsOf(key, Math.floor(now / this.#windowMs)).current += count
+  }
+
+  #note(key: string): void {
+    if (this.onCounted === undefined) return
+    if (this.#untold.size === 0) this.onCounted()
+    this.#untold.set(key, (this.#untold.get(key) ?? 0) + 1)
   }
 
   #countsOf(key: string, window: number): Counts {

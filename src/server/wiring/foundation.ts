@@ -26,6 +26,7 @@ import {
   resolveMasterKeyFile,
   type ServerSettings,
 } from '../settings.ts'
+import type { WorkerNews } from '../workers/messages.ts'
 import { controlSettings, countWorkers } from '../workers/worker-flags.ts'
 import { Workers } from '../workers/workers.ts'
 
@@ -56,6 +57,8 @@ export interface WorkerIdentity {
   readonly number: number
   /** Called when this process has committed something. */
   onCommit(): void
+  /** Tells all other workers. */
+  tellOthers(news: WorkerNews): void
 }
 
 /** What every other part of the server builds on. */
@@ -129,8 +132,8 @@ export async function openFoundation(
     settings,
     /** The processes that carry the traffic; undefined when this one does, or when it is one of them. */
     workers,
-    /** Whether this process is a worker, which shares its ports with others. */
-    isWorker: worker !== undefined,
+    /** Set when this process is a worker, which shares its ports with others. */
+    worker,
     cleanup,
     logOf,
     clock,

@@ -78,9 +78,10 @@ async function wireEdge(
     idpUrl: () => addresses.idpUrl,
     key: await loadOrCreateSecret(store, 'login.key'),
     oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
-    callbackLimit: foundation.isWorker
-      ? Math.ceil(settings.loginRateLimit / settings.workers)
-      : settings.loginRateLimit,
+    callbackLimit:
+      foundation.worker !== undefined
+        ? Math.ceil(settings.loginRateLimit / settings.workers)
+        : settings.loginRateLimit,
   })
   // As frequent as requests of visitors (decision 97).
   const policyOutbound = createOutboundThread({ allow: settings.outboundAllow, ...OUTBOUND_CALL_LIMITS })
@@ -103,7 +104,7 @@ async function wireEdge(
       http: settings.httpAddr ?? false,
       https: settings.httpsAddr ?? false,
       tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
-      reusePort: foundation.isWorker,
+      reusePort: foundation.worker !== undefined,
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
       errorPagesUrl: () => errorPagesUrl(foundation),
@@ -219,7 +220,7 @@ async function wireGateways(
     windows: WindowBudget
   },
 ) {
-  const { settings, store, clock, logOf, auth, restrictions, addresses, claims } = foundation
+  const { settings, store, clock, logOf, auth, restrictions, addresses, claims, worker } = foundation
   const resume = createResumeTokens(await loadOrCreateSecret(store, 'sessions.resume_key'))
   const reservations = createReservations({ store, domain: settings.domain })
   const nameWatch = createNameWatch<LiveTunnel>({
@@ -241,7 +242,7 @@ async function wireGateways(
     admits: (accountId: string, ip: string) => restrictions.admits(accountId, 'agent', ip),
     sessions: new Admission({ total: foundation.connectionLimits.sessions }),
     isShared: foundation.isShared,
-    reusePort: foundation.isWorker,
+    reusePort: foundation.worker !== undefined,
     region: settings.region,
     clock,
     log: logOf('sessions'),
@@ -254,6 +255,7 @@ async function wireGateways(
   const agentGateway = createAgentGateway({
     ...shared,
     proxyProtocol: foundation.proxyProtocolOf('agent'),
+    reportAuthFailure: (ip) => worker?.tellOthers({ loginFailed: { gateway: 'agent', ip } }),
     describeAccount: async (accountId) => ({
       name: String((await store.fallbackReader.get('accounts', accountId, accountId))?.data.name ?? ''),
       plan: '',
@@ -279,6 +281,7 @@ async function wireGateways(
   const sshGateway = createSshGateway({
     ...shared,
     proxyProtocol: foundation.proxyProtocolOf('ssh'),
+    reportAuthFailure: (ip) => worker?.tellOthers({ loginFailed: { gateway: 'ssh', ip } }),
     address: addresses,
     hostIdentity: sshHost.identity,
     authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),

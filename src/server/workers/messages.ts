@@ -1,5 +1,5 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
-import type { Edge } from '../../edge/index.ts'
+import type { CountUpdate, Edge } from '../../edge/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
 
 /** What a worker is started with. */
@@ -41,6 +41,11 @@ export interface WorkerMethods {
   stop(): Promise<void>
 }
 
+/** What workers tell each other, through the control process. */
+export type WorkerNews =
+  | { readonly loginFailed: { readonly gateway: 'agent' | 'ssh'; readonly ip: string } }
+  | { readonly counts: readonly CountUpdate[] }
+
 /** One call; the reply carries its id. */
 export interface WorkerCall {
   readonly id: number
@@ -51,6 +56,7 @@ export interface WorkerCall {
 export type MessageToWorker =
   | { readonly start: WorkerStart }
   | { readonly call: WorkerCall }
+  | { readonly news: WorkerNews }
   /** Comes with the socket. */
   | { readonly connection: 'agent' }
 
@@ -60,4 +66,5 @@ export type MessageFromWorker =
   | { readonly failed: string }
   /** It has written to the database: the other processes should look. */
   | { readonly committed: true }
+  | { readonly tellOthers: WorkerNews }
   | { readonly reply: { readonly id: number; readonly result?: unknown; readonly error?: string } }

@@ -7,6 +7,7 @@ import type {
   MessageToWorker,
   WorkerAddresses,
   WorkerMethods,
+  WorkerNews,
   WorkerStart,
 } from './messages.ts'
 
@@ -16,6 +17,12 @@ const CALL_TIMEOUT_MS = 5_000
 interface PendingCall {
   resolve(result: never): void
   reject(error: Error): void
+}
+
+/** What a worker reports by itself. */
+interface WorkerEvents {
+  onCommit(): void
+  onNews(news: WorkerNews): void
 }
 
 /** How a process ended. */
@@ -34,13 +41,13 @@ export class WorkerHandle {
   readonly #process: ChildProcess
   readonly #calls = new Map<number, PendingCall>()
   readonly #ready = Promise.withResolvers<WorkerAddresses>()
-  readonly #onCommit: () => void
+  readonly #events: WorkerEvents
   #lastCall = 0
   /** Resolves when the process has ended. */
   readonly ended: Promise<ProcessEnd>
 
-  constructor(start: WorkerStart, onCommit: () => void) {
-    this.#onCommit = onCommit
+  constructor(start: WorkerStart, events: WorkerEvents) {
+    this.#events = events
     // Its log is ours: last words of the runtime itself are written there too.
     this.#process = startProcess(new URL('./worker-process.ts', import.meta.url), {
       stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -89,6 +96,11 @@ export class WorkerHandle {
     await this.ended
   }
 
+  /** Tells the worker what another one reported. */
+  tell(news: WorkerNews): void {
+    this.#send({ news })
+  }
+
   /** Hands over the connection of an agent, of which nothing has been read. */
   handOver(socket: Socket): void {
     this.#send({ connection: 'agent' }, socket)
@@ -118,7 +130,8 @@ export class WorkerHandle {
   #receive(message: MessageFromWorker): void {
     if ('ready' in message) this.#ready.resolve(message.ready)
     else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
-    else if ('committed' in message) this.#onCommit()
+    else if ('committed' in message) this.#events.onCommit()
+    else if ('tellOthers' in message) this.#events.onNews(message.tellOthers)
     else {
       const { id, result, error } = message.reply
       const call = this.#calls.get(id)

@@ -12,8 +12,10 @@ import type {
   MessageToWorker,
   WorkerCall,
   WorkerMethods,
+  WorkerNews,
   WorkerStart,
 } from './messages.ts'
+import { shareLimits } from './share-limits.ts'
 
 /**
  * The main module of a worker. It does what the control process says: signals that a terminal or a service manager sends
@@ -28,11 +30,13 @@ process.on('uncaughtException', (error) => {
 })
 
 let methods: WorkerMethods | undefined
+let receive: (news: WorkerNews) => void = () => {}
 let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
 process.on('message', (message: MessageToWorker, handle) => {
   if ('start' in message) void start(message.start)
   else if ('call' in message) void answer(message.call)
+  else if ('news' in message) receive(message.news)
   // The sender may have closed it meanwhile.
   else if (handle instanceof Socket) acceptAgent(handle)
 })
@@ -47,9 +51,11 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
     const { parts, stop } = await startParts(readSettings(args, {}), limits, {
       number,
       onCommit: () => send({ committed: true }),
+      tellOthers: (news) => send({ tellOthers: news }),
     })
     parts.foundation.addresses.setListenerUrl(listenerUrl)
     methods = createMethods(parts, stop)
+    receive = shareLimits(parts)
     acceptAgent = (socket) => parts.foundation.agentPort?.listener.accept(socket)
     const { edge } = parts.traffic
     const { agent, ssh } = parts.foundation.addresses

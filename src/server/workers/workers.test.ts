@@ -35,6 +35,16 @@ function readTitle(pid: number | string): string {
   }
 }
 
+/** Far fewer than the requests that both workers would admit if each counted for itself. */
+const CAPACITY = 60
+const RATE_LIMIT = {
+  type: 'rate-limit',
+  config: {
+    ...{ name: 'all', algorithm: 'sliding_window', capacity: CAPACITY, rate: '3600s' },
+    bucket_key: ['conn.server_ip'],
+  },
+}
+
 /** An HTTPS edge that responds by itself, and requests to it on connections of their own. */
 async function createEdge(server: ServerProcess, body: string) {
   const call = createClient(server.url, server.apiKey)
@@ -42,7 +52,7 @@ async function createEdge(server: ServerProcess, body: string) {
   await call.create('/reserved_domains', { domain: host })
   const backend = await call.create('/backends/http_response', { body, status_code: 200 })
   const edge = await call.create('/edges/https', { hostports: [`${host}:443`] })
-  await call.create(`/edges/https/${edge.id}/routes`, {
+  const route = await call.create(`/edges/https/${edge.id}/routes`, {
     ...{ match_type: 'path_prefix', match: '/' },
     backend: { backend_id: backend.id },
   })
@@ -61,6 +71,10 @@ async function createEdge(server: ServerProcess, body: string) {
     },
     update: (text: string) =>
       call('PATCH', `/backends/http_response/${backend.id}`, { body: { body: text } }),
+    limitRate: () =>
+      call('PUT', `/edges/https/${edge.id}/routes/${route.id}/traffic_policy`, {
+        body: { enabled: true, value: JSON.stringify({ on_http_request: [{ actions: [RATE_LIMIT] }] }) },
+      }),
     /** The requests that each worker counted. */
     async counts() {
       const { body: metrics } = await call('GET', '/metrics')
@@ -123,6 +137,16 @@ for (const [name, databaseFlags] of Object.entries(databases))
       /"worker":1,"pid":\d+,"code":null,"signal":"SIGKILL".*worker ended: restarting/,
     )
     await eventually(async () => (await fetchHost(server, 'app.adit.localhost')).status === 200)
+
+    const { status, body: problem } = await edge.limitRate()
+    assert.equal(status, 200, JSON.stringify(problem))
+    let passed = 0
+    for (let limited = 0; limited < MANY; ) {
+      const response = await edge.ask()
+      if (response.startsWith('429 ')) limited++
+      else passed++
+    }
+    assert.ok(passed >= CAPACITY && passed < 2 * CAPACITY, `${passed} requests passed`)
     await server.stop()
   })
 

@@ -7,7 +7,7 @@ import { requireFreePort } from '../require-free-port.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
 import { AppliedChanges } from './applied-changes.ts'
-import type { WorkerAddresses, WorkerMethods } from './messages.ts'
+import type { WorkerAddresses, WorkerMethods, WorkerNews } from './messages.ts'
 import { workerFlags, workerRoles } from './worker-flags.ts'
 import { WorkerHandle, WorkerStartFailed } from './worker-handle.ts'
 
@@ -119,6 +119,11 @@ export class Workers {
     return results
   }
 
+  #tellOthers(reporter: number, news: WorkerNews): void {
+    for (const [number, { handle, isServing }] of this.#running)
+      if (isServing && number !== reporter) handle.tell(news)
+  }
+
   /** The first start of a worker: it fails with what the worker would have printed. */
   async #startFirst(number: number): Promise<WorkerAddresses> {
     const running = this.#launch(number)
@@ -136,7 +141,13 @@ export class Workers {
     const { settings, limits } = this.#options
     const args = workerFlags(settings, number, this.#bound)
     const { onCommit } = this.#options
-    const handle = new WorkerHandle({ number, args, limits, listenerUrl: this.#listenerUrl }, onCommit)
+    const handle = new WorkerHandle(
+      { number, args, limits, listenerUrl: this.#listenerUrl },
+      {
+        onCommit,
+        onNews: (news) => this.#tellOthers(number, news),
+      },
+    )
     const changes = new AppliedChanges(() => handle.call('applyChanges'))
     const running = { handle, changes, isServing: false }
     this.#running.set(number, running)

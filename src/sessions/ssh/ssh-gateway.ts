@@ -71,7 +71,9 @@ export function createSshGateway(options: SshGatewayOptions): Gateway {
         clearTimeout(deadline)
         release()
         listener.connections.delete(connection)
-        if (connection.failedLogin) throttle.recordFailure(ip)
+        if (!connection.failedLogin) return
+        throttle.recordFailure(ip)
+        options.reportAuthFailure?.(ip)
       },
     })
     listener.connections.add(connection)
@@ -93,6 +95,7 @@ export function createSshGateway(options: SshGatewayOptions): Gateway {
       ticker.unref()
       return address
     },
+    recordAuthFailure: (ip) => throttle.recordFailure(ip),
     async close() {
       clearInterval(ticker)
       await listener.close()

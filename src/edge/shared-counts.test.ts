@@ -1,0 +1,82 @@
+import assert from 'node:assert/strict'
+import { test } from 'node:test'
+import { Breaker } from './modules/breaker.ts'
+import { RateCounter } from './policy/rate-counter.ts'
+import { CountExchange, type SharedCounts } from './shared-counts.ts'
+
+const NAME = { kind: 'policy', owner: 'ac_1', key: 'a' } as const
+
+/** The same state at two workers, and a function that tells each what the other has counted. */
+function createPair<T extends SharedCounts>(create: () => T): { first: T; second: T; exchange(): void } {
+  const workers = [create(), create()].map((state) => {
+    const exchange = new CountExchange({ isEnabled: true })
+    exchange.share(state, NAME)
+    return { state, exchange }
+  })
+  const [one, two] = workers as [(typeof workers)[0], (typeof workers)[0]]
+  const tell = (from: typeof one, to: typeof one) => {
+    // Counts travel as JSON.
+    const updates: ReturnType<CountExchange['take']> = JSON.parse(JSON.stringify(from.exchange.take()))
+    return () => {
+      for (const { counts } of updates) to.exchange.add(to.state, counts, 0)
+    }
+  }
+  return {
+    first: one.state,
+    second: two.state,
+    exchange() {
+      for (const apply of [tell(one, two), tell(two, one)]) apply()
+    },
+  }
+}
+
+/** How many of these requests pass. */
+function countPassed(counter: RateCounter, requests: number): number {
+  const results = Array.from({ length: requests }, () => counter.take('visitor', 0))
+  return results.filter((result) => result === undefined).length
+}
+
+test('workers that exchange their counts hold a rate limit together', () => {
+  const { first, second, exchange } = createPair(() => new RateCounter(10, 60_000))
+  assert.deepEqual([countPassed(first, 6), countPassed(second, 3)], [6, 3])
+  exchange()
+  assert.deepEqual([countPassed(first, 5), countPassed(second, 5)], [1, 1])
+  exchange()
+
+  assert.deepEqual([countPassed(first, 5), countPassed(second, 5)], [0, 0])
+  assert.equal(first.take('another visitor', 0), undefined)
+})
+
+test('a breaker trips by the errors of all workers, and a probe at one of them closes it at all', () => {
+  const settings = { rolling_window: 10, num_buckets: 10, tripped_duration: 5, volume_threshold: 10 }
+  const { first, second, exchange } = createPair(
+    () => new Breaker({ ...settings, error_threshold_percentage: 0.5 }),
+  )
+  for (let request = 0; request < 6; request++) {
+    first.record(true, false, 0)
+    second.record(true, false, 0)
+  }
+  assert.deepEqual([first.decide(0, true), second.decide(0, true)], ['allow', 'allow'])
+  exchange()
+  assert.deepEqual([first.decide(0, true), second.decide(0, true)], ['block', 'block'])
+
+  assert.equal(first.decide(6000, true), 'allow_while_open')
+  first.record(false, true, 6000)
+  exchange()
+  assert.deepEqual([first.decide(6000, true), second.decide(6000, true)], ['allow', 'allow'])
+})
+
+test('only what was counted since the last exchange is told, and nothing where there are no other workers', () => {
+  const exchange = new CountExchange({ isEnabled: true })
+  const counter = new RateCounter(10, 60_000)
+  exchange.share(counter, NAME)
+  countPassed(counter, 2)
+  assert.deepEqual(exchange.take(), [{ ...NAME, counts: [['visitor', 2]] }])
+  assert.deepEqual(exchange.take(), [])
+
+  const alone = new CountExchange({ isEnabled: false })
+  const unshared = new RateCounter(10, 60_000)
+  alone.share(unshared, NAME)
+  countPassed(unshared, 2)
+  assert.deepEqual([alone.take(), unshared.takeCounts()], [[], []])
+})
