@@ -104,7 +104,7 @@ export function resolveWebSettings({
     throw new ConfigError([`web_addr "${address}" must be host:port, or false to disable the local API`])
   }
   return {
-    host: host === 'localhost' ? '127.0.0.1' : host.replace(/^\[|\]$/g, ''),
+    host: host.replace(/^\[|\]$/g, ''),
     port,
     explicit: true,
     allowHosts,

@@ -717,6 +717,17 @@ test('a busy default port is replaced by the next one, a busy configured port is
   )
 })
 
+test('the log names the local API by the host that was configured', async (t) => {
+  const gateway = await TestGateway.start(t)
+  const { agent, lines } = startAgent(t, gateway, { settings: testSettings(gateway) })
+  const api = await startLocalApi(agent, { host: 'localhost', port: 0, explicit: true, allowHosts: [] })
+  t.after(() => api.close())
+
+  const [host, port] = api.address.split(':')
+  assert.equal(host, '127.0.0.1')
+  assert.match(lines.join(''), new RegExp(`msg="starting web service" obj=web addr=localhost:${port} `))
+})
+
 test('captured requests are listed page by page, without their bytes on request', async (t) => {
   const api = await startAgentWithApi(t)
   const addr = await startHttpService(t, hello())

@@ -37,7 +37,12 @@ export async function startLocalApi(agent: Agent, settings: WebSettings): Promis
   warnIfPublic(agent, port)
   api.guard = createGuard({ allowHosts: settings.allowHosts, ownHosts: () => ownHosts(agent, port) })
   const hostPort = joinHostPort(address, port)
-  agent.log.info('starting web service', { obj: 'web', addr: hostPort, allow_hosts: settings.allowHosts })
+  agent.log.info('starting web service', {
+    obj: 'web',
+    // Wrappers expect the name that they configured.
+    addr: settings.host === 'localhost' ? `localhost:${port}` : hostPort,
+    allow_hosts: settings.allowHosts,
+  })
   if (!/^127\.|^::1$/.test(address) && settings.allowHosts.length === 0) {
     agent.log.warn('the web service listens beyond loopback but accepts only loopback host names', {
       obj: 'web',
@@ -65,7 +70,8 @@ async function listen(
     try {
       return await new Promise<AddressInfo>((resolve, reject) => {
         server.once('error', reject)
-        server.listen(candidate, host, () => {
+        // Not every system resolves localhost to IPv4 first.
+        server.listen(candidate, host === 'localhost' ? '127.0.0.1' : host, () => {
           server.off('error', reject)
           resolve(server.address() as AddressInfo)
         })
