@@ -7,6 +7,8 @@ const PACKAGES = {
   chromium: 'chromium',
   debootstrap: 'debootstrap',
   'dpkg-deb': 'dpkg',
+  ip: 'iproute2',
+  python3: 'python3-venv',
   'systemd-analyze': 'systemd',
   unshare: 'util-linux',
 } as const
