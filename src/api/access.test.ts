@@ -246,3 +246,19 @@ test('only administrators of the first account read metrics, which cover all acc
   assert.equal((await call('GET', '/metrics')).status, 200)
   assert.equal((await callAsOther('GET', '/metrics')).status, 403)
 })
+
+test('a service user is a bot user at a second path, and its role and state take effect at once', async () => {
+  const api = await fresh()
+  const service = await api.call.create('/service_users', { name: 'deploy', role: 'read_only' })
+  const key = await api.call.create('/api_keys', { owner_id: service.id })
+  const call = api.client(key.token)
+
+  assert.equal(service.uri, `${api.url}/service_users/${service.id}`)
+  assert.equal((await api.call('GET', `/bot_users/${service.id}`)).body.name, 'deploy')
+  assert.equal((await call('GET', '/ip_policies')).status, 200)
+  assert.equal((await call('POST', '/ip_policies', { body: {} })).status, 403)
+  await api.call('PATCH', `/service_users/${service.id}`, { body: { role: 'admin' } })
+  assert.equal((await call('GET', '/service_users')).body.service_users[0].id, service.id)
+  await api.call('PATCH', `/service_users/${service.id}`, { body: { active: false } })
+  assert.equal((await call('GET', '/ip_policies')).body.error_code, 'ERR_ADIT_636')
+})

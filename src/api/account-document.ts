@@ -12,8 +12,13 @@ export type Fields = Readonly<Record<string, unknown>>
 
 type JsonSchema = Readonly<Record<string, unknown>>
 
-/** Every resource that a document can hold, in the order in which they are created unless references require another. */
-export const documentResources: readonly Resource[] = allResources.filter(({ online }) => !online)
+/**
+ * Every resource that a document can hold, in the order in which they are created unless references require another.
+ * Records that cannot be deleted are not part of a desired state.
+ */
+export const documentResources: readonly Resource[] = allResources.filter(
+  ({ online, operations }) => !online && operations.includes('delete'),
+)
 
 /** The names of resources in documents. An id is no name, so that a reference is never ambiguous. */
 const NAME = /^[A-Za-z0-9*][A-Za-z0-9._:@*+-]{0,127}$/

@@ -6,7 +6,9 @@ import { detachOperations } from './detach.ts'
 import { testEventOperation } from './event-destinations.ts'
 import { eventSourceOperations } from './event-sources.ts'
 import { type ApiOperation, operationsOf } from './operations.ts'
+import { rootOperations } from './root.ts'
 import { sessionOperations } from './sessions.ts'
+import { serviceUsers } from './users.ts'
 import { vaultSecretOperations } from './vaults.ts'
 
 /** Resources that agents create; all others are stored. */
@@ -17,6 +19,7 @@ const storedKinds = (Object.keys(resources) as ResourceKind[]).filter((kind) => 
 /** Every operation of the API. */
 export const operations: readonly ApiOperation[] = [
   ...storedKinds.flatMap((kind) => operationsOf(behaviourOf(kind))),
+  ...operationsOf(serviceUsers),
   ...detachOperations,
   ...vaultSecretOperations,
   ...eventSourceOperations,
@@ -24,4 +27,5 @@ export const operations: readonly ApiOperation[] = [
   ...sessionOperations,
   ...auditOperations,
   ...accountOperations,
+  ...rootOperations,
 ]

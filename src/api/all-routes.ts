@@ -1,8 +1,15 @@
-import { allResources, type Resource, resources, type Operation as Verb } from '../resources/index.ts'
+import {
+  allResources,
+  type Resource,
+  resources,
+  ServiceUser,
+  type Operation as Verb,
+} from '../resources/index.ts'
 import { accountRoutes } from './account-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { detachRoutes } from './detach-routes.ts'
 import { eventSourceRoutes } from './event-source-routes.ts'
+import { rootRoutes } from './root-routes.ts'
 import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 import { commandRoutes } from './session-routes.ts'
 import { testEventRoute } from './test-event-route.ts'
@@ -19,6 +26,7 @@ function storedRoutes(resource: Resource): ApiRoute[] {
 /** Every route of the API without its handler, for API clients. A test compares it with the operations. */
 export const routes: readonly ApiRoute[] = [
   ...allResources.filter(({ online }) => !online).flatMap(storedRoutes),
+  ...storedRoutes(ServiceUser),
   ...Object.values(detachRoutes),
   vaultSecretsRoute,
   ...Object.values(eventSourceRoutes),
@@ -29,4 +37,5 @@ export const routes: readonly ApiRoute[] = [
   ...Object.values(commandRoutes),
   ...Object.values(auditRoutes),
   ...Object.values(accountRoutes),
+  ...Object.values(rootRoutes),
 ]

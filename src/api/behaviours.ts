@@ -1,4 +1,5 @@
 import { type ResourceKind, resources } from '../resources/index.ts'
+import { abuseReports } from './abuse-reports.ts'
 import { agentIngresses } from './agent-ingresses.ts'
 import { apiKeys, tunnelCredentials } from './api-keys.ts'
 import { failoverBackends, tunnelGroupBackends, weightedBackends } from './backends.ts'
@@ -43,6 +44,7 @@ const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
   event_subscriptions: eventSubscriptions,
   users,
   bot_users: botUsers,
+  abuse_reports: abuseReports,
 }
 
 /** The behaviour of a stored resource. */

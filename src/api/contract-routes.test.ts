@@ -172,7 +172,12 @@ for (const engine of Object.keys(engines))
           assert.ok(names.length > 0, kind)
           assert.ok(!names.some((name) => name in (seen.document[kind] ?? {})), `${kind} of another account`)
         }
-      } else if (route.method === 'GET') {
+      } else if (route.id === 'root.self') {
+        const { body: own } = await api.call('GET', path)
+        const { body: seen } = await api.callAsOther('GET', path)
+        assert.notEqual(seen.account.id, own.account.id)
+        assert.notEqual(seen.api_key.id, own.api_key.id)
+      } else if (route.paged) {
         const { body: own } = await api.call('GET', path)
         const { body: seen } = await api.callAsOther('GET', path)
         const [key] = Object.keys(own) as [string]

@@ -180,7 +180,8 @@ const checks: Record<string, Check> = {
       uri = page.next_page_uri
       // An object created while paging is newer than every following page.
       if (seen.length === 1) await subject.make()
-      if (seen.length === 2) assert.equal((await api.call('DELETE', subject.pathOf(seen[0]!))).status, 204)
+      if (seen.length === 2 && subject.can('delete'))
+        assert.equal((await api.call('DELETE', subject.pathOf(seen[0]!))).status, 204)
     }
     assert.deepEqual(seen, expected)
     const rest = await api.call('GET', `${path}?before_id=${expected[1]}&limit=100`)
@@ -359,8 +360,9 @@ const checks: Record<string, Check> = {
       "'%20OR%201=1--",
       'x'.repeat(500),
     ]
+    const methods = ['GET', ...(subject.can('update') ? ['PATCH', 'DELETE'] : [])]
     for (const id of ids)
-      for (const method of ['GET', 'PATCH', 'DELETE'])
+      for (const method of methods)
         await assertRejects(
           subject,
           () => api.call(method, subject.pathOf(id), method === 'PATCH' ? { body: {} } : {}),

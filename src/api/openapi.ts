@@ -1,4 +1,4 @@
-import { allResources, GUARDS } from '../resources/index.ts'
+import { allResources, GUARDS, ServiceUser } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
 import { catalogue } from './problems.ts'
 import { pluralize } from './routes.ts'
@@ -27,9 +27,10 @@ const problemSchema = {
 
 /** What each tag is called and for. */
 const TAGS = new Map<string, { readonly name: string; readonly description: string }>([
-  ...allResources.map((resource) => [resource.kind, resource] as const),
+  ...[...allResources, ServiceUser].map((resource) => [resource.tag, resource] as const),
   ['audit_events', { name: 'audit event', description: 'A record of every change and every sign-in.' }],
   ['account', { name: 'account', description: 'The whole account as one document.' }],
+  ['root', { name: 'root', description: 'What the API holds, and who is calling it.' }],
 ])
 
 const PAGING_PARAMETERS = [

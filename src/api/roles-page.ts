@@ -10,7 +10,7 @@ that the server enforces (\`npm run roles\`); the same facts are in [openapi.jso
 
 - **read_only** reads everything except users, bots and the audit log, and sees no secrets: \`client_secret\` and webhook secrets of
   modules are \`null\`.
-- **developer** also changes everything except what is marked *admin*. Bots are developers.
+- **developer** also changes everything except what is marked *admin*. Bots are developers by default.
 - **admin** may call everything.
 
 It holds for API keys, which act for their owner, and for dashboard sessions. Beside these operations the

@@ -27,7 +27,7 @@ export function actionOf({ id, tag }: ApiRoute): string {
 
 /** The CRUD routes of a stored resource. */
 export function resourceRoutes(resource: Resource): Record<Verb, ApiRoute> {
-  const { name, path, kind: tag, roles, viewSchema: response } = resource
+  const { name, path, tag, roles, viewSchema: response } = resource
   const item = `${path}/{id}`
   return {
     create: {
@@ -91,7 +91,7 @@ export function moduleRoutes(
   module: string,
 ): Record<'replace' | 'get' | 'delete', ApiRoute> {
   const { value } = resource.fields[module]!
-  const tag = resource.kind
+  const { tag } = resource
   const path = `${resource.path}/{id}/${module}`
   const what = `the ${module} module of ${withArticle(resource.name)}`
   const response = withoutNull(value.read)

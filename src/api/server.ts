@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import fastify, {
@@ -152,6 +153,7 @@ function createHttpServer(clock: Clock): FastifyInstance {
     genReqId: () => callIds.next(clock.now()),
     rewriteUrl({ url = '/', headers }) {
       const target = url.includes('//') ? normalizeTarget(url) : url
+      if (target === '/' && isBrowser(headers)) return '/dashboard'
       return isOriginal(headers) ? toNativeUrl(target) : target
     },
     // Node would reject a request without Host itself, without the API's error body.
@@ -241,6 +243,11 @@ function leaveForDashboard(
 function normalizeTarget(target: string): string {
   const path = target.replace(/^https?:\/\/[^/?#]*\/?/i, '/')
   return path.replace(/^[^?]*/, (path) => path.replace(/\/{2,}/g, '/'))
+}
+
+/** A browser that opens the address of the API, in contrast to a client that asks what the API holds. */
+function isBrowser({ accept, authorization }: IncomingHttpHeaders): boolean {
+  return authorization === undefined && accept?.includes('text/html') === true
 }
 
 /** By the matched route: a path has many spellings. */

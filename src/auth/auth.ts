@@ -77,7 +77,7 @@ export function createAuth({ store, clock = systemClock }: { store: Store; clock
       if (user !== undefined) return { role: user.data.role, active: user.data.active === true }
     } else {
       const bot = await reader.get('bot_users', accountId, ownerId)
-      if (bot !== undefined) return { role: 'developer', active: bot.data.active === true }
+      if (bot !== undefined) return { role: bot.data.role ?? 'developer', active: bot.data.active === true }
     }
     return { role: 'read_only', active: false }
   }

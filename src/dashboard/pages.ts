@@ -9,9 +9,6 @@ export const BUILT_PAGES = join(INSTALL_ROOT, 'dist', 'dashboard')
 
 /** Serves the dashboard's page and assets from the build directory. */
 export function mountPages(http: FastifyInstance, directory: string): void {
-  http.get('/', async (request, reply) =>
-    request.headers.accept?.includes('text/html') ? reply.redirect('/dashboard/') : reply.callNotFound(),
-  )
   http.get('/dashboard', async (_request, reply) => reply.redirect('/dashboard/'))
   http.get('/dashboard/', async (_request, reply) => {
     const page = await readProgramFile(join(directory, 'index.html')).catch(() => FALLBACK_PAGE)

@@ -1,5 +1,6 @@
-import { defineResource, editable, identity } from './define.ts'
-import { flag, name, required } from './value.ts'
+import { aliasOf, defineResource, editable, identity } from './define.ts'
+import { ROLES } from './roles.ts'
+import { choice, flag, name, required } from './value.ts'
 
 /** A service user: owns credentials that outlive the people who created them. */
 export const BotUser = defineResource({
@@ -18,10 +19,23 @@ export const BotUser = defineResource({
       'The program or service that the bot user represents.',
       'deploy',
     ),
+    role: editable(
+      choice(ROLES, 'developer'),
+      'What its credentials may do: read the account, change it, or administer it.',
+    ),
     active: editable(flag(true), 'An inactive bot user cannot use its credentials.'),
   },
   naturalName: ({ name }) => name,
   unique: ({ name }) => [
     { within: 'account', scope: 'bot_name', name, taken: `There is a bot user called ${name} already.` },
   ],
+})
+
+/** Bot users under the name that the original gave them later. Both paths have the same users with the same ids. */
+export const ServiceUser = aliasOf(BotUser, {
+  name: 'service user',
+  description: 'Users for programs: another name of bot users.',
+  path: '/service_users',
+  tag: 'service_users',
+  listKey: 'service_users',
 })

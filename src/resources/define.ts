@@ -159,6 +159,8 @@ export interface Resource<F extends ResourceFields = ResourceFields, K extends s
   readonly listKey: string
   /** The kind of its rows in the store. */
   readonly kind: K
+  /** The group of its operations: the kind, unless it is an alias. */
+  readonly tag: string
   readonly fields: F
   readonly operations: readonly Operation[]
   readonly online: boolean
@@ -259,16 +261,19 @@ export function defineResource<const F extends ResourceFields, const P extends s
     title: declaration.name,
   }
 
+  const kind = path
+    .replace(/\/\{[a-z_]+\}/g, '')
+    .slice(1)
+    .replaceAll('/', '_') as KindOf<P>
+
   return {
     name: declaration.name,
     description: declaration.description,
     path,
     prefix: declaration.prefix,
     listKey: declaration.listKey,
-    kind: path
-      .replace(/\/\{[a-z_]+\}/g, '')
-      .slice(1)
-      .replaceAll('/', '_') as KindOf<P>,
+    kind,
+    tag: kind,
     fields,
     operations: declaration.operations ?? ['create', 'get', 'list', 'update', 'delete'],
     online: declaration.online ?? false,
@@ -341,4 +346,13 @@ export function defineResource<const F extends ResourceFields, const P extends s
     naturalName: declaration.naturalName ?? (() => ''),
     isAutomatic: declaration.isAutomatic ?? (() => false),
   }
+}
+
+/** The same resource with the same rows at a second path, under another name. */
+export function aliasOf<R extends Resource>(
+  resource: R,
+  names: Pick<Resource, 'name' | 'description' | 'path' | 'tag' | 'listKey'>,
+): R {
+  const viewSchema = { ...resource.viewSchema, title: names.name }
+  return { ...resource, ...names, viewSchema, listSchema: listSchema(names.listKey, viewSchema) }
 }

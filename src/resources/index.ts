@@ -4,9 +4,10 @@
  * here. Uses `base` only. Begin with `define.ts` (`defineResource`), then `value.ts` (the kinds of values) and one
  * resource such as `ip-policy-rule.ts`; `resources` below lists them all.
  */
+import { AbuseReport } from './abuse-report.ts'
 import { AgentIngress } from './agent-ingress.ts'
 import { ApiKey } from './api-key.ts'
-import { BotUser } from './bot-user.ts'
+import { BotUser, ServiceUser } from './bot-user.ts'
 import { CertificateAuthority } from './certificate-authority.ts'
 import type { Resource } from './define.ts'
 import { Endpoint } from './endpoint.ts'
@@ -76,6 +77,7 @@ export const resources = {
   event_subscriptions: EventSubscription,
   users: User,
   bot_users: BotUser,
+  abuse_reports: AbuseReport,
 } as const
 
 export type ResourceKind = keyof typeof resources
@@ -104,6 +106,7 @@ export { GUARDS, type Guard, hasRole, type RequiredRole, ROLES, type Role } from
 export { DEFAULT_EXTENSIONS } from './ssh-user-certificate.ts'
 export { describedSchema, InvalidValue, type Ref, type RenderContext } from './value.ts'
 export {
+  AbuseReport,
   AgentIngress,
   ApiKey,
   BotUser,
@@ -122,6 +125,7 @@ export {
   IpRestriction,
   ReservedAddr,
   ReservedDomain,
+  ServiceUser,
   SshCertificateAuthority,
   SshCredential,
   SshHostCertificate,

@@ -7,7 +7,7 @@ import { engines } from '../support/engines.ts'
 
 const lists = routes.filter(({ id, path }) => id.endsWith('.list') && !path.includes('{'))
 const invalidIds = [
-  ...['%00', '%ff%fe', '%F0%9F%92%A9', "'%20OR%201=1--", '..%2f..%2fusers', '%2e%2e', 'null', '-1', '*'],
+  ...['%00', '%ff%fe', '%F0%9F%92%A9', "'%20OR%201=1--", '..%2f..%2fusers', '%2e%2e%2e', 'null', '-1', '*'],
   ...[`ipp_${'a'.repeat(26)}`, `ipp_${'a'.repeat(28)}`, `ipp_${'é'.repeat(27)}`, 'x'.repeat(8000)],
 ]
 

@@ -25,7 +25,7 @@ interface ApiOperation extends Operation {
 const callsFactor = Number(process.env.CALLS_FACTOR ?? 1)
 const CALLS = { SQLite: 1500 * callsFactor, PostgreSQL: 500 * callsFactor }
 const PROBLEM: JsonSchema = { $ref: '#/components/schemas/Problem' }
-const INVALID_IDS = ['x', '%00', '..', 'é', '%2f', '0', 'null', ' ', 'a'.repeat(300)]
+const INVALID_IDS = ['x', '%00', '...', 'é', '%2f', '0', 'null', ' ', 'a'.repeat(300)]
 
 /** The ids of existing objects by tag, and the ids of deleted ones. */
 class ObjectPool {

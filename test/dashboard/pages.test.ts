@@ -39,8 +39,8 @@ test('browsers are redirected to the dashboard, other clients get the API', asyn
 
   assert.equal(browser.status, 302)
   assert.equal(browser.headers.get('location'), '/dashboard/')
-  assert.equal(program.status, 404)
-  assert.equal(((await program.json()) as { error_code: string }).error_code, 'ERR_ADIT_405')
+  assert.equal(program.status, 401)
+  assert.equal(((await program.json()) as { error_code: string }).error_code, 'ERR_ADIT_200')
   assert.equal(withoutSlash.headers.get('location'), '/dashboard/')
 })
 

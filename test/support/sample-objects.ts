@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import type { ApiRoute } from '../../src/api/routes.ts'
+import { ServiceUser } from '../../src/resources/index.ts'
 import type { ApiClient } from './api.ts'
 import { type Body, collectionPath, moduleSamples, type StoredKind, samples } from './samples.ts'
 
@@ -37,8 +38,8 @@ export class PathParameters {
   async #create(tag: string, overrides?: Body): Promise<Record<string, string>> {
     const onlineId = this.#online[tag]
     if (onlineId !== undefined) return { id: onlineId }
-    assert.ok(tag in samples, `${tag} has no sample`)
-    const kind = tag as StoredKind
+    const kind = kindOf(tag)
+    assert.ok(kind in samples, `${tag} has no sample`)
     const parents = (await samples[kind].parents?.(this.#client)) ?? {}
     const body = { ...(await samples[kind].create(this.#client)), ...overrides }
     const { id } = await this.#client.create(collectionPath(kind, parents), body)
@@ -46,12 +47,15 @@ export class PathParameters {
   }
 }
 
+/** The kind of the objects behind a group of operations. */
+const kindOf = (tag: string) => (tag === ServiceUser.tag ? ServiceUser.kind : tag) as StoredKind
+
 /** A valid body for the route. */
 export async function createBody(route: ApiRoute, client: ApiClient): Promise<Body | undefined> {
   if (route.body === undefined) return undefined
   const module = /\.([a-z_]+)\.replace$/.exec(route.id)?.[1]
   if (module !== undefined) return moduleSamples[module]!(client)
   if (route.id === 'event_subscriptions.sources.create') return { type: 'ip_policy_deleted.v0' }
-  if (route.id.endsWith('.create')) return samples[route.tag as StoredKind].create(client)
+  if (route.id.endsWith('.create')) return samples[kindOf(route.tag)].create(client)
   return {}
 }

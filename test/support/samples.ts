@@ -581,10 +581,26 @@ export const samples: Record<StoredKind, ResourceSample> = {
     rejected: { email: ['', 'person', 'a b@example.com'] },
   },
   bot_users: {
-    create: async () => ({ name: `bot ${nextNumber()}`, active: false }),
-    defaults: { active: true },
-    update: async () => ({ name: `bot ${nextNumber()}`, active: true }),
+    create: async () => ({ name: `bot ${nextNumber()}`, role: 'read_only', active: false }),
+    defaults: { role: 'developer', active: true },
+    update: async () => ({ name: `bot ${nextNumber()}`, role: 'developer', active: true }),
     rejected: { name: ['', '  ', 'a\nb'] },
+  },
+  abuse_reports: {
+    create: async () => ({
+      urls: ['https://app.example.com/login', 'https://app.example.com/form'],
+      metadata: 'phishing',
+    }),
+    defaults: {
+      metadata: '',
+      status: 'PENDING',
+      hostnames: [{ hostname: 'app.example.com', status: 'PENDING' }],
+    },
+    rejected: {
+      urls: [[]],
+      'urls[0]': ['app.example.com', 'ftp://app.example.com'],
+      metadata: ['x'.repeat(4097)],
+    },
   },
 }
 

@@ -186,7 +186,7 @@ export const resourcePages: readonly ResourcePages[] = [
     adminOnly: true,
     lead: 'Users for programs: their keys and credentials do not depend on a person.',
     emptyText: 'Create one for a service, then set it as the owner of an API key.',
-    columns: [nameColumn, activeColumn, createdColumn],
+    columns: [nameColumn, { title: 'Role', field: 'role', format: 'badge' }, activeColumn, createdColumn],
     deleteWarning: 'Delete what it owns first.',
   },
   {
