@@ -5,6 +5,7 @@ import { behaviourOf } from './behaviours.ts'
 import { detachOperations } from './detach.ts'
 import { testEventOperation } from './event-destinations.ts'
 import { eventSourceOperations } from './event-sources.ts'
+import { boundEndpointsOperation } from './kubernetes-operators.ts'
 import { type ApiOperation, operationsOf } from './operations.ts'
 import { rootOperations } from './root.ts'
 import { sessionOperations } from './sessions.ts'
@@ -22,6 +23,7 @@ export const operations: readonly ApiOperation[] = [
   ...operationsOf(serviceUsers),
   ...detachOperations,
   ...vaultSecretOperations,
+  boundEndpointsOperation,
   ...eventSourceOperations,
   testEventOperation,
   ...sessionOperations,

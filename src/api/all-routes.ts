@@ -9,6 +9,7 @@ import { accountRoutes } from './account-routes.ts'
 import { auditRoutes } from './audit-routes.ts'
 import { detachRoutes } from './detach-routes.ts'
 import { eventSourceRoutes } from './event-source-routes.ts'
+import { boundEndpointsRoute } from './kubernetes-operator-routes.ts'
 import { rootRoutes } from './root-routes.ts'
 import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 import { commandRoutes } from './session-routes.ts'
@@ -29,6 +30,7 @@ export const routes: readonly ApiRoute[] = [
   ...storedRoutes(ServiceUser),
   ...Object.values(detachRoutes),
   vaultSecretsRoute,
+  boundEndpointsRoute,
   ...Object.values(eventSourceRoutes),
   testEventRoute,
   ...[resources.tunnel_sessions, resources.tunnels].flatMap((resource) =>

@@ -9,6 +9,7 @@ import { type Behaviour, crud } from './crud.ts'
 import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
 import { eventDestinations, eventSubscriptions } from './event-destinations.ts'
 import { ipPolicyRules, ipRestrictions } from './ip-restrictions.ts'
+import { kubernetesOperators } from './kubernetes-operators.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
 import { sshCertificateAuthorities, sshHostCertificates, sshUserCertificates } from './ssh-certificates.ts'
 import { sshCredentials } from './ssh-credentials.ts'
@@ -45,6 +46,7 @@ const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
   users,
   bot_users: botUsers,
   abuse_reports: abuseReports,
+  kubernetes_operators: kubernetesOperators,
 }
 
 /** The behaviour of a stored resource. */

@@ -31,6 +31,7 @@ const RESOURCE_EVENTS = [
   'secret',
   'user',
   'bot_user',
+  'kubernetes_operator',
 ].flatMap((stem) => ['created', 'updated', 'deleted'].map((action) => `${stem}_${action}.v0`))
 
 const SESSION_EVENTS = [

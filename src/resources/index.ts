@@ -22,6 +22,7 @@ import { HttpsRoute } from './https-route.ts'
 import { IpPolicy } from './ip-policy.ts'
 import { IpPolicyRule } from './ip-policy-rule.ts'
 import { IpRestriction } from './ip-restriction.ts'
+import { KubernetesOperator } from './kubernetes-operator.ts'
 import { ReservedAddr } from './reserved-addr.ts'
 import { ReservedDomain } from './reserved-domain.ts'
 import { SshCertificateAuthority } from './ssh-certificate-authority.ts'
@@ -78,6 +79,7 @@ export const resources = {
   users: User,
   bot_users: BotUser,
   abuse_reports: AbuseReport,
+  kubernetes_operators: KubernetesOperator,
 } as const
 
 export type ResourceKind = keyof typeof resources
@@ -123,6 +125,7 @@ export {
   IpPolicy,
   IpPolicyRule,
   IpRestriction,
+  KubernetesOperator,
   ReservedAddr,
   ReservedDomain,
   ServiceUser,

@@ -8,7 +8,6 @@ import { toNativeUrl } from '../../src/api/dialect.ts'
 const LACKING: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^\/ai_gateway_api_keys/, 'keys of the hosted AI gateway, which is not part of the platform'],
   [/^\/app\//, 'not yet'],
-  [/^\/kubernetes_operators/, 'not yet'],
   [/^\/endpoint_configurations\/x\//, 'not yet'],
   [/\/jwt_validation$/, 'not yet'],
 ]

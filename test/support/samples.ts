@@ -586,6 +586,23 @@ export const samples: Record<StoredKind, ResourceSample> = {
     update: async () => ({ name: `bot ${nextNumber()}`, role: 'developer', active: true }),
     rejected: { name: ['', '  ', 'a\nb'] },
   },
+  kubernetes_operators: {
+    create: async () => ({
+      ...TEXTS,
+      enabled_features: ['ingress', 'gateway'],
+      region: 'eu',
+      deployment: { name: 'operator', namespace: 'ingress', version: '0.19.0', cluster_name: 'blue' },
+    }),
+    defaults: {
+      ...EMPTY_TEXTS,
+      enabled_features: [],
+      region: 'global',
+      deployment: { name: '', namespace: '', version: '', cluster_name: '' },
+      binding: null,
+    },
+    update: async () => ({ enabled_features: ['gateway'], region: 'us' }),
+    rejected: { ...TOO_LONG, 'enabled_features[0]': ['bindings', 'dns'] },
+  },
   abuse_reports: {
     create: async () => ({
       urls: ['https://app.example.com/login', 'https://app.example.com/form'],
