@@ -3,7 +3,7 @@ import { hostOf } from '../base/hostport.ts'
 import { Secret } from '../base/secret.ts'
 import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../certs/index.ts'
 import { findReservation } from '../naming/index.ts'
-import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
+import { HttpsEdge, HttpsRoute, samlUrls, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { requireNoCloudEndpoint } from './cloud-endpoints.ts'
 import { crud, render } from './crud.ts'
@@ -102,17 +102,13 @@ export const httpsRoutes = crud(HttpsRoute, {
       (['oauth', 'oidc', 'saml'] as const).find((name) => record[name]?.enabled),
     )
     if (saml === null) return { record }
-    const url = `${context.config.idpUrl()}/saml/${context.id}`
     const { certificatePem, privateKeyPem } = await signingCertificate(context)
     return {
       record: {
         ...record,
         saml: {
           ...saml,
-          entity_id: url,
-          metadata_url: url,
-          assertion_consumer_service_url: `${url}/acs`,
-          single_logout_url: `${url}/slo`,
+          ...samlUrls(context.config.idpUrl(), context.id),
           request_signing_certificate_pem: certificatePem,
           request_signing_key_pem: privateKeyPem.reveal(),
         },

@@ -40,6 +40,7 @@ export interface VisitorIdentity {
   readonly id: string
   readonly email: string
   readonly name: string
+  readonly groups: readonly string[]
 }
 
 /** The outcome of an exchange. */

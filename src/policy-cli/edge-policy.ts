@@ -149,7 +149,22 @@ const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWr
     }
     addSignIn('oidc', { type: 'openid-connect', config }, settings, writer)
   },
-  saml: (_settings, writer) => writer.note('saml has no action; keep the module'),
+  saml(settings, writer) {
+    const { idp_metadata, idp_metadata_url, nameid_format } = settings
+    const config = {
+      idp_metadata: idp_metadata || idp_metadata_url,
+      nameid_format,
+      ...(settings.force_authn === true && { force_authn: true }),
+      ...(settings.allow_idp_initiated === false && { allow_idp_initiated: false }),
+      ...sessionOf(settings, 'idle_session_timeout'),
+    }
+    writer.add('on_http_request', 'saml', [{ type: 'saml', config }])
+    const groups = texts(settings.authorized_groups).map(quote)
+    const isMember = `actions.ngrok.saml.identity.groups.exists(g, g in [${groups.join(', ')}])`
+    addAdmission('saml', groups.length === 0 ? [] : [isMember], writer)
+    writer.note('saml on an endpoint has another entity ID: register it at the identity provider again')
+    writer.note('saml does not sign its requests: keep the module if the identity provider requires it')
+  },
   compression: (_settings, writer) =>
     writer.add('on_http_response', 'compression', [{ type: 'compress-response' }]),
   response_headers: (settings, writer) =>
@@ -178,6 +193,14 @@ function addSignIn(name: 'oauth' | 'oidc', action: Action, rules: Settings, writ
       (domain) => `${email}.lower().endsWith(${quote(`@${domain.toLowerCase()}`)})`,
     ),
   ]
+  addAdmission(name, admitted, writer)
+  for (const rule of ['teams', 'organizations', 'authorized_groups', 'authorized_claims'])
+    if (texts(rules[rule]).length > 0)
+      writer.note(`${rule} of ${name} has no field in the action; keep the module`)
+}
+
+/** Denies visitors for whom none of the expressions is true; without expressions, all may enter. */
+function addAdmission(name: string, admitted: readonly string[], writer: PolicyWriter): void {
   if (admitted.length > 0)
     writer.add(
       'on_http_request',
@@ -185,9 +208,6 @@ function addSignIn(name: 'oauth' | 'oidc', action: Action, rules: Settings, writ
       [{ type: 'deny' }],
       [`!(${admitted.join(' || ')})`],
     )
-  for (const rule of ['teams', 'organizations', 'authorized_groups', 'authorized_claims'])
-    if (texts(rules[rule]).length > 0)
-      writer.note(`${rule} of ${name} has no field in the action; keep the module`)
 }
 
 function clientOf({ client_id, client_secret, scopes }: Settings) {

@@ -162,3 +162,39 @@ test('from-edge prints the policy of a TCP edge, and explains an id that is none
     /"tn_1" is not the id of an edge/,
   )
 })
+
+test('from-edge prints saml with the groups that may enter', () => {
+  const saml = { enabled: true, idp_metadata: '', idp_metadata_url: 'https://idp.example.com/metadata' }
+  const { phases, notes } = edgePolicy({
+    id: 'edghts_1',
+    routes: [
+      {
+        match_type: 'path_prefix',
+        match: '/',
+        saml: {
+          ...saml,
+          nameid_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+          authorized_groups: ['staff'],
+          inactivity_timeout: 60,
+        },
+      },
+    ],
+  })
+
+  readPolicy(JSON.stringify(phases), { protocol: 'https', place: 'endpoint' })
+  const [signIn, admission] = phases.on_http_request!
+  assert.deepEqual(signIn!.actions, [
+    {
+      type: 'saml',
+      config: {
+        idp_metadata: 'https://idp.example.com/metadata',
+        nameid_format: 'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
+        idle_session_timeout: '60s',
+      },
+    },
+  ])
+  assert.deepEqual(admission!.expressions, [
+    '!(actions.ngrok.saml.identity.groups.exists(g, g in ["staff"]))',
+  ])
+  assert.match(notes.join('\n'), /another entity ID/)
+})

@@ -7,7 +7,9 @@ import { endpointOptions } from './modules/index.ts'
 import type { EndpointOption } from './option.ts'
 
 export { splitCredential } from './modules/basic-auth.ts'
+export { metadataError } from './modules/idp-metadata.ts'
 export { OAUTH_PROVIDERS } from './modules/oauth.ts'
+export { NAMEID_FORMATS } from './modules/saml.ts'
 export { WEBHOOK_PROVIDERS } from './modules/webhook-verification.ts'
 export type { EndpointOption } from './option.ts'
 export { endpointOptions }

@@ -84,6 +84,7 @@ function buildEndpointPolicy(
     },
     region,
     scope: `${proto} ${hostport}`,
+    serviceName: host,
   } as const
   return buildPolicy(policy, { ...context, compileIpPolicies: (ids) => parts.ipPolicies.compile(ids) }, parts)
 }

@@ -14,6 +14,8 @@ export interface AttachedPolicy {
   readonly region: string | undefined
   /** Tells attachments of one account apart; the same on every node and after a reconnect. */
   readonly scope: string
+  /** Names it in URLs that identity providers know. */
+  readonly serviceName: string
 }
 
 export type PolicyParts = Pick<
@@ -30,7 +32,7 @@ export type PolicyParts = Pick<
 
 /** Compiles a traffic policy. Throws `ModuleBuildError`. */
 export function buildPolicy(
-  { text, attachment, endpoint, region, scope }: AttachedPolicy,
+  { text, attachment, endpoint, region, scope, serviceName }: AttachedPolicy,
   context: ModuleContext,
   {
     core,
@@ -59,6 +61,7 @@ export function buildPolicy(
       readAuthorities: (ids) => context.readAuthorities(ids),
       getOrCreate: (name, key, create) => context.getOrCreate(name, key, create),
       endpoint,
+      serviceName,
       region,
       log: core.log,
       signIns: [],
@@ -106,6 +109,7 @@ export function buildPolicyModule(
     },
     region: undefined,
     scope: scopeId,
+    serviceName: scopeId,
   }
   return buildPolicy(policy, context.moduleContext(scopeId), context.parts)
 }

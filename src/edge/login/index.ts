@@ -12,6 +12,7 @@ import type { Clock } from '../../base/clock.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Secret } from '../../base/secret.ts'
+import { samlUrls } from '../../resources/index.ts'
 import type { RequestStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
 import type { LoginContext, Logins, PolicySignInSettings } from '../modules/login.ts'
@@ -161,12 +162,14 @@ export function createLogins(options: LoginOptions): LoginService {
       ).step
     },
 
-    saml(settings, context) {
+    saml(settings, context, serviceName) {
+      const name = serviceName ?? context.scopeId
       const { scopeId } = context
+      const urls = () => (serviceName === undefined ? settings : samlUrls(idpUrl(), serviceName))
       try {
         const parts = { tickets, replayGuard, store, revocations, clock, outbound, workers }
         const { signIn, step } = protect(context, settings, (version) =>
-          createSamlServiceProvider({ ...parts, scopeId, version, settings }),
+          createSamlServiceProvider({ ...parts, scopeId, version, settings, name, urls }),
         )
         samlProviders.set(step, signIn)
         return step

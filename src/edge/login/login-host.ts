@@ -20,7 +20,8 @@ import { MAX_STATE_SECONDS, type SignInOrigin, type Tickets } from './tickets.ts
 
 // The largest SAML message in base64, with room for percent-encoding and RelayState.
 const MAX_FORM_BYTES = 256 * 1024
-const SAML_PATH = /^\/saml\/(edghtsrt_[0-9A-Za-z]{27})(\/acs|\/slo)?$/
+/** Of a route by its id, or of an endpoint by its host. */
+const SAML_PATH = /^\/saml\/([^/]+)(\/acs|\/slo)?$/
 
 /**
  * The host that providers redirect visitors back to. It redeems their responses with the module that the sealed state
@@ -56,8 +57,8 @@ export function createLoginHost(options: {
       if (method !== 'GET') throw edgeError('method_refused', method)
       return redirect(303, await redeem(exchange.core, url))
     }
-    const [, routeId, endpoint] = SAML_PATH.exec(url.pathname) ?? []
-    const samlProvider = routeId === undefined ? undefined : findSamlProvider(exchange.core, routeId)
+    const [, name, endpoint] = SAML_PATH.exec(url.pathname) ?? []
+    const samlProvider = name === undefined ? undefined : findSamlProvider(exchange.core, name)
     if (samlProvider === undefined) throw edgeError('endpoint_not_found', exchange.head.host)
     if (endpoint === undefined && method === 'GET')
       return {
@@ -66,8 +67,12 @@ export function createLoginHost(options: {
         body: Buffer.from(samlProvider.metadata()),
       }
     if (endpoint === '/acs' && method === 'POST') {
-      const serves = (origin: string, path: string) =>
-        findGate(exchange.core, { origin, path })?.signIn === samlProvider
+      const { scopeId, version } = samlProvider
+      // Compared by what they are: endpoints that share an address have a gate each.
+      const serves = (origin: string, path: string) => {
+        const gate = findGate(exchange.core, { origin, path })
+        return gate?.scopeId === scopeId && gate.version === version
+      }
       return limit(remoteAddress, async () =>
         redirect(303, await samlProvider.consumeResponse(await readForm(exchange), serves)),
       )
@@ -109,10 +114,12 @@ export function createLoginHost(options: {
     return tickets.ticketUrl(state, identity)
   }
 
-  /** The SAML service provider of a route in the current routing table. */
-  function findSamlProvider({ table }: Core, routeId: string): SamlServiceProvider | undefined {
-    const steps = table.route(routeId)?.steps ?? []
-    return steps.map((step) => samlProviders.get(step)).find((samlProvider) => samlProvider !== undefined)
+  /** The SAML service provider of a route or endpoint in the current routing table. */
+  function findSamlProvider({ table }: Core, name: string): SamlServiceProvider | undefined {
+    const route = table.route(name) ?? (table.http('https', name) ?? table.http('http', name))?.routeFor('/')
+    return stepsOf(route)
+      .map((step) => samlProviders.get(step))
+      .find((samlProvider) => samlProvider?.name === name)
   }
 
   /** The gate that currently serves this origin and path. */
@@ -125,7 +132,7 @@ export function createLoginHost(options: {
     if (host === undefined) return undefined
     try {
       const route = table.http(scheme === 'https' ? 'https' : 'http', host)?.routeFor(path)
-      return [...(route?.steps ?? []), ...(route?.signIns ?? [])]
+      return stepsOf(route)
         .map((step) => gates.get(step))
         .find((gate) => gate !== undefined)
     } catch {
@@ -143,6 +150,11 @@ export function createLoginHost(options: {
     redirectToHttps: false,
     routeFor: () => route,
   }
+}
+
+/** The steps of a route, with those inside its policy that sign visitors in. */
+function stepsOf(route: HttpRoute | undefined): RequestStep[] {
+  return [...(route?.steps ?? []), ...(route?.signIns ?? [])]
 }
 
 async function readForm(exchange: Exchange): Promise<URLSearchParams> {

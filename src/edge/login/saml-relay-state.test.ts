@@ -2,12 +2,12 @@ import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
-import { type ForgedResponse, forgeResponse } from '../../../test/login/saml-forge.ts'
+import type { ForgedResponse } from '../../../test/login/saml-forge.ts'
 import { Secret } from '../../base/secret.ts'
-import { createSelfSigned } from '../../certs/index.ts'
 import { HttpsEdge, HttpsRoute } from '../../resources/index.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { IDP, setCookies } from '../testing/login-page.ts'
+import { createSamlProvider } from '../testing/saml-provider.ts'
 import { createLogins } from './index.ts'
 
 const OTHER = 'other.adit.localhost'
@@ -16,8 +16,7 @@ const OTHER = 'other.adit.localhost'
 async function start(t: TestContext) {
   // The library always uses the system clock.
   const time = { now: Date.now() }
-  const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'idp.example' })
-  const key = privateKeyPem.reveal()
+  const { certificatePem, key, metadata, formFor } = await createSamlProvider()
   const used = new Set<string>()
   const logins = createLogins({
     outbound: { fetch: () => Promise.reject(new Error('nothing is fetched')) },
@@ -31,9 +30,6 @@ async function start(t: TestContext) {
   const harness = await startHttpsEdge(t, undefined, { dependencies: { logins, loginHost } })
   const { config, routeId, backendId, sendRequest } = harness
 
-  const metadata = `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:test:idp"><IDPSSODescriptor>
-    <KeyDescriptor><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${certificatePem.replace(/-----[A-Z ]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor>
-    <SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/sso"/></IDPSSODescriptor></EntityDescriptor>`
   const endpointsOf = (id: string) => ({
     entity_id: `https://${IDP}/saml/${id}`,
     assertion_consumer_service_url: `https://${IDP}/saml/${id}/acs`,
@@ -76,14 +72,12 @@ async function start(t: TestContext) {
     response: Partial<ForgedResponse>,
     id = routeId,
   ): Promise<string | number> {
-    const { entity_id: entityId, assertion_consumer_service_url: acs } = endpointsOf(id)
-    const message = Buffer.from(forgeResponse({ key, acs, entityId, ...response })).toString('base64')
     const { status, headers } = await sendRequest({
       host: IDP,
       path: `/saml/${id}/acs`,
       method: 'POST',
       headers: { 'content-type': 'application/x-www-form-urlencoded' },
-      body: new URLSearchParams({ SAMLResponse: message, RelayState: relayState }).toString(),
+      body: formFor(endpointsOf(id).entity_id, relayState, response),
     })
     return status === 303 ? String(headers.location) : status
   }

@@ -2,7 +2,7 @@ import { hash, randomBytes } from 'node:crypto'
 import { generateServiceProviderMetadata, type Profile, SAML } from '@node-saml/node-saml'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import { METADATA_LIMITS, type Saml, type Settings } from '../../resources/index.ts'
+import { METADATA_LIMITS, type Saml, type SamlUrls, type Settings } from '../../resources/index.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { consumeOnce, type LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
@@ -24,6 +24,9 @@ export interface SamlOptions {
   /** The version of the gate. */
   readonly version: string
   readonly settings: Settings<typeof Saml>
+  readonly name: string
+  /** Known once the listener is bound. */
+  readonly urls: () => SamlUrls
   readonly tickets: Tickets
   readonly replayGuard: ReplayGuard
   readonly store: LoginStore
@@ -38,6 +41,10 @@ export type ServesOrigin = (origin: string, path: string) => boolean
 
 /** The SAML service provider of one route, used by its gate and by its URLs on the login host. */
 export interface SamlServiceProvider extends SignIn {
+  /** What its URLs name it by. */
+  readonly name: string
+  readonly scopeId: string
+  readonly version: string
   /** The service provider metadata for the identity provider. */
   metadata(): string
   /** Consumes a SAML response; returns the URL to continue at. */
@@ -49,10 +56,13 @@ export interface SamlServiceProvider extends SignIn {
 
 /** Signs visitors in at a SAML identity provider. */
 export function createSamlServiceProvider(options: SamlOptions): SamlServiceProvider {
-  const { settings, scopeId, version, tickets, replayGuard, store, revocations, clock, outbound, workers } =
-    options
+  const { settings, urls, scopeId, version, tickets, replayGuard, store, revocations, clock } = options
+  const { outbound, workers } = options
   // Unusable metadata fails at configuration time rather than at the first sign-in, and is reported to the owner.
   if (settings.idp_metadata !== '') requireUsableMetadata(settings.idp_metadata, METADATA_LIMITS)
+  const { request_signing_key_pem: keyPem } = settings
+  // A key that cannot be read must not be taken for none.
+  const signingKey = keyPem === '' ? {} : { privateKey: keyPem ?? '' }
   let cached: { idp: Promise<IdentityProvider>; loadedAt: number } | undefined
 
   /** The identity provider, loaded on first use. Inline metadata is parsed only once. */
@@ -95,12 +105,12 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   /** Creates our own messages. Foreign ones are parsed in worker threads. */
   function createWriter(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): SAML {
     return new SAML({
-      callbackUrl: settings.assertion_consumer_service_url,
+      callbackUrl: urls().assertion_consumer_service_url,
       entryPoint: idp.ssoUrl,
       ...(idp.sloUrl !== undefined && { logoutUrl: idp.sloUrl }),
-      issuer: settings.entity_id,
+      issuer: urls().entity_id,
       idpCert: [...idp.certificates],
-      privateKey: settings.request_signing_key_pem ?? '',
+      ...signingKey,
       signatureAlgorithm: 'sha256',
       digestAlgorithm: 'sha256',
       identifierFormat: settings.nameid_format,
@@ -115,7 +125,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
   const toParties = (idp: IdentityProvider, address: string): Parties => ({
     idp,
-    entityId: settings.entity_id,
+    entityId: urls().entity_id,
     address,
   })
 
@@ -123,7 +133,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     const idp = await loadProvider()
     const { assertionId, identity } = await workers.check(scopeId, {
       kind: 'response',
-      parties: toParties(idp, settings.assertion_consumer_service_url),
+      parties: toParties(idp, urls().assertion_consumer_service_url),
       message,
       requestId,
       now: clock.now(),
@@ -143,7 +153,12 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   }
 
   return {
-    label: settings.entity_id,
+    name: options.name,
+    scopeId,
+    version,
+    get label() {
+      return urls().entity_id
+    },
     createMemory: () => ({}),
 
     async begin({ signInId }, state) {
@@ -158,13 +173,13 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
     metadata: () =>
       generateServiceProviderMetadata({
-        issuer: settings.entity_id,
-        callbackUrl: settings.assertion_consumer_service_url,
-        logoutCallbackUrl: settings.single_logout_url,
+        issuer: urls().entity_id,
+        callbackUrl: urls().assertion_consumer_service_url,
+        logoutCallbackUrl: urls().single_logout_url,
         identifierFormat: settings.nameid_format,
         wantAssertionsSigned: true,
         publicCerts: settings.request_signing_certificate_pem,
-        privateKey: settings.request_signing_key_pem ?? '',
+        ...signingKey,
         signatureAlgorithm: 'sha256',
         digestAlgorithm: 'sha256',
       }),
@@ -203,7 +218,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
     async logoutQuery(query) {
       const idp = await loadProvider()
-      const parties = toParties(idp, settings.single_logout_url)
+      const parties = toParties(idp, urls().single_logout_url)
       const checked = await workers
         .check(scopeId, { kind: 'logout-query', parties, query })
         .catch(invalidLogout)
@@ -216,7 +231,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       if (message === null) return undefined
       const relayState = readRelayState(form)
       const idp = await loadProvider()
-      const parties = toParties(idp, settings.single_logout_url)
+      const parties = toParties(idp, urls().single_logout_url)
       const checked = await workers
         .check(scopeId, { kind: 'logout-form', parties, message })
         .catch(invalidLogout)
@@ -256,7 +271,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   ): SignInOrigin & { returnTo: string } {
     if (!settings.allow_idp_initiated) throw new SignInError('sign-ins must start at the page itself')
     const url = URL.parse(relayState)
-    const { port } = new URL(settings.assertion_consumer_service_url)
+    const { port } = new URL(urls().assertion_consumer_service_url)
     if (url === null || url.protocol !== 'https:' || url.port !== port || !serves(url.origin, url.pathname))
       throw new SignInError('the provider did not say which page to open')
     return {

@@ -17,7 +17,8 @@ export interface PolicySignInSettings {
 export interface Logins {
   oauth(settings: Settings<typeof Oauth> & PolicySignInSettings, context: LoginContext): RequestStep
   oidc(settings: Settings<typeof Oidc> & PolicySignInSettings, context: LoginContext): RequestStep
-  saml(settings: Settings<typeof Saml>, context: LoginContext): RequestStep
+  /** `serviceName` names the service provider where its settings have no URLs; an empty key signs no requests. */
+  saml(settings: Settings<typeof Saml>, context: LoginContext, serviceName?: string): RequestStep
 }
 
 /** The login service. Throws `ModuleConfigError` for an edge without one. */

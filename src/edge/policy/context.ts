@@ -11,6 +11,8 @@ import type { OutboundCalls } from './outbound-calls.ts'
 /** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
 export interface PolicyContext extends ModuleContext {
   readonly endpoint: EndpointSource
+  /** Names it in URLs that identity providers know: the id of a route, or the host of an endpoint. */
+  readonly serviceName: string
   /** The region that serves the endpoint, where it is known. */
   readonly region: string | undefined
   readonly log: Logger

@@ -1,20 +1,26 @@
 import assert from 'node:assert/strict'
 import { randomBytes } from 'node:crypto'
 import { type TestContext, test } from 'node:test'
+import { inflateRawSync } from 'node:zlib'
 import { Secret } from '../../base/secret.ts'
-import { createLogins } from '../login/index.ts'
+import { createLogins, type LoginOptions } from '../login/index.ts'
 import { sendHttps, type TestResponse } from '../testing/client.ts'
 import { startOpenidProvider } from '../testing/openid-provider.ts'
-import { POLICY_HOST, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
+import {
+  HTTP_VERSIONS,
+  type HttpVersion,
+  POLICY_HOST,
+  startPolicyEndpoint,
+} from '../testing/policy-endpoint.ts'
+import { createSamlProvider } from '../testing/saml-provider.ts'
 
 const IDP = 'idp.adit.localhost'
 
 const cookiesOf = ({ headers }: TestResponse) =>
   [headers['set-cookie'] ?? []].flat().map((line) => line.split(';', 1)[0]!)
 
-/** An endpoint whose policy signs visitors in at an OpenID provider. */
-async function start(t: TestContext, config: object) {
-  const { issuer, observed, outbound } = await startOpenidProvider(t)
+/** A login service whose clock can be moved, and an endpoint with these rules that uses it. */
+async function startEndpoint(t: TestContext, rules: object[], outbound: LoginOptions['outbound']) {
   const time = { offset: 0 }
   const clock = { now: () => Date.now() + time.offset, monotonic: () => performance.now() + time.offset }
   const logins = createLogins({
@@ -25,17 +31,20 @@ async function start(t: TestContext, config: object) {
     store: { consume: async () => true, revoke: async () => {} },
   })
   t.after(() => logins.close())
+  const endpoint = await startPolicyEndpoint(t, JSON.stringify({ on_http_request: rules }), {
+    dependencies: { clock, logins, loginHost: { name: IDP, entry: logins.host } },
+  })
+  const visit = (cookies: readonly string[], path = '/', version: HttpVersion = 'HTTP/1.1') =>
+    endpoint.ask({ path, headers: { cookie: cookies.join('; ') } }, version)
+  return { ...endpoint, visit, time }
+}
+
+/** An endpoint whose policy signs visitors in at an OpenID provider. */
+async function start(t: TestContext, config: object) {
+  const { issuer, observed, outbound } = await startOpenidProvider(t)
   const client = { issuer_url: issuer, client_id: 'app', client_secret: 'app-secret' }
   const actions = [{ type: 'openid-connect', config: { ...client, ...config } }]
-  const { ask, tlsPort, ca } = await startPolicyEndpoint(
-    t,
-    JSON.stringify({ on_http_request: [{ actions }] }),
-    {
-      dependencies: { clock, logins, loginHost: { name: IDP, entry: logins.host } },
-    },
-  )
-  const visit = (cookies: readonly string[], path = '/') =>
-    ask({ path, headers: { cookie: cookies.join('; ') } })
+  const { visit, time, tlsPort, ca } = await startEndpoint(t, [{ actions }], outbound)
 
   async function signIn() {
     const begun = await visit([])
@@ -72,4 +81,47 @@ test('authz_url_params are added to the URL of the sign-in page', async (t) => {
     [searchParams.get('prompt'), searchParams.get('login_hint'), searchParams.get('client_id')],
     ['login', 'ada@example.com', 'app'],
   )
+})
+
+test('saml signs visitors in, and a later rule decides by their groups', async (t) => {
+  const { metadata, formFor } = await createSamlProvider()
+  const rules = [
+    { actions: [{ type: 'saml', config: { idp_metadata: metadata } }] },
+    {
+      expressions: ["!('staff' in actions.ngrok.saml.identity.groups)"],
+      actions: [{ type: 'deny', config: { status_code: 404 } }],
+    },
+    { actions: [{ type: 'custom-response', config: { body: '${actions.ngrok.saml.identity.id}' } }] },
+  ]
+  const outbound = { fetch: () => Promise.reject(new Error('nothing is fetched')) }
+  const { visit, tlsPort, ca } = await startEndpoint(t, rules, outbound)
+  const entityId = `https://${IDP}/saml/${POLICY_HOST}`
+
+  async function signIn(groups: string[]) {
+    const begun = await visit([])
+    const query = new URL(String(begun.headers.location)).searchParams
+    const request = inflateRawSync(Buffer.from(query.get('SAMLRequest') ?? '', 'base64')).toString()
+    const requestId = / ID="([^"]+)"/.exec(request)?.[1] ?? ''
+    const posted = await sendHttps(tlsPort, ca, {
+      host: IDP,
+      path: `/saml/${POLICY_HOST}/acs`,
+      method: 'POST',
+      headers: { 'content-type': 'application/x-www-form-urlencoded' },
+      body: formFor(entityId, query.get('RelayState') ?? '', { requestId, groups }),
+    })
+    const back = String(posted.headers.location).slice(`https://${POLICY_HOST}`.length)
+    return cookiesOf(await visit(cookiesOf(begun), back))
+  }
+  const members = await signIn(['staff'])
+  const others = await signIn(['guests'])
+
+  const published = await sendHttps(tlsPort, ca, { host: IDP, path: `/saml/${POLICY_HOST}` })
+  assert.equal(published.status, 200)
+  assert.ok(published.text.includes(`entityID="${entityId}"`))
+  assert.equal((await sendHttps(tlsPort, ca, { host: IDP, path: '/saml/other.adit.localhost' })).status, 404)
+  for (const version of HTTP_VERSIONS) {
+    const admitted = await visit(members, '/', version)
+    assert.deepEqual([admitted.status, admitted.text], [200, 'ada-id'], version)
+    assert.equal((await visit(others, '/', version)).status, 404, version)
+  }
 })

@@ -186,6 +186,26 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
       ip_policies: [['policy'], 2216],
     },
   },
+  saml: {
+    valid: {
+      idp_metadata: 'https://idp.example.com/metadata',
+      nameid_format: 'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
+      force_authn: true,
+      allow_idp_initiated: false,
+      max_session_duration: '8h',
+      idle_session_timeout: '1h',
+      allow_cors_preflight: true,
+    },
+    invalid: {
+      idp_metadata: ['<html/>', 2204],
+      nameid_format: ['email', 2222],
+      force_authn: [1, 2204],
+      allow_idp_initiated: [1, 2204],
+      max_session_duration: ['soon', 2225],
+      idle_session_timeout: [true, 2225],
+      allow_cors_preflight: ['yes', 2204],
+    },
+  },
   'set-vars': { valid: { vars: [{ a: '${1 + 1}' }] }, invalid: { vars: [[{ a: 1, b: 2 }], 2250] } },
   'url-rewrite': {
     valid: { from: '/v1/', to: '/' },

@@ -17,7 +17,7 @@ import { redirect } from './redirect.ts'
 import { removeHeaders } from './remove-headers.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
-import { oauth, openidConnect } from './sign-in.ts'
+import { oauth, openidConnect, saml } from './sign-in.ts'
 import { urlRewrite } from './url-rewrite.ts'
 import { verifyWebhook } from './verify-webhook.ts'
 
@@ -41,6 +41,7 @@ const actionList = [
   requestBodyFindReplace,
   responseBodyFindReplace,
   restrictIps,
+  saml,
   setVars,
   urlRewrite,
   verifyWebhook,

@@ -1,5 +1,5 @@
-import { OAUTH_PROVIDERS } from '../../resources/endpoint-options.ts'
-import { STRING } from '../cel/types.ts'
+import { metadataError, NAMEID_FORMATS, OAUTH_PROVIDERS } from '../../resources/endpoint-options.ts'
+import { listOf as listType, STRING } from '../cel/types.ts'
 import {
   choice,
   described,
@@ -24,10 +24,6 @@ const session = {
     optional(duration(1, YEAR)),
     'after this time the visitor has to sign in again',
   ),
-  userinfo_refresh_interval: described(
-    optional(duration(1, YEAR)),
-    'after this time the provider is asked again whether the visitor may sign in',
-  ),
   allow_cors_preflight: described(withDefault(flag, false), 'true: OPTIONS requests pass'),
 }
 
@@ -42,6 +38,15 @@ const RESERVED_PARAMS: ReadonlySet<string> = new Set([
   ...['client_id', 'client_secret', 'code_challenge', 'code_challenge_method', 'nonce'],
   ...['redirect_uri', 'request', 'request_uri', 'response_mode', 'response_type', 'scope', 'state'],
 ])
+
+const refresh = {
+  userinfo_refresh_interval: described(
+    optional(duration(1, YEAR)),
+    'after this time the provider is asked again whether the visitor may sign in',
+  ),
+}
+
+const idleTimeout = described(optional(duration(1, YEAR)), 'a session without requests ends after this')
 
 const parameters = {
   authz_url_params: described(
@@ -60,9 +65,11 @@ const parameters = {
   ),
 }
 
-const results = {
-  identity: plain('identity', { id: STRING, email: STRING, name: STRING, provider_user_id: STRING }),
-}
+const identity = { id: STRING, email: STRING, name: STRING, provider_user_id: STRING }
+const results = { identity: plain('identity', identity) }
+
+const checkUrl = (url: string) =>
+  /^https?:\/\//.test(url) && URL.canParse(url) ? undefined : ([2226, 'it is not a URL'] as const)
 
 export const oauth = defineAction({
   type: 'oauth',
@@ -76,10 +83,8 @@ export const oauth = defineAction({
     ...client,
     ...parameters,
     ...session,
-    idle_session_timeout: described(
-      optional(duration(1, YEAR)),
-      'a session without requests ends after this',
-    ),
+    ...refresh,
+    idle_session_timeout: idleTimeout,
   }),
   results,
 })
@@ -92,22 +97,47 @@ export const openidConnect = defineAction({
   ends: 'sometimes',
   signsIn: true,
   config: object({
-    issuer_url: described(
-      text({
-        maxLength: 255,
-        check: (url) =>
-          /^https?:\/\//.test(url) && URL.canParse(url) ? undefined : [2226, 'it is not a URL'],
-      }),
-      'the issuer of the provider',
-    ),
+    issuer_url: described(text({ maxLength: 255, check: checkUrl }), 'the issuer of the provider'),
     ...client,
     ...parameters,
     ...session,
-    idle_session_duration: described(
-      named(optional(duration(1, YEAR)), 'idle_session_timeout'),
-      'a session without requests ends after this',
-    ),
+    ...refresh,
+    idle_session_duration: named(idleTimeout, 'idle_session_timeout'),
   }),
   resultName: 'oidc',
   results,
+})
+
+export const saml = defineAction({
+  type: 'saml',
+  description:
+    'Requires visitors to sign in at a SAML identity provider. Who may pass is written as a later rule on actions.ngrok.saml.identity.',
+  phases: ['on_http_request'],
+  ends: 'sometimes',
+  signsIn: true,
+  config: object({
+    idp_metadata: described(
+      named(
+        text({
+          minLength: 1,
+          maxLength: 262_144,
+          check: (metadata) => (metadata.startsWith('http') ? checkUrl(metadata) : metadataError(metadata)),
+        }),
+        'idp_metadata_url',
+      ),
+      'the metadata XML of the identity provider, or the URL at which it is published',
+    ),
+    nameid_format: described(
+      withDefault(choice(...NAMEID_FORMATS), NAMEID_FORMATS[0]),
+      'the format of the name that the identity provider sends',
+    ),
+    force_authn: described(withDefault(flag, false), 'true: visitors enter their password at every sign-in'),
+    allow_idp_initiated: described(
+      withDefault(flag, true),
+      'false: sign-ins that start at the identity provider are rejected',
+    ),
+    ...session,
+    idle_session_timeout: idleTimeout,
+  }),
+  results: { identity: plain('identity', { ...identity, groups: listType(STRING) }) },
 })

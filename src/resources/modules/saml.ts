@@ -6,12 +6,31 @@ import { metadataError } from './idp-metadata.ts'
 import { loginSession } from './login-session.ts'
 
 /** The supported name identifier formats. */
-const NAMEID_FORMATS = [
+export const NAMEID_FORMATS = [
   'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent',
   'urn:oasis:names:tc:SAML:2.0:nameid-format:transient',
   'urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress',
   'urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified',
 ] as const
+
+/** The URLs of a service provider, which identity providers know it by. */
+export interface SamlUrls {
+  readonly entity_id: string
+  readonly metadata_url: string
+  readonly assertion_consumer_service_url: string
+  readonly single_logout_url: string
+}
+
+/** The URLs of the service provider of a route, or of the host of an endpoint. */
+export function samlUrls(idpUrl: string, name: string): SamlUrls {
+  const url = `${idpUrl}/saml/${name}`
+  return {
+    entity_id: url,
+    metadata_url: url,
+    assertion_consumer_service_url: `${url}/acs`,
+    single_logout_url: `${url}/slo`,
+  }
+}
 
 /** Requires clients to sign in at a SAML identity provider. */
 export const Saml = defineModule(

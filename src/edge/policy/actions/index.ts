@@ -17,7 +17,7 @@ import { redirect } from './redirect.ts'
 import { removeHeaders } from './remove-headers.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
-import { oauth, openidConnect } from './sign-in.ts'
+import { oauth, openidConnect, saml } from './sign-in.ts'
 import { urlRewrite } from './url-rewrite.ts'
 import { verifyWebhook } from './verify-webhook.ts'
 
@@ -42,6 +42,7 @@ export const implementations: { readonly [T in ActionType]: Implementation<T> } 
   'request-body-find-replace': requestBodyFindReplace,
   'response-body-find-replace': responseBodyFindReplace,
   'restrict-ips': restrictIps,
+  saml,
   'set-vars': setVars,
   'url-rewrite': urlRewrite,
   'verify-webhook': verifyWebhook,

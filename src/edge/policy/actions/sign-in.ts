@@ -1,5 +1,5 @@
 import type { Activation, Template } from '../../../policy/index.ts'
-import { Oauth, Oidc } from '../../../resources/index.ts'
+import { Oauth, Oidc, Saml } from '../../../resources/index.ts'
 import type { RequestStep, StepResult } from '../../module.ts'
 import { requireLogins } from '../../modules/login.ts'
 import type { PolicyContext } from '../context.ts'
@@ -50,7 +50,10 @@ function signInSteps(
 }
 
 /** Lets visitors in who have signed in, and tells later rules who they are. */
-function signInAction(resultName: 'oauth' | 'oidc', stepFor: (activation: Activation) => RequestStep) {
+function signInAction(
+  resultName: 'oauth' | 'oidc' | 'saml',
+  stepFor: (activation: Activation) => RequestStep,
+) {
   const finish = (execution: RequestExecution, response: StepResult | undefined) => {
     if (response !== undefined) execution.guardAnswered = true
     const { identity } = execution.exchange
@@ -61,6 +64,7 @@ function signInAction(resultName: 'oauth' | 'oidc', stepFor: (activation: Activa
           provider_user_id: identity.id,
           email: identity.email,
           name: identity.name,
+          groups: identity.groups,
         },
       }
     execution.headersChanged()
@@ -74,17 +78,29 @@ function signInAction(resultName: 'oauth' | 'oidc', stepFor: (activation: Activa
   }
 }
 
-/** The settings of a session, in seconds. */
-function sessionSettings(config: {
+interface SessionConfig {
   readonly max_session_duration: number | undefined
-  readonly userinfo_refresh_interval: number | undefined
   readonly allow_cors_preflight: boolean
-  readonly authz_url_params: readonly (readonly [name: string, value: string])[]
   readonly idle: number | undefined
-}) {
+}
+
+/** The settings of a session at a provider that is asked with parameters, and again after a time. */
+function clientSettings(
+  config: SessionConfig & {
+    readonly userinfo_refresh_interval: number | undefined
+    readonly authz_url_params: readonly (readonly [name: string, value: string])[]
+  },
+) {
   return {
+    ...sessionSettings(config),
     auth_check_interval: Math.ceil((config.userinfo_refresh_interval ?? 0) / 1000),
     authz_url_params: Object.fromEntries(config.authz_url_params),
+  }
+}
+
+/** The settings of a session, in seconds. */
+function sessionSettings(config: SessionConfig) {
+  return {
     maximum_duration: Math.ceil((config.max_session_duration ?? 0) / 1000),
     inactivity_timeout: Math.ceil((config.idle ?? 0) / 1000),
     options_passthrough: config.allow_cors_preflight,
@@ -109,7 +125,7 @@ export const oauth: Implementation<'oauth'> = {
               ...ADMIT_EVERYONE,
               ...credentials,
             }),
-            ...sessionSettings({ ...config, idle }),
+            ...clientSettings({ ...config, idle }),
           } as never,
           context,
         ),
@@ -133,11 +149,35 @@ export const openidConnect: Implementation<'openid-connect'> = {
               ...ADMIT_EVERYONE,
               ...credentials,
             }),
-            ...sessionSettings({ ...config, idle }),
+            ...clientSettings({ ...config, idle }),
           } as never,
           context,
         ),
       ),
     )
+  },
+}
+
+export const saml: Implementation<'saml'> = {
+  on_http_request(config, context) {
+    const { idp_metadata: metadata, nameid_format, force_authn, allow_idp_initiated } = config
+    const isUrl = metadata.startsWith('http')
+    const step = requireLogins(context).saml(
+      {
+        ...Saml.value.fallback,
+        idp_metadata: isUrl ? '' : metadata,
+        idp_metadata_url: isUrl ? metadata : '',
+        nameid_format,
+        force_authn,
+        allow_idp_initiated,
+        // A policy has no place for a key pair of its own.
+        request_signing_key_pem: '',
+        ...sessionSettings({ ...config, idle: config.idle_session_timeout }),
+      } as never,
+      context,
+      context.serviceName,
+    )
+    context.signIns.push(step)
+    return signInAction('saml', () => step)
   },
 }
