@@ -4,7 +4,8 @@ import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { StepResult } from './module.ts'
 import { type EdgeResponse, redirect } from './response.ts'
-import type { HttpEntry, HttpRoute } from './table.ts'
+import type { HttpRoute } from './table.ts'
+import { requiresClientCertificate } from './tls-policy.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 
@@ -30,7 +31,8 @@ export function dispatch(exchange: Exchange): void {
     const entry = core.table.http(scheme, head.host)
     if (entry === undefined) throw edgeError('endpoint_not_found', head.host)
     if (connection.tlsAtProxy === true) {
-      if (requiresClientCertificate(entry)) throw edgeError('certificate_at_proxy', head.host)
+      if (requiresClientCertificate(entry.policy?.settings))
+        throw edgeError('certificate_at_proxy', head.host)
     } else if (entry.policy !== connection.policy && entry.policy?.key !== connection.policy?.key) {
       // Checked on every request: a connection may be kept alive or shared by several names (P33).
       exchange.disableKeepAlive()
@@ -73,9 +75,9 @@ export function isStillAdmitted({ core, connection, head, upgrading }: Exchange)
   const entry = core.table.http(connection.scheme === 'https' ? 'https' : 'http', head.host)
   if (entry === undefined) return !upgrading
   if (connection.tlsAtProxy === true) {
-    if (requiresClientCertificate(entry)) return false
+    if (requiresClientCertificate(entry.policy?.settings)) return false
   } else if (entry.policy?.key !== connection.policy?.key) {
-    if (upgrading || requiresClientCertificate(entry)) return false
+    if (upgrading || requiresClientCertificate(entry.policy?.settings)) return false
   }
   try {
     for (const step of entry.routeFor(head.target).admission ?? []) step(connection)
@@ -83,10 +85,6 @@ export function isStillAdmitted({ core, connection, head, upgrading }: Exchange)
   } catch (error) {
     return error instanceof EdgeError && error.name === 'route_not_found' && !upgrading
   }
-}
-
-function requiresClientCertificate({ policy }: HttpEntry): boolean {
-  return policy?.settings.clientAuthorities !== undefined
 }
 
 /** Selects a target of the route's backend and connects the exchange to it. */

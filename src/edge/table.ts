@@ -52,6 +52,8 @@ export interface RawEntry {
   readonly policy: TlsPolicy | undefined
   /** Steps that admit or reject the connection, before the handshake. */
   readonly admission: readonly ConnectionStep[] | undefined
+  /** Steps that do so after the handshake, where TLS is terminated. */
+  readonly securedAdmission?: readonly ConnectionStep[] | undefined
   /** Whether the entry has an IP restriction of its own. */
   readonly restricted: boolean
   readonly backend: RawBackend

@@ -1,15 +1,26 @@
 import { createHash } from 'node:crypto'
 
-/** The lowest TLS version a policy accepts. */
-export type MinVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'
+/** The versions of TLS that a policy may limit handshakes to. */
+export type TlsVersion = 'TLSv1' | 'TLSv1.1' | 'TLSv1.2' | 'TLSv1.3'
 
 /** Handshake settings of the TLS modules of an entry. */
 export interface TlsSettings {
-  readonly minVersion?: MinVersion
-  /** PEM of the authorities that may issue client certificates; absent when no certificate is required. */
+  readonly minVersion?: TlsVersion
+  readonly maxVersion?: TlsVersion
+  /** PEM of the authorities that may issue client certificates; absent when no certificate is verified. */
   readonly clientAuthorities?: readonly string[]
+  /** Asks for client certificates without verifying them: any is required, or none. */
+  readonly clientVerification?: 'require-any' | 'request'
   /** Replaces the certificate that the platform has for the name. */
   readonly certificate?: { readonly certificatePem: string; readonly privateKeyPem: string }
+}
+
+/** Whether a handshake without client certificate fails. */
+export function requiresClientCertificate(settings: TlsSettings | undefined): boolean {
+  const { clientAuthorities, clientVerification } = settings ?? {}
+  return clientVerification === undefined
+    ? clientAuthorities !== undefined
+    : clientVerification === 'require-any'
 }
 
 /** The complete TLS settings of an entry. */
@@ -44,8 +55,10 @@ export class TlsPolicies {
 }
 
 /** Secrets enter the key as a digest only. */
-function policyKey({ minVersion, clientAuthorities, certificate, http }: TlsPolicySettings): string {
-  const prefix = `${http ? 'http' : 'raw'} ${minVersion ?? 'TLSv1.2'}`
+function policyKey(settings: TlsPolicySettings): string {
+  const { minVersion, maxVersion, clientAuthorities, clientVerification, certificate, http } = settings
+  const limits = [minVersion ?? 'TLSv1.2', maxVersion, clientVerification].filter(Boolean)
+  const prefix = `${http ? 'http' : 'raw'} ${limits.join(' ')}`
   // The common case needs no digest, which matters when 100,000 edges are compiled at once.
   if (clientAuthorities === undefined && certificate === undefined) return prefix
   const digest = createHash('sha256')

@@ -73,7 +73,7 @@ function rawPolicy(edge: ShownEdge): PolicyWriter {
   const writer = new PolicyWriter(edge.id, [])
   const restriction = enabled(edge.ip_restriction)
   if (restriction !== undefined) writer.add('on_tcp_connect', 'ip_restriction', [restrictIps(restriction)])
-  noteTls(edge, writer)
+  addTls(edge, writer)
   addPolicy(edge, writer)
   noteBackend(edge, writer)
   return writer
@@ -81,7 +81,7 @@ function rawPolicy(edge: ShownEdge): PolicyWriter {
 
 function httpsPolicies(edge: ShownEdge, routes: readonly Route[]): PolicyWriter[] {
   const whole = new PolicyWriter(edge.id, [])
-  noteTls(edge, whole)
+  addTls(edge, whole)
   return [whole, ...routes.map((route) => routePolicy(route, routes))]
 }
 
@@ -269,9 +269,21 @@ const LEGACY_PHASES: Readonly<Record<string, Phase>> = {
   outbound: 'on_http_response',
 }
 
-function noteTls(edge: Modules, writer: PolicyWriter): void {
-  for (const name of ['tls_termination', 'mutual_tls'])
-    if (enabled(edge[name]) !== undefined) writer.note(`${name} has no action; keep the module`)
+/** Both modules of TLS are one action. */
+function addTls(edge: Modules, writer: PolicyWriter): void {
+  const termination = enabled(edge.tls_termination)
+  const mutualTls = enabled(edge.mutual_tls)
+  const version = termination?.min_version
+  const config = {
+    ...((version === '1.2' || version === '1.3') && { min_version: version }),
+    ...(mutualTls && { mutual_tls_certificate_authorities: idsOf(mutualTls.certificate_authorities) }),
+  }
+  if (termination?.terminate_at === 'edge' || mutualTls !== undefined)
+    writer.add('on_tcp_connect', 'tls', [{ type: 'terminate-tls', config }])
+  if (version === '1.0' || version === '1.1')
+    writer.note(`min_version ${version} of tls_termination has no value in the action; 1.2 is the lowest`)
+  if (mutualTls !== undefined)
+    writer.note('mutual_tls adds headers about the client; add those you need with ${conn.tls.client}')
 }
 
 function noteBackend(owner: Modules, writer: PolicyWriter): void {
@@ -283,9 +295,10 @@ function noteBackend(owner: Modules, writer: PolicyWriter): void {
 }
 
 function restrictIps({ ip_policies }: Settings): Action {
-  const ids = (ip_policies as readonly { id: string }[]).map(({ id }) => id)
-  return { type: 'restrict-ips', config: { ip_policies: ids } }
+  return { type: 'restrict-ips', config: { ip_policies: idsOf(ip_policies) } }
 }
+
+const idsOf = (references: unknown) => (references as readonly { id: string }[]).map(({ id }) => id)
 
 function enabled(module: unknown): Settings | undefined {
   const settings = module as Settings | null | undefined

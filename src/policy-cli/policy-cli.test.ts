@@ -198,3 +198,26 @@ test('from-edge prints saml with the groups that may enter', () => {
   ])
   assert.match(notes.join('\n'), /another entity ID/)
 })
+
+test('from-edge prints the TLS modules of an edge as one action', () => {
+  const { phases } = edgePolicy({
+    id: 'edgtls_1',
+    tls_termination: { enabled: true, terminate_at: 'edge', min_version: '1.3' },
+    mutual_tls: { enabled: true, certificate_authorities: [{ id: 'ca_1' }] },
+  })
+
+  readPolicy(JSON.stringify(phases), { protocol: 'tls', place: 'edge' })
+  assert.deepEqual(phases, {
+    on_tcp_connect: [
+      {
+        name: 'tls',
+        actions: [
+          {
+            type: 'terminate-tls',
+            config: { min_version: '1.3', mutual_tls_certificate_authorities: ['ca_1'] },
+          },
+        ],
+      },
+    ],
+  })
+})

@@ -346,3 +346,24 @@ for (const [type, { valid, invalid }] of Object.entries(CONFIGS))
         JSON.stringify(config).slice(0, 200),
       )
   })
+
+test('terminate-tls applies to all connections, once, and not to tcp endpoints', () => {
+  const action = { type: 'terminate-tls', config: {} }
+  const connect = (...rules: object[]) => JSON.stringify({ on_tcp_connect: rules })
+  const inConnect = (config: object) => mistakesIn('terminate-tls', config, 'on_tcp_connect')
+
+  const mistakes = [
+    mistakesOf(connect({ expressions: ['true'], actions: [action] })),
+    mistakesOf(connect({ actions: [action] }, { actions: [action] })),
+    mistakesOf(connect({ actions: [action] }), TCP),
+    mistakesIn('terminate-tls', {}),
+    inConnect({ server_certificate: "${secrets.get('a', 'b')}" }),
+    inConnect({ min_version: '1.3', max_version: '1.2' }),
+    inConnect({ mutual_tls_verification_strategy: 'require-and-verify' }),
+  ]
+
+  assert.deepEqual(
+    mistakes.map((list) => list.map((text) => text.slice(0, 4))),
+    [['2204'], ['2231'], ['2205'], ['2202'], ['2240'], ['2204'], ['2240']],
+  )
+})

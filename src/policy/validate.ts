@@ -45,6 +45,7 @@ class Validator {
   readonly #attachment: Attachment
   readonly #issues: PolicyIssue[] = []
   #signIn: string | undefined
+  readonly #applied = new Set<string>()
 
   constructor(document: PolicyDocument, attachment: Attachment) {
     this.#document = document
@@ -95,6 +96,7 @@ class Validator {
       return []
     })
     const read = sources.flatMap((source) => this.#readAction(source, phase))
+    this.#checkAppliesToAll(read, expressions, path)
     const end = read.findIndex(endsPhase)
     const unreachable = end === -1 ? undefined : sources[end + 1]
     if (unreachable !== undefined && read.length === sources.length)
@@ -104,6 +106,20 @@ class Validator {
         unreachable.path,
       )
     return { name, conditions, expressions, actions: read }
+  }
+
+  #checkAppliesToAll(read: readonly PolicyAction[], expressions: readonly string[], path: Path): void {
+    for (const { action } of read) {
+      if (!action.appliesToAll) continue
+      if (expressions.length > 0)
+        this.#report(
+          2204,
+          `${action.type} applies to all connections: put it into a rule without expressions`,
+          [...path, 'expressions'],
+        )
+      if (this.#applied.has(action.type)) this.#report(2231, `a policy has one ${action.type} at most`, path)
+      this.#applied.add(action.type)
+    }
   }
 
   #readAction({ type, config, path }: ActionSource, phase: PhaseName): PolicyAction[] {

@@ -1,12 +1,15 @@
 import type { HttpsEdge, TcpEdge, TlsEdge } from '../../resources/index.ts'
 import type { RawBackend } from '../backend.ts'
 import { toRawBackend } from '../backends/index.ts'
+import type { ConnectionStep } from '../module.ts'
 import { ModuleConfigError } from '../modules/context.ts'
+import type { ReadTlsSettings } from '../policy/context.ts'
 import type { OwnedRecord, Snapshot } from '../snapshot.ts'
 import { createCounters, type HttpEntry, type HttpRoute, type RawEntry } from '../table.ts'
-import type { TlsPolicy, TlsSettings } from '../tls-policy.ts'
+import type { TlsPolicy, TlsPolicySettings, TlsSettings } from '../tls-policy.ts'
 import { findCertificateFault } from './certificates.ts'
 import { type BrokenScope, CompileContext, type CompilerParts } from './context.ts'
+import { presentsCertificate, withLivePolicy } from './live-policy.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 import { createPathRouter } from './path-router.ts'
 import { buildPolicyModule } from './policy.ts'
@@ -90,15 +93,16 @@ export function compileTlsEdge(edge: OwnedRecord<typeof TlsEdge>, parts: Compile
   const { mutual_tls, tls_termination } = edge
   const context = new CompileContext(parts, edge.accountId)
   const names = parseHostnames(edge.hostports)
-  const terminated = tls_termination?.enabled === true && tls_termination.terminate_at === 'edge'
-  const entry = compileRawEntry(edge, 'tls-edge', context, () => {
-    if (!terminated) {
+  const byModule = tls_termination?.enabled === true && tls_termination.terminate_at === 'edge'
+  const entry = compileRawEntry(edge, 'tls-edge', context, (byPolicy) => {
+    if (!byModule && byPolicy === undefined) {
       if (mutual_tls?.enabled)
         throw new ModuleBuildError('mutual_tls', new ModuleConfigError('TLS does not end at this edge'))
       return undefined
     }
-    requireCertificates(names, parts.snapshot, context)
-    return parts.tlsPolicies.get({ http: false, ...buildTlsSettings(edge, context) })
+    if (byPolicy === undefined || !presentsCertificate(byPolicy))
+      requireCertificates(names, parts.snapshot, context)
+    return { http: false, ...buildTlsSettings(edge, context) }
   })
   return toRawEdge(entry, { names, ports: [] }, context)
 }
@@ -132,7 +136,7 @@ function compileRawEntry(
   { id, accountId, ip_restriction, backend, traffic_policy, hostports }: OwnedRecord<typeof TcpEdge>,
   via: 'tls-edge' | 'tcp-edge',
   context: CompileContext,
-  buildPolicy: () => TlsPolicy | undefined,
+  buildTls: (byPolicy: ReadTlsSettings | undefined) => TlsPolicySettings | undefined,
 ): RawEntry {
   const moduleContext = context.moduleContext(id)
   const entry = {
@@ -157,11 +161,24 @@ function compileRawEntry(
       id,
       context,
     )
-    if (policy?.connection !== undefined) admission.push(policy.connection)
+    const securedAdmission: ConnectionStep[] = []
+    if (policy?.connection !== undefined)
+      (policy.tls === undefined ? admission : securedAdmission).push(policy.connection)
     const edgeBackend: RawBackend = backend?.enabled
       ? toRawBackend(context.balancer(backend.backend_id, via))
       : () => undefined
-    return { ...entry, policy: buildPolicy(), admission, backend: edgeBackend }
+    const { tlsPolicies } = context.parts
+    const tls = buildTls(policy?.tls)
+    const compiled = {
+      ...entry,
+      policy: tls && tlsPolicies.get(tls),
+      admission,
+      securedAdmission,
+      backend: edgeBackend,
+    }
+    return tls === undefined || policy?.tls === undefined
+      ? compiled
+      : withLivePolicy(compiled, tls, policy.tls, tlsPolicies)
   } catch (error) {
     const admission = [denyAll(context.reportBroken(id, error))]
     return { ...entry, policy: undefined, admission, backend: () => undefined }

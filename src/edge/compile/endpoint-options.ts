@@ -3,6 +3,7 @@ import { compileRules } from '../../base/ip-rules.ts'
 import { endpointOptions, type ModuleOptions, type OptionName } from '../../resources/endpoint-options.ts'
 import { routeModules } from '../../resources/index.ts'
 import type { BackendStep, ConnectionStep, Phase, PhaseResult, RequestStep } from '../module.ts'
+import { readAuthorities } from '../modules/authorities.ts'
 import { basicAuth } from '../modules/basic-auth.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import { modules, requestOrder } from '../modules/index.ts'
@@ -10,10 +11,10 @@ import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
 import { editRequests } from '../modules/request-headers.ts'
 import { editResponses } from '../modules/response-headers.ts'
+import type { ReadTlsSettings } from '../policy/context.ts'
 import type { CompiledPolicy } from '../policy/index.ts'
 import type { TlsSettings } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel } from '../tunnels.ts'
-import { readAuthorities } from './authorities.ts'
 import type { CompilerParts } from './context.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 import { buildPolicy, type PolicyParts } from './policy.ts'
@@ -27,6 +28,9 @@ export interface EndpointModules {
   /** Set when a module replaces how requests reach the tunnel. */
   readonly wrapBackend: BackendStep | undefined
   readonly tls: TlsSettings
+  /** How the policy terminates TLS, and the steps that wait for that. */
+  readonly termination?: ReadTlsSettings | undefined
+  readonly securedAdmission?: readonly ConnectionStep[]
 }
 
 /** Compiles an endpoint's options with the same modules that edges use. */
@@ -41,7 +45,10 @@ export function compileEndpoint(
     const { connection, request, backend, tls: tlsOptions } = buildOptions(options, context)
     const policy = buildEndpointPolicy(tunnel, context, parts)
     // A policy is nearest to the upstream: it sees requests as the options leave them, and responses first.
-    if (policy?.connection !== undefined) connection.push(policy.connection)
+    // Where TLS passes through unless the policy terminates it, the policy runs after the handshake.
+    const isSecured = policy?.tls !== undefined && tunnel.address.proto === 'tls'
+    const securedAdmission: ConnectionStep[] = []
+    if (policy?.connection !== undefined) (isSecured ? securedAdmission : connection).push(policy.connection)
     if (policy?.request !== undefined) request.push(policy.request)
     const tls = Object.assign(buildTlsSettings(options, context), ...tlsOptions)
     if (tls.clientAuthorities !== undefined) request.unshift(clientIdentity)
@@ -53,6 +60,8 @@ export function compileEndpoint(
       wrapBackend:
         backend.length === 0 ? undefined : (inner) => backend.reduce((wrapped, wrap) => wrap(wrapped), inner),
       tls,
+      termination: policy?.tls,
+      securedAdmission,
     }
   } catch (error) {
     const { module, message } =

@@ -1,4 +1,4 @@
-import type { HttpBackend } from '../backend.ts'
+import type { HttpBackend, UpstreamTarget } from '../backend.ts'
 import type { Core } from '../core.ts'
 import {
   createCounters,
@@ -11,6 +11,7 @@ import type { TlsPolicies } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { EndpointModules } from './endpoint-options.ts'
+import { withLivePolicy } from './live-policy.ts'
 import { denyAll } from './module.ts'
 
 /** Compiles agents' endpoints, once per tunnel and for each change of its options. */
@@ -69,7 +70,7 @@ export class CompiledEndpoints {
   #compileHttp(tunnel: Tunnel, counters: EntryCounters): HttpEntry {
     const { id, accountId } = tunnel
     const target = this.#target(tunnel)
-    const { admission, steps, signIns, wrapBackend, tls } = this.#compileModules(tunnel)
+    const { admission, steps, signIns, wrapBackend, tls, termination } = this.#compileModules(tunnel)
     const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
     const route: HttpRoute = {
       id,
@@ -79,35 +80,41 @@ export class CompiledEndpoints {
       backend: wrapBackend === undefined ? backend : wrapBackend(backend),
       counters,
     }
-    return {
+    const settings = { http: true, ...tls }
+    const entry = {
       kind: 'http',
       id,
       accountId,
       traffic: this.#core.traffic.forAccount(accountId),
-      policy: tunnel.address.proto === 'https' ? this.#policies.get({ http: true, ...tls }) : undefined,
+      policy: tunnel.address.proto === 'https' ? this.#policies.get(settings) : undefined,
       redirectToHttps: false,
       routeFor: () => route,
-    }
+    } as const
+    return termination === undefined ? entry : withLivePolicy(entry, settings, termination, this.#policies)
   }
 
   #compileRaw(tunnel: Tunnel, counters: EntryCounters): RawEntry {
     const { id, accountId, options } = tunnel
-    const terminated = tunnel.address.proto === 'tls' && options.tlsTermination !== undefined
     const target = this.#target(tunnel)
-    const { admission, tls } = this.#compileModules(tunnel)
-    return {
+    const { admission, tls, termination, securedAdmission } = this.#compileModules(tunnel)
+    const byOption = tunnel.address.proto === 'tls' && options.tlsTermination !== undefined
+    const terminated = byOption || termination !== undefined
+    const settings = { http: false, ...tls }
+    const entry = {
       kind: 'raw',
       id,
       accountId,
       traffic: this.#core.traffic.forAccount(accountId),
       via: 'endpoint',
-      policy: terminated ? this.#policies.get({ http: false, ...tls }) : undefined,
+      policy: byOption ? this.#policies.get(settings) : undefined,
       // A client certificate can only be requested where TLS terminates here, so the option denies otherwise (P36).
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
+      securedAdmission,
       restricted: options.ipRestriction !== undefined,
-      backend: (tried) => (tried.length === 0 ? target : undefined),
+      backend: (tried: readonly UpstreamTarget[]) => (tried.length === 0 ? target : undefined),
       counters,
-    }
+    } as const
+    return termination === undefined ? entry : withLivePolicy(entry, settings, termination, this.#policies)
   }
 }
 

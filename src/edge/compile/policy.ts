@@ -65,6 +65,11 @@ export function buildPolicy(
       region,
       log: core.log,
       signIns: [],
+      terminations: [],
+      readAuthority(id) {
+        const authority = snapshot.authorities.get(id)
+        return authority?.accountId === accountId ? authority.ca_pem : undefined
+      },
       keySets,
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
       findInternal: (address) => internalEndpoints(accountId, address),

@@ -29,18 +29,28 @@ export interface TcpProxyOptions {
   currentEntry(): RawEntry | undefined
 }
 
-/** Runs the admission steps and reports a rejection; the caller then resets the connection. */
-export function admitConnection(core: Core, connection: ClientConnection, entry: RawEntry): boolean {
-  const rejection = checkAdmission(core, connection, entry)
+/** Runs admission steps of an entry and reports a rejection; the caller then resets the connection. */
+export function admitConnection(
+  core: Core,
+  connection: ClientConnection,
+  entry: RawEntry,
+  steps: RawEntry['admission'] = entry.admission,
+): boolean {
+  const rejection = checkAdmission(core, connection, entry, steps)
   if (rejection === undefined) return true
   reportConnection(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
   return false
 }
 
 /** Returns why the entry rejects the connection; undefined when it admits it. */
-function checkAdmission(core: Core, connection: ClientConnection, entry: RawEntry): unknown {
+function checkAdmission(
+  core: Core,
+  connection: ClientConnection,
+  entry: RawEntry,
+  steps: RawEntry['admission'] = [],
+): unknown {
   try {
-    for (const step of entry.admission ?? []) step(connection)
+    for (const step of steps) step(connection)
     return undefined
   } catch (error) {
     entry.counters.refusals++
@@ -89,7 +99,8 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
   revalidate(): void {
     const { core, connection } = this.#options
     const entry = this.#options.currentEntry()
-    this.#rejection = entry && checkAdmission(core, connection, entry)
+    const steps = [...(entry?.admission ?? []), ...(entry?.securedAdmission ?? [])]
+    this.#rejection = entry && checkAdmission(core, connection, entry, steps)
     if (
       entry === undefined ||
       entry.policy?.key !== connection.policy?.key ||

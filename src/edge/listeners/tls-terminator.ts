@@ -4,7 +4,7 @@ import { createSecureContext, createServer, type SecureContext, type Server, typ
 import { readEnds, type SocketEnds } from '../../base/io/socket-ends.ts'
 import type { Secret } from '../../base/secret.ts'
 import type { PeerCertificate, TlsInfo } from '../connection.ts'
-import type { TlsPolicy } from '../tls-policy.ts'
+import { requiresClientCertificate, type TlsPolicy } from '../tls-policy.ts'
 
 /** A certificate chain with its key. */
 export interface ServerCertificate {
@@ -55,7 +55,7 @@ export class TlsTerminator {
 
   constructor(policy: TlsPolicy, certificates: CertificateLookup, handshakeTimeout: number) {
     this.#policy = policy
-    const { clientAuthorities, certificate, http } = policy.settings
+    const { clientVerification, certificate, http } = policy.settings
     if (certificate !== undefined) {
       const { certificatePem: cert, privateKeyPem: key } = certificate
       this.#policyContext = createSecureContext({ ...this.#contextOptions(), cert, key })
@@ -64,8 +64,8 @@ export class TlsTerminator {
       ...this.#contextOptions(),
       // RFC 9113 section 9.2: HTTP/2 requires TLS 1.2.
       ...(http ? { ALPNProtocols: this.#allowsLegacyTls ? ['http/1.1'] : ['h2', 'http/1.1'] } : {}),
-      requestCert: clientAuthorities !== undefined,
-      rejectUnauthorized: true,
+      requestCert: this.#requestsCertificate,
+      rejectUnauthorized: clientVerification === undefined,
       handshakeTimeout,
       SNICallback: (name, callback) => {
         this.#contextFor(name, certificates).then(
@@ -118,11 +118,13 @@ export class TlsTerminator {
 
   /** What the handshake negotiated; undefined when it lacks a client certificate that the policy requires. */
   #readTlsInfo(socket: TLSSocket): TlsInfo | undefined {
-    const required = this.#policy.settings.clientAuthorities !== undefined
-    const certificate = required ? socket.getPeerX509Certificate() : undefined
+    const { settings } = this.#policy
+    const certificate = this.#requestsCertificate ? socket.getPeerX509Certificate() : undefined
     // A required certificate must be present: relying on the `authorized` flag alone is unsafe (P34).
-    if (required && (certificate === undefined || !socket.authorized || socket.isSessionReused()))
+    if (requiresClientCertificate(settings) && certificate === undefined) return undefined
+    if (settings.clientVerification === undefined && certificate !== undefined && !socket.authorized)
       return undefined
+    if (this.#requestsCertificate && socket.isSessionReused()) return undefined
     return {
       version: socket.getProtocol() ?? '',
       cipher: socket.getCipher().standardName,
@@ -146,25 +148,32 @@ export class TlsTerminator {
     return context
   }
 
+  get #requestsCertificate(): boolean {
+    const { clientAuthorities, clientVerification } = this.#policy.settings
+    return clientAuthorities !== undefined || clientVerification !== undefined
+  }
+
   /** Client certificates are never verified at the security level that legacy versions need. */
   get #allowsLegacyTls(): boolean {
-    const { minVersion, clientAuthorities } = this.#policy.settings
-    return clientAuthorities === undefined && (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
+    const { minVersion } = this.#policy.settings
+    return !this.#requestsCertificate && (minVersion === 'TLSv1' || minVersion === 'TLSv1.1')
   }
 
   #contextOptions() {
-    const { minVersion, clientAuthorities } = this.#policy.settings
+    const { minVersion, maxVersion, clientAuthorities = [] } = this.#policy.settings
     return {
       minVersion: this.#allowsLegacyTls || minVersion === 'TLSv1.3' ? minVersion : ('TLSv1.2' as const),
+      ...(maxVersion && { maxVersion }),
       ciphers: this.#allowsLegacyTls ? LEGACY_CIPHERS : CIPHERS,
       honorCipherOrder: true,
       // A handshake costs the server many times what it costs the client, so each connection gets one (decision 117).
       secureOptions: SSL_OP_NO_RENEGOTIATION,
       // Both the server and each context by name need `ca`; a context without it would trust the system's roots.
       // No tickets: a client that must present a certificate presents it every time (P34, decision 46).
-      ...(clientAuthorities === undefined
-        ? {}
-        : { ca: [...clientAuthorities], secureOptions: SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET }),
+      ...(this.#requestsCertificate && {
+        ca: [...clientAuthorities],
+        secureOptions: SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_TICKET,
+      }),
     }
   }
 }

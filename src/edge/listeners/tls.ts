@@ -176,6 +176,10 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     }
     this.#terminate(policy, (socket, info) => {
       const connection = this.#createConnection('tls', { serverName, policy, info })
+      if (!admitConnection(core, connection, entry, entry.securedAdmission)) {
+        resetSocket(transport, socket)
+        return
+      }
       TcpProxyConnection.start({
         ...options,
         socket,

@@ -1,9 +1,9 @@
 import { type Settings, TlsTermination } from '../../resources/index.ts'
 import { implementModule } from '../module.ts'
-import type { MinVersion } from '../tls-policy.ts'
+import type { TlsVersion } from '../tls-policy.ts'
 import type { ModuleContext } from './context.ts'
 
-const VERSIONS: Readonly<Record<string, MinVersion>> = {
+const VERSIONS: Readonly<Record<string, TlsVersion>> = {
   '1.0': 'TLSv1',
   '1.1': 'TLSv1.1',
   '1.2': 'TLSv1.2',

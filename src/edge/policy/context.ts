@@ -4,9 +4,13 @@ import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
 import type { HttpRoute } from '../table.ts'
+import type { TlsSettings } from '../tls-policy.ts'
 import type { InternalAddress } from '../tunnels.ts'
 import type { BodyReplacer } from './body-replacer.ts'
 import type { OutboundCalls } from './outbound-calls.ts'
+
+/** The TLS settings of a policy at this moment. Throws when a secret or an authority is missing. */
+export type ReadTlsSettings = () => TlsSettings
 
 /** What a policy can resolve while it is compiled: what modules can, and what it is attached to. */
 export interface PolicyContext extends ModuleContext {
@@ -28,6 +32,10 @@ export interface PolicyContext extends ModuleContext {
   readonly bodyReplacer: BodyReplacer
   /** Collects the steps that sign visitors in. */
   readonly signIns: RequestStep[]
+  /** Collects how TLS is to be terminated; each function tells the settings of the moment. */
+  readonly terminations: ReadTlsSettings[]
+  /** The PEM of a certificate authority of the account; undefined when there is none. */
+  readAuthority(id: string): string | undefined
   /** State of an action that survives changes of everything but the action itself. `key` names it within the policy. */
   keepState<T extends object>(key: string, create: () => T): T
 }

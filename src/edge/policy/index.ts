@@ -15,7 +15,7 @@ import { EdgeError } from '../errors.ts'
 import type { MutableResponse } from '../exchange.ts'
 import type { ConnectionStep, RequestStep, StepResult } from '../module.ts'
 import { implementations } from './actions/index.ts'
-import type { PolicyContext } from './context.ts'
+import type { PolicyContext, ReadTlsSettings } from './context.ts'
 import { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
 import type { PhaseSteps } from './implement.ts'
 import { toRejection } from './rejection.ts'
@@ -27,6 +27,8 @@ export interface CompiledPolicy {
   readonly request: RequestStep | undefined
   /** The steps inside that sign visitors in. */
   readonly signIns: readonly RequestStep[]
+  /** How TLS is terminated, if the policy does that; the same object while nothing has changed. */
+  readonly tls: ReadTlsSettings | undefined
 }
 
 /** Compiles a policy. Throws `ModuleConfigError` when something it refers to is missing. */
@@ -42,6 +44,7 @@ export function compilePolicy({ phases }: Policy, context: PolicyContext): Compi
         ? undefined
         : requestStep(requestRules ?? [], responseRules, context),
     signIns: context.signIns,
+    tls: context.terminations[0],
   }
 }
 

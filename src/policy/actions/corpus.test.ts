@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
+import { createSelfSigned } from '../../certs/index.ts'
 import { PolicyError } from '../issue.ts'
 import type { PhaseName } from '../phases.ts'
 import { readPolicy } from '../validate.ts'
@@ -11,6 +12,8 @@ interface Example {
   /** For each field a value that is refused, and the number of the mistake. */
   readonly invalid: Readonly<Record<string, readonly [value: unknown, code: number]>>
 }
+
+const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'app.example.com' })
 
 const signIn = {
   client_id: 'app',
@@ -207,6 +210,24 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
     },
   },
   'set-vars': { valid: { vars: [{ a: '${1 + 1}' }] }, invalid: { vars: [[{ a: 1, b: 2 }], 2250] } },
+  'terminate-tls': {
+    valid: {
+      min_version: '1.2',
+      max_version: '1.3',
+      server_certificate: certificatePem,
+      server_private_key: privateKeyPem.reveal(),
+      mutual_tls_certificate_authorities: [certificatePem, 'ca_1'],
+      mutual_tls_verification_strategy: 'require-and-verify',
+    },
+    invalid: {
+      min_version: ['1.1', 2222],
+      max_version: [1.3, 2222],
+      server_certificate: ['none', 2204],
+      server_private_key: ["${secrets.get('v', conn.client_ip)}", 2224],
+      mutual_tls_certificate_authorities: [['none'], 2204],
+      mutual_tls_verification_strategy: ['none', 2222],
+    },
+  },
   'url-rewrite': {
     valid: { from: '/v1/', to: '/' },
     invalid: { from: ['(', 2261], to: ['${req.nothing}', 2224] },

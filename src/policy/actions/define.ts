@@ -18,13 +18,23 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   continues(config: C): boolean
   /** An endpoint has one action at most that signs visitors in. */
   readonly signsIn: boolean
+  /** It applies to all connections: its rule has no expressions, and a policy has one at most. */
+  readonly appliesToAll: boolean
   readonly config: ConfigField<C>
   /** Its name below `actions.ngrok`, and the types of its results. */
   readonly resultName: string
   readonly results: Readonly<Record<string, Type>>
 }
 
-type Defaults = 'aliases' | 'protocols' | 'ends' | 'continues' | 'signsIn' | 'resultName' | 'results'
+type Defaults =
+  | 'aliases'
+  | 'protocols'
+  | 'ends'
+  | 'continues'
+  | 'signsIn'
+  | 'appliesToAll'
+  | 'resultName'
+  | 'results'
 
 export function defineAction<const N extends string, C, const P extends PhaseName>(
   action: Omit<Action<N, C, P>, Defaults> & Partial<Pick<Action<N, C, P>, Defaults>>,
@@ -35,6 +45,7 @@ export function defineAction<const N extends string, C, const P extends PhaseNam
     ends: 'never',
     continues: () => false,
     signsIn: false,
+    appliesToAll: false,
     resultName: action.type.replaceAll('-', '_'),
     results: {},
     ...action,

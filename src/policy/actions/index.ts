@@ -18,6 +18,7 @@ import { removeHeaders } from './remove-headers.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
 import { oauth, openidConnect, saml } from './sign-in.ts'
+import { terminateTls } from './terminate-tls.ts'
 import { urlRewrite } from './url-rewrite.ts'
 import { verifyWebhook } from './verify-webhook.ts'
 
@@ -43,6 +44,7 @@ const actionList = [
   restrictIps,
   saml,
   setVars,
+  terminateTls,
   urlRewrite,
   verifyWebhook,
 ] as const

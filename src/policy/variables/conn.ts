@@ -35,20 +35,27 @@ const address = objectOf({
   },
 })
 
-const tls = objectOf({
-  name: 'tls',
-  fields: {
-    sni: field(STRING, ({ sni }: TlsSource) => sni),
-    version: field(STRING, ({ version }: TlsSource) => version?.replace(/^TLSv/, '')),
-    cipher_suite: field(STRING, ({ cipher }: TlsSource) => cipher),
-    ja4_fingerprint: unknown(STRING),
-    negotiated_alpn: field(STRING, ({ alpn }: TlsSource) => alpn),
-    // Every connection makes its own handshake or proves an earlier one; which of the two is not recorded.
-    session_resumed: field(BOOL, () => false),
-    client: field(certificate, ({ clientCertificate }: TlsSource) => clientCertificate),
-    server: unknown(certificate),
-  },
-})
+/** What is known of a TLS connection. */
+export const tlsFields = {
+  sni: field(STRING, ({ sni }: TlsSource) => sni),
+  version: field(STRING, ({ version }: TlsSource) => version?.replace(/^TLSv/, '')),
+  cipher_suite: field(STRING, ({ cipher }: TlsSource) => cipher),
+  ja4_fingerprint: unknown(STRING),
+  negotiated_alpn: field(STRING, ({ alpn }: TlsSource) => alpn),
+  // Every connection makes its own handshake or proves an earlier one; which of the two is not recorded.
+  session_resumed: field(BOOL, () => false),
+  client: field(certificate, ({ clientCertificate }: TlsSource) => clientCertificate),
+  server: unknown(certificate),
+}
+
+const tls = objectOf({ name: 'tls', fields: tlsFields })
+
+/** The same as plain values, for results of actions. */
+export function readTls(source: TlsSource): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(tlsFields).map(([name, { read }]) => [name, read(source as never)]),
+  )
+}
 
 /** Set by the operator of the original for connections of pods. */
 const k8s = plain('k8s', {

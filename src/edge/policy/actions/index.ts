@@ -18,6 +18,7 @@ import { removeHeaders } from './remove-headers.ts'
 import { restrictIps } from './restrict-ips.ts'
 import { setVars } from './set-vars.ts'
 import { oauth, openidConnect, saml } from './sign-in.ts'
+import { terminateTls } from './terminate-tls.ts'
 import { urlRewrite } from './url-rewrite.ts'
 import { verifyWebhook } from './verify-webhook.ts'
 
@@ -44,6 +45,7 @@ export const implementations: { readonly [T in ActionType]: Implementation<T> } 
   'restrict-ips': restrictIps,
   saml,
   'set-vars': setVars,
+  'terminate-tls': terminateTls,
   'url-rewrite': urlRewrite,
   'verify-webhook': verifyWebhook,
 }

@@ -1,0 +1,48 @@
+import type { ReadTlsSettings } from '../policy/context.ts'
+import type { TlsPolicies, TlsPolicy, TlsPolicySettings } from '../tls-policy.ts'
+
+/**
+ * Gives an entry the TLS policy that its traffic policy asks for at the moment it is read: secrets and authorities change
+ * without the entry being compiled again. The entry's own settings win over those of its policy.
+ */
+export function withLivePolicy<E extends { readonly id: string }>(
+  entry: E,
+  own: TlsPolicySettings,
+  readSettings: ReadTlsSettings,
+  policies: TlsPolicies,
+): E & { readonly policy: TlsPolicy } {
+  let last: { readonly settings: object; readonly policy: TlsPolicy } | undefined
+  const read = (): TlsPolicy => {
+    const settings = readSettings()
+    if (last?.settings !== settings) last = { settings, policy: policies.get(merge(settings, own)) }
+    return last.policy
+  }
+  return {
+    ...entry,
+    get policy() {
+      try {
+        return read()
+      } catch {
+        // No other host shares it, and the policy's own step denies what gets as far as a handshake.
+        return { key: `broken ${entry.id}`, settings: own }
+      }
+    },
+  }
+}
+
+function merge(settings: ReturnType<ReadTlsSettings>, own: TlsPolicySettings): TlsPolicySettings {
+  const { clientVerification, ...rest } = settings
+  // Certificates that the entry itself wants verified stay verified.
+  const isVerified = own.clientAuthorities !== undefined || clientVerification === undefined
+  return { ...rest, ...(!isVerified && { clientVerification }), ...own }
+}
+
+/** Whether the settings of a policy name a certificate of their own. */
+export function presentsCertificate(readSettings: ReadTlsSettings): boolean {
+  try {
+    return readSettings().certificate !== undefined
+  } catch {
+    // Something that they name is missing, so that nothing is admitted for now.
+    return true
+  }
+}
