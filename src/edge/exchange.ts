@@ -1,5 +1,5 @@
 import { STATUS_CODES } from 'node:http'
-import type { Transform } from 'node:stream'
+import { compose, type Duplex } from 'node:stream'
 import { fanOut } from '../base/fan-out.ts'
 import { newId } from '../base/id.ts'
 import type { UpstreamTarget } from './backend.ts'
@@ -27,7 +27,7 @@ export interface MutableResponse {
   /** False for HEAD, 204 and 304. */
   readonly hasBody: boolean
   /** Set by a step to transform the body; the length is then unknown. */
-  transform: Transform | undefined
+  transform: Duplex | undefined
   /** Set by a step to replace the body; the rest of the upstream's response is then dropped. */
   body: Buffer | undefined
 }
@@ -454,7 +454,7 @@ export abstract class Exchange {
     })
   }
 
-  #attachTransform(transform: Transform): void {
+  #attachTransform(transform: Duplex): void {
     this.#transformWriter = new TransformWriter(transform, () => this.#creditTransform())
     transform.on('data', (chunk: Buffer) => {
       if (this.ended) return
@@ -536,6 +536,12 @@ function mutableResponse(status: number, fields: string, length: number, hasBody
     transform: undefined,
     body: undefined,
   }
+}
+
+/** Adds a transform behind those that a response has. */
+export function addTransform(response: MutableResponse, transform: Duplex): void {
+  response.transform = response.transform === undefined ? transform : compose(response.transform, transform)
+  response.length = -1
 }
 
 /** How the body of a complete response is framed: HEAD, 204 and 304 have none. */

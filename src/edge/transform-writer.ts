@@ -1,15 +1,15 @@
-import type { Transform } from 'node:stream'
+import type { Duplex } from 'node:stream'
 import { ByteQueue } from '../base/io/byte-queue.ts'
 
 /** Writes a body to a transform, one write at a time: a busy transform would queue many small chunks (decision 119). */
 export class TransformWriter {
-  readonly transform: Transform
+  readonly transform: Duplex
   readonly #onDrained: () => void
   readonly #buffer = new ByteQueue()
   #busy = false
 
   /** `onDrained` is called when the transform has taken everything written so far. */
-  constructor(transform: Transform, onDrained: () => void) {
+  constructor(transform: Duplex, onDrained: () => void) {
     this.transform = transform
     this.#onDrained = onDrained
   }

@@ -1,5 +1,10 @@
 /** The phases of a policy, in the order in which traffic passes them. */
-export const PHASES = ['on_tcp_connect', 'on_http_request', 'on_http_response'] as const
+export const PHASES = [
+  'on_tcp_connect',
+  'on_http_request',
+  'on_http_response',
+  'on_event_stream_message',
+] as const
 
 export type PhaseName = (typeof PHASES)[number]
 

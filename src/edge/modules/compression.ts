@@ -2,7 +2,7 @@ import type { Transform } from 'node:stream'
 import { constants, createBrotliCompress, createDeflate, createGzip } from 'node:zlib'
 import { trimOws } from '../../base/optional-white-space.ts'
 import { Compression, type Settings } from '../../resources/index.ts'
-import type { Exchange, MutableResponse } from '../exchange.ts'
+import { addTransform, type Exchange, type MutableResponse } from '../exchange.ts'
 import { implementModule } from '../module.ts'
 import { negotiateCoding } from './accepted-coding.ts'
 import type { ModuleContext } from './context.ts'
@@ -85,7 +85,7 @@ function compress(
   if (etag !== undefined && !etag.startsWith('W/')) fields.set('ETag', `W/${etag}`)
   response.length = -1
   exchange.note('compression.algorithm', coding)
-  if (response.hasBody) response.transform = encoders[coding]()
+  if (response.hasBody) addTransform(response, encoders[coding]())
   return coding
 }
 

@@ -15,6 +15,7 @@ import type { Exchange, MutableResponse, ResponseStep } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { fromFieldValue } from '../message/own-fields.ts'
 import type { PolicyContext } from './context.ts'
+import type { EventMessage } from './event-stream.ts'
 import { PolicyConnection } from './policy-connection.ts'
 
 /** One run of a policy: what expressions read, and what actions change. */
@@ -187,6 +188,16 @@ export class ResponseExecution extends Execution implements ResponseSource {
 
   log(metadata: Readonly<Record<string, string>>): void {
     this.exchange.logFacts(metadata)
+  }
+}
+
+/** A run of `on_event_stream_message`, for one message after the other. */
+export class MessageExecution extends ResponseExecution {
+  readonly message: EventMessage
+
+  constructor(request: RequestExecution, response: MutableResponse, message: EventMessage) {
+    super(request, response)
+    this.message = message
   }
 }
 

@@ -1,7 +1,12 @@
 import type { ActionOf, ActionStep, ActionType, ConfigOf } from '../../policy/index.ts'
 import type { StepResult } from '../module.ts'
 import type { PolicyContext } from './context.ts'
-import type { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
+import type {
+  ConnectionExecution,
+  MessageExecution,
+  RequestExecution,
+  ResponseExecution,
+} from './execution.ts'
 
 /** What ends `on_http_response`. */
 export const ENDED = { ended: true } as const
@@ -12,6 +17,7 @@ export interface PhaseSteps {
   on_tcp_connect: (execution: ConnectionExecution) => undefined
   on_http_request: ActionStep<RequestExecution, StepResult>
   on_http_response: ActionStep<ResponseExecution, typeof ENDED>
+  on_event_stream_message: ActionStep<MessageExecution, typeof ENDED>
 }
 
 /** The phases that the declaration of an action names. */

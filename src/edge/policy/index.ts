@@ -3,6 +3,7 @@
  * that modules compile to. One file in `actions/` implements each action that `src/policy/actions` declares; where a
  * module does the same, both call the same function. `execution.ts` is what expressions read and actions change.
  */
+import { trimOws } from '../../base/optional-white-space.ts'
 import {
   type ActionType,
   type CompiledRule,
@@ -12,11 +13,12 @@ import {
 } from '../../policy/index.ts'
 import type { ClientConnection } from '../connection.ts'
 import { EdgeError } from '../errors.ts'
-import type { MutableResponse } from '../exchange.ts'
+import { addTransform, type MutableResponse } from '../exchange.ts'
 import type { ConnectionStep, RequestStep, StepResult } from '../module.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext, ReadTlsSettings } from './context.ts'
-import { ConnectionExecution, RequestExecution, ResponseExecution } from './execution.ts'
+import { createEventTransform, decodeFirst } from './event-stream.ts'
+import { ConnectionExecution, MessageExecution, RequestExecution, ResponseExecution } from './execution.ts'
 import type { PhaseSteps } from './implement.ts'
 import { toRejection } from './rejection.ts'
 import { replaceResponse } from './replace-response.ts'
@@ -37,12 +39,13 @@ export function compilePolicy({ phases }: Policy, context: PolicyContext): Compi
   const connectRules = compileRules('on_tcp_connect', phases.on_tcp_connect, contextOf)
   const requestRules = compileRules('on_http_request', phases.on_http_request, contextOf)
   const responseRules = compileRules('on_http_response', phases.on_http_response, contextOf)
+  const messageRules = compileRules('on_event_stream_message', phases.on_event_stream_message, contextOf)
   return {
     connection: connectRules && connectionStep(connectRules, context),
     request:
-      requestRules === undefined && responseRules === undefined
+      requestRules === undefined && responseRules === undefined && messageRules === undefined
         ? undefined
-        : requestStep(requestRules ?? [], responseRules, context),
+        : requestStep(requestRules ?? [], { responseRules, messageRules }, context),
     signIns: context.signIns,
     tls: context.terminations[0],
   }
@@ -113,9 +116,21 @@ function connectionStep(rules: Rules<'on_tcp_connect'>, context: PolicyContext):
 
 function requestStep(
   rules: Rules<'on_http_request'>,
-  responseRules: Rules<'on_http_response'> | undefined,
+  {
+    responseRules,
+    messageRules,
+  }: {
+    readonly responseRules: Rules<'on_http_response'> | undefined
+    readonly messageRules: Rules<'on_event_stream_message'> | undefined
+  },
   context: PolicyContext,
 ): RequestStep {
+  const startResponse = (request: RequestExecution, response: MutableResponse) => {
+    // Messages are changed before other actions see or compress the stream.
+    if (messageRules !== undefined) attachMessageRules(messageRules, request, response)
+    return responseRules && runResponseRules(responseRules, request, response)
+  }
+  const watchesResponse = responseRules !== undefined || messageRules !== undefined
   const reject = (error: unknown): never => {
     throw toRejection(error, context)
   }
@@ -128,7 +143,7 @@ function requestStep(
     const execution = new RequestExecution(
       context,
       exchange,
-      responseRules && ((started) => runResponseRules(responseRules, execution, started)),
+      watchesResponse ? (started) => startResponse(execution, started) : undefined,
     )
     try {
       const result = runRules(rules, execution, execution)
@@ -159,4 +174,25 @@ function runResponseRules(
   } catch (error) {
     return reject(error)
   }
+}
+
+/** Runs the rules for every message of an event stream. A failure breaks the stream off. */
+function attachMessageRules(
+  rules: Rules<'on_event_stream_message'>,
+  request: RequestExecution,
+  response: MutableResponse,
+): void {
+  const { fields } = response
+  const type = (fields.get('content-type') ?? '').toLowerCase()
+  if (!response.hasBody || !type.startsWith('text/event-stream')) return
+  const transform = createEventTransform((message) => {
+    const execution = new MessageExecution(request, response, message)
+    const result = runRules(rules, execution, execution)
+    return result instanceof Promise ? result : undefined
+  })
+  transform.on('error', (error) => void toRejection(error, request.context))
+  const decoded = decodeFirst(trimOws(fields.getAll('content-encoding').join(',')).toLowerCase(), transform)
+  if (decoded === undefined) return
+  fields.remove('content-encoding')
+  addTransform(response, decoded)
 }

@@ -20,9 +20,15 @@ export interface ReplacementJob {
   readonly replacements: readonly { readonly from: string; readonly to: string }[]
 }
 
+/** What the replacement of this number has replaced. */
+export interface ReplacementMatch {
+  readonly index: number
+  readonly content: string
+}
+
 /** Undefined when the body stays as it is: nothing matches, or it is no text that can be read. */
 export type ReplacementResult =
-  | { readonly body: Uint8Array; readonly matches: readonly { index: number; content: string }[] }
+  | { readonly body: Uint8Array; readonly matches: readonly ReplacementMatch[] }
   | undefined
 
 const DECODERS: Readonly<
@@ -45,7 +51,7 @@ export function runReplacementJob({ body, coding, replacements }: ReplacementJob
   const decoded = decode(body, coding)
   if (!isUtf8(decoded)) return undefined
   let text = decoded.toString()
-  const matches: { index: number; content: string }[] = []
+  const matches: ReplacementMatch[] = []
   const charge = createCharge()
   for (const [index, { from, to }] of replacements.entries()) {
     const replaced = replaceAll(text, literalRegex(from) ?? compileLinearRegex(from), to, charge)

@@ -11,7 +11,7 @@ import { PolicyFailure } from './failure.ts'
 import { replaceAll } from './replace-text.ts'
 
 /** The compiled pattern, with its `${}` evaluated before. */
-function patternOf({ regex, template }: PatternTemplate, activation: Activation): LinearRegex {
+export function patternOf({ regex, template }: PatternTemplate, activation: Activation): LinearRegex {
   if (regex !== undefined) return regex
   try {
     return compileLinearRegex(template.evaluate(activation))

@@ -210,6 +210,15 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
     },
   },
   'set-vars': { valid: { vars: [{ a: '${1 + 1}' }] }, invalid: { vars: [[{ a: 1, b: 2 }], 2250] } },
+  'sse-find-replace': {
+    valid: {
+      replacements: [
+        { from: 'a(b)', to: '$1' },
+        { field: 'retry', from: '${req.host}', to: '' },
+      ],
+    },
+    invalid: { replacements: [[{ field: 'event', from: 'a', to: '' }], 2222] },
+  },
   'terminate-tls': {
     valid: {
       min_version: '1.2',

@@ -1,21 +1,27 @@
 import { DYN, listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
-import { described, listOf, object, pattern, template } from '../config.ts'
+import {
+  type ConfigField,
+  choice,
+  described,
+  listOf,
+  object,
+  pattern,
+  template,
+  withDefault,
+} from '../config.ts'
 import { defineAction } from './define.ts'
 
 const MAX_REPLACEMENTS = 20
 
-const config = object({
-  replacements: described(
-    listOf(
-      object({
-        from: described(pattern, 'what is replaced in the body, everywhere'),
-        to: described(template({ maxLength: 8192 }), 'the replacement; $1 stands for the first group'),
-      }),
-      { minItems: 1, maxItems: MAX_REPLACEMENTS },
-    ),
-    'applied one after the other',
-  ),
-})
+const replacement = {
+  from: described(pattern, 'what is replaced, everywhere'),
+  to: described(template({ maxLength: 8192 }), 'the replacement; $1 stands for the first group'),
+}
+
+const replacementsOf = <T>(of: ConfigField<T>) =>
+  described(listOf(of, { minItems: 1, maxItems: MAX_REPLACEMENTS }), 'applied one after the other')
+
+const config = object({ replacements: replacementsOf(object(replacement)) })
 
 const results = { replacements: listType(mapType(STRING, DYN)) }
 
@@ -32,5 +38,20 @@ export const responseBodyFindReplace = defineAction({
   description: 'Replaces text in the body of a response before the visitor gets it.',
   phases: ['on_http_response'],
   config,
+  results,
+})
+
+export const sseFindReplace = defineAction({
+  type: 'sse-find-replace',
+  description: 'Replaces text in each message of an event stream before the visitor gets it.',
+  phases: ['on_event_stream_message'],
+  config: object({
+    replacements: replacementsOf(
+      object({
+        field: described(withDefault(choice('data', 'retry'), 'data'), 'the field of the message'),
+        ...replacement,
+      }),
+    ),
+  }),
   results,
 })

@@ -7,7 +7,7 @@ import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import type { Action } from './define.ts'
 import { deny } from './deny.ts'
-import { requestBodyFindReplace, responseBodyFindReplace } from './find-replace.ts'
+import { requestBodyFindReplace, responseBodyFindReplace, sseFindReplace } from './find-replace.ts'
 import { forwardInternal } from './forward-internal.ts'
 import { httpRequest } from './http-request.ts'
 import { jwtValidation } from './jwt-validation.ts'
@@ -44,6 +44,7 @@ const actionList = [
   restrictIps,
   saml,
   setVars,
+  sseFindReplace,
   terminateTls,
   urlRewrite,
   verifyWebhook,

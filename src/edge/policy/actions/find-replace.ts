@@ -1,15 +1,26 @@
+import { SearchTooLong } from '../../../base/linear-pattern.ts'
 import { trimOws } from '../../../base/optional-white-space.ts'
 import { fromJson, type PatternTemplate, type Template } from '../../../policy/index.ts'
 import { holdBody, replaceHeldBody } from '../../held-body.ts'
-import type { HeaderFields } from '../../message/fields.ts'
+import { HeaderFields } from '../../message/fields.ts'
 import type { BodyReplacer } from '../body-replacer.ts'
-import type { RequestExecution, ResponseExecution } from '../execution.ts'
+import type { MessageExecution, RequestExecution, ResponseExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
 import type { Implementation } from '../implement.ts'
-import { isReadableCoding, MAX_REPLACED_BYTES, type ReplacementResult } from '../replacement-job.ts'
+import { replaceAll } from '../replace-text.ts'
+import {
+  isReadableCoding,
+  MAX_REPLACED_BYTES,
+  type ReplacementMatch,
+  type ReplacementResult,
+} from '../replacement-job.ts'
+import { patternOf } from '../rewrite.ts'
 
 type Execution = RequestExecution | ResponseExecution
 type Replacements = readonly { readonly from: PatternTemplate; readonly to: Template }[]
+
+/** What one message may cost on the event loop, about a millisecond; a thread takes over what costs more. */
+const MAX_MESSAGE_WORK = 10_000
 
 /** Fields that describe the bytes of a body. */
 const DIGEST_FIELDS = ['content-md5', 'digest', 'content-digest', 'repr-digest']
@@ -60,6 +71,54 @@ export const responseBodyFindReplace: Implementation<'response-body-find-replace
   },
 }
 
+export const sseFindReplace: Implementation<'sse-find-replace'> = {
+  on_event_stream_message({ replacements }, { bodyReplacer }) {
+    return async (execution) => {
+      const { message } = execution
+      const matches: ReplacementMatch[] = []
+      for (const [index, { field, ...replacement }] of replacements.entries()) {
+        const value = message.get(field)
+        if (value === undefined) continue
+        const replaced = await replaceValue(bodyReplacer, value, replacement, execution)
+        if (replaced === undefined) continue
+        message.set(field, replaced.text)
+        matches.push(...replaced.matches.map((content) => ({ index, content })))
+      }
+      execution.results.sse_find_replace = report({ matches })
+      return undefined
+    }
+  },
+}
+
+/** Replaces in a short text: on the event loop, or in a thread when that takes long. Undefined when nothing matches. */
+async function replaceValue(
+  replacer: BodyReplacer,
+  value: string,
+  replacement: Replacements[number],
+  execution: MessageExecution,
+): Promise<{ text: string; matches: readonly string[] } | undefined> {
+  let work = 0
+  try {
+    const to = replacement.to.evaluate(execution)
+    const replaced = replaceAll(value, patternOf(replacement.from, execution), to, (steps) => {
+      work += steps
+      if (work > MAX_MESSAGE_WORK) throw new SearchTooLong('the pattern takes long')
+    })
+    return replaced.matches.length === 0 ? undefined : replaced
+  } catch (error) {
+    if (!(error instanceof SearchTooLong)) throw error
+  }
+  const result = await replaceIn(replacer, Buffer.from(value), NO_FIELDS, [replacement], execution)
+  return (
+    result && {
+      text: toBuffer(result.body).toString(),
+      matches: result.matches.map(({ content }) => content),
+    }
+  )
+}
+
+const NO_FIELDS = new HeaderFields('')
+
 /** A stream of events would never end, and a part of a document may break a match in two. */
 function isReplaceable({ response }: ResponseExecution): boolean {
   const type = (response.fields.get('content-type') ?? '').toLowerCase()
@@ -103,8 +162,7 @@ function describeChange(fields: HeaderFields): void {
   if (etag !== undefined && !etag.startsWith('W/')) fields.set('ETag', `W/${etag}`)
 }
 
-function report(result: ReplacementResult) {
-  const matches = result?.matches ?? []
+function report({ matches = [] }: { readonly matches?: readonly ReplacementMatch[] } = {}) {
   return {
     replacements: fromJson(
       matches.map(({ index, content }) => ({ replacement_index: index, matched_content: content })),

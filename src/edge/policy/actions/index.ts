@@ -7,7 +7,7 @@ import { closeConnection } from './close-connection.ts'
 import { compressResponse } from './compress-response.ts'
 import { customResponse } from './custom-response.ts'
 import { deny } from './deny.ts'
-import { requestBodyFindReplace, responseBodyFindReplace } from './find-replace.ts'
+import { requestBodyFindReplace, responseBodyFindReplace, sseFindReplace } from './find-replace.ts'
 import { forwardInternal } from './forward-internal.ts'
 import { httpRequest } from './http-request.ts'
 import { jwtValidation } from './jwt-validation.ts'
@@ -45,6 +45,7 @@ export const implementations: { readonly [T in ActionType]: Implementation<T> } 
   'restrict-ips': restrictIps,
   saml,
   'set-vars': setVars,
+  'sse-find-replace': sseFindReplace,
   'terminate-tls': terminateTls,
   'url-rewrite': urlRewrite,
   'verify-webhook': verifyWebhook,
