@@ -45,6 +45,8 @@ export async function runArguments(
     },
     policy: {
       check: async (...args) => (await loadPolicyCommands()).checkPolicy(...args),
+      test: async (...args) => (await loadPolicyCommands()).testPolicy(...args),
+      explain: async (...args) => (await loadPolicyCommands()).explainPolicy(...args),
       fromEdge: async (...args) => (await loadPolicyCommands()).printEdgePolicy(...args),
     },
     explainErrors: async (topic) => (await import('./errors/index.ts')).explainErrors(topic),

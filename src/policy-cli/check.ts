@@ -1,33 +1,37 @@
-import { readFileSync } from 'node:fs'
-import { CommandFailure, printFailure } from '../base/command-line.ts'
-import { describeFileError } from '../base/file-error.ts'
-import { type Attachment, issueText, PolicyError, readPolicy } from '../policy/index.ts'
+import { printFailure } from '../base/command-line.ts'
+import { type Attachment, issueText, type Policy, PolicyError, readPolicy } from '../policy/index.ts'
+import { type AttachmentFlags, attachmentOf, readFile } from './policy-file.ts'
 import type { Terminal } from './terminal.ts'
 
-const PROTOCOLS = ['https', 'http', 'tcp', 'tls'] as const
-
-export interface CheckOptions {
-  readonly protocol?: string | undefined
-  /** Checks the policy as the module of an edge or route. */
-  readonly edge: boolean
+export interface CheckOptions extends AttachmentFlags {
   readonly json: boolean
 }
 
 /** `adit policy check FILE`: prints every mistake with its line. The exit code is 1 when there is one. */
 export function checkPolicy(file: string, options: CheckOptions, terminal: Terminal): number {
-  const attachment = attachmentOf(options)
-  const text = readText(file)
+  const policy = readPolicyFile(file, attachmentOf(options), options.json, terminal)
+  if (policy === undefined) return 1
+  const rules = Object.values(policy.phases).flat().length
+  if (options.json) terminal.out(`${JSON.stringify({ valid: true, rules, issues: [] })}\n`)
+  else terminal.out(`The policy is valid: ${rules} ${rules === 1 ? 'rule' : 'rules'}.\n`)
+  return 0
+}
+
+/** Reads a policy; prints its mistakes and returns undefined when it has some. */
+export function readPolicyFile(
+  file: string,
+  attachment: Attachment,
+  json: boolean,
+  terminal: Terminal,
+): Policy | undefined {
+  const text = readFile(file).toString()
   try {
-    const { phases } = readPolicy(text, attachment)
-    const rules = Object.values(phases).flat().length
-    if (options.json) terminal.out(`${JSON.stringify({ valid: true, rules, issues: [] })}\n`)
-    else terminal.out(`The policy is valid: ${rules} ${rules === 1 ? 'rule' : 'rules'}.\n`)
-    return 0
+    return readPolicy(text, attachment)
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error
-    if (options.json) terminal.out(`${JSON.stringify({ valid: false, issues: error.issues.map(toJson) })}\n`)
+    if (json) terminal.out(`${JSON.stringify({ valid: false, issues: error.issues.map(toJson) })}\n`)
     else printFailure(error.issues.map((issue) => toLine(file, issue)).join('\n'), terminal.error)
-    return 1
+    return undefined
   }
 }
 
@@ -45,21 +49,4 @@ function toLine(file: string, issue: Issue): string {
   const { line, ...others } = issue
   const place = line === undefined ? file : `${file}:${line}`
   return `${place}: ${issueText({ ...others, line: undefined })} (${codeOf(issue)})`
-}
-
-function attachmentOf({ protocol = 'https', edge }: CheckOptions): Attachment {
-  const known = PROTOCOLS.find((name) => name === protocol)
-  if (known === undefined)
-    throw new CommandFailure(`--protocol must be one of ${PROTOCOLS.join(', ')}, not "${protocol}"`)
-  if (!edge) return { protocol: known, place: 'endpoint' }
-  if (known === 'http') throw new CommandFailure('there are no edges for http; use --protocol https')
-  return { protocol: known, place: known === 'https' ? 'route' : 'edge' }
-}
-
-function readText(file: string): string {
-  try {
-    return readFileSync(file === '-' ? 0 : file, 'utf8')
-  } catch (error) {
-    throw new CommandFailure(`cannot read ${file}: ${describeFileError(error)}`)
-  }
 }

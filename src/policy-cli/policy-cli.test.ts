@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { parse } from 'yaml'
@@ -9,24 +8,10 @@ import { type PolicyError, readPolicy } from '../policy/index.ts'
 import { checkPolicy } from './check.ts'
 import { edgePolicy } from './edge-policy.ts'
 import { printEdgePolicy } from './from-edge.ts'
-
-function captureOutput() {
-  const written = { out: '', error: '' }
-  return {
-    written,
-    out: (text: string) => {
-      written.out += text
-    },
-    error: (text: string) => {
-      written.error += text
-    },
-  }
-}
+import { captureOutput, createPolicyDirectory } from './testing.ts'
 
 function check(t: TestContext, text: string, options: Partial<Parameters<typeof checkPolicy>[1]> = {}) {
-  const directory = mkdtempSync(join(tmpdir(), 'adit-policy-'))
-  t.after(() => rmSync(directory, { recursive: true }))
-  const file = join(directory, 'policy.yml')
+  const file = join(createPolicyDirectory(t), 'policy.yml')
   writeFileSync(file, text)
   const terminal = captureOutput()
   const code = checkPolicy(file, { edge: false, json: false, ...options }, terminal)

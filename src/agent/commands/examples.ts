@@ -55,6 +55,21 @@ export const EXAMPLES: Readonly<Record<string, readonly [Example, ...Example[]]>
     ['adit policy check policy.yml', 'the policy of an https endpoint'],
     ['adit policy check policy.yml --protocol tcp --edge', 'the policy of a TCP edge'],
   ],
+  'policy test': [
+    ["adit policy test policy.yml --request 'GET https://app.example.com/'", 'what each rule does with it'],
+    [
+      "adit policy test policy.yml --request 'POST https://app.example.com/' --body @hook.json",
+      'a request with a body',
+    ],
+    [
+      "adit policy test policy.yml --request 'GET https://app.example.com/' --client-ip 198.51.100.7 --signed-in-as ana@example.com",
+      'of a visitor who has signed in',
+    ],
+  ],
+  'policy explain': [
+    ['adit policy explain policy.yml --har session.har --entry 3', 'the third request of an archive'],
+    ['adit policy explain policy.yml --capture airt_ID', "a request of the agent's inspector"],
+  ],
   'policy from-edge': [
     ['adit policy from-edge edghts_ID > policy.yml', 'write the policy of an edge to a file'],
   ],

@@ -1,13 +1,15 @@
 /**
  * Traffic policies on live traffic: `compilePolicy` turns the text of a policy into the same connection and request steps
  * that modules compile to. One file in `actions/` implements each action that `src/policy/actions` declares; where a
- * module does the same, both call the same function. `execution.ts` is what expressions read and actions change.
+ * module does the same, both call the same function. `execution.ts` is what expressions read and actions change. `trial/`
+ * runs a request through a policy without a server.
  */
 import { trimOws } from '../../base/optional-white-space.ts'
 import {
   type ActionType,
   type CompiledRule,
   type Policy,
+  type PolicyAction,
   type PolicyRule,
   runRules,
 } from '../../policy/index.ts'
@@ -33,13 +35,39 @@ export interface CompiledPolicy {
   readonly tls: ReadTlsSettings | undefined
 }
 
+/** Compiles one action for one of its phases. */
+export type CompileAction = <P extends keyof PhaseSteps>(
+  phase: P,
+  action: PolicyAction,
+  context: PolicyContext,
+) => PhaseSteps[P]
+
+/** Compiles an action to what it does to live traffic. */
+export const compileAction: CompileAction = (phase, { action, config }, context) => {
+  // The validator admits an action only in its phases, and reads its configuration with its declaration.
+  const compile = implementations[action.type as ActionType] as unknown as Record<
+    typeof phase,
+    (config: unknown, context: PolicyContext) => PhaseSteps[typeof phase]
+  >
+  return compile[phase](config, context)
+}
+
 /** Compiles a policy. Throws `ModuleConfigError` when something it refers to is missing. */
-export function compilePolicy({ phases }: Policy, context: PolicyContext): CompiledPolicy {
+export function compilePolicy(
+  { phases }: Policy,
+  context: PolicyContext,
+  compile: CompileAction = compileAction,
+): CompiledPolicy {
   const contextOf = actionContexts(context)
-  const connectRules = compileRules('on_tcp_connect', phases.on_tcp_connect, contextOf)
-  const requestRules = compileRules('on_http_request', phases.on_http_request, contextOf)
-  const responseRules = compileRules('on_http_response', phases.on_http_response, contextOf)
-  const messageRules = compileRules('on_event_stream_message', phases.on_event_stream_message, contextOf)
+  const connectRules = compileRules('on_tcp_connect', phases.on_tcp_connect, contextOf, compile)
+  const requestRules = compileRules('on_http_request', phases.on_http_request, contextOf, compile)
+  const responseRules = compileRules('on_http_response', phases.on_http_response, contextOf, compile)
+  const messageRules = compileRules(
+    'on_event_stream_message',
+    phases.on_event_stream_message,
+    contextOf,
+    compile,
+  )
   return {
     connection: connectRules && connectionStep(connectRules, context),
     request:
@@ -60,18 +88,14 @@ function compileRules<P extends keyof PhaseSteps>(
   phase: P,
   rules: readonly PolicyRule[] | undefined,
   contextOf: ActionContexts,
+  compile: CompileAction,
 ): Rules<P> | undefined {
   return rules?.map(({ name, conditions, actions }) => ({
     name,
     conditions,
-    steps: actions.map(({ action, config, source }) => {
-      // The validator admits an action only in its phases, and reads its configuration with its declaration.
-      const compile = implementations[action.type as ActionType] as unknown as Record<
-        P,
-        (config: unknown, context: PolicyContext) => PhaseSteps[P]
-      >
-      return compile[phase](config, contextOf([phase, name, action.type, source]))
-    }),
+    steps: actions.map((action) =>
+      compile(phase, action, contextOf([phase, name, action.action.type, action.source])),
+    ),
   })) as Rules<P> | undefined
 }
 

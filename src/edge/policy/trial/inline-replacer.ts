@@ -1,0 +1,17 @@
+import type { BodyReplacer } from '../body-replacer.ts'
+import { PolicyFailure } from '../failure.ts'
+import { runReplacementJob } from '../replacement-job.ts'
+
+/** Replaces text in bodies in this thread, for a command line that has nothing else to do. */
+export function createInlineReplacer(): BodyReplacer {
+  return {
+    async replace(_owner, job) {
+      try {
+        return runReplacementJob(job)
+      } catch (error) {
+        throw new PolicyFailure((error as Error).message)
+      }
+    },
+    async close() {},
+  }
+}

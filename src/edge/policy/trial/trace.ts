@@ -1,0 +1,124 @@
+import {
+  EvaluationError,
+  PHASES,
+  type PhaseName,
+  type Policy,
+  type PolicyAction,
+  type PolicyRule,
+  type Program,
+  toJson,
+  type Value,
+} from '../../../policy/index.ts'
+
+/** The value of an expression, or why it has none. Absent when it was not evaluated. */
+export interface ExpressionTrace {
+  readonly expression: string
+  value?: unknown
+  error?: string
+}
+
+export interface ActionTrace {
+  readonly type: string
+  /** `would` for one that reaches outside, which a trial does not do. */
+  outcome: 'ran' | 'would' | 'not reached'
+  effect: string
+  /** What `actions.ngrok` shows of it. */
+  result?: unknown
+}
+
+/** What became of a rule. */
+export interface RuleTrace {
+  readonly phase: PhaseName
+  /** Counted from 1. */
+  readonly rule: number
+  readonly name: string
+  outcome: 'matched' | 'not matched' | 'not reached'
+  readonly expressions: readonly ExpressionTrace[]
+  readonly actions: readonly ActionTrace[]
+}
+
+/** Records what the rules of a policy decide. */
+export class PolicyTrace {
+  readonly rules: RuleTrace[] = []
+  /** The same policy, whose expressions are recorded. */
+  readonly policy: Policy
+  readonly #actions = new Map<PolicyAction, { readonly rule: RuleTrace; readonly trace: ActionTrace }>()
+
+  constructor({ phases }: Policy) {
+    this.policy = {
+      phases: Object.fromEntries(
+        PHASES.flatMap((phase) => {
+          const rules = phases[phase]
+          return rules === undefined
+            ? []
+            : [[phase, rules.map((rule, index) => this.#record(rule, phase, index + 1))]]
+        }),
+      ),
+    }
+  }
+
+  /** The record of an action that runs now. */
+  start(action: PolicyAction): ActionTrace {
+    const { rule, trace } = this.#actions.get(action)!
+    rule.outcome = 'matched'
+    trace.outcome = 'ran'
+    return trace
+  }
+
+  #record(rule: PolicyRule, phase: PhaseName, number: number): PolicyRule {
+    const expressions: ExpressionTrace[] = rule.expressions.map((expression) => ({ expression }))
+    const actions: ActionTrace[] = rule.actions.map(({ action: { type } }) => ({
+      type,
+      outcome: 'not reached',
+      effect: '',
+    }))
+    const trace: RuleTrace = {
+      phase,
+      rule: number,
+      name: rule.name,
+      outcome: 'not reached',
+      expressions,
+      actions,
+    }
+    this.rules.push(trace)
+    for (const [index, action] of rule.actions.entries())
+      this.#actions.set(action, { rule: trace, trace: actions[index]! })
+    const conditions = rule.conditions.map((program, index) =>
+      recordProgram(program, expressions[index]!, (isTrue) => {
+        if (!isTrue) trace.outcome = 'not matched'
+      }),
+    )
+    return { ...rule, conditions }
+  }
+}
+
+function recordProgram(
+  program: Program,
+  trace: ExpressionTrace,
+  onValue: (isTrue: boolean) => void,
+): Program {
+  return {
+    ...program,
+    evaluate(activation, budget) {
+      try {
+        const value = program.evaluate(activation, budget)
+        trace.value = toJson(value)
+        onValue(value === true)
+        return value
+      } catch (error) {
+        if (error instanceof Error) trace.error = error.message
+        if (error instanceof EvaluationError) onValue(false)
+        throw error
+      }
+    },
+  }
+}
+
+/** The result of an action as JSON: nested plain objects whose leaves are values of expressions. */
+export function resultToJson(result: unknown): unknown {
+  if (result === undefined || typeof result === 'number') return result
+  if (Array.isArray(result)) return result.map(resultToJson)
+  if (result !== null && Object.getPrototypeOf(result) === Object.prototype)
+    return Object.fromEntries(Object.entries(result).map(([key, value]) => [key, resultToJson(value)]))
+  return toJson(result as Value)
+}

@@ -1,0 +1,31 @@
+import { readFileSync } from 'node:fs'
+import { CommandFailure } from '../base/command-line.ts'
+import { describeFileError } from '../base/file-error.ts'
+import type { Attachment } from '../policy/index.ts'
+
+const PROTOCOLS = ['https', 'http', 'tcp', 'tls'] as const
+
+/** What the flags say the policy is for. */
+export interface AttachmentFlags {
+  readonly protocol?: string | undefined
+  /** The policy is the module of an edge or route. */
+  readonly edge: boolean
+}
+
+export function attachmentOf({ protocol = 'https', edge }: AttachmentFlags): Attachment {
+  const known = PROTOCOLS.find((name) => name === protocol)
+  if (known === undefined)
+    throw new CommandFailure(`--protocol must be one of ${PROTOCOLS.join(', ')}, not "${protocol}"`)
+  if (!edge) return { protocol: known, place: 'endpoint' }
+  if (known === 'http') throw new CommandFailure('there are no edges for http; use --protocol https')
+  return { protocol: known, place: known === 'https' ? 'route' : 'edge' }
+}
+
+/** Reads a file; `-` is standard input. */
+export function readFile(file: string): Buffer {
+  try {
+    return readFileSync(file === '-' ? 0 : file)
+  } catch (error) {
+    throw new CommandFailure(`cannot read ${file}: ${describeFileError(error)}`)
+  }
+}
