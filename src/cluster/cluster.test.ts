@@ -7,35 +7,10 @@ import { startRelay } from '../../test/support/relay.ts'
 import { call, MuxSession, typeBytes } from '../protocol/index.ts'
 import type { ClientInfo } from '../sessions/index.ts'
 import { NODE_NAME } from './link.ts'
-import { ca, SECRET, session, startNode, tunnelSpec } from './testing/node.ts'
+import { ca, createNodes, SECRET, session, startNode, tunnelSpec } from './testing/node.ts'
 import { PeerStream } from './wire.ts'
 
 const spec = tunnelSpec('a')
-
-/** A membership list without a database. */
-function createNodes() {
-  const listed = new Map<string, string>()
-  return {
-    /** Nodes that the list omits. */
-    hidden: new Set<string>(),
-    /** Addresses that override those of the nodes. */
-    via: new Map<string, string>(),
-    async heartbeat({ id, address }: { id: string; address: string | undefined }) {
-      if (address !== undefined) listed.set(id, this.via.get(id) ?? address)
-      return [...listed]
-        .filter(([other]) => other !== id && !this.hidden.has(other))
-        .map(([other, address]) => ({
-          id: other,
-          address,
-          agentAddress: `${other}.example.com:4443`,
-        }))
-    },
-    list: async () => [],
-    async leave(id: string) {
-      listed.delete(id)
-    },
-  }
-}
 
 test('a starting node registers the tunnels of its peers at once, with the same ids', async (t) => {
   const nodes = createNodes()

@@ -30,6 +30,7 @@ import {
   type OpenHeader,
   PeerStream,
   type RegistryEvent,
+  toLegsEvent,
   toSessionSnapshot,
   toTunnelSnapshot,
   type WatchReport,
@@ -63,6 +64,8 @@ export class RegistryPublisher {
   readonly #options: RegistryPublisherOptions
   readonly #sessions = new Map<string, LiveSession>()
   readonly #tunnels = new Map<string, LiveTunnel>()
+  /** Sessions with legs to this node, also those of peers. */
+  readonly #legged = new Map<string, LiveSession>()
   readonly #watchers = new Set<Watcher>()
   readonly #links = new Set<MuxSession>()
   readonly #relays = new Set<StreamRelay>()
@@ -89,7 +92,7 @@ export class RegistryPublisher {
   /** Serves a peer on its connection. */
   serve(transport: Duplex): void {
     const { clock, log, silenceMs } = this.#options
-    let authenticated = false
+    let peer: { readonly knowsLegs: boolean } | undefined
     const link: MuxSession = new MuxSession(transport, {
       role: 'server',
       clock,
@@ -102,14 +105,14 @@ export class RegistryPublisher {
               stream.sink = this.#handleCall(stream, (message) => {
                 if (!this.#isPeer(message.secret))
                   throw new ProtocolError('The secret does not match this database.')
-                authenticated = true
+                peer = { knowsLegs: message.legs === true }
                 clearTimeout(helloTimer)
                 link.maxIncoming = MAX_STREAMS
                 const measure = () => void ping(link, clock, silenceMs)
                 const maxWindow = link.agreeOnWindows(message.maxWindow, this.#options.windows, measure)
                 return { node: this.#options.id, maxWindow, api: this.#options.openApi !== undefined }
               })
-            else if (authenticated) this.#accept(type, stream)
+            else if (peer !== undefined) this.#accept(type, stream, peer)
             else stream.reset(new MuxError(ErrorCode.Protocol, 'Hello is required first.'))
           },
           MESSAGE_TIMEOUT_MS,
@@ -159,8 +162,8 @@ export class RegistryPublisher {
     return presented.length === expected.length && timingSafeEqual(presented, expected)
   }
 
-  #accept(type: number, stream: MuxStream): void {
-    if (type === PeerStream.Watch) this.#watch(stream)
+  #accept(type: number, stream: MuxStream, peer: { readonly knowsLegs: boolean }): void {
+    if (type === PeerStream.Watch) this.#watch(stream, peer.knowsLegs)
     else if (type === PeerStream.Open)
       stream.sink = new LineReader<OpenHeader>(stream, (header) => this.#openStream(header, stream))
     else if (type === PeerStream.Api)
@@ -192,8 +195,8 @@ export class RegistryPublisher {
     else stream.reset(new MuxError(ErrorCode.Protocol, `There is no kind ${type} of stream.`))
   }
 
-  #watch(stream: MuxStream): void {
-    const watcher = new Watcher(stream)
+  #watch(stream: MuxStream, knowsLegs: boolean): void {
+    const watcher = new Watcher(stream, knowsLegs)
     stream.sink = new LineReader<WatchReport>(
       stream,
       ({ applied }) => watcher.reportApplied(applied),
@@ -205,6 +208,7 @@ export class RegistryPublisher {
     stream.urgent = true
     for (const session of this.#sessions.values()) watcher.send({ session: toSessionSnapshot(session) })
     for (const tunnel of this.#tunnels.values()) watcher.send({ tunnel: toTunnelSnapshot(tunnel) })
+    for (const session of this.#legged.values()) watcher.send(toLegsEvent(session))
     watcher.send({ complete: true })
     this.#watchers.add(watcher)
   }
@@ -242,7 +246,13 @@ export class RegistryPublisher {
         return { session: toSessionSnapshot(event.session) }
       case 'session_stopped':
         this.#sessions.delete(event.session.id)
-        return { sessionGone: event.session.id }
+        return { sessionGone: event.session.id, kept: event.kept }
+      case 'legs_changed': {
+        const { session } = event
+        if (session.legs === undefined || session.legs.all.length === 0) this.#legged.delete(session.id)
+        else this.#legged.set(session.id, session)
+        return toLegsEvent(session)
+      }
       case 'tunnel_started':
         this.#tunnels.set(event.tunnel.id, event.tunnel)
         return { tunnel: toTunnelSnapshot(event.tunnel) }

@@ -13,15 +13,16 @@ import {
   typeBytes,
   Watchdog,
 } from '../protocol/index.ts'
-import type { Registry } from '../sessions/index.ts'
+import type { LiveTunnel, Registry } from '../sessions/index.ts'
 import { LineReader, writeLine } from './json-lines.ts'
-import { type PeerCall, RemoteSession } from './remote-session.ts'
+import { type PeerLink, RemoteSession } from './remote-session.ts'
 import {
   type ApiHeader,
   addressOf,
   type OpenHeader,
   PeerStream,
   type RegistryEvent,
+  type SessionSnapshot,
   type TunnelSnapshot,
   type WatchReport,
 } from './wire.ts'
@@ -54,6 +55,8 @@ export class RemoteRegistry {
   readonly #sessions = new Map<string, RemoteSession>()
   /** Tunnels not bound yet: their address is still held by a tunnel whose end is in transit on another link. */
   readonly #rejected = new Map<string, TunnelSnapshot>()
+  /** Tunnels of orphaned sessions that are linked again; the peer has not announced them again yet. */
+  readonly #unconfirmed = new Set<LiveTunnel>()
   #retry: NodeJS.Timeout | undefined
   #servesApi = false
   /** Serializes events, even when one waits for a port. */
@@ -91,8 +94,8 @@ export class RemoteRegistry {
 
   async #start(beatMs: number): Promise<void> {
     try {
-      const hello = { secret: this.#options.secret.toString('base64'), maxWindow: MAX_WINDOW }
-      const { Error: rejection, node, maxWindow, api } = await this.#call(PeerStream.Hello, hello)
+      const hello = { secret: this.#options.secret.toString('base64'), maxWindow: MAX_WINDOW, legs: true }
+      const { Error: rejection, node, maxWindow, api } = await this.#peer.call(PeerStream.Hello, hello)
       if (rejection !== undefined) throw new ProtocolError(String(rejection))
       // After a restart another incarnation answers, which has its own link. The previous release sends no node id.
       if (node !== undefined && node !== this.#options.peerId)
@@ -111,7 +114,10 @@ export class RemoteRegistry {
     }
   }
 
-  #call: PeerCall = (type, message, timeoutMs = CALL_TIMEOUT_MS) => call(this.#link, type, message, timeoutMs)
+  readonly #peer: PeerLink = {
+    call: (type, message, timeoutMs = CALL_TIMEOUT_MS) => call(this.#link, type, message, timeoutMs),
+    open: (tunnel, client) => this.#openWith(PeerStream.Open, { tunnel, visitor: client }),
+  }
 
   /** Applies an event of the watch stream, and reports it there: one report for those that arrive together. */
   #enqueue(event: RegistryEvent, watch?: MuxStream): void {
@@ -130,22 +136,45 @@ export class RemoteRegistry {
   #apply(event: RegistryEvent): void | Promise<void> {
     const { registry } = this.#options
     if (this.#link.closed) return
-    if ('session' in event) {
-      const session = new RemoteSession(event.session, this.#call)
-      this.#sessions.set(session.id, session)
-      registry.addSession(session)
-    } else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
+    if ('session' in event) this.#addSession(event.session)
+    else if ('legs' in event) registry.reportLegs(this.#options.peerId, event.legs.sessionId, event.legs.legs)
+    else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
     else if ('tunnelChanged' in event) this.#patch(event.tunnelChanged)
     else if ('tunnelGone' in event) {
       const { sessionId, bindId, kept } = event.tunnelGone
       this.#rejected.delete(bindKey(event.tunnelGone))
       const session = this.#sessions.get(sessionId)
-      if (session !== undefined) registry.unbind(session, bindId, kept)
+      // `kept`: the session is lost, which the next event says. Legs here may still serve it.
+      if (session !== undefined && !(kept && session.legs.all.length > 0))
+        registry.unbind(session, bindId, kept)
     } else if ('sessionGone' in event) {
       const session = this.#sessions.get(event.sessionGone)
       this.#sessions.delete(event.sessionGone)
-      if (session !== undefined) registry.removeSession(session, 'orderly')
-    } else this.#options.onSynced()
+      if (event.kept) session?.orphan()
+      else if (session !== undefined) registry.removeSession(session, 'orderly')
+    } else this.#complete()
+  }
+
+  #addSession(snapshot: SessionSnapshot): void {
+    const { registry, clock } = this.#options
+    const known = registry.session(snapshot.accountId, snapshot.id)
+    if (known instanceof RemoteSession && known.relink(this.#peer)) {
+      this.#sessions.set(known.id, known)
+      for (const tunnel of registry.tunnelsIn(known)) this.#unconfirmed.add(tunnel)
+    } else {
+      const session = new RemoteSession(snapshot, this.#peer, registry, clock)
+      this.#sessions.set(session.id, session)
+      registry.addSession(session)
+    }
+  }
+
+  /** The peer has announced everything; a tunnel that it did not announce again has ended meanwhile. */
+  #complete(): void {
+    const { registry, onSynced } = this.#options
+    for (const tunnel of this.#unconfirmed)
+      if (registry.tunnelsIn(tunnel.session).includes(tunnel)) registry.unbind(tunnel.session, tunnel.bindId)
+    this.#unconfirmed.clear()
+    onSynced()
   }
 
   #patch(snapshot: TunnelSnapshot): void {
@@ -194,7 +223,7 @@ export class RemoteRegistry {
       ...{ bindId, fence, address, reservationId, name, description, metadata },
       ...{ forwardsTo, forwardsProto, poolingEnabled, options },
       identity: { id, startedAt },
-      open: (_tunnel, client) => this.#openWith(PeerStream.Open, { tunnel: id, visitor: client }),
+      open: (tunnel, client) => session.open(tunnel, client),
     })
   }
 
@@ -206,8 +235,9 @@ export class RemoteRegistry {
     this.#watchdog.stop()
     clearTimeout(this.#retry)
     // The agents are about to reconnect, here or elsewhere: their names get a grace period.
-    for (const session of this.#sessions.values()) this.#options.registry.removeSession(session, 'lost')
+    for (const session of this.#sessions.values()) session.orphan()
     this.#sessions.clear()
+    this.#options.registry.forgetLegs(this.#options.peerId)
     this.#options.onClose()
   }
 }

@@ -1,15 +1,46 @@
 import { compileAcl } from '../auth/index.ts'
+import type { Clock } from '../base/clock.ts'
 import { errorMessage } from '../base/error-message.ts'
-import type { Command, CommandOutcome, LiveSession, ProbeOutcome } from '../sessions/index.ts'
+import type { ByteStream } from '../base/io/stream.ts'
+import { ErrorCode } from '../protocol/index.ts'
+import {
+  type ClientInfo,
+  type Command,
+  type CommandOutcome,
+  Legs,
+  type LiveSession,
+  type LiveTunnel,
+  type ProbeOutcome,
+  type Registry,
+} from '../sessions/index.ts'
 import { PeerStream, type SessionSnapshot } from './wire.ts'
 
 /** Slightly longer than `PROBE_TIMEOUT_MS`. */
 const PROBE_CALL_TIMEOUT_MS = 2500
 
-/** Calls the peer. */
-export type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<Record<string, unknown>>
+/**
+ * How long legs to this node serve a session whose home is lost, while its agent moves its home. Shorter than the grace
+ * period, so that no other credential can have claimed its names meanwhile.
+ */
+const MAX_ORPHANED_MS = 45_000
 
-/** A session of a peer. The peer enforces its rules; this copy only owns tunnels and forwards commands. */
+/** What the session of a peer needs from the link to it. */
+export interface PeerLink {
+  readonly call: PeerCall
+  open(tunnelId: string, client: ClientInfo): ByteStream
+}
+
+/** Calls the peer. */
+type PeerCall = (type: number, message: object, timeoutMs?: number) => Promise<Record<string, unknown>>
+
+/**
+ * A session whose home is a peer, which enforces its rules and sends its commands. This copy owns the tunnels here, and
+ * the legs that its agent has to this node: a stream is opened on one of them, or through the link.
+ *
+ *   LINKED  --- the link is down, or the agent lost its legs to the home --->  ORPHANED, if it has legs here
+ *   ORPHANED --- the link is up again and the peer still has the session --->  LINKED
+ *   ORPHANED --- its agent's next session takes its tunnels over, its last leg closes, or `MAX_ORPHANED_MS` pass ---> removed
+ */
 export class RemoteSession implements LiveSession {
   readonly remote = true
   readonly id: string
@@ -27,9 +58,12 @@ export class RemoteSession implements LiveSession {
   readonly startedAt: number
   readonly fence: number
   acl = compileAcl(['*'])
-  readonly #call: PeerCall
+  readonly legs: Legs
+  readonly #registry: Registry
+  #link: PeerLink | undefined
+  #orphanTimer: NodeJS.Timeout | undefined
 
-  constructor(snapshot: SessionSnapshot, call: PeerCall) {
+  constructor(snapshot: SessionSnapshot, link: PeerLink, registry: Registry, clock: Clock) {
     this.id = snapshot.id
     this.accountId = snapshot.accountId
     this.credentialId = snapshot.credentialId
@@ -45,10 +79,40 @@ export class RemoteSession implements LiveSession {
     this.metadata = snapshot.metadata
     this.startedAt = snapshot.startedAt
     this.fence = snapshot.fence ?? 0
-    this.#call = call
+    this.#link = link
+    this.#registry = registry
+    this.legs = new Legs({
+      clock,
+      minLegs: 0,
+      onChange: () => registry.legsChanged(this),
+      onLastClosed: () => this.#onLastLegClosed(),
+    })
+  }
+
+  /** Opens a stream on a leg to this node; through the link when none answers. */
+  open(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
+    const link = this.#link
+    if (link === undefined) return this.legs.open(tunnel, client)
+    return this.legs.tryOpen(tunnel, client) ?? link.open(tunnel.id, client)
+  }
+
+  /** The home is lost: legs to this node go on serving until the agent has moved its home. */
+  orphan(): void {
+    this.#link = undefined
+    if (this.#isUsed) this.#orphanTimer = setTimeout(() => this.#expire(), MAX_ORPHANED_MS).unref()
+    else this.#remove()
+  }
+
+  /** The home of an orphaned session is linked again. False for any other session. */
+  relink(link: PeerLink): boolean {
+    if (this.#link !== undefined || !this.#registry.has(this)) return false
+    clearTimeout(this.#orphanTimer)
+    this.#link = link
+    return true
   }
 
   end(reason: string): void {
+    this.legs.close(ErrorCode.NoError, reason)
     // If the link is down, the session is gone as well.
     this.#call(PeerStream.End, { session: this.id, reason }).catch(() => {})
   }
@@ -73,5 +137,29 @@ export class RemoteSession implements LiveSession {
     } catch (error) {
       return { done: false, because: 'lost', reason: errorMessage(error) }
     }
+  }
+
+  #call: PeerCall = (...args) =>
+    this.#link?.call(...args) ?? Promise.reject(new Error('The node of the session is not linked.'))
+
+  #onLastLegClosed(): void {
+    if (this.#link === undefined) this.#remove()
+  }
+
+  /** Whether legs here serve tunnels, or did and have streams left. */
+  get #isUsed(): boolean {
+    return this.legs.isBusy || (this.legs.all.length > 0 && this.#registry.tunnelsIn(this).length > 0)
+  }
+
+  #expire(): void {
+    // Streams that are open go on once the tunnels are taken over.
+    for (const { bindId } of this.#registry.tunnelsIn(this)) this.#registry.unbind(this, bindId, true)
+    if (this.legs.isBusy) this.#orphanTimer = setTimeout(() => this.#expire(), MAX_ORPHANED_MS).unref()
+    else this.#remove()
+  }
+
+  #remove(): void {
+    clearTimeout(this.#orphanTimer)
+    this.#registry.removeSession(this, 'lost')
   }
 }

@@ -8,6 +8,8 @@ const REPORT_TIMEOUT_MS = 1000
 /** A peer that watches this node's registry, and how much of it the peer has registered. */
 export class Watcher {
   readonly #stream: MuxStream
+  /** False for a node of the previous release. */
+  readonly #knowsLegs: boolean
   #sent = 0
   #applied = 0
   /** Nodes of the previous release never report. */
@@ -15,11 +17,13 @@ export class Watcher {
   #waiting: { readonly count: number; resolve(): void }[] = []
   #timer: NodeJS.Timeout | undefined
 
-  constructor(stream: MuxStream) {
+  constructor(stream: MuxStream, knowsLegs: boolean) {
     this.#stream = stream
+    this.#knowsLegs = knowsLegs
   }
 
   send(event: RegistryEvent): void {
+    if ('legs' in event && !this.#knowsLegs) return
     this.#sent++
     writeLine(this.#stream, event)
   }

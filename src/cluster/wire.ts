@@ -1,6 +1,6 @@
 import { hostOf } from '../base/hostport.ts'
 import type { ByteStream } from '../base/io/stream.ts'
-import type { ClientInfo, LiveSession, LiveTunnel, TunnelAddress } from '../sessions/index.ts'
+import type { ClientInfo, LegView, LiveSession, LiveTunnel, TunnelAddress } from '../sessions/index.ts'
 
 /** The purpose of a stream between nodes: the first four bytes its opener writes. */
 export const PeerStream = { Hello: 1, Watch: 2, Open: 3, Command: 4, End: 5, Probe: 6, Api: 7 } as const
@@ -53,7 +53,10 @@ export type RegistryEvent =
   | { readonly session: SessionSnapshot }
   | { readonly tunnel: TunnelSnapshot }
   | { readonly tunnelChanged: TunnelSnapshot }
-  | { readonly sessionGone: string }
+  /** `kept`: as for tunnels; the previous release does not send it. */
+  | { readonly sessionGone: string; readonly kept?: boolean }
+  /** The legs that a session, of the peer or of another node, has at the peer. */
+  | { readonly legs: { readonly sessionId: string; readonly legs: readonly LegView[] } }
   | { readonly tunnelGone: { readonly sessionId: string; readonly bindId: string; readonly kept: boolean } }
   | { readonly complete: true }
 
@@ -69,6 +72,11 @@ export function toSessionSnapshot(session: LiveSession): SessionSnapshot {
     ...{ id, accountId, credentialId, ownerId, clientId, transport },
     ...{ agentVersion, os, hostname, ip, region, metadata, startedAt, fence },
   }
+}
+
+export function toLegsEvent({ id, legs }: LiveSession): RegistryEvent {
+  const views = (legs?.all ?? []).map(({ ip, region, startedAt }) => ({ ip, region, startedAt }))
+  return { legs: { sessionId: id, legs: views } }
 }
 
 export function toTunnelSnapshot(tunnel: LiveTunnel): TunnelSnapshot {

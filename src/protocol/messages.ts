@@ -68,6 +68,8 @@ export interface AuthResponse {
     MaxWindow?: number
     /** How many legs the session may have, for agents that sent how many they would open. */
     MaxLegs?: number
+    /** For a further leg: it ends at another node than the session's home, and carries streams only. */
+    Elsewhere?: true
   }
 }
 

@@ -35,7 +35,7 @@ export const TunnelSession = defineResource({
           { name: 'leg' },
         ),
       ),
-      'The connections of the session, oldest first. On another node than that of the agent, only the first.',
+      'The connections of the session to all nodes, oldest first.',
     ),
   },
 })

@@ -258,6 +258,7 @@ export class AgentConnection {
         ConnectAddresses: agentKind(extra).firstParty ? this.#connectAddresses() : [],
         ...(extra.MaxWindow !== undefined && { MaxWindow: maxWindow }),
         ...(extra.MaxLegs !== undefined && { MaxLegs: Math.min(extra.MaxLegs, MAX_LEGS) }),
+        ...(session.remote && { Elsewhere: true }),
       },
     }
   }

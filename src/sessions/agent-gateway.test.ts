@@ -496,7 +496,14 @@ test('deleting a credential ends its sessions with the reason', async (t) => {
   assert.equal(platform.registry.find('https', 'a.adit.test'), undefined)
   assert.deepEqual(
     platform.events.map(({ type }) => type),
-    ['session_started', 'tunnel_started', 'tunnel_stopped', 'session_stopped'],
+    [
+      'session_started',
+      'legs_changed',
+      'tunnel_started',
+      'tunnel_stopped',
+      'session_stopped',
+      'legs_changed',
+    ],
   )
   assert.deepEqual(stopsOf(platform), ['The credential was deleted.'])
 })

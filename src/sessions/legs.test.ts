@@ -2,21 +2,12 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually, eventuallyEqual } from '../../test/support/eventually.ts'
 import { startRelay } from '../../test/support/relay.ts'
-import type { ByteStream } from '../base/io/stream.ts'
 import { Secret } from '../base/secret.ts'
 import type { AgentSession, AgentSessionOptions, MuxStream } from '../protocol/index.ts'
+import { openStream as openClientStream } from './testing/client-stream.ts'
 import { agentIdentity, type Platform, startPlatform } from './testing/platform.ts'
-import type { ClientInfo } from './tunnel.ts'
 
 const HOST = 'app.adit.test'
-
-const CLIENT: ClientInfo = {
-  clientAddress: '192.0.2.1:1234',
-  serverAddress: '192.0.2.2:443',
-  proto: 'https',
-  via: 'endpoint',
-  passthroughTls: false,
-}
 
 /** Legs of one agent, and the streams that reached it on each. */
 interface LeggedAgent {
@@ -56,19 +47,7 @@ async function startAgent(t: TestContext, platform: Platform, legs: number): Pro
   return agent
 }
 
-function openStream(platform: Platform): { stream: ByteStream; closed: () => boolean } {
-  const stream = platform.registry.take('https', HOST)!.open(CLIENT)
-  let closed = false
-  stream.sink = {
-    onData() {},
-    onEnd() {},
-    onDrain() {},
-    onClose() {
-      closed = true
-    },
-  }
-  return { stream, closed: () => closed }
-}
+const openStream = (platform: Platform) => openClientStream(platform.registry, HOST)
 
 const countsOf = ({ streams }: LeggedAgent) => streams.map(({ length }) => length)
 

@@ -5,9 +5,11 @@ import {
   HeartbeatTimeout,
   MuxError,
   type ProxyHeader,
+  proxyProtocolHeader,
   type ServedSession,
 } from '../protocol/index.ts'
 import { AgentStreams, type StreamLimits } from './agent-streams.ts'
+import type { ClientInfo, EndpointOptions } from './tunnel.ts'
 
 /** Times after which legs are checked and closed. */
 export interface LegTimes {
@@ -18,6 +20,30 @@ export interface LegTimes {
 }
 
 const TIMES: LegTimes = { quietMs: 2000, idleMs: 300_000 }
+
+export interface LegsOptions {
+  readonly clock: Clock
+  readonly times?: LegTimes | undefined
+  /** The legs that stay open without a stream: one at the session's home, none elsewhere. */
+  readonly minLegs: 0 | 1
+  /** A leg was added or removed. */
+  onChange(): void
+  /** The last leg closed, with the error that ended it unless the end was clean. */
+  onLastClosed(error: Error | undefined): void
+}
+
+/** What the header of a stream says of its tunnel. */
+interface BoundTunnel {
+  readonly bindId: string
+  readonly options: EndpointOptions
+}
+
+const EDGE_TYPES: Record<ClientInfo['via'], string> = {
+  endpoint: '0',
+  'tcp-edge': '1',
+  'tls-edge': '2',
+  'https-edge': '3',
+}
 
 /** What a leg says about itself in the API. */
 export interface LegView {
@@ -67,22 +93,24 @@ export class Leg implements LegView {
 
 /** The legs of one session at this process. A stream is opened on the leg with the fewest, among those that answer. */
 export class Legs {
-  readonly #clock: Clock
-  readonly #onLastClosed: (error: Error | undefined) => void
+  readonly #options: LegsOptions
   readonly #times: LegTimes
   #legs: readonly Leg[] = []
   #lastOpenedAt = 0
   #idleTimer: NodeJS.Timeout | undefined
 
-  /** `onLastClosed`: the last leg closed, with the error that ended it unless the end was clean. */
-  constructor(clock: Clock, onLastClosed: (error: Error | undefined) => void, times: LegTimes = TIMES) {
-    this.#clock = clock
-    this.#onLastClosed = onLastClosed
-    this.#times = times
+  constructor(options: LegsOptions) {
+    this.#options = options
+    this.#times = options.times ?? TIMES
   }
 
   get all(): readonly Leg[] {
     return this.#legs
+  }
+
+  /** Whether a stream is open on any of them. */
+  get isBusy(): boolean {
+    return this.#legs.some(({ session }) => session.openedCount > 0)
   }
 
   /** The leg for commands: the oldest that answers. */
@@ -95,8 +123,10 @@ export class Legs {
     const replaced = this.#legs.find(({ number }) => number === leg.number)
     this.#legs = [...this.#legs.filter((each) => each !== replaced), leg]
     replaced?.session.close(ErrorCode.NoError, 'The agent has connected this leg again.')
-    this.#lastOpenedAt = this.#clock.monotonic()
-    if (this.#legs.length > 1) this.#idleTimer ??= this.#checkIdleLater(this.#times.idleMs)
+    this.#lastOpenedAt = this.#options.clock.monotonic()
+    if (this.#legs.length > this.#options.minLegs)
+      this.#idleTimer ??= this.#checkIdleLater(this.#times.idleMs)
+    this.#options.onChange()
   }
 
   /** Removes a leg whose connection has closed. */
@@ -104,10 +134,12 @@ export class Legs {
     leg.streams.close(error ?? new MuxError(ErrorCode.SessionClosed, 'The session is closed.'))
     if (!this.#legs.includes(leg)) return
     this.#legs = this.#legs.filter((each) => each !== leg)
-    if (this.#legs.length > 1) return
-    clearTimeout(this.#idleTimer)
-    this.#idleTimer = undefined
-    if (this.#legs.length === 0) this.#onLastClosed(error)
+    if (this.#legs.length <= this.#options.minLegs) {
+      clearTimeout(this.#idleTimer)
+      this.#idleTimer = undefined
+    }
+    this.#options.onChange()
+    if (this.#legs.length === 0) this.#options.onLastClosed(error)
   }
 
   /** Whether the agent answers on any leg within the timeout. */
@@ -122,8 +154,18 @@ export class Legs {
   }
 
   /** Throws `TunnelBusy` when the leg with the fewest streams is at its limit and its queue is full. */
-  open(header: ProxyHeader, preamble: Buffer | undefined): ByteStream {
-    return this.#select().streams.open(header, preamble)
+  open(tunnel: BoundTunnel, client: ClientInfo): ByteStream {
+    const [first] = this.#legs
+    // Most agents have one.
+    const leg = this.#legs.length === 1 ? first : this.#select()
+    if (leg === undefined) throw new MuxError(ErrorCode.SessionClosed, 'The session is closed.')
+    return openOn(leg, tunnel, client)
+  }
+
+  /** Opens the stream if a leg answers for sure: there is another way to the agent. */
+  tryOpen(tunnel: BoundTunnel, client: ClientInfo): ByteStream | undefined {
+    const leg = this.#select()
+    return leg === undefined || leg.suspect || leg.session.closed ? undefined : openOn(leg, tunnel, client)
   }
 
   close(code: number, reason: string): void {
@@ -134,14 +176,11 @@ export class Legs {
     for (const { session } of this.#legs) session.destroy(error)
   }
 
-  #select(): Leg {
-    const [first] = this.#legs
-    if (first === undefined) throw new MuxError(ErrorCode.SessionClosed, 'The session is closed.')
-    // Most agents have one.
-    if (this.#legs.length === 1) return first
-    const now = this.#clock.monotonic()
+  #select(): Leg | undefined {
+    let [best] = this.#legs
+    if (best === undefined) return undefined
+    const now = this.#options.clock.monotonic()
     this.#lastOpenedAt = now
-    let best = first
     for (const leg of this.#legs) {
       if (now - leg.session.lastReceivedAt > this.#times.quietMs) leg.check()
       if (isBetter(leg, best)) best = leg
@@ -151,10 +190,10 @@ export class Legs {
 
   #checkIdleLater(delayMs: number): NodeJS.Timeout {
     return setTimeout(() => {
-      const remainingMs = this.#lastOpenedAt + this.#times.idleMs - this.#clock.monotonic()
+      const remainingMs = this.#lastOpenedAt + this.#times.idleMs - this.#options.clock.monotonic()
       if (remainingMs <= 0) this.#closeIdle()
       this.#idleTimer =
-        this.#legs.length > 1
+        this.#legs.length > this.#options.minLegs
           ? this.#checkIdleLater(remainingMs > 0 ? remainingMs : this.#times.idleMs)
           : undefined
     }, delayMs).unref()
@@ -162,7 +201,7 @@ export class Legs {
 
   /** Only this side opens streams, so no visitor can be on a leg that it finds without any. */
   #closeIdle(): void {
-    for (const { session } of this.#legs.slice(1))
+    for (const { session } of this.#legs.slice(this.#options.minLegs))
       if (session.openedCount === 0) session.close(ErrorCode.NoError, 'The leg was idle.')
   }
 }
@@ -171,4 +210,18 @@ function isBetter(leg: Leg, other: Leg): boolean {
   if (leg.session.closed !== other.session.closed) return other.session.closed
   if (leg.suspect !== other.suspect) return other.suspect
   return leg.session.openedCount < other.session.openedCount
+}
+
+function openOn(leg: Leg, tunnel: BoundTunnel, client: ClientInfo): ByteStream {
+  const { proxyProto } = tunnel.options
+  const header: ProxyHeader = {
+    Id: tunnel.bindId,
+    ClientAddr: client.clientAddress,
+    Proto: client.proto,
+    EdgeType: EDGE_TYPES[client.via],
+    PassthroughTLS: client.passthroughTls,
+  }
+  const preamble =
+    proxyProto === 0 ? undefined : proxyProtocolHeader(proxyProto, client.clientAddress, client.serverAddress)
+  return leg.streams.open(header, preamble)
 }

@@ -1,7 +1,6 @@
 import { type Acl, compileAcl, type TunnelPrincipal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { errorMessage } from '../base/error-message.ts'
-import type { ByteStream } from '../base/io/stream.ts'
 import type { Logger } from '../base/log.ts'
 import {
   type AuthRequest,
@@ -15,7 +14,6 @@ import {
   ProtocolError,
   protocolError,
   protocolErrors,
-  proxyProtocolHeader,
   rawField,
   StreamType,
   UnbindRequest,
@@ -31,10 +29,10 @@ import {
   PROBE_TIMEOUT_MS,
   type ProbeOutcome,
 } from './live-session.ts'
-import type { LiveTunnel } from './live-tunnel.ts'
+import type { LiveTunnel, TunnelSpec } from './live-tunnel.ts'
 import type { Registry } from './registry.ts'
 import type { ResumeTokens } from './resume.ts'
-import type { ClientInfo, EndpointOptions } from './tunnel.ts'
+import type { EndpointOptions } from './tunnel.ts'
 
 /** Dependencies of the session of an agent. */
 export interface AgentSessionDependencies {
@@ -78,13 +76,6 @@ const ACL_ERRORS = new Set<number | undefined>([
 
 const PROBE_FAILED_REASON = 'The agent did not answer a probe.'
 
-const EDGE_TYPES: Record<ClientInfo['via'], string> = {
-  endpoint: '0',
-  'tcp-edge': '1',
-  'tls-edge': '2',
-  'https-edge': '3',
-}
-
 /** The session of an agent that is connected to this process, over one leg or several: serves its calls, sends its commands. */
 export class LiveAgentSession implements LiveSession {
   readonly id: string
@@ -101,7 +92,13 @@ export class LiveAgentSession implements LiveSession {
     this.acl = compileAcl(agent.principal.acl)
     this.#agent = agent
     this.#options = options
-    this.legs = new Legs(options.clock, (error) => this.#onLastLegClosed(error), options.legTimes)
+    this.legs = new Legs({
+      clock: options.clock,
+      times: options.legTimes,
+      minLegs: 1,
+      onChange: () => options.registry.legsChanged(this),
+      onLastClosed: (error) => this.#onLastLegClosed(error),
+    })
   }
 
   get accountId(): string {
@@ -257,7 +254,7 @@ export class LiveAgentSession implements LiveSession {
   async #bindOrAcceptUnrouted(request: BindRequest): Promise<Omit<BindResponse, 'Opts' | 'Error'>> {
     const { binder, resume } = this.#options
     try {
-      const tunnel = await binder.bind(this, request, (...args) => this.#openStream(...args))
+      const tunnel = await binder.bind(this, request, this.#open)
       const Token = resume.createBindToken(this.credentialId, tunnel.address.url)
       return {
         Id: tunnel.bindId,
@@ -275,11 +272,13 @@ export class LiveAgentSession implements LiveSession {
     }
   }
 
+  #open: TunnelSpec['open'] = (tunnel, client) => this.legs.open(tunnel, client)
+
   async #handleBindLabels(message: Message): Promise<object> {
     try {
       const request = decode(LabelRequest, message)
       const { binder } = this.#options
-      const tunnel = await binder.bindLabels(this, request, (...args) => this.#openStream(...args))
+      const tunnel = await binder.bindLabels(this, request, this.#open)
       return { Id: tunnel.bindId, Error: '' }
     } catch (error) {
       return { Id: '', Error: this.#wireText(error) }
@@ -312,22 +311,6 @@ export class LiveAgentSession implements LiveSession {
       updatedAt: this.#options.clock.now(),
     })
     return { Error: '' }
-  }
-
-  #openStream(tunnel: LiveTunnel, client: ClientInfo): ByteStream {
-    const { proxyProto } = tunnel.options
-    const header = {
-      Id: tunnel.bindId,
-      ClientAddr: client.clientAddress,
-      Proto: client.proto,
-      EdgeType: EDGE_TYPES[client.via],
-      PassthroughTLS: client.passthroughTls,
-    }
-    const preamble =
-      proxyProto === 0
-        ? undefined
-        : proxyProtocolHeader(proxyProto, client.clientAddress, client.serverAddress)
-    return this.legs.open(header, preamble)
   }
 
   #wireText(error: unknown): string {

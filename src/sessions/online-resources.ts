@@ -17,7 +17,10 @@ export interface OnlineResources {
 
 export function createOnlineResources(registry: Registry, context: ViewContext): OnlineResources {
   return {
-    sessions: (accountId) => registry.sessionsOf(accountId).map((session) => sessionView(session, context)),
+    sessions: (accountId) =>
+      registry
+        .sessionsOf(accountId)
+        .map((session) => sessionView(session, registry.legsOf(session), context)),
     tunnels: (accountId) => registry.tunnelsOf(accountId).map((tunnel) => tunnelView(tunnel, context)),
     endpoints: (accountId) =>
       registry

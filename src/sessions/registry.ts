@@ -3,10 +3,12 @@ import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut, throwLater } from '../base/fan-out.ts'
 import { newId } from '../base/id.ts'
 import { type EndpointAddress, GRACE_MS } from '../naming/index.ts'
-import { protocolError } from '../protocol/index.ts'
+import { ErrorCode, protocolError } from '../protocol/index.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
+import type { LegView } from './legs.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from './live-tunnel.ts'
+import { ReportedLegs } from './reported-legs.ts'
 import type {
   InternalAddress,
   LabelAddress,
@@ -20,8 +22,15 @@ import { TunnelDirectory } from './tunnel-directory.ts'
 /** A session or tunnel started or stopped. */
 export type LiveEvent =
   | { readonly type: 'session_started'; readonly session: LiveSession }
-  /** `error`: why the session ended; undefined after an orderly end. */
-  | { readonly type: 'session_stopped'; readonly session: LiveSession; readonly error: string | undefined }
+  /** `error`: why the session ended; undefined after an orderly end. `kept`: as for its tunnels. */
+  | {
+      readonly type: 'session_stopped'
+      readonly session: LiveSession
+      readonly error: string | undefined
+      readonly kept: boolean
+    }
+  /** A connection of the session to this node opened or closed, also of a session of a peer. */
+  | { readonly type: 'legs_changed'; readonly session: LiveSession }
   | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
   /** Its agent patched its name, texts, options or pooling. */
   | { readonly type: 'tunnel_changed'; readonly tunnel: LiveTunnel }
@@ -106,6 +115,7 @@ export class Registry implements TunnelLookup {
   readonly #byAgent = new Map<string, Set<LiveSession>>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
   readonly #directory: TunnelDirectory
+  readonly #reportedLegs = new ReportedLegs()
   readonly #subscribers: ((event: LiveEvent) => void)[] = []
   readonly #gracePeriods = new Map<BindingKey, GracePeriod>()
   readonly #ports = new Set<number>()
@@ -182,6 +192,30 @@ export class Registry implements TunnelLookup {
     return [...(this.#tunnels.get(session)?.values() ?? [])]
   }
 
+  /** The connections of the session to all nodes, oldest first; none for SSH clients. */
+  legsOf(session: LiveSession): readonly LegView[] {
+    const legs = [...(session.legs?.all ?? []), ...this.#reportedLegs.of(session.id)]
+    return legs.sort((a, b) => a.startedAt - b.startedAt)
+  }
+
+  /** A node reports the legs that a session has there. */
+  reportLegs(node: string, sessionId: string, legs: readonly LegView[]): void {
+    this.#reportedLegs.report(node, sessionId, legs)
+    const session = this.#sessions.get(sessionId)
+    if (session !== undefined) this.#countChange(session.accountId)
+  }
+
+  /** The link to the node is down. */
+  forgetLegs(node: string): void {
+    this.#reportedLegs.forget(node)
+  }
+
+  /** A leg of the session at this node opened or closed. */
+  legsChanged(session: LiveSession): void {
+    this.#countChange(session.accountId)
+    this.#notify({ type: 'legs_changed', session })
+  }
+
   /** True while the session is registered. */
   has(session: LiveSession): boolean {
     return this.#tunnels.has(session)
@@ -233,7 +267,9 @@ export class Registry implements TunnelLookup {
     removeFrom(this.#byAccount, session.accountId, session)
     removeFrom(this.#byCredential, session.credentialId, session)
     removeFrom(this.#byAgent, agentKey(session), session)
-    this.#emit({ type: 'session_stopped', session, error })
+    this.#emit({ type: 'session_stopped', session, error, kept: cause === 'lost' })
+    // The legs of a session of this node end it; those of a peer's session end with it.
+    if (session.remote) session.legs?.close(ErrorCode.NoError, error ?? 'The session has ended.')
   }
 
   /** Publishes a tunnel; throws `name_taken` when others hold its address. */
@@ -463,6 +499,11 @@ export class Registry implements TunnelLookup {
 
   #closeSuperseded(old: LiveSession, successor: LiveSession): void {
     if (!this.has(old)) return
+    if (old.remote && old.legs?.isBusy) {
+      // Its home is lost, but clients of this node are still served over these legs.
+      this.#supersede(old, successor)
+      return
+    }
     this.removeSession(old, 'lost', SUPERSEDED_REASON)
     // When both sessions are remote, their own nodes end the older one.
     if (!(old.remote && successor.remote)) old.end(SUPERSEDED_REASON)
@@ -478,13 +519,20 @@ export class Registry implements TunnelLookup {
   /** Counts every event, and emits the local ones only: each node emits its own. */
   #emit(event: LiveEvent): void {
     const { accountId, remote = false } = 'session' in event ? event.session : event.tunnel.session
+    this.#countChange(accountId)
+    if (!remote) this.#notify(event)
+  }
+
+  #countChange(accountId: string): void {
     this.#revisions.set(accountId, this.revisionOf(accountId) + 1)
-    if (!remote)
-      fanOut(
-        this.#subscribers,
-        (subscriber) => subscriber(event),
-        this.#options.onSubscriberError ?? throwLater,
-      )
+  }
+
+  #notify(event: LiveEvent): void {
+    fanOut(
+      this.#subscribers,
+      (subscriber) => subscriber(event),
+      this.#options.onSubscriberError ?? throwLater,
+    )
   }
 }
 

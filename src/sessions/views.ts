@@ -1,5 +1,6 @@
 import { formatTimestamp } from '../base/clock.ts'
 import type { EndpointAddress } from '../naming/index.ts'
+import type { LegView } from './legs.ts'
 import type { LiveSession } from './live-session.ts'
 import type { LiveTunnel } from './live-tunnel.ts'
 
@@ -18,15 +19,15 @@ export interface ViewContext {
 }
 
 /** A tunnel session of the management API. */
-export function sessionView(session: LiveSession, context: ViewContext) {
+export function sessionView(session: LiveSession, legs: readonly LegView[], context: ViewContext) {
   return {
     id: session.id,
     uri: context.uriOf(session.id),
     agent_version: session.agentVersion,
     credential: ref(session.credentialId, context),
     ip: session.ip,
-    // Of an SSH client, and of a session at another node, the first connection is known.
-    legs: (session.legs?.all ?? [session]).map(({ ip, region, startedAt }) => ({
+    // An SSH client has one connection; a node of the previous release reports no legs.
+    legs: (legs.length > 0 ? legs : [session]).map(({ ip, region, startedAt }) => ({
       ip,
       region,
       started_at: formatTimestamp(startedAt),

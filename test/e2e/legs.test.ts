@@ -4,11 +4,13 @@ import { Agent as HttpAgent, request } from 'node:http'
 import { type TestContext, test } from 'node:test'
 import { connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
-import { portOf } from '../support/agents.ts'
+import { fetchHost, portOf, startAgent } from '../support/agents.ts'
+import { type ApiClient, createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { startRelay } from '../support/relay.ts'
+import { startServerProcess } from '../support/server-process.ts'
 
 const REQUESTS_AT_ONCE = 20
 
@@ -41,8 +43,8 @@ async function startLegged(t: TestContext, legs: number) {
 }
 
 /** How many legs the only session of the platform has. */
-async function countLegs(platform: TestPlatform): Promise<number> {
-  const { body } = await platform.call('GET', '/tunnel_sessions')
+async function countLegs({ call }: { readonly call: ApiClient }): Promise<number> {
+  const { body } = await call('GET', '/tunnel_sessions')
   const sessions = body.tunnel_sessions as { legs: object[] }[]
   return sessions.length === 1 ? sessions[0]!.legs.length : 0
 }
@@ -88,4 +90,22 @@ test('a leg that breaks under load fails no GET, because its requests are sent a
   assert.deepEqual(new Set(await Promise.all(pending)), new Set([200]))
   assert.equal(handle.status, 'online')
   await eventually(async () => (await countLegs(platform)) === 4)
+})
+
+test('with two workers every leg joins, whichever of them it reaches', async (t) => {
+  const server = await startServerProcess(t, await tempDir(t), ['--workers', '2'])
+  const call = createClient(server.url, server.apiKey)
+  const upstream = await startHttp(t, (_request, response) => response.end('served'))
+  // Of three agents with four legs, some leg reaches the other worker, practically always.
+  for (const host of ['a.adit.localhost', 'b.adit.localhost', 'c.adit.localhost']) {
+    const agent = await startAgent(t, server)
+    await agent.forward({ addr: upstream, url: `http://${host}` })
+    assert.deepEqual(await fetchHost(server, host), { status: 200, body: 'served' })
+  }
+
+  await eventually(async () => {
+    const { body } = await call('GET', '/tunnel_sessions')
+    const sessions = body.tunnel_sessions as { legs: object[] }[]
+    return sessions.length === 3 && sessions.every(({ legs }) => legs.length === 4)
+  })
 })

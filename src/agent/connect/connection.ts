@@ -78,6 +78,8 @@ export class ServerConnection {
   readonly #windows = new WindowBudget()
   #status: SessionStatus = 'connecting'
   #session: LeggedSession | undefined
+  /** The session before, whose legs elsewhere may still serve. */
+  #previous: LeggedSession | undefined
   #welcome: AuthResponse | undefined
   #resume: SessionResumption = { clientId: '', cookie: '' }
   #wasOnline = false
@@ -198,6 +200,7 @@ export class ServerConnection {
     this.#closing = true
     this.#abort.abort()
     this.#session?.close()
+    this.#previous?.close()
     this.#wake?.()
   }
 
@@ -326,6 +329,9 @@ export class ServerConnection {
     }
     const error = await session.ended
     this.#session = undefined
+    // The server closes the legs of the one before when a newer session has its tunnels.
+    this.#previous?.close()
+    this.#previous = session
     const stable = clock.monotonic() - startedAt >= STABLE_SESSION_MS
     if (stable) this.#backoff.reset()
     this.#addresses.recordOutcome(location, stable && !(error instanceof HeartbeatTimeout))

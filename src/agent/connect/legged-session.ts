@@ -45,11 +45,12 @@ export interface LeggedSessionOptions {
 
 /**
  * The agent's session over one leg or several. It begins with one; the first stream opens the others, because an agent
- * without visitors needs none of them. A leg that is lost is dialled again; the session ends with its last leg.
+ * without visitors needs none of them. A leg that is lost is dialled again. The session ends with its last leg to its
+ * home, the node where it began; legs elsewhere go on serving until the node that they end at closes them.
  */
 export class LeggedSession {
   readonly authResponse: AuthResponse
-  /** Resolves when the last leg has ended, with its error unless it was closed cleanly. */
+  /** Resolves when the last leg to the home has ended, with its error unless it was closed cleanly. */
   readonly ended: Promise<Error | undefined>
   readonly #options: LeggedSessionOptions
   readonly #end: (error: Error | undefined) => void
@@ -76,7 +77,7 @@ export class LeggedSession {
     return [...this.#legs.keys()]
   }
 
-  /** True once the session is closing, or has no leg. */
+  /** True once the session is closing, or has no leg to its home. */
   get closed(): boolean {
     return this.#closed
   }
@@ -102,13 +103,12 @@ export class LeggedSession {
 
   /** Closes every leg cleanly. */
   close(): void {
-    this.#closed = true
-    for (const abort of this.#opening.values()) abort.abort()
+    this.#stopOpening()
     for (const { session } of this.#legs.keys()) session.close()
   }
 
   get #first(): AgentSession {
-    const [leg = this.#options.first] = this.#legs.keys()
+    const leg = this.legs.find((leg) => !isElsewhere(leg)) ?? this.#options.first
     return leg.session
   }
 
@@ -121,8 +121,8 @@ export class LeggedSession {
     const { clock, log, onChange } = this.#options
     if (clock.monotonic() - (this.#legs.get(leg) ?? 0) >= STABLE_LEG_MS) this.#backoff.reset()
     this.#legs.delete(leg)
-    if (this.#legs.size === 0) {
-      this.close()
+    if (this.legs.every(isElsewhere)) {
+      this.#stopOpening()
       this.#end(error)
     } else if (!this.#closed) {
       const err = error === undefined ? null : errorMessage(error)
@@ -132,6 +132,11 @@ export class LeggedSession {
       this.#openMissing(this.#backoff.next())
       onChange()
     }
+  }
+
+  #stopOpening(): void {
+    this.#closed = true
+    for (const abort of this.#opening.values()) abort.abort()
   }
 
   #openMissing(delayMs: number): void {
@@ -165,4 +170,8 @@ export class LeggedSession {
     this.#opening.delete(number)
     onChange()
   }
+}
+
+function isElsewhere({ session }: Leg): boolean {
+  return session.authResponse.Extra?.Elsewhere === true
 }

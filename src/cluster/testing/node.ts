@@ -14,12 +14,39 @@ export const SECRET = Buffer.alloc(32, 7)
 export const ca = await createTestCa()
 const identity = await ca.issue(NODE_NAME)
 
+/** A membership list without a database. */
+export function createNodes() {
+  const listed = new Map<string, string>()
+  return {
+    /** Nodes that the list omits. */
+    hidden: new Set<string>(),
+    /** Addresses that override those of the nodes. */
+    via: new Map<string, string>(),
+    async heartbeat({ id, address }: { id: string; address: string | undefined }) {
+      if (address !== undefined) listed.set(id, this.via.get(id) ?? address)
+      return [...listed]
+        .filter(([other]) => other !== id && !this.hidden.has(other))
+        .map(([other, address]) => ({
+          id: other,
+          address,
+          agentAddress: `${other}.example.com:4443`,
+        }))
+    },
+    list: async () => [],
+    async leave(id: string) {
+      listed.delete(id)
+    },
+  }
+}
+
 export interface NodeOptions {
   secret?: Buffer
   advertise?: string
   port?: number
   limits?: Partial<ClusterLimits>
   supersededMs?: number
+  /** The registry of its gateway, if it has one. */
+  registry?: Registry
 }
 
 /** A node without public listeners: a registry and its links to peers. */
@@ -27,12 +54,12 @@ export async function startNode(
   t: TestContext,
   nodes: ClusterOptions['nodes'],
   id: string,
-  { secret = SECRET, advertise, port = 0, limits = {}, supersededMs = 50 }: NodeOptions = {},
+  options: NodeOptions = {},
 ) {
-  const registry = new Registry({
-    ports: { acquire: async (port) => port ?? 1, release() {} },
-    supersededMs,
-  })
+  const { secret = SECRET, advertise, port = 0, limits = {}, supersededMs = 50 } = options
+  const registry =
+    options.registry ??
+    new Registry({ ports: { acquire: async (port) => port ?? 1, release() {} }, supersededMs })
   const cluster = createCluster({
     ...{ nodes, id, registry, clock: systemClock, log: silentLog },
     secret: new Secret(secret),

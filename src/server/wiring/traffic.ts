@@ -199,7 +199,7 @@ async function wireRegistry(
   })
   registry.subscribe((event) => {
     // A change has no event of its own.
-    if (event.type !== 'tunnel_changed') events.onLive(event)
+    if (event.type !== 'tunnel_changed' && event.type !== 'legs_changed') events.onLive(event)
   })
   if (cluster !== undefined) registry.subscribe(cluster.onLive)
   return { registry, cluster, nodeCertificate }
