@@ -291,7 +291,8 @@ export class ServerConnection {
     return new LeggedSession({
       first,
       maxLegs: Math.min(legs, Extra?.MaxLegs ?? 1),
-      open: (number) => this.#establish(first.location, false, { sessionId, number }),
+      open: (number, failures) =>
+        this.#establish(this.#addresses.forLeg(first.location, number, failures), false, { sessionId, number }),
       clock,
       log,
       random,

@@ -63,6 +63,23 @@ test('a loopback address is learned only from a server on this machine', async (
   assert.deepEqual(hosts(await addresses.nextRound([configured[0]!])), ['192.0.2.1', '127.0.0.1'])
 })
 
+test('legs spread over the nodes, and every second attempt is at the home', () => {
+  const addresses = new ServerAddresses(dial)
+  const [home] = configured
+  assert.equal(addresses.forLeg(home!, 1, 0), home)
+
+  addresses.learn(home!, ['192.0.2.1:4443', '192.0.2.2:4443', '192.0.2.3:4443'])
+
+  assert.deepEqual(
+    [0, 1, 2, 3].map((number) => addresses.forLeg(home!, number, 0).host),
+    ['192.0.2.1', '192.0.2.2', '192.0.2.3', '192.0.2.1'],
+  )
+  assert.deepEqual(
+    [0, 1, 2, 3].map((failures) => addresses.forLeg(home!, 1, failures).host),
+    ['192.0.2.2', '192.0.2.1', '192.0.2.3', '192.0.2.1'],
+  )
+})
+
 /** Starts a name server that returns these addresses for every name; resolves with its `host:port`. */
 async function startNameServer(t: TestContext, addresses: Record<'A' | 'AAAA', string[]>): Promise<string> {
   const socket = createSocket('udp4')

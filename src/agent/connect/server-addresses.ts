@@ -53,6 +53,15 @@ export class ServerAddresses {
     })
   }
 
+  /**
+   * Where to open a leg of a session that began at `home`: consecutive legs at consecutive nodes, the home first, which is
+   * the first that it announced. Every second attempt is at the address that is known to work.
+   */
+  forLeg(home: ServerLocation, number: number, failures: number): ServerLocation {
+    const node = this.#learned[(number + Math.floor(failures / 2)) % (this.#learned.length || 1)]
+    return node === undefined || failures % 2 === 1 ? home : node
+  }
+
   /** Expands a name to all its addresses: one of them may be a node that does not answer. */
   async #expand(location: ServerLocation): Promise<ServerLocation[]> {
     if (location.loopback || proxyOf(location, this.#dial) !== undefined) return [location]
