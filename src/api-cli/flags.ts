@@ -26,21 +26,21 @@ export interface ApiFlag {
   readonly choices: readonly string[]
 }
 
-const PAGING_FLAGS = ['limit', 'before_id', 'filter'].map(
-  (name): ApiFlag => ({
-    name: name.replaceAll('_', '-'),
-    kind: 'text',
-    path: [name],
-    query: true,
-    required: false,
-    choices: [],
-  }),
-)
+const queryFlag = (name: string): ApiFlag => ({
+  name: name.replaceAll('_', '-'),
+  kind: 'text',
+  path: [name],
+  query: true,
+  required: false,
+  choices: [],
+})
+
+const PAGING_FLAGS = ['limit', 'before_id', 'filter'].map(queryFlag)
 
 /** The flags of a route: one per field of its body, nested fields with dots, and the paging flags. */
 export function flagsOf(route: ApiRoute): ApiFlag[] {
   const fields = route.body === undefined ? [] : fieldsOf(route.body as Schema, [], true)
-  return route.paged ? [...PAGING_FLAGS, ...fields] : fields
+  return route.paged ? [...PAGING_FLAGS, ...(route.selectBy ?? []).map(queryFlag), ...fields] : fields
 }
 
 function fieldsOf(schema: Schema, parents: readonly string[], parentRequired: boolean): ApiFlag[] {

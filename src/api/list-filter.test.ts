@@ -96,3 +96,31 @@ test('an invalid filter is rejected with its place, and one that takes too long 
     assert.equal(body.error_code, 'ERR_ADIT_250')
   }
 })
+
+test('endpoints are listed by their ids and URLs, page by page', async (t) => {
+  const api = await engines.SQLite!(t, {})
+  const traffic_policy = 'on_http_request: [{actions: [{type: deny}]}]'
+  const made: { id: string }[] = []
+  for (const name of ['a', 'b', 'c'])
+    made.push(await api.call.create('/endpoints', { url: `https://${name}.internal`, traffic_policy }))
+  const [first, second, third] = made as [{ id: string }, { id: string }, { id: string }]
+  const list = async (query: string) => {
+    const { body } = await api.call('GET', `/endpoints?${query}`)
+    return {
+      ids: body.endpoints.map(({ id }: { id: string }) => id),
+      next: body.next_page_uri as string | null,
+    }
+  }
+
+  assert.deepEqual((await list(`id=${first.id}&id=${third.id}`)).ids, [third.id, first.id])
+  assert.deepEqual((await list(`ids=${first.id},${second.id}&filter=obj.url.contains("b")`)).ids, [second.id])
+  assert.deepEqual((await list('url=https://c.internal,https://d.internal')).ids, [third.id])
+  assert.deepEqual((await list(`url=https://a.internal&id=${third.id}`)).ids, [])
+  const page = await list('urls=https://a.internal,https://c.internal&limit=1')
+  assert.deepEqual(page.ids, [third.id])
+  assert.deepEqual((await list(page.next!.split('?')[1]!)).ids, [first.id])
+  const many = Array.from({ length: 101 }, () => 'x').join(',')
+  for (const query of [`id=${many}`, 'name=a'])
+    await assertRejected(api, () => api.call('GET', `/endpoints?${query}`), { status: 400, what: query })
+  await assertRejected(api, () => api.call('GET', '/ip_policies?id=x'), { status: 400, what: 'another list' })
+})

@@ -26,18 +26,33 @@ export async function listPage(
   page: Page,
   read: ReadItems,
 ): Promise<Body> {
+  const { filter, selected } = page
+  const condition =
+    filter === undefined ? undefined : compileListFilter(filter, listKey, fieldNames(itemSchema))
   const { items, cursor } =
-    page.filter === undefined
+    condition === undefined && selected === undefined
       ? await readUnfiltered(page, read)
-      : await readFiltered(page, compileListFilter(page.filter, listKey, fieldNames(itemSchema)), read)
+      : await readFiltered(page, (item) => isSelected(item, selected) && condition?.(item) !== false, read)
   const address = `${config.apiUrl()}${path}`
-  const filter = page.filter === undefined ? '' : `&filter=${encodeURIComponent(page.filter)}`
   return {
     [listKey]: items,
     uri: address,
     next_page_uri:
-      cursor === undefined ? null : `${address}?limit=${page.limit}&before_id=${cursor}${filter}`,
+      cursor === undefined ? null : `${address}?limit=${page.limit}&before_id=${cursor}${furtherQuery(page)}`,
   }
+}
+
+/** What the next page has to repeat of the query. */
+function furtherQuery({ filter, selected }: Page): string {
+  const values = [...(selected ?? [])].map(([name, texts]) => [name, [...texts].join(',')] as const)
+  return [...(filter === undefined ? [] : [['filter', filter] as const]), ...values]
+    .map(([name, value]) => `&${name}=${encodeURIComponent(value)}`)
+    .join('')
+}
+
+function isSelected(item: Body, selected: Page['selected']): boolean {
+  for (const [field, values] of selected ?? []) if (!values.has(String(item[field]))) return false
+  return true
 }
 
 interface PageItems {

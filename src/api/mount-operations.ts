@@ -70,7 +70,7 @@ function mountOperation(
 ): void {
   const mutates = operation.method !== 'GET'
   const record = createRecorder(operation)
-  const { body, paged = false } = operation
+  const { body } = operation
   const unsetWhenEmpty = emptyMeansUnset(body)
   http.route({
     method: operation.method,
@@ -101,7 +101,7 @@ function mountOperation(
       const params = request.params as Record<string, string>
       const result = await operation.run(call, {
         params,
-        page: readPage(request.query as Record<string, unknown>, paged, request.isOriginal),
+        page: readPage(request.query as Record<string, unknown>, operation, request.isOriginal),
         body: (request.body ?? {}) as Record<string, unknown>,
       })
       if (call.secrets.shown && !mutates) await store.write({}, (tx) => tx.audit(auditEntry(call, params.id)))

@@ -55,6 +55,14 @@ const PAGING_PARAMETERS = [
   },
 ]
 
+/** A parameter that narrows a list to items with one of the given values. */
+const selectParameter = (name: string) => ({
+  name,
+  in: 'query',
+  description: `Only items with one of these values of \`${name}\`. May be repeated.`,
+  schema: { type: 'array', items: { type: 'string' }, maxItems: 100 },
+})
+
 const PARAMETER_DESCRIPTIONS: Record<string, string> = {
   id: 'The ID of the object.',
   edge_id: 'The ID of the HTTPS edge.',
@@ -126,6 +134,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
           schema: { type: 'string' },
         })),
         ...(operation.paged ? PAGING_PARAMETERS : []),
+        ...(operation.selectBy ?? []).map(selectParameter),
       ],
       ...(operation.body && {
         requestBody: {

@@ -1,7 +1,10 @@
 import { prefixOf } from '../base/id.ts'
 import { problem } from './problems.ts'
+import type { ApiRoute } from './routes.ts'
 
 const MAX_LIMIT = 100
+/** Values of one parameter that narrows a list. */
+const MAX_SELECTED = 100
 const NO_PARAMETERS: readonly string[] = []
 const PAGING_PARAMETERS: readonly string[] = ['limit', 'before_id', 'filter']
 // One official client uses the camel-case name in its page links.
@@ -12,14 +15,24 @@ export interface Page {
   readonly limit: number
   readonly beforeId: string | undefined
   readonly filter: string | undefined
+  /** For some fields, the values of which an item must have one. */
+  readonly selected?: ReadonlyMap<string, ReadonlySet<string>>
 }
 
 /** Parses the query of a request and rejects unknown parameters. */
-export function readPage(query: Record<string, unknown>, paged: boolean, original: boolean): Page {
+export function readPage(
+  query: Record<string, unknown>,
+  { paged = false, selectBy = NO_PARAMETERS }: Pick<ApiRoute, 'paged' | 'selectBy'>,
+  original: boolean,
+): Page {
   const allowed = paged ? (original ? ORIGINAL_PARAMETERS : PAGING_PARAMETERS) : NO_PARAMETERS
+  const selected = new Map<string, ReadonlySet<string>>()
   for (const name in query) {
-    if (!allowed.includes(name)) throw problem('unknown_parameter', name, allowed.join(', ') || 'none')
-    if (Array.isArray(query[name])) throw problem('repeated_parameter', name)
+    const field = selectBy.find((each) => name === each || name === `${each}s`)
+    if (field !== undefined) selected.set(field, readValues(query[name] as string | string[], name))
+    else if (!allowed.includes(name))
+      throw problem('unknown_parameter', name, [...allowed, ...selectBy].join(', ') || 'none')
+    else if (Array.isArray(query[name])) throw problem('repeated_parameter', name)
   }
   const beforeId = (query.before_id ?? query.beforeId) as string | undefined
   if (beforeId !== undefined && prefixOf(beforeId) === undefined) throw problem('bad_page', beforeId)
@@ -27,7 +40,15 @@ export function readPage(query: Record<string, unknown>, paged: boolean, origina
     limit: readLimit(query.limit as string | undefined),
     beforeId,
     filter: (query.filter as string | undefined) || undefined,
+    ...(selected.size > 0 && { selected }),
   }
+}
+
+/** The values of a parameter that may be repeated, or hold several with commas. */
+function readValues(parameter: string | string[], name: string): ReadonlySet<string> {
+  const values = [parameter].flat().flatMap((text) => text.split(',', MAX_SELECTED + 1))
+  if (values.length > MAX_SELECTED) throw problem('too_many_values', name, MAX_SELECTED)
+  return new Set(values)
 }
 
 /** Rejects a cursor that is an id of another kind. */

@@ -198,9 +198,16 @@ export const catalogue = {
     code: 231,
     status: 400,
     cause: 'The query has a parameter that does not exist here.',
-    next: 'Remove it. Lists accept `limit`, `before_id` and `filter`; other operations accept none.',
+    next: 'Remove it. Lists accept `limit`, `before_id` and `filter`, that of endpoints also `id` and `url`; other operations accept none.',
     text: (name: string, allowed: string) =>
       `There is no query parameter "${name}" here. Allowed parameters: ${allowed}.`,
+  },
+  too_many_values: {
+    code: 251,
+    status: 400,
+    cause: 'A query parameter has too many values.',
+    next: 'Ask in several calls.',
+    text: (name: string, max: number) => `The query parameter "${name}" has more than ${max} values.`,
   },
   repeated_parameter: {
     code: 232,

@@ -16,6 +16,8 @@ export interface ApiRoute {
   readonly response?: TSchema
   readonly status: 200 | 201 | 204
   readonly paged?: boolean
+  /** Fields by whose values the list can be narrowed. */
+  readonly selectBy?: readonly string[]
   /** The role and guard a caller needs. */
   readonly requires: RequiredRole
 }
@@ -60,6 +62,7 @@ export function resourceRoutes(resource: Resource): Record<Verb, ApiRoute> {
       response: resource.listSchema,
       status: 200,
       paged: true,
+      ...(resource.selectBy.length > 0 && { selectBy: resource.selectBy }),
       requires: roles.read,
     },
     update: {

@@ -132,6 +132,8 @@ export interface Declaration<F extends ResourceFields, P extends string = string
   readonly listKey: string
   readonly fields: F
   readonly operations?: readonly Operation[]
+  /** Fields by whose values a list can be narrowed, as query parameters. */
+  readonly selectBy?: readonly (keyof F & string)[]
   /** Lives in the session registry, not in the store. */
   readonly online?: boolean
   /** The roles that may read and change it; by default `read_only` reads and `developer` changes. */
@@ -163,6 +165,7 @@ export interface Resource<F extends ResourceFields = ResourceFields, K extends s
   readonly tag: string
   readonly fields: F
   readonly operations: readonly Operation[]
+  readonly selectBy: readonly string[]
   readonly online: boolean
   /** The roles required to read and change it. */
   readonly roles: { readonly read: RequiredRole; readonly change: RequiredRole }
@@ -276,6 +279,7 @@ export function defineResource<const F extends ResourceFields, const P extends s
     tag: kind,
     fields,
     operations: declaration.operations ?? ['create', 'get', 'list', 'update', 'delete'],
+    selectBy: declaration.selectBy ?? [],
     online: declaration.online ?? false,
     roles: requiredRoles(declaration.roles),
     event: declaration.event,

@@ -35,6 +35,7 @@ export const Endpoint = defineResource({
   prefix: 'ep',
   listKey: 'endpoints',
   event: 'endpoint',
+  selectBy: ['id', 'url'],
   fields: {
     id: live(text(64), 'The unique ID.'),
     uri: live(text(2048), 'The address of this object in the API.'),
