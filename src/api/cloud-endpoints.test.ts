@@ -83,4 +83,33 @@ test('endpoints at one URL pool when all of them allow it', async (t) => {
 
   assert.deepEqual([alone.status, alone.body.error_code], [409, 'ERR_ADIT_18017'])
   assert.equal(page.endpoints.length, 2)
+  const [newer, older] = page.endpoints
+  assert.deepEqual(
+    [newer.pools, older.pools],
+    [[{ id: older.id, uri: older.uri }], [{ id: newer.id, uri: newer.uri }]],
+  )
+})
+
+test('a pool has the endpoints of agents and of the cloud, without those at other URLs', async (t) => {
+  const online = createOnline()
+  const { call, account } = await engines.SQLite!(t, { online })
+  const ids = ['https://pool.internal', 'https://pool.internal', 'https://pool.internal:8443'].map((url) => {
+    const { endpoint } = online.putOnline(account.accountId, '')
+    const view = online.endpoints(account.accountId).find(({ id }) => id === endpoint)!
+    Object.assign(view, { url, host: 'pool.internal', bindings: ['internal'], pooling_enabled: true })
+    return endpoint
+  })
+  const { id: cloud } = await call.create('/endpoints', {
+    url: 'https://pool.internal',
+    traffic_policy: DENY,
+    pooling_enabled: true,
+  })
+  const poolOf = async (id: string) =>
+    (await call('GET', `/endpoints/${id}`)).body.pools.map((other: { id: string }) => other.id).sort()
+
+  assert.deepEqual(await poolOf(cloud), ids.slice(0, 2).sort())
+  assert.deepEqual(await poolOf(ids[0]!), [ids[1], cloud].sort())
+  assert.deepEqual(await poolOf(ids[2]!), [])
+  const listed = (await call('GET', '/endpoints')).body.endpoints
+  assert.deepEqual(listed.map(({ pools }: { pools: object[] }) => pools.length).sort(), [0, 2, 2, 2])
 })

@@ -4,10 +4,10 @@ import { errorMessage } from '../base/error-message.ts'
 import { joinHostPort } from '../base/hostport.ts'
 import { endpointAddress, findReservation } from '../naming/index.ts'
 import { Endpoint, type StoredRecord } from '../resources/index.ts'
-import { claimOf, type Transaction } from '../store/index.ts'
 import type { ApiCall, CommitContext, WriteContext } from './call.ts'
 import { changeTime } from './change-time.ts'
-import { crud } from './crud.ts'
+import { crud, newestFirst, type OnlineQuery } from './crud.ts'
+import { cloudEndpointsAt, type PoolMember, poolOf } from './endpoint-pools.ts'
 import { edgeEndpoints } from './endpoints.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { requireCloudPolicy } from './traffic-policies.ts'
@@ -45,16 +45,38 @@ export const endpoints = crud(Endpoint, {
   },
 
   async others(call, query) {
-    const online = call.parts.online.endpoints(call.principal.accountId)
-    return [...online.map((endpoint) => withPolicy(endpoint, call)), ...(await edgeEndpoints(call, query))]
+    const online = newestFrom(query, call.parts.online.endpoints(call.principal.accountId))
+    const agents = online.map(async (endpoint) => ({
+      ...withPolicy(endpoint, call),
+      pools: await poolOf(endpoint as typeof endpoint & PoolMember, call),
+    }))
+    return [...(await Promise.all(agents)), ...(await edgeEndpoints(call, query))]
   },
 
-  async view(_row, { url }, { config }) {
+  async view({ id }, record, call) {
+    const { url } = record
     const { proto, host, port } = parseEndpointUrl(url)
-    const hostport = joinHostPort(host, port)
-    return { region: config.region, proto, scheme: proto, host, port, hostport, public_url: url }
+    return {
+      region: call.config.region,
+      proto,
+      scheme: proto,
+      host,
+      port,
+      hostport: joinHostPort(host, port),
+      public_url: url,
+      pools: await poolOf({ ...record, id, proto, host }, call),
+    }
   },
 })
+
+/** The newest endpoints that a query asks for. */
+function newestFrom(
+  { from, limit }: OnlineQuery,
+  endpoints: readonly Record<string, unknown>[],
+): Record<string, unknown>[] {
+  const cursor = endpoints.filter(({ id }) => id === from)
+  return [...cursor, ...newestFirst(endpoints, from)].slice(0, limit)
+}
 
 /** The binding of an endpoint: the one it names, or the one that its host implies. Rejects a URL that does not fit. */
 function bindingOf(
@@ -78,14 +100,6 @@ function bindingOf(
   } catch (error) {
     throw fieldProblem('url', 'invalid_field', `url: ${errorMessage(error)}`)
   }
-}
-
-const MAX_COMPARED = 100
-
-/** The cloud endpoints of an account at a URL. */
-async function cloudEndpointsAt(url: string, accountId: string, tx: Transaction) {
-  const { scope, name } = claimOf({ within: 'account', scope: 'endpoint_url', name: `${url} ` }, accountId)
-  return tx.holdersWithPrefix(scope, name, MAX_COMPARED)
 }
 
 /** All endpoints at one URL have to pool, those of agents too. */

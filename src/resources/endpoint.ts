@@ -9,6 +9,7 @@ import {
   list,
   nullable,
   reference,
+  references,
   required,
   secret,
   text,
@@ -67,6 +68,10 @@ export const Endpoint = defineResource({
     pooling_enabled: editable(
       flag(false),
       'Whether several endpoints, of agents and of the cloud, can share the URL.',
+    ),
+    pools: live(
+      references(['ep'], 'pool_ids'),
+      'The other endpoints at this URL, at most 100; empty for an endpoint that does not pool.',
     ),
     name: live(text(255), 'The name of the endpoint.'),
     description: editable(text(255), 'What it is for. Shown in lists. At most 255 bytes.', 'My first one'),

@@ -89,6 +89,7 @@ test('online resources are rendered with every documented field', async (t) => {
     url: 'https://a.ex.com',
     bindings: ['public'],
     pooling_enabled: true,
+    pools: [],
     name: 'n',
     description: 'd',
     metadata: 'm',

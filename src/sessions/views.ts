@@ -82,6 +82,8 @@ export function endpointView(tunnel: LiveTunnel<EndpointAddress>, context: ViewC
     url,
     bindings: [tunnel.address.internalTo === undefined ? 'public' : 'internal'],
     pooling_enabled: tunnel.poolingEnabled,
+    // The API adds them: they may be cloud endpoints.
+    pools: [],
     name: tunnel.name,
     description: tunnel.description,
     metadata: tunnel.metadata,
