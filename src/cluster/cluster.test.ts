@@ -232,10 +232,13 @@ test('a stopped node is removed once it has been missing from a stable list', as
   const first = await startNode(t, nodes, 'one', { limits })
   const second = await startNode(t, nodes, 'two', { limits })
   assert.deepEqual(second.cluster.agentAddresses, ['two.example.com:4443', 'one.example.com:4443'])
+  let changes = 0
+  second.cluster.followAddresses(() => void changes++)
 
   await first.stop()
 
   await eventually(() => second.cluster.agentAddresses.length === 1, 'its address is no longer published')
+  assert.equal(changes, 1)
 })
 
 test('a restarted node is linked once, under its new id', async (t) => {

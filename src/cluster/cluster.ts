@@ -101,6 +101,8 @@ export function createCluster(options: ClusterOptions) {
   let stopped = true
   let signedOff = false
   let listUnavailable = false
+  let announcedAddresses = ''
+  let onAddresses = () => {}
 
   async function open(): Promise<void> {
     if (options.listen === undefined) return
@@ -153,11 +155,25 @@ export function createCluster(options: ClusterOptions) {
     const missing = listed.filter((peer) => !ids.has(peer.id))
     listed = complete ? peers : [...peers, ...missing]
     if (complete) for (const peer of missing) links.get(peer.id)?.markUnlisted()
+    announceAddresses()
     return peers.map((peer) => {
       const existing = links.get(peer.id)
       existing?.markListed(peer.address)
       return (existing ?? createLink(peer)).synced
     })
+  }
+
+  /** The agent addresses of all nodes, this one first. */
+  function agentAddresses(): readonly string[] {
+    const all = [options.agentAddress?.(), ...listed.map(({ agentAddress }) => agentAddress)]
+    return [...new Set(all.filter((each) => each !== undefined))]
+  }
+
+  function announceAddresses(): void {
+    const addresses = agentAddresses().toSorted().join()
+    if (addresses === announcedAddresses) return
+    announcedAddresses = addresses
+    onAddresses()
   }
 
   function createLink(peer: Peer): Link {
@@ -219,8 +235,12 @@ export function createCluster(options: ClusterOptions) {
 
     /** Agent addresses of all nodes, this one first. */
     get agentAddresses(): readonly string[] {
-      const all = [options.agentAddress?.(), ...listed.map(({ agentAddress }) => agentAddress)]
-      return [...new Set(all.filter((each) => each !== undefined))]
+      return agentAddresses()
+    },
+
+    /** Calls the listener whenever the agent addresses have changed. */
+    followAddresses(listener: () => void): void {
+      onAddresses = listener
     },
 
     /** A peer that runs the management API, if any. */

@@ -16,7 +16,7 @@ import type {
   LabelResponse,
   PatchRequest,
 } from './messages.ts'
-import { StopTunnelRequest, UpdateRequest } from './messages.ts'
+import { AddressesRequest, StopTunnelRequest, UpdateRequest } from './messages.ts'
 import { MuxSession } from './mux-session.ts'
 import type { MuxStream } from './mux-stream.ts'
 import { ProtocolError, parseProtocolError, toNativeCode } from './protocol-error.ts'
@@ -70,6 +70,8 @@ export interface AgentSessionOptions {
   onProxy(header: ProxyHeader, stream: MuxStream): void
   /** Executes a command before the response is sent; a rejection's message goes to the server. */
   onCommand(command: AgentCommand): Promise<void>
+  /** The addresses of the platform have changed. */
+  onAddresses?(addresses: readonly string[]): void
   onLatency?(milliseconds: number): void
   /** The session ended; the agent decides about reconnecting. Not called when Auth failed. */
   onClose(error?: Error): void
@@ -224,6 +226,11 @@ export class AgentSession {
   }
 
   async #handleCommand(type: number, message: Record<string, unknown>): Promise<object> {
+    if (type === StreamType.ConnectAddresses) {
+      const { ConnectAddresses } = decode(AddressesRequest, message)
+      this.#options.onAddresses?.(ConnectAddresses.map(({ ServerAddr }) => ServerAddr))
+      return { Error: '' }
+    }
     const command = parseCommand(type, message)
     try {
       await this.#options.onCommand(command)

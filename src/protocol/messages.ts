@@ -162,3 +162,9 @@ export type UpdateRequest = Type.Static<typeof UpdateRequest>
 /** Type 9, server to agent; there is no response. */
 export const StopTunnelRequest = Type.Object({ Id: Type.String(), Message: text, ErrorCode: text })
 export type StopTunnelRequest = Type.Static<typeof StopTunnelRequest>
+
+/** Type 11, server to agent: the addresses of the platform have changed. */
+export const AddressesRequest = Type.Object({
+  ConnectAddresses: Type.Array(Type.Object({ ServerAddr: Type.String() })),
+})
+export type AddressesRequest = Type.Static<typeof AddressesRequest>

@@ -15,6 +15,7 @@ export const StreamType = {
   SrvInfo: 8,
   StopTunnel: 9,
   PatchTunnelState: 10,
+  ConnectAddresses: 11,
   Heartbeat: 0xffff_ffff,
 } as const
 

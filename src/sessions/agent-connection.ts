@@ -91,7 +91,7 @@ export class AgentConnection {
   readonly #id: string
   readonly #options: AgentConnectionOptions
   readonly #session: ServedSession
-  #joined: { readonly leg: Leg; readonly session: LiveSession } | undefined
+  #joined: { readonly leg: Leg; readonly session: LiveSession; readonly opensLegs: boolean } | undefined
   #authenticating = false
 
   constructor(transport: Duplex, ip: string, options: AgentConnectionOptions) {
@@ -114,6 +114,16 @@ export class AgentConnection {
   /** Sends the reason to the agent and closes the connection. */
   end(reason: string): void {
     this.#session.close(ErrorCode.NoError, reason)
+  }
+
+  /** Sends the current addresses to an agent that opens legs to them, once for each session. */
+  announceAddresses(): void {
+    const { leg, session, opensLegs } = this.#joined ?? {}
+    if (!opensLegs || session?.remote || session?.legs?.first !== leg) return
+    // An agent of the previous release does not know this message.
+    this.#session
+      .command(StreamType.ConnectAddresses, { ConnectAddresses: this.#connectAddresses() })
+      .catch((error) => this.#options.log.debug({ err: error, session: this.#id }, 'addresses not announced'))
   }
 
   #dispatch(type: number, message: Message): Promise<object> | object {
@@ -233,7 +243,7 @@ export class AgentConnection {
     const number = extra.LegNumber ?? 0
     const view = { number, ip: this.#ip, region, startedAt: clock.now() }
     const leg = new Leg(this.#session, view, limits, toleranceMs)
-    this.#joined = { leg, session }
+    this.#joined = { leg, session, opensLegs: extra.MaxLegs !== undefined }
     session.legs?.add(leg)
     this.#session.authenticated(Math.min(intervalMs + toleranceMs, MAX_SILENCE_MS), firstParty)
     this.#options.onAuthenticated()

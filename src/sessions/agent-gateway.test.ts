@@ -108,6 +108,26 @@ test('only the adit agent gets the addresses of all nodes: others would open a c
   assert.deepEqual(other.authResponse.Extra.ConnectAddresses, [])
 })
 
+test('new addresses of the platform are sent once to each agent that opens legs', async (t) => {
+  const addresses = ['one.example.com:4443']
+  const platform = await startPlatform(t, { gateway: { connectAddresses: () => addresses } })
+  const received: (readonly string[])[] = []
+  const onAddresses = (list: readonly string[]) => void received.push(list)
+  const legged = await platform.agent(t, { identity: agentIdentity({ maxLegs: 4 }), onAddresses })
+  const { ClientId: clientId, Extra } = legged.authResponse
+  const leg = { sessionId: Extra.AgentSessionID, number: 1 }
+  const identity = agentIdentity({ maxLegs: 4, clientId, cookie: Extra.Cookie, leg })
+  const second = await platform.agent(t, { identity, onAddresses })
+  const single = await platform.agent(t, { onAddresses })
+
+  addresses.push('two.example.com:4443')
+  platform.gateway.announceAddresses()
+  // Every connection has answered, after the announcement.
+  for (const agent of [legged, second, single]) await agent.srvInfo()
+
+  assert.deepEqual(received, [addresses])
+})
+
 test('an agent that does not mention windows is promised nothing about them', async (t) => {
   const platform = await startPlatform(t)
 

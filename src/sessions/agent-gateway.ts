@@ -68,6 +68,8 @@ const LIMITS: GatewayLimits = {
 export interface AgentGateway extends Gateway {
   /** Serves a connection that another listener has accepted. */
   accept(socket: Socket): void
+  /** Tells the agents that the addresses of the platform have changed. */
+  announceAddresses(): void
 }
 
 /** Creates the gateway for agents, which serves what `listen` and `accept` give it. */
@@ -156,6 +158,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     listen: (port, host) => listener.listen(port, host),
     accept: (socket) => listener.accept(socket),
     recordAuthFailure: (ip) => throttle.recordFailure(ip),
+    announceAddresses: () => listener.visitAll((connection) => connection.announceAddresses()),
     async close() {
       const closed = listener.close()
       for (const socket of pendingHandshakes) socket.destroy()

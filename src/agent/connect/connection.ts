@@ -267,6 +267,7 @@ export class ServerConnection {
         authTimeoutMs: Math.max(timeoutMs - (clock.monotonic() - startedAt), MIN_AUTH_TIMEOUT_MS),
         onProxy: (header, stream) => this.#accept(header, stream),
         onCommand: (command) => this.#options.onCommand(command),
+        onAddresses: (addresses) => this.#followAddresses(location, addresses),
         onLatency: (milliseconds) => this.#recordLatency(leg, milliseconds),
         onClose: resolve,
         onInternalError: (error) => log.error('internal error', { err: error }),
@@ -284,6 +285,16 @@ export class ServerConnection {
     this.#options.onProxy(header, stream)
   }
 
+  /** Nodes joined or left: opens a leg to each that has none. */
+  #followAddresses(location: ServerLocation, addresses: readonly string[]): void {
+    this.#addresses.learn(location, addresses)
+    const { nodes } = this.#addresses
+    // The first is the one that sent them.
+    for (const [index, { host, port }] of nodes.entries())
+      if (index > 0 && !this.legs.some(({ location }) => location.host === host && location.port === port))
+        this.#session?.openAlso(index, nodes.length)
+  }
+
   #startSession(first: Leg): LeggedSession {
     const { legs, clock, log, random, onChange } = this.#options
     const { Extra } = first.session.authResponse
@@ -292,7 +303,10 @@ export class ServerConnection {
       first,
       maxLegs: Math.min(legs, Extra?.MaxLegs ?? 1),
       open: (number, failures) =>
-        this.#establish(this.#addresses.forLeg(first.location, number, failures), false, { sessionId, number }),
+        this.#establish(this.#addresses.forLeg(first.location, number, failures), false, {
+          sessionId,
+          number,
+        }),
       clock,
       log,
       random,

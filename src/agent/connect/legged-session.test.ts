@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually, eventuallyEqual } from '../../../test/support/eventually.ts'
-import { ErrorCode, type ServedSession } from '../../protocol/index.ts'
+import { ErrorCode, type ServedSession, StreamType } from '../../protocol/index.ts'
 import { startAgent, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 
@@ -107,4 +107,24 @@ test('a session without any leg left is resumed as a whole, and closing the agen
   await eventually(() => agent.connection.legs.length === 2)
   await agent.close()
   await eventuallyEqual(() => openLegs(gateway).length, 0)
+})
+
+test('when a node joins, an agent with traffic opens a leg to it', async (t) => {
+  const { gateway, agent } = await start(t, 2, 2)
+  const joined = await TestGateway.start(t)
+  const ConnectAddresses = [gateway, joined].map(({ port }) => ({ ServerAddr: `127.0.0.1:${port}` }))
+  const announce = () => gateway.legs[0]!.command(StreamType.ConnectAddresses, { ConnectAddresses })
+  await announce()
+  assert.equal(agent.connection.legs.length, 1)
+  openStream(gateway.legs[0]!)
+  await eventually(() => agent.connection.legs.length === 2)
+  // The second leg went to the node that had joined before, so a third one has none yet.
+  assert.deepEqual([gateway.legs.length, joined.legs.length], [1, 1])
+  const third = await TestGateway.start(t)
+  ConnectAddresses.push({ ServerAddr: `127.0.0.1:${third.port}` })
+
+  await announce()
+
+  await eventually(() => agent.connection.legs.length === 3)
+  assert.deepEqual([gateway.legs.length, joined.legs.length, third.legs.length], [1, 1, 1])
 })

@@ -18,6 +18,9 @@ import type { ServerLocation } from './location.ts'
 /** A leg this old resets the backoff of those that are opened next. */
 const STABLE_LEG_MS = 10_000
 
+/** The most that a server accepts. */
+const MAX_LEGS = 16
+
 /** One authenticated connection of the session. */
 export interface Leg {
   readonly number: number
@@ -101,6 +104,18 @@ export class LeggedSession {
     this.#openMissing(0)
   }
 
+  /** Opens a further leg, whose number leaves `index` when divided by the number of nodes: that is how legs find theirs. */
+  openAlso(index: number, nodes: number): void {
+    // Without traffic there is one leg.
+    if (this.#closed || this.#wanted === 1) return
+    const taken = this.#takenNumbers()
+    let number = index
+    while (taken.has(number)) number += nodes
+    if (number >= MAX_LEGS) return
+    this.#wanted = Math.max(this.#wanted, taken.size + 1)
+    void this.#open(number, 0)
+  }
+
   /** Closes every leg cleanly. */
   close(): void {
     this.#stopOpening()
@@ -141,12 +156,16 @@ export class LeggedSession {
 
   #openMissing(delayMs: number): void {
     if (this.#closed) return
-    const taken = new Set([...this.legs.map(({ number }) => number), ...this.#opening.keys()])
+    const taken = this.#takenNumbers()
     for (let number = 0; taken.size < this.#wanted; number++) {
       if (taken.has(number)) continue
       taken.add(number)
       void this.#open(number, delayMs)
     }
+  }
+
+  #takenNumbers(): Set<number> {
+    return new Set([...this.legs.map(({ number }) => number), ...this.#opening.keys()])
   }
 
   /** Opens a leg after the delay, and tries again with backoff until it is open or not wanted any more. */

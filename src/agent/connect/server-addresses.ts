@@ -53,6 +53,11 @@ export class ServerAddresses {
     })
   }
 
+  /** The nodes that the server named, the one that named them first. */
+  get nodes(): readonly ServerLocation[] {
+    return this.#learned
+  }
+
   /**
    * Where to open a leg of a session that began at `home`: consecutive legs at consecutive nodes, the home first, which is
    * the first that it announced. Every second attempt is at the address that is known to work.

@@ -271,6 +271,7 @@ async function wireGateways(
     connectAddresses: () => cluster?.agentAddresses ?? [],
     serverVersion: VERSION,
   })
+  cluster?.followAddresses(() => agentGateway.announceAddresses())
   const sshHost = await openSshHostIdentity({
     store,
     clock,

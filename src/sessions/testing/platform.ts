@@ -9,9 +9,8 @@ import { silentLog } from '../../base/log.ts'
 import { Secret } from '../../base/secret.ts'
 import { createNameWatch, type NameWatch, type Reservations } from '../../naming/index.ts'
 import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
-import { type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
+import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
 import { createBinder } from '../bind.ts'
-import type { Gateway } from '../gateway-listener.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-address.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
@@ -25,7 +24,7 @@ export interface Platform {
   addr: string
   port: number
   registry: Registry
-  gateway: Gateway
+  gateway: AgentGateway
   events: LiveEvent[]
   credentials: Map<string, TunnelPrincipal>
   reservations: Map<string, { id: string; accountId: string }>
