@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict'
 import { once } from 'node:events'
+import { readFile } from 'node:fs/promises'
 import { Agent as HttpAgent, request } from 'node:http'
-import { type TestContext, test } from 'node:test'
+import { after, type TestContext, test } from 'node:test'
+import { setTimeout as delay } from 'node:timers/promises'
+import ngrok from '@ngrok/ngrok'
 import { connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { fetchHost, portOf, startAgent } from '../support/agents.ts'
@@ -13,6 +16,9 @@ import { startRelay } from '../support/relay.ts'
 import { startServerProcess } from '../support/server-process.ts'
 
 const REQUESTS_AT_ONCE = 20
+
+// The SDK calls back shortly after a connection is lost, and aborts a process that is exiting at that moment.
+after(() => delay(500))
 
 /** A GET through the platform's plain HTTP listener; resolves to the status, or to 0 when the connection broke. */
 async function get(platform: TestPlatform, agent: HttpAgent, host: string, path: string): Promise<number> {
@@ -92,7 +98,7 @@ test('a leg that breaks under load fails no GET, because its requests are sent a
   await eventually(async () => (await countLegs(platform)) === 4)
 })
 
-test('with two workers every leg joins, whichever of them it reaches', async (t) => {
+test('with two workers every leg joins, and visitors of both reach an SDK, which has one connection', async (t) => {
   const server = await startServerProcess(t, await tempDir(t), ['--workers', '2'])
   const call = createClient(server.url, server.apiKey)
   const upstream = await startHttp(t, (_request, response) => response.end('served'))
@@ -108,4 +114,26 @@ test('with two workers every leg joins, whichever of them it reaches', async (t)
     const sessions = body.tunnel_sessions as { legs: object[] }[]
     return sessions.length === 3 && sessions.every(({ legs }) => legs.length === 4)
   })
+  const { authtoken, agent_addr, ca_file } = server.credentials
+  const session = await new ngrok.SessionBuilder()
+    .authtoken(authtoken)
+    .serverAddr(agent_addr)
+    .caCert(await readFile(ca_file))
+    .handleDisconnection(() => false)
+    .connect()
+  const outcomes: object[] = []
+  // Before the server stops: an SDK that lost its session keeps the process alive.
+  try {
+    const endpoint = session.httpEndpoint().domain('sdk.adit.localhost').scheme('HTTP')
+    await endpoint.listenAndForward(`http://127.0.0.1:${upstream}`)
+    // Each on a connection of its own, which the kernel gives to either worker.
+    for (let count = 0; count < 2 * REQUESTS_AT_ONCE; count++)
+      outcomes.push(await fetchHost(server, 'sdk.adit.localhost'))
+  } finally {
+    await session.close()
+  }
+  assert.deepEqual(
+    outcomes,
+    outcomes.map(() => ({ status: 200, body: 'served' })),
+  )
 })
