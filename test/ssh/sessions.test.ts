@@ -218,7 +218,10 @@ test('with a terminal, Ctrl-C ends the session', { skip }, async (t) => {
   client.process.stdin!.write('\u0003')
   await client.waitForExit()
 
-  assert.deepEqual((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions, [])
+  await eventually(
+    async () => (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length === 0,
+    'the session is gone',
+  )
 })
 
 test('a client stays connected after its standard input ends', { skip }, async (t) => {

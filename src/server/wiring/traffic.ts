@@ -55,6 +55,7 @@ export async function wireTraffic(foundation: Foundation, background: Background
     registry,
     cluster,
     nodeCertificate,
+    requestLog,
     ...(await wireGateways(foundation, background, { registry, cluster, requestLog, windows })),
   }
 }

@@ -1,5 +1,6 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { CountUpdate, Edge } from '../../edge/index.ts'
+import type { RequestLogNews } from '../../sessions/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
 
 /** What a worker is started with. */
@@ -45,6 +46,7 @@ export interface WorkerMethods {
 export type WorkerNews =
   | { readonly loginFailed: { readonly gateway: 'agent' | 'ssh'; readonly ip: string } }
   | { readonly counts: readonly CountUpdate[] }
+  | { readonly requestLog: RequestLogNews }
 
 /** One call; the reply carries its id. */
 export interface WorkerCall {
@@ -56,7 +58,8 @@ export interface WorkerCall {
 export type MessageToWorker =
   | { readonly start: WorkerStart }
   | { readonly call: WorkerCall }
-  | { readonly news: WorkerNews }
+  /** With the number of the worker that tells. */
+  | { readonly news: WorkerNews; readonly from: number }
   /** Comes with the socket. */
   | { readonly connection: 'agent' }
 

@@ -97,8 +97,8 @@ export class WorkerHandle {
   }
 
   /** Tells the worker what another one reported. */
-  tell(news: WorkerNews): void {
-    this.#send({ news })
+  tell(news: WorkerNews, from: number): void {
+    this.#send({ news, from })
   }
 
   /** Hands over the connection of an agent, of which nothing has been read. */

@@ -7,6 +7,7 @@ import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { formatError } from '../../base/serialize-error.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
 import type { Parts } from '../wiring/start-order.ts'
+import { exchangeNews } from './exchange-news.ts'
 import type {
   MessageFromWorker,
   MessageToWorker,
@@ -15,7 +16,6 @@ import type {
   WorkerNews,
   WorkerStart,
 } from './messages.ts'
-import { shareLimits } from './share-limits.ts'
 
 /**
  * The main module of a worker. It does what the control process says: signals that a terminal or a service manager sends
@@ -30,13 +30,13 @@ process.on('uncaughtException', (error) => {
 })
 
 let methods: WorkerMethods | undefined
-let receive: (news: WorkerNews) => void = () => {}
+let receive: (from: number, news: WorkerNews) => void = () => {}
 let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
 process.on('message', (message: MessageToWorker, handle) => {
   if ('start' in message) void start(message.start)
   else if ('call' in message) void answer(message.call)
-  else if ('news' in message) receive(message.news)
+  else if ('news' in message) receive(message.from, message.news)
   // The sender may have closed it meanwhile.
   else if (handle instanceof Socket) acceptAgent(handle)
 })
@@ -55,7 +55,7 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
     })
     parts.foundation.addresses.setListenerUrl(listenerUrl)
     methods = createMethods(parts, stop)
-    receive = shareLimits(parts)
+    receive = exchangeNews(parts)
     acceptAgent = (socket) => parts.foundation.agentPort?.listener.accept(socket)
     const { edge } = parts.traffic
     const { agent, ssh } = parts.foundation.addresses

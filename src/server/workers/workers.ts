@@ -121,7 +121,7 @@ export class Workers {
 
   #tellOthers(reporter: number, news: WorkerNews): void {
     for (const [number, { handle, isServing }] of this.#running)
-      if (isServing && number !== reporter) handle.tell(news)
+      if (isServing && number !== reporter) handle.tell(news, reporter)
   }
 
   /** The first start of a worker: it fails with what the worker would have printed. */

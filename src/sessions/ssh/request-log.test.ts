@@ -36,6 +36,44 @@ test('requests are requested only for watched accounts and passed to the listene
   assert.equal(log.wantsRequests('ac_1'), false)
 })
 
+test('a request at one worker is passed to the listener at another', () => {
+  const logs = [new RequestLog(), new RequestLog(), new RequestLog()]
+  const connect = (log: RequestLog) =>
+    log.share((news) => {
+      for (const other of logs) if (other !== log) other.receive(logs.indexOf(log), news)
+    })
+  const [first, second, third] = logs as [RequestLog, RequestLog, RequestLog]
+  const logged: string[] = []
+  connect(first)
+  const stop = first.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))
+  // They start later.
+  connect(second)
+  connect(third)
+  assert.deepEqual(
+    [second, third].map((log) => log.wantsRequests('ac_1')),
+    [true, true],
+  )
+  second.onRequest(request('edghts_1', 'tn_1'))
+  third.onRequest(request('edghts_2', 'tn_1'))
+  third.onRequest(request('edghts_3', 'tn_2'))
+  assert.deepEqual(logged, ['edghts_1', 'edghts_2'])
+
+  stop()
+  assert.deepEqual(
+    logs.map((log) => log.wantsRequests('ac_1')),
+    [false, false, false],
+  )
+})
+
+test('the watches of a worker that crashed are forgotten when it starts again', () => {
+  const log = new RequestLog()
+  log.receive(2, { watched: { accountId: 'ac_1', tunnelId: 'tn_1' } })
+  log.receive(3, { watched: { accountId: 'ac_3', tunnelId: 'tn_3' } })
+  log.receive(2, { started: true })
+
+  assert.deepEqual([log.wantsRequests('ac_1'), log.wantsRequests('ac_3')], [false, true])
+})
+
 test('a request of an edge is passed to the listener of the tunnel that served it', () => {
   const log = new RequestLog()
   const logged: string[] = []

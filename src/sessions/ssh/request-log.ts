@@ -13,6 +13,19 @@ export interface LoggedRequest {
   readonly status: number
 }
 
+/** What the workers of a machine tell each other, since a visitor may come to another worker than the SSH client. */
+export type RequestLogNews =
+  | { readonly watched: WatchedTunnel }
+  | { readonly unwatched: WatchedTunnel }
+  | { readonly request: LoggedRequest }
+  /** A worker has started: which tunnels do the others watch? */
+  | { readonly started: true }
+
+interface WatchedTunnel {
+  readonly accountId: string
+  readonly tunnelId: string
+}
+
 type RequestListener = (request: LoggedRequest) => void
 
 /**
@@ -20,19 +33,46 @@ type RequestListener = (request: LoggedRequest) => void
  * in an empty map.
  */
 export class RequestLog {
-  readonly #byTunnel = new Map<string, RequestListener>()
+  readonly #byTunnel = new Map<string, { readonly accountId: string; readonly listener: RequestListener }>()
+  /** Tunnels that other workers watch, with the account and the number of the worker. */
+  readonly #elsewhere = new Map<string, { readonly accountId: string; readonly worker: number }>()
+  #tell: (news: RequestLogNews) => void = () => {}
   readonly #watched = new Map<string, number>()
 
   /** Calls the listener for every request of the tunnel; returns the function that stops it. */
   watch(accountId: string, tunnelId: string, listener: RequestListener): () => void {
-    this.#byTunnel.set(tunnelId, listener)
+    this.#byTunnel.set(tunnelId, { accountId, listener })
     this.#count(accountId, 1)
+    this.#tell({ watched: { accountId, tunnelId } })
     let watching = true
     return () => {
       if (!watching) return
       watching = false
       this.#byTunnel.delete(tunnelId)
       this.#count(accountId, -1)
+      this.#tell({ unwatched: { accountId, tunnelId } })
+    }
+  }
+
+  /** Exchanges requests with the other workers of the machine. */
+  share(tell: (news: RequestLogNews) => void): void {
+    this.#tell = tell
+    tell({ started: true })
+  }
+
+  /** Takes what another worker tells. */
+  receive(worker: number, news: RequestLogNews): void {
+    if ('request' in news) this.#byTunnel.get(loggedTunnelId(news.request))?.listener(news.request)
+    else if ('watched' in news) {
+      const { accountId, tunnelId } = news.watched
+      this.#forget(tunnelId)
+      this.#elsewhere.set(tunnelId, { accountId, worker })
+      this.#count(accountId, 1)
+    } else if ('unwatched' in news) this.#forget(news.unwatched.tunnelId)
+    else {
+      // Its predecessor may have crashed.
+      for (const [tunnelId, watched] of this.#elsewhere) if (watched.worker === worker) this.#forget(tunnelId)
+      for (const [tunnelId, { accountId }] of this.#byTunnel) this.#tell({ watched: { accountId, tunnelId } })
     }
   }
 
@@ -41,7 +81,9 @@ export class RequestLog {
   }
 
   onRequest(request: LoggedRequest): void {
-    this.#byTunnel.get(loggedTunnelId(request))?.(request)
+    const id = loggedTunnelId(request)
+    this.#byTunnel.get(id)?.listener(request)
+    if (this.#elsewhere.has(id)) this.#tell({ request: toLoggedRequest(request) })
   }
 
   wantsConnections(): boolean {
@@ -49,6 +91,13 @@ export class RequestLog {
   }
 
   onConnection(): void {}
+
+  #forget(tunnelId: string): void {
+    const watched = this.#elsewhere.get(tunnelId)
+    if (watched === undefined) return
+    this.#elsewhere.delete(tunnelId)
+    this.#count(watched.accountId, -1)
+  }
 
   #count(accountId: string, change: number): void {
     const count = (this.#watched.get(accountId) ?? 0) + change
@@ -60,4 +109,14 @@ export class RequestLog {
 /** The tunnel whose log the request belongs to; a response of the edge for a tunnel's endpoint counts as the tunnel's. */
 export function loggedTunnelId({ tunnelId, entryId }: Pick<LoggedRequest, 'tunnelId' | 'entryId'>): string {
   return tunnelId === '' ? entryId : tunnelId
+}
+
+/** Without the other fields of the edge's event. */
+function toLoggedRequest(request: LoggedRequest): LoggedRequest {
+  const { accountId, entryId, tunnelId, connection, startedAt, endedAt, method, target, status } = request
+  const { remoteAddress } = connection
+  return {
+    ...{ accountId, entryId, tunnelId, connection: { remoteAddress } },
+    ...{ startedAt, endedAt, method, target, status },
+  }
 }
