@@ -157,6 +157,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     },
     listen: (port, host) => listener.listen(port, host),
     accept: (socket) => listener.accept(socket),
+    unauthenticated: listener.unauthenticated,
     recordAuthFailure: (ip) => throttle.recordFailure(ip),
     announceAddresses: () => listener.visitAll((connection) => connection.announceAddresses()),
     async close() {

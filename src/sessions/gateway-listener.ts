@@ -11,6 +11,8 @@ export interface Gateway {
   listen(port: number, host: string): Promise<AddressInfo>
   /** Open connections, authenticated or not. */
   readonly connections: number
+  /** Connections that have not authenticated yet, which all processes at the port limit together. */
+  readonly unauthenticated: Admission
   /** Counts a failed login at another process as one here. */
   recordAuthFailure(ip: string): void
   /** Stops listening and ends every session with the reason. */
@@ -41,7 +43,7 @@ export interface UnauthenticatedLimits {
 export class GatewayListener<C extends { end(reason: string): void }> {
   readonly connections = new Set<C>()
   readonly #options: GatewayOptions & { name: string }
-  readonly #admission: Admission
+  readonly unauthenticated: Admission
   readonly #server = createServer({ noDelay: true }, (socket) => this.accept(socket))
   readonly #onClient: (socket: Socket, ends: SocketEnds) => void
 
@@ -51,7 +53,7 @@ export class GatewayListener<C extends { end(reason: string): void }> {
     onClient: (socket: Socket, ends: SocketEnds) => void,
   ) {
     this.#options = options
-    this.#admission = new Admission({
+    this.unauthenticated = new Admission({
       total: limits.unauthenticated,
       perHolder: limits.unauthenticatedPerClient,
       isShared: options.isShared,
@@ -68,7 +70,7 @@ export class GatewayListener<C extends { end(reason: string): void }> {
 
   /** Admits a client that has not authenticated yet; undefined when too many are connected. Call the result afterwards. */
   acquire(ip: string): (() => void) | undefined {
-    return this.#admission.acquireForClient(ip)
+    return this.unauthenticated.acquireForClient(ip)
   }
 
   /** Admits a session of the account until the socket is closed, whatever happens to the session before. */

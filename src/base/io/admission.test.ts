@@ -148,3 +148,24 @@ for (const [one, other, expected] of same) {
     assert.equal(clientKey(one) === clientKey(other), expected)
   })
 }
+
+test('the slots of a client in other processes count for its limit, not for what is free here', () => {
+  const limits = { total: 10, perHolder: 3 }
+  const here = new Admission(limits)
+  const there = new Admission(limits)
+  const release = there.acquire('client')!
+  there.share()
+  there.acquire('client')
+  here.setElsewhere(2, there.takeChanges())
+
+  assert.notEqual(here.acquire('client'), undefined)
+  assert.equal(here.acquire('client'), undefined)
+  assert.notEqual(here.acquire('another client'), undefined)
+  release()
+  here.setElsewhere(2, there.takeChanges())
+  assert.notEqual(here.acquire('client'), undefined)
+  assert.equal(here.acquire('client'), undefined)
+  here.forgetElsewhere(2)
+  assert.notEqual(here.acquire('client'), undefined)
+  assert.deepEqual([there.takeChanges(), here.takeChanges()], [[], []])
+})

@@ -14,6 +14,9 @@ export interface AdmissionLimits {
   readonly isShared?: ((ip: string) => boolean) | undefined
 }
 
+/** How many slots a holder has. */
+export type HolderCount = [holder: string, count: number]
+
 /**
  * Admission control with fair shares (P22, decision 118): a holder may hold as many slots as are still free, so one
  * holder gets half of them, two get a third each, N get 1/(N + 1) each, and the same share stays free for the next. A
@@ -22,10 +25,43 @@ export interface AdmissionLimits {
 export class Admission {
   readonly #limits: AdmissionLimits
   readonly #counts = new Map<string, number>()
+  /** The slots that holders have in other processes, by the number of the process. */
+  readonly #elsewhere = new Map<number, Map<string, number>>()
+  /** Holders whose count has changed and is not told yet; undefined where there are no other processes. */
+  #changed: Set<string> | undefined
   #sum = 0
 
   constructor(limits: AdmissionLimits) {
     this.#limits = limits
+  }
+
+  /** Tells other processes all counts with the next `takeChanges`, and later those that change. */
+  share(): void {
+    this.#changed = new Set(this.#counts.keys())
+  }
+
+  /** The counts of holders that have changed since the last call. */
+  takeChanges(): HolderCount[] {
+    const changes = [...(this.#changed ?? [])].map(
+      (holder): HolderCount => [holder, this.#counts.get(holder) ?? 0],
+    )
+    this.#changed?.clear()
+    return changes
+  }
+
+  /** Takes what another process tells: its slots count for the limit of a holder. */
+  setElsewhere(process: number, changes: readonly HolderCount[]): void {
+    const counts = this.#elsewhere.get(process) ?? new Map<string, number>()
+    this.#elsewhere.set(process, counts)
+    for (const [holder, count] of changes) {
+      if (count === 0) counts.delete(holder)
+      else counts.set(holder, count)
+    }
+  }
+
+  /** Forgets what a process has told that has ended. */
+  forgetElsewhere(process: number): void {
+    this.#elsewhere.delete(process)
   }
 
   /** Whether the holder has at least one slot. */
@@ -55,8 +91,9 @@ export class Admission {
   /** Acquires a slot and returns its release function, or undefined when the limit is reached. Releasing twice is safe. */
   acquire(holder: string, isShared = false): (() => void) | undefined {
     const count = this.#counts.get(holder) ?? 0
-    if (!this.#canAcquire(count, isShared)) return undefined
+    if (!this.#canAcquire(holder, count, isShared)) return undefined
     this.#counts.set(holder, count + 1)
+    this.#changed?.add(holder)
     this.#sum++
     let isHeld = true
     return () => {
@@ -66,13 +103,16 @@ export class Admission {
       const remaining = this.#counts.get(holder)! - 1
       if (remaining === 0) this.#counts.delete(holder)
       else this.#counts.set(holder, remaining)
+      this.#changed?.add(holder)
     }
   }
 
-  #canAcquire(count: number, isShared: boolean): boolean {
+  #canAcquire(holder: string, count: number, isShared: boolean): boolean {
     const { total, perHolder = Number.POSITIVE_INFINITY } = this.#limits
     const free = total - this.#sum
     if (isShared) return free > total * RESERVED_FRACTION
-    return count < free && count < perHolder
+    let everywhere = count
+    for (const counts of this.#elsewhere.values()) everywhere += counts.get(holder) ?? 0
+    return count < free && everywhere < perHolder
   }
 }

@@ -12,15 +12,31 @@ export function exchangeNews({
   foundation: { worker },
   traffic: { edge, agentGateway, sshGateway, requestLog },
 }: Parts): (from: number, news: WorkerNews) => void {
+  const tell = (news: WorkerNews) => worker?.tellOthers(news)
+  const gateways = { agent: agentGateway, ssh: sshGateway }
+  for (const { unauthenticated } of Object.values(gateways)) unauthenticated.share()
+  requestLog.share((news) => tell({ requestLog: news }))
+  tell({ started: true })
   setInterval(() => {
     const counts = edge.sharedCounts.take()
-    if (counts.length > 0) worker?.tellOthers({ counts })
+    if (counts.length > 0) tell({ counts })
+    for (const gateway of ['agent', 'ssh'] as const) {
+      const changes = gateways[gateway].unauthenticated.takeChanges()
+      if (changes.length > 0) tell({ unauthenticated: { gateway, counts: changes } })
+    }
   }, COUNTS_INTERVAL_MS).unref()
-  requestLog.share((news) => worker?.tellOthers({ requestLog: news }))
-  const gateways = { agent: agentGateway, ssh: sshGateway }
   return (from, news) => {
     if ('counts' in news) edge.sharedCounts.add(news.counts)
-    else if ('requestLog' in news) requestLog.receive(from, news.requestLog)
+    else if ('unauthenticated' in news) {
+      const { gateway, counts } = news.unauthenticated
+      gateways[gateway].unauthenticated.setElsewhere(from, counts)
+    } else if ('started' in news) {
+      requestLog.onWorkerStarted(from)
+      for (const { unauthenticated } of Object.values(gateways)) {
+        unauthenticated.forgetElsewhere(from)
+        unauthenticated.share()
+      }
+    } else if ('requestLog' in news) requestLog.receive(from, news.requestLog)
     else gateways[news.loginFailed.gateway].recordAuthFailure(news.loginFailed.ip)
   }
 }

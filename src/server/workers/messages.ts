@@ -1,4 +1,5 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
+import type { HolderCount } from '../../base/io/admission.ts'
 import type { CountUpdate, Edge } from '../../edge/index.ts'
 import type { RequestLogNews } from '../../sessions/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
@@ -42,9 +43,16 @@ export interface WorkerMethods {
   stop(): Promise<void>
 }
 
+type GatewayName = 'agent' | 'ssh'
+
 /** What workers tell each other, through the control process. */
 export type WorkerNews =
-  | { readonly loginFailed: { readonly gateway: 'agent' | 'ssh'; readonly ip: string } }
+  /** It has started, perhaps in place of one that crashed, and knows nothing of the others. */
+  | { readonly started: true }
+  | {
+      readonly unauthenticated: { readonly gateway: GatewayName; readonly counts: readonly HolderCount[] }
+    }
+  | { readonly loginFailed: { readonly gateway: GatewayName; readonly ip: string } }
   | { readonly counts: readonly CountUpdate[] }
   | { readonly requestLog: RequestLogNews }
 

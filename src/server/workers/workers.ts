@@ -120,8 +120,8 @@ export class Workers {
   }
 
   #tellOthers(reporter: number, news: WorkerNews): void {
-    for (const [number, { handle, isServing }] of this.#running)
-      if (isServing && number !== reporter) handle.tell(news, reporter)
+    // Also one that is starting: it has just asked the others.
+    for (const [number, { handle }] of this.#running) if (number !== reporter) handle.tell(news, reporter)
   }
 
   /** The first start of a worker: it fails with what the worker would have printed. */

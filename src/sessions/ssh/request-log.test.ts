@@ -47,8 +47,10 @@ test('a request at one worker is passed to the listener at another', () => {
   connect(first)
   const stop = first.watch('ac_1', 'tn_1', ({ entryId }) => logged.push(entryId))
   // They start later.
-  connect(second)
-  connect(third)
+  for (const log of [second, third]) {
+    connect(log)
+    first.onWorkerStarted(logs.indexOf(log))
+  }
   assert.deepEqual(
     [second, third].map((log) => log.wantsRequests('ac_1')),
     [true, true],
@@ -69,7 +71,7 @@ test('the watches of a worker that crashed are forgotten when it starts again', 
   const log = new RequestLog()
   log.receive(2, { watched: { accountId: 'ac_1', tunnelId: 'tn_1' } })
   log.receive(3, { watched: { accountId: 'ac_3', tunnelId: 'tn_3' } })
-  log.receive(2, { started: true })
+  log.onWorkerStarted(2)
 
   assert.deepEqual([log.wantsRequests('ac_1'), log.wantsRequests('ac_3')], [false, true])
 })

@@ -18,8 +18,6 @@ export type RequestLogNews =
   | { readonly watched: WatchedTunnel }
   | { readonly unwatched: WatchedTunnel }
   | { readonly request: LoggedRequest }
-  /** A worker has started: which tunnels do the others watch? */
-  | { readonly started: true }
 
 interface WatchedTunnel {
   readonly accountId: string
@@ -57,7 +55,6 @@ export class RequestLog {
   /** Exchanges requests with the other workers of the machine. */
   share(tell: (news: RequestLogNews) => void): void {
     this.#tell = tell
-    tell({ started: true })
   }
 
   /** Takes what another worker tells. */
@@ -68,12 +65,13 @@ export class RequestLog {
       this.#forget(tunnelId)
       this.#elsewhere.set(tunnelId, { accountId, worker })
       this.#count(accountId, 1)
-    } else if ('unwatched' in news) this.#forget(news.unwatched.tunnelId)
-    else {
-      // Its predecessor may have crashed.
-      for (const [tunnelId, watched] of this.#elsewhere) if (watched.worker === worker) this.#forget(tunnelId)
-      for (const [tunnelId, { accountId }] of this.#byTunnel) this.#tell({ watched: { accountId, tunnelId } })
-    }
+    } else this.#forget(news.unwatched.tunnelId)
+  }
+
+  /** A worker has started, perhaps in place of one that crashed: it does not know what is watched. */
+  onWorkerStarted(worker: number): void {
+    for (const [tunnelId, watched] of this.#elsewhere) if (watched.worker === worker) this.#forget(tunnelId)
+    for (const [tunnelId, { accountId }] of this.#byTunnel) this.#tell({ watched: { accountId, tunnelId } })
   }
 
   wantsRequests(accountId: string): boolean {

@@ -95,6 +95,7 @@ export function createSshGateway(options: SshGatewayOptions): Gateway {
       ticker.unref()
       return address
     },
+    unauthenticated: listener.unauthenticated,
     recordAuthFailure: (ip) => throttle.recordFailure(ip),
     async close() {
       clearInterval(ticker)
