@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { Secret } from '../../src/base/secret.ts'
 import { connectAgentSession } from '../../src/protocol/index.ts'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
@@ -38,6 +39,10 @@ test('agents connect through the ingress of their own account, and not through t
   t.after(() => session.close())
 
   assert.equal(name, 'tunnel.us.tunnel.example.com')
-  assert.equal((await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length, 1)
+  // A worker tells the API of its sessions a moment later.
+  await eventuallyEqual(
+    async () => (await platform.call('GET', '/tunnel_sessions')).body.tunnel_sessions.length,
+    1,
+  )
   await assert.rejects(connectThroughIngress(platform, name, other.authtoken), /belongs to another account/)
 })
