@@ -63,7 +63,8 @@ export const ReservedDomain = defineResource({
       nullable(text(300)),
       'The target of the CNAME record for _acme-challenge of a wildcard domain; null for other domains.',
     ),
-    resolves_to: editable(resolvesTo, 'Accepted for compatibility; it has no effect.'),
+    // Null unless it was given: the Terraform provider reads an empty list as null, and then finds the two different.
+    resolves_to: editable(nullable(resolvesTo), 'Accepted for compatibility; it has no effect.'),
   },
   naturalName: ({ domain }) => domain,
   unique: ({ domain }) => [
