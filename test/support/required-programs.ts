@@ -9,7 +9,9 @@ const PACKAGES = {
   'dpkg-deb': 'dpkg',
   ip: 'iproute2',
   python3: 'python3-venv',
+  'ssh-keygen': 'openssh-client',
   'systemd-analyze': 'systemd',
+  terraform: 'terraform',
   unshare: 'util-linux',
 } as const
 
