@@ -5,17 +5,15 @@ import { test } from 'node:test'
 import { tempDir } from '../support/api.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
 import { run } from '../support/run.ts'
-import { assertKnownFailures, isolated } from './suites.ts'
+import { assertKnownFailures, createVenv, isolated } from './suites.ts'
 
 const skip = reasonToSkip('ip', 'python3', 'unshare')
 
 for (const version of ['8.2.0', '9.1.0'])
   test(`pyngrok ${version} passes its own tests, but for the known ones`, { skip }, async (t) => {
     const dir = await tempDir(t)
-    const python = join(dir, 'venv', 'bin', 'python')
+    const python = createVenv(dir, ['psutil', 'pytest', 'pyyaml'])
     const quiet = { cwd: dir, stdio: 'ignore' } as const
-    execFileSync('python3', ['-m', 'venv', 'venv'], quiet)
-    execFileSync(python, ['-m', 'pip', 'install', 'psutil', 'pytest', 'pyyaml'], quiet)
     const download = ['download', '--no-deps', '--no-binary', ':all:', `pyngrok==${version}`]
     execFileSync(python, ['-m', 'pip', ...download], quiet)
     const suite = join(dir, `pyngrok-${version}`)

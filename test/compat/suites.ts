@@ -1,10 +1,19 @@
 import assert from 'node:assert/strict'
+import { execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 
 /** The command line that runs a command beside a platform of its own. */
 export function isolated(command: readonly string[]): [string, ...string[]] {
   return [process.execPath, join(import.meta.dirname, 'isolated-platform.ts'), ...command]
+}
+
+/** Creates an environment of Python with these packages, and answers its interpreter. */
+export function createVenv(dir: string, packages: readonly string[]): string {
+  execFileSync('python3', ['-m', 'venv', join(dir, 'venv')])
+  const python = join(dir, 'venv', 'bin', 'python')
+  execFileSync(python, ['-m', 'pip', 'install', ...packages], { stdio: 'ignore' })
+  return python
 }
 
 /** Fails unless exactly the tests of a suite have failed that the table in README.md lists for it. */
@@ -22,10 +31,12 @@ export function assertKnownFailures(suite: string, junitReport: string, output: 
   assert.deepEqual(failed.sort(), knownFailures(suite), output)
 }
 
-/** The rows of README.md's table whose first column names the suite: `| suites | test | why |`. */
+const TABLE_OF_FAILURES = '| Suite | Test | Why it fails |'
+
+/** The tests in README.md's table of failures whose first column names the suite. */
 function knownFailures(suite: string): string[] {
-  const text = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8')
-  const rows = text.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
+  const [, table = ''] = readFileSync(join(import.meta.dirname, 'README.md'), 'utf8').split(TABLE_OF_FAILURES)
+  const rows = table.split('\n').map((line) => line.split('|').map((cell) => cell.trim()))
   return rows
     .filter(([, suites = '']) => suites.split(', ').includes(suite))
     .map(([, , name = '']) => name.replaceAll('`', ''))
