@@ -6,6 +6,7 @@ import type { StepResult } from './module.ts'
 import { type EdgeResponse, redirect } from './response.ts'
 import type { HttpRoute } from './table.ts'
 import { requiresClientCertificate } from './tls-policy.ts'
+import { TunnelBusy } from './tunnels.ts'
 
 const CHALLENGE_PATH = '/.well-known/acme-challenge/'
 
@@ -99,12 +100,25 @@ function connect(exchange: Exchange, target: UpstreamTarget | EdgeResponse, fres
     exchange.respondWith(target)
     return
   }
-  exchange.upstream = target.pool.connect(exchange, target, fresh)
+  try {
+    exchange.upstream = target.pool.connect(exchange, target, fresh)
+  } catch (error) {
+    // Nothing was sent, so that another target may get the request.
+    const next = cannotOpen(error) ? selectNextTarget(exchange, target) : undefined
+    if (next === undefined) throw error
+    connect(exchange, next, fresh)
+    return
+  }
   if (exchange.trace !== undefined) {
     exchange.trace.connectionReused = exchange.upstream.reused
     exchange.trace.tunnelId = target.tunnelId ?? ''
   }
   exchange.heldBody?.sendTo(exchange.upstream)
+}
+
+/** Whether a target had no connection to offer: its agent is at its limit, or has gone. */
+function cannotOpen(error: unknown): boolean {
+  return error instanceof TunnelBusy || (error instanceof EdgeError && error.name === 'agent_offline')
 }
 
 /**

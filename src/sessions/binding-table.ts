@@ -45,15 +45,16 @@ export class BindingTable {
 
   /** The tunnels of agents at an address. */
   get(key: BindingKey): readonly LiveTunnel[] {
-    return this.#tunnelsAt(key).filter((tunnel) => tunnel instanceof LiveTunnel)
+    return this.tunnelsAt(key).filter((tunnel) => tunnel instanceof LiveTunnel)
   }
 
   /** The cloud endpoints at an address. */
   cloudEndpoints(key: BindingKey): readonly Tunnel[] {
-    return this.#tunnelsAt(key).filter((tunnel) => !(tunnel instanceof LiveTunnel))
+    return this.tunnelsAt(key).filter((tunnel) => !(tunnel instanceof LiveTunnel))
   }
 
-  #tunnelsAt(key: BindingKey): readonly Tunnel[] {
+  /** All tunnels at an address. */
+  tunnelsAt(key: BindingKey): readonly Tunnel[] {
     return this.#entries.get(key)?.tunnels ?? []
   }
 

@@ -182,6 +182,7 @@ test('tunnels pool when all allow it and belong to one account, and rotate', () 
 
   assert.equal(selected.filter((tunnel) => tunnel === one).length, 2)
   assert.equal(selected.filter((tunnel) => tunnel === two).length, 2)
+  assert.deepEqual(registry.poolOf(two), [one, two])
   assert.throws(() => registry.bind(add(registry), named('b', 'a.test')), hasNumber(334))
   const stranger = add(registry, { accountId: 'ac_2', credentialId: 'cr_2' })
   assert.throws(() => registry.bind(stranger, named('b', 'a.test', pooled)), hasNumber(334))

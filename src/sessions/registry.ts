@@ -150,6 +150,10 @@ export class Registry implements TunnelLookup {
     return this.#directory.takeInternal(accountId, address)
   }
 
+  poolOf(tunnel: Tunnel): readonly Tunnel[] {
+    return this.#directory.poolOf(tunnel)
+  }
+
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
     return this.#directory.findLabelled(accountId, selector)
   }

@@ -48,6 +48,13 @@ export class TunnelDirectory implements TunnelLookup {
     return this.#ifServing(this.bindings.takeInternal(accountId, address))
   }
 
+  poolOf({ address }: Tunnel): readonly Tunnel[] {
+    if (address.proto === undefined) return []
+    return this.bindings
+      .tunnelsAt(bindingKey(address))
+      .filter((tunnel) => this.#ifServing(tunnel) !== undefined)
+  }
+
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly LiveTunnel[] {
     return this.labels.find(accountId, selector)
   }

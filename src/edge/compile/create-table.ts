@@ -84,7 +84,7 @@ export function createEdgeTable(parts: TableDependencies): {
     bodyReplacer,
     internalEndpoints,
   }
-  const endpoints: CompiledEndpoints = new CompiledEndpoints(core, budgets, tlsPolicies, (tunnel) =>
+  const endpoints: CompiledEndpoints = new CompiledEndpoints(core, budgets, tlsPolicies, tunnels, (tunnel) =>
     compileEndpoint(tunnel, { ...policyParts, logins, signingKeys }),
   )
   const edgePorts = new EdgePorts(ports, core.log)

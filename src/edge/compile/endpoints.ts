@@ -1,4 +1,5 @@
-import type { HttpBackend, UpstreamTarget } from '../backend.ts'
+import { isDeepStrictEqual } from 'node:util'
+import type { HttpBackend, RawBackend } from '../backend.ts'
 import type { Core } from '../core.ts'
 import {
   createCounters,
@@ -8,7 +9,7 @@ import {
   type RawEntry,
 } from '../table.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
-import type { EndpointOptions, Tunnel } from '../tunnels.ts'
+import type { EndpointOptions, Tunnel, TunnelLookup } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
 import type { EndpointModules } from './endpoint-options.ts'
 import { withLivePolicy } from './live-policy.ts'
@@ -19,6 +20,7 @@ export class CompiledEndpoints {
   readonly #core: Core
   readonly #budgets: IdleBudgets
   readonly #policies: TlsPolicies
+  readonly #tunnels: Pick<TunnelLookup, 'poolOf'>
   readonly #compileModules: (tunnel: Tunnel) => EndpointModules
   readonly #http = new CompiledEntries<HttpEntry>()
   readonly #raw = new CompiledEntries<RawEntry>()
@@ -29,11 +31,13 @@ export class CompiledEndpoints {
     core: Core,
     budgets: IdleBudgets,
     policies: TlsPolicies,
+    tunnels: Pick<TunnelLookup, 'poolOf'>,
     compileModules: (tunnel: Tunnel) => EndpointModules,
   ) {
     this.#core = core
     this.#budgets = budgets
     this.#policies = policies
+    this.#tunnels = tunnels
     this.#compileModules = compileModules
   }
 
@@ -67,11 +71,32 @@ export class CompiledEndpoints {
     return target
   }
 
+  /**
+   * Selects the tunnel itself, then others of its pool when it cannot be reached. Those with other options are left out:
+   * the request has not passed their policy.
+   */
+  #selector(tunnel: Tunnel): RawBackend {
+    const target = this.#target(tunnel)
+    return (failed) => {
+      if (failed.length === 0) return target
+      const next = this.#tunnels
+        .poolOf(tunnel)
+        .find(
+          (member) =>
+            !failed.includes(this.#target(member)) &&
+            member.accountId === tunnel.accountId &&
+            isDeepStrictEqual(member.options, tunnel.options),
+        )
+      return next && this.#target(next)
+    }
+  }
+
   #compileHttp(tunnel: Tunnel, counters: EntryCounters): HttpEntry {
     const { id, accountId } = tunnel
-    const target = this.#target(tunnel)
     const { admission, steps, signIns, wrapBackend, tls, termination } = this.#compileModules(tunnel)
-    const backend: HttpBackend = (_exchange, attempt) => (attempt === 0 ? target : undefined)
+    const select = this.#selector(tunnel)
+    const backend: HttpBackend = ({ failedTargets }, attempt) =>
+      select(attempt === 0 ? [] : (failedTargets ?? []))
     const route: HttpRoute = {
       id,
       admission,
@@ -95,7 +120,6 @@ export class CompiledEndpoints {
 
   #compileRaw(tunnel: Tunnel, counters: EntryCounters): RawEntry {
     const { id, accountId, options } = tunnel
-    const target = this.#target(tunnel)
     const { admission, tls, termination, securedAdmission } = this.#compileModules(tunnel)
     const byOption = tunnel.address.proto === 'tls' && options.tlsTermination !== undefined
     const terminated = byOption || termination !== undefined
@@ -111,7 +135,7 @@ export class CompiledEndpoints {
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
       securedAdmission,
       restricted: options.ipRestriction !== undefined,
-      backend: (tried: readonly UpstreamTarget[]) => (tried.length === 0 ? target : undefined),
+      backend: this.#selector(tunnel),
       counters,
     } as const
     return termination === undefined ? entry : withLivePolicy(entry, settings, termination, this.#policies)

@@ -54,7 +54,7 @@ export class InProcessEdge {
       table: EMPTY_TABLE,
       draining: false,
     }
-    const endpoints = new CompiledEndpoints(core, new IdleBudgets(), new TlsPolicies(), () => ({
+    const endpoints = new CompiledEndpoints(core, new IdleBudgets(), new TlsPolicies(), this.tunnels, () => ({
       admission: [],
       steps: undefined,
       wrapBackend: undefined,

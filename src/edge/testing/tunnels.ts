@@ -97,6 +97,13 @@ export class TestTunnels implements TunnelLookup {
     )
   }
 
+  poolOf(tunnel: Tunnel): readonly Tunnel[] {
+    const others = this.tunnels.filter(
+      ({ address }) => address.proto === tunnel.address.proto && address.url === tunnel.address.url,
+    )
+    return [tunnel, ...others]
+  }
+
   findLabelled(accountId: string, selector: Readonly<Record<string, string>>): readonly Tunnel[] {
     return this.tunnels.filter(
       (tunnel) =>

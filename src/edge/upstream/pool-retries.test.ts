@@ -1,0 +1,71 @@
+import assert from 'node:assert/strict'
+import { type TestContext, test } from 'node:test'
+import { startHttp, startTcp } from '../../../test/support/local-server.ts'
+import { sendHttp } from '../testing/client.ts'
+import { startEdge } from '../testing/edge.ts'
+import { openRawClient } from '../testing/raw-client.ts'
+import { createLocalTunnel, type LocalTunnelOptions, TestTunnels } from '../testing/tunnels.ts'
+import { TunnelBusy } from '../tunnels.ts'
+
+const HOST = 'app.adit.localhost'
+
+/** A tunnel of the pool whose agent cannot take connections. */
+function createBusyTunnel(options: LocalTunnelOptions) {
+  const tunnel = createLocalTunnel(1, options)
+  return {
+    ...tunnel,
+    open: () => {
+      throw new TunnelBusy()
+    },
+  }
+}
+
+/** An agent that tells that its service cannot be reached. */
+const startUnreachable = (t: TestContext) =>
+  startTcp(t, (socket) => {
+    const body = 'failed to dial backend: refused'
+    socket.once('data', () =>
+      socket.end(`HTTP/1.1 502 Bad Gateway\r\nContent-Length: ${body.length}\r\n\r\n${body}`),
+    )
+  })
+
+const pooled = { hostport: `${HOST}:80`, poolingEnabled: true }
+
+test('a request goes to another member of the pool when the service of one cannot be reached', async (t) => {
+  const upstream = await startHttp(t, (_request, response) => response.end('reached'))
+  const first = createLocalTunnel(await startUnreachable(t), pooled)
+  const tunnels = new TestTunnels().add(HOST, first)
+  tunnels.tunnels.push(createBusyTunnel(pooled), createLocalTunnel(upstream, pooled))
+  const { port } = await startEdge(t, tunnels)
+
+  const { status, text } = await sendHttp(port, { host: HOST, method: 'POST' })
+
+  assert.deepEqual([status, text, first.clients.length], [200, 'reached', 1])
+})
+
+test('a member of the pool with another policy never gets a request that passed the first one', async (t) => {
+  const upstream = await startHttp(t, (_request, response) => response.end('reached'))
+  const denying = { trafficPolicy: 'on_http_request: [{actions: [{type: deny}]}]' }
+  const tunnels = new TestTunnels().add(HOST, createBusyTunnel(pooled))
+  const other = createLocalTunnel(upstream, { ...pooled, options: denying })
+  tunnels.tunnels.push(other)
+  const { port } = await startEdge(t, tunnels)
+
+  const { status } = await sendHttp(port, { host: HOST })
+
+  assert.deepEqual([status, other.clients.length], [503, 0])
+})
+
+test('a TCP connection goes to another member of the pool', async (t) => {
+  const upstream = await startTcp(t, (socket) => socket.end('hello'))
+  const tunnels = new TestTunnels()
+  const { edge } = await startEdge(t, tunnels)
+  const port = await edge.ports.acquire()
+  const options: LocalTunnelOptions = { proto: 'tcp', hostport: `${HOST}:${port}` }
+  tunnels.ports.set(port, createBusyTunnel(options))
+  tunnels.tunnels.push(createLocalTunnel(upstream, options))
+
+  const { text } = await openRawClient(t, port).untilClosed()
+
+  assert.equal(text, 'hello')
+})
