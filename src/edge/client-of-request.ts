@@ -39,6 +39,7 @@ class ForwardedConnection implements ClientConnection {
   readonly policy: ClientConnection['policy']
   readonly tls: ClientConnection['tls']
   readonly startedAt: number
+  readonly bytes: ClientConnection['bytes']
   readonly tlsAtProxy: boolean
 
   constructor(
@@ -56,6 +57,7 @@ class ForwardedConnection implements ClientConnection {
     this.policy = security.policy
     this.tls = security.tls
     this.startedAt = proxy.startedAt
+    this.bytes = proxy.bytes
     this.tlsAtProxy = security.tlsAtProxy === true
   }
 }

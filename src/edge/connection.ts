@@ -20,6 +20,12 @@ export interface TlsInfo {
   readonly peer: PeerCertificate | undefined
 }
 
+/** How much a socket has received and sent, without what TLS adds. */
+export interface ByteCounts {
+  readonly bytesRead: number
+  readonly bytesWritten: number
+}
+
 /** The properties of a client connection; the same for TCP, TLS and HTTP. */
 export interface ClientConnection {
   readonly scheme: 'http' | 'https' | 'tls' | 'tcp'
@@ -38,6 +44,8 @@ export interface ClientConnection {
   readonly policy: TlsPolicy | undefined
   readonly tls: TlsInfo | undefined
   readonly startedAt: number
+  /** What has passed so far; absent where that is not counted. */
+  readonly bytes?: ByteCounts | undefined
   /** The peer is a trusted proxy: the forwarding fields of each request name its client. */
   readonly isProxy?: boolean
   /** A trusted proxy terminated the client's TLS, so that the connection itself has no policy. */

@@ -10,6 +10,9 @@ export interface ConnectionSource {
   readonly region: string
   /** Wall-clock milliseconds. */
   readonly startedAt: number
+  /** Received and sent so far; undefined where that is not counted. */
+  readonly bytesIn: number | undefined
+  readonly bytesOut: number | undefined
   /** Undefined for a plain connection. */
   readonly tls: TlsSource | undefined
 }

@@ -85,7 +85,7 @@ const CALLS = [
 
 /** What is declared without data behind it, so that policies which ask with `has()` can be used. */
 const ABSENT = [
-  ...['conn.bytes_in', 'conn.bytes_out', 'conn.geo', 'conn.k8s', 'conn.client_ip.geo', 'conn.client_ip.as'],
+  ...['conn.geo', 'conn.k8s', 'conn.client_ip.geo', 'conn.client_ip.as'],
   ...['conn.client_ip.categories', 'conn.client_ip.is_tor_node', 'conn.client_ip.is_on_blocklist'],
   ...['conn.tls.ja4_fingerprint', 'conn.tls.server', 'conn.tls.client.extensions'],
 ]

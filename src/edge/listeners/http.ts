@@ -15,7 +15,7 @@ export function createHttpListener(
   const admission = new Admission(limits)
   const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
     acceptClient(socket, admission, proxyProtocol, (ends) => {
-      const connection = new SocketConnection(ends, 'http', core)
+      const connection = new SocketConnection(ends, 'http', core, socket)
       new Http1ServerConnection(core, socket, socket, connection)
       socket.resume()
     }),

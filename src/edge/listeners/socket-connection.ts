@@ -1,5 +1,5 @@
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
-import type { ClientConnection, TlsInfo } from '../connection.ts'
+import type { ByteCounts, ClientConnection, TlsInfo } from '../connection.ts'
 import type { Core } from '../core.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 
@@ -15,11 +15,13 @@ export class SocketConnection implements ClientConnection {
   readonly tls: TlsInfo | undefined
   readonly startedAt: number
   readonly isProxy: boolean
+  readonly bytes: ByteCounts
 
   constructor(
     ends: SocketEnds,
     scheme: ClientConnection['scheme'],
     { trustedProxies, clock }: Pick<Core, 'trustedProxies' | 'clock'>,
+    bytes: ByteCounts,
     tls?: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
     startedAt = clock.now(),
   ) {
@@ -29,6 +31,7 @@ export class SocketConnection implements ClientConnection {
     this.remotePort = ends.remotePort
     this.localAddress = ends.localAddress
     this.localPort = ends.localPort
+    this.bytes = bytes
     this.serverName = tls?.serverName
     this.policy = tls?.policy
     this.tls = tls?.info

@@ -119,7 +119,7 @@ export class TcpPorts implements PublicPorts {
   #start(port: number, socket: Socket, ends: SocketEnds): void {
     const core = this.#core
     const entry = core.table.tcp(port)
-    const connection = new SocketConnection(ends, 'tcp', core)
+    const connection = new SocketConnection(ends, 'tcp', core, socket)
     if (entry === undefined || !admitConnection(core, connection, entry)) {
       resetSocket(socket)
       return

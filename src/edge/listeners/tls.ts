@@ -143,7 +143,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
   #startTcpProxy(serverName: string, entry: RawEntry): void {
     const core = this.#core
     const transport = this.#socket
-    const rawConnection = this.#createConnection('tls', {
+    const rawConnection = this.#createConnection('tls', transport, {
       serverName,
       policy: entry.policy,
       info: undefined,
@@ -175,7 +175,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       return
     }
     this.#terminate(policy, (socket, info) => {
-      const connection = this.#createConnection('tls', { serverName, policy, info })
+      const connection = this.#createConnection('tls', socket, { serverName, policy, info })
       if (!admitConnection(core, connection, entry, entry.securedAdmission)) {
         resetSocket(transport, socket)
         return
@@ -197,7 +197,7 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     info: TlsInfo,
     entry: HttpEntry | undefined,
   ): void {
-    const connection = this.#createConnection('https', {
+    const connection = this.#createConnection('https', socket, {
       serverName,
       // A name without an entry has no policy to compare with.
       policy: entry === undefined ? this.#options.defaultPolicy : policy,
@@ -209,9 +209,10 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
 
   #createConnection(
     scheme: 'https' | 'tls',
+    socket: Socket,
     tls: { serverName: string; policy: TlsPolicy | undefined; info: TlsInfo | undefined },
   ): SocketConnection {
-    return new SocketConnection(this.#ends, scheme, this.#core, tls, this.#startedAt)
+    return new SocketConnection(this.#ends, scheme, this.#core, socket, tls, this.#startedAt)
   }
 
   #terminate(policy: TlsPolicy, onSecure: OnSecure): void {

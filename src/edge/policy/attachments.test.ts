@@ -14,6 +14,7 @@ import {
   TlsEdge,
   TunnelGroupBackend,
 } from '../../resources/index.ts'
+import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttp } from '../testing/client.ts'
 import { TestConfiguration } from '../testing/configuration.ts'
 import { startEdge } from '../testing/edge.ts'
@@ -403,4 +404,23 @@ test('what the policy of a TCP endpoint logs is part of the event of the connect
   await eventually(() => observe.connections.length === 1)
 
   assert.deepEqual(observe.connections[0]!.logs, [{ a: 'b' }])
+})
+
+test('conn.bytes_in and conn.bytes_out count what a connection has carried, without what TLS adds', async (t) => {
+  const trafficPolicy =
+    'on_http_request: [{actions: [{type: custom-response, config: {body: "in ${conn.bytes_in} out ${conn.bytes_out};"}}]}]'
+  const tunnels = new TestTunnels()
+  for (const proto of ['http', 'https'] as const)
+    tunnels.add(POLICY_HOST, createLocalTunnel(1, { proto, options: { trafficPolicy } }))
+  const { lookup } = await createTestCertificates('adit.localhost')
+  const { port, tlsPort } = await startEdge(t, tunnels, {}, { certificates: lookup })
+  const tls = connectTls({ port: tlsPort, servername: POLICY_HOST, rejectUnauthorized: false })
+  t.after(() => tls.destroy())
+  const request = `GET / HTTP/1.1\r\nHost: ${POLICY_HOST}\r\n\r\n`
+
+  for (const client of [openRawClient(t, port), new RawClient(tls)]) {
+    await client.write(request).untilText(`in ${request.length} out 0;`)
+    const sent = client.text.length
+    await client.write(request).untilText(`in ${2 * request.length} out ${sent};`)
+  }
 })

@@ -33,6 +33,14 @@ export class PolicyConnection implements ConnectionSource, TlsSource {
     return this.connection.startedAt
   }
 
+  get bytesIn(): number | undefined {
+    return this.connection.bytes?.bytesRead
+  }
+
+  get bytesOut(): number | undefined {
+    return this.connection.bytes?.bytesWritten
+  }
+
   get tls(): TlsSource | undefined {
     const { tls, serverName } = this.connection
     return tls === undefined && serverName === undefined ? undefined : this

@@ -76,8 +76,8 @@ export const conn: Type = objectOf({
     client_port: field(INT, ({ remotePort }: ConnectionSource) => remotePort),
     server_ip: field(address, ({ localAddress }: ConnectionSource) => localAddress),
     server_port: field(INT, ({ localPort }: ConnectionSource) => localPort),
-    bytes_in: unknown(INT),
-    bytes_out: unknown(INT),
+    bytes_in: field(INT, ({ bytesIn }: ConnectionSource) => bytesIn),
+    bytes_out: field(INT, ({ bytesOut }: ConnectionSource) => bytesOut),
     server_region: field(STRING, ({ region }: ConnectionSource) => region),
     ts: field(plain('ts', { start: TIMESTAMP }), ({ startedAt }: ConnectionSource) => ({
       start: Timestamp.fromMillis(startedAt),
