@@ -49,6 +49,7 @@ interface TrialFlags {
   json: boolean
   secrets: readonly string[]
   signedInAs: string | undefined
+  ipData: readonly string[]
 }
 
 /** The commands of `adit policy`; all return the exit code. */
@@ -397,6 +398,7 @@ function addPolicyCommands(
 const TRIAL_FLAGS: readonly CommandFlag[] = [
   { name: 'signed-in-as', kind: 'text', help: 'email address of the visitor, who has signed in' },
   { name: 'secret', kind: 'list', help: 'vault/name=value, what secrets.get() finds; may be repeated' },
+  { name: 'ip-data', kind: 'list', help: 'file with facts about addresses; may be repeated' },
   EDGE_FLAG,
   ...OUTPUT_FLAG,
 ]
@@ -406,6 +408,7 @@ const trialFlagsOf = (values: FlagValues): TrialFlags => ({
   json: isJsonOutput(values),
   secrets: listOf(values.secret),
   signedInAs: textOf(values['signed-in-as']),
+  ipData: listOf(values['ip-data']),
 })
 
 /** The commands that run a request through a policy without a server. */

@@ -10,6 +10,7 @@ import { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import { createDial, type Dial } from '../base/outbound/guarded-dial.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
+import { type IpData, NO_IP_DATA } from '../policy/index.ts'
 import { createEdgeTable } from './compile/create-table.ts'
 import type { EdgeTable } from './compile/edge-table.ts'
 import type { Core } from './core.ts'
@@ -84,6 +85,8 @@ export interface EdgeDependencies {
   readonly outbound?: Pick<Outbound, 'fetch'>
   /** Makes the calls of traffic policies; without it, policies with such calls deny every request. */
   readonly policyOutbound?: Pick<Outbound, 'fetch'>
+  /** What is known about addresses; nothing by default. */
+  readonly ipData?: IpData
   /** Dials static backends; reaches public addresses only by default. */
   readonly dial?: Dial
   /** Responds to ACME HTTP challenges, before any endpoint of the host. */
@@ -151,7 +154,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const { proxyProtocol = {} } = config
   const { reusePort = false } = config
   const ports = new TcpPorts(core, { ...config.tcp, reusePort }, admission, proxyProtocol.tcp)
-  const { logins, dial = createDial(), outbound, policyOutbound } = dependencies
+  const { logins, dial = createDial(), outbound, policyOutbound, ipData = NO_IP_DATA } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
   const outboundCalls = policyOutbound && createOutboundCalls(policyOutbound)
@@ -164,6 +167,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     logins,
     signingKeys,
     keySets,
+    ipData,
     outboundCalls,
     bodyReplacer,
     dial,

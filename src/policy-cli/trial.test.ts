@@ -21,7 +21,7 @@ interface Result {
   readonly answer: { readonly status: number; readonly headers: [string, string][]; body: string } | null
 }
 
-const ASSUMED = { edge: false, secrets: [], signedInAs: undefined }
+const ASSUMED = { edge: false, secrets: [], signedInAs: undefined, ipData: [] }
 
 const TEST = {
   ...ASSUMED,
@@ -288,4 +288,18 @@ test('explain takes a captured request from the local API of an agent', async (t
   assert.deepEqual(result.forwarded?.headers, [])
   await assert.rejects(explain(t, policy, { capture: 'none', webAddr }), /holds no request with this id/)
   await assert.rejects(explain(t, policy, { capture: 'x', webAddr: '127.0.0.1:1' }), /cannot be reached/)
+})
+
+test('facts about the address come from the files that are named', async (t) => {
+  const file = join(createPolicyDirectory(t), 'office.txt')
+  writeFileSync(file, '198.51.100.0/24 com.example.office\n')
+  const policy = {
+    on_http_request: [{ expressions: ["'com.example' in conn.client_ip.categories"], ...action('deny') }],
+  }
+
+  const inside = await run(t, policy, { clientIp: '198.51.100.7', ipData: [file] })
+  const outside = await run(t, policy, { clientIp: '192.0.2.7', ipData: [file] })
+
+  assert.deepEqual([...outcomes(inside), ...outcomes(outside)], ['matched', 'not matched'])
+  await assert.rejects(run(t, policy, { ipData: ['/no/such'] }), /cannot read \/no\/such/)
 })

@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { CommandFailure } from '../base/command-line.ts'
+import { errorMessage } from '../base/error-message.ts'
 import {
   createInlineReplacer,
   TrialError,
@@ -7,7 +8,7 @@ import {
   type TrialRequest,
   tryRequest,
 } from '../edge/policy/trial/index.ts'
-import type { Policy } from '../policy/index.ts'
+import { compileIpFile, openIpData, type Policy } from '../policy/index.ts'
 import { readPolicyFile } from './check.ts'
 import { attachmentOf, readFile } from './policy-file.ts'
 import type { Terminal } from './terminal.ts'
@@ -19,6 +20,8 @@ export interface AssumptionFlags {
   readonly json: boolean
   readonly secrets: readonly string[]
   readonly signedInAs: string | undefined
+  /** Files with facts about addresses. */
+  readonly ipData: readonly string[]
 }
 
 export interface TestOptions extends AssumptionFlags {
@@ -62,10 +65,25 @@ export async function runTrial(
     response,
     signedInAs,
     bodyReplacer: createInlineReplacer(),
+    ipData: readIpData(options.ipData),
     readSecret: (vault, name) => secrets.get(`${vault}/${name}`),
   })
   terminal.out(json ? `${JSON.stringify(trialToJson(trial))}\n` : trialToText(trial))
   return 0
+}
+
+/** Opens databases in MMDB format; other files are lists of ranges. */
+function readIpData(files: readonly string[]) {
+  return openIpData(
+    files.map((file) => {
+      const bytes = readFile(file)
+      try {
+        return compileIpFile(bytes, undefined)
+      } catch (error) {
+        throw new CommandFailure(`${file} cannot be used: ${errorMessage(error)}`)
+      }
+    }),
+  )
 }
 
 async function tryOrFail(policy: Policy, request: TrialRequest, options: TrialOptions) {

@@ -1,5 +1,6 @@
 import type { X509Certificate } from 'node:crypto'
 import type { MapValue, Value } from './cel/values.ts'
+import type { IpFacts } from './ip-data/ip-data.ts'
 
 /** The client connection, as `conn` reads it. */
 export interface ConnectionSource {
@@ -15,6 +16,8 @@ export interface ConnectionSource {
   readonly bytesOut: number | undefined
   /** Undefined for a plain connection. */
   readonly tls: TlsSource | undefined
+  /** What is known about an address, if anything is. */
+  ipFacts(address: string): IpFacts | undefined
 }
 
 /** What is not negotiated yet, or not here, is undefined. */

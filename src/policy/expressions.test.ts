@@ -14,6 +14,7 @@ const activation: Activation = {
   conn: {
     ...{ remoteAddress: '10.1.2.3', remotePort: 5000, localAddress: '127.0.0.1', localPort: 443 },
     ...{ region: 'eu', startedAt: Date.parse('2026-01-02T03:04:05Z'), bytesIn: 120, bytesOut: 0 },
+    ipFacts: () => undefined,
     tls: {
       ...{ sni: 'app.test', version: 'TLSv1.3', cipher: 'TLS_AES_128_GCM_SHA256', alpn: 'h2' },
       clientCertificate: undefined,

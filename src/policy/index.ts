@@ -7,7 +7,7 @@
  * The other files are the language of traffic policies; begin with `validate.ts`. A text becomes phases and rules
  * (`document.ts`), whose actions (`actions/`, one declaration each) read their configuration (`config.ts`) with `${}`
  * compiled (`template.ts`). Expressions read `variables/` and call `functions/`, both through an `Activation`.
- * `evaluate.ts` runs rules. What actions do to traffic is in `src/edge/policy`.
+ * `evaluate.ts` runs rules. `ip-data/` reads the files that facts about addresses come from. What actions do to traffic is in `src/edge/policy`.
  */
 
 export type { ConfigOf } from './actions/define.ts'
@@ -40,6 +40,13 @@ export {
 export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
 export { type ActionStep, type CompiledRule, runRules } from './evaluate.ts'
+export {
+  compileIpFile,
+  type IpData,
+  type IpFacts,
+  NO_IP_DATA,
+  openIpData,
+} from './ip-data/ip-data.ts'
 export { issueText, PolicyError } from './issue.ts'
 export { type Attachment, PHASES, type PhaseName } from './phases.ts'
 export type { Template } from './template.ts'

@@ -99,7 +99,11 @@ test('every variable and function of the language is declared', () => {
 })
 
 test('what is not known is absent', () => {
-  const conn = { remoteAddress: '10.0.0.1', tls: { sni: 'app.test', clientCertificate: {} } }
+  const conn = {
+    remoteAddress: '10.0.0.1',
+    ipFacts: () => undefined,
+    tls: { sni: 'app.test', clientCertificate: {} },
+  }
   const present = ABSENT.filter((name) => {
     const compilation = compile(`has(${name})`, environments.on_http_response)
     return !compilation.ok || compilation.program.evaluate({ conn }) !== false

@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { AddressFilter } from '../../base/ip-rules.ts'
+import type { IpData } from '../../policy/index.ts'
 import type { Balancer } from '../backends/balancer.ts'
 import type { Core } from '../core.ts'
 import type { ConnectionStep } from '../module.ts'
@@ -32,6 +33,7 @@ export interface CompilerParts {
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined
   readonly keySets: KeySets | undefined
+  readonly ipData: IpData
   readonly internalEndpoints: FindInternal
   readonly outboundCalls: OutboundCalls | undefined
   readonly bodyReplacer: BodyReplacer

@@ -4,7 +4,9 @@
  * `endpoints.ts` and `endpoint-options.ts` compile agents' endpoints. The folder may use the edge's contracts, `modules`
  * and `backends`. `createEdgeTable` below wires it; begin with `edge-table.ts`.
  */
+
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
+import type { IpData } from '../../policy/index.ts'
 import type { Core } from '../core.ts'
 import { createErrorPageLookup, type FindErrorPage } from '../custom-error-page.ts'
 import type { KeySets } from '../modules/key-sets.ts'
@@ -37,6 +39,7 @@ export interface TableDependencies {
   readonly logins: Logins | undefined
   readonly signingKeys: SigningKeys | undefined
   readonly keySets: KeySets | undefined
+  readonly ipData: IpData
   readonly outboundCalls: OutboundCalls | undefined
   readonly bodyReplacer: BodyReplacer
   readonly dial: Dial
@@ -59,6 +62,7 @@ export function createEdgeTable(parts: TableDependencies): {
     logins,
     signingKeys,
     keySets,
+    ipData,
     outboundCalls,
     bodyReplacer,
     dial,
@@ -80,6 +84,7 @@ export function createEdgeTable(parts: TableDependencies): {
     ipPolicies,
     policyStates,
     keySets,
+    ipData,
     outboundCalls,
     bodyReplacer,
     internalEndpoints,

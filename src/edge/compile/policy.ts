@@ -25,6 +25,7 @@ export type PolicyParts = Pick<
   | 'ipPolicies'
   | 'policyStates'
   | 'keySets'
+  | 'ipData'
   | 'outboundCalls'
   | 'bodyReplacer'
   | 'internalEndpoints'
@@ -40,6 +41,7 @@ export function buildPolicy(
     ipPolicies,
     policyStates,
     keySets,
+    ipData,
     outboundCalls,
     bodyReplacer,
     internalEndpoints,
@@ -71,6 +73,7 @@ export function buildPolicy(
         return authority?.accountId === accountId ? authority.ca_pem : undefined
       },
       keySets,
+      ipData,
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
       findInternal: (address) => internalEndpoints(accountId, address),
       outboundCalls,

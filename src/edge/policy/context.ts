@@ -1,5 +1,5 @@
 import type { Logger } from '../../base/log.ts'
-import type { EndpointSource } from '../../policy/index.ts'
+import type { EndpointSource, IpData } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
@@ -20,6 +20,8 @@ export interface PolicyContext extends ModuleContext {
   /** The region that serves the endpoint, where it is known. */
   readonly region: string | undefined
   readonly log: Logger
+  /** What is known about addresses. */
+  readonly ipData: IpData
   /** The keys of token issuers, if this edge may fetch them. */
   readonly keySets: KeySets | undefined
   /** The current value of a secret of the account; undefined when there is none. */

@@ -34,7 +34,7 @@ abstract class Execution implements Activation {
     results: Record<string, ActionResult> = {},
   ) {
     this.context = context
-    this.conn = new PolicyConnection(connection, context.region)
+    this.conn = new PolicyConnection(connection, context.ipData, context.region)
     this.results = results
   }
 

@@ -1,16 +1,22 @@
 import { X509Certificate } from 'node:crypto'
-import type { ConnectionSource, TlsSource } from '../../policy/index.ts'
+import type { ConnectionSource, IpData, IpFacts, TlsSource } from '../../policy/index.ts'
 import type { ClientConnection } from '../connection.ts'
 
 /** The client connection as `conn` reads it. */
 export class PolicyConnection implements ConnectionSource, TlsSource {
   readonly connection: ClientConnection
   readonly region: string
+  readonly #ipData: IpData
   #certificate: X509Certificate | undefined
 
-  constructor(connection: ClientConnection, region = '') {
+  constructor(connection: ClientConnection, ipData: IpData, region = '') {
     this.connection = connection
+    this.#ipData = ipData
     this.region = region
+  }
+
+  ipFacts(address: string): IpFacts | undefined {
+    return this.#ipData.lookUp(address)
   }
 
   get remoteAddress(): string {

@@ -17,20 +17,41 @@ const PLACE = {
 
 const COORDINATES = { latitude: STRING, longitude: STRING, postal_code: STRING, radius: STRING }
 
-/** An address: a text, and what is known about it. There is no data about addresses yet. */
+/** An address, and where to ask for what is known about it. */
+interface AddressSource {
+  readonly address: string
+  readonly conn: Pick<ConnectionSource, 'ipFacts'>
+}
+
+const factsOf = ({ address, conn }: AddressSource) => conn.ipFacts(address)
+
+const BLOCKLIST = 'blocklist'
+const TOR = 'proxy.anonymous.tor'
+
+/** An address: a text, and what is known about it. Facts without data are absent. */
 const address = objectOf({
   name: 'address',
-  text: (ip: string) => ip,
+  text: ({ address }: AddressSource) => address,
   fields: {
-    categories: unknown(listOf(STRING)),
-    is_on_blocklist: unknown(BOOL),
-    is_tor_node: unknown(BOOL),
-    as: unknown(plain('as', { number: INT, organization: STRING })),
-    geo: unknown(
+    categories: field(listOf(STRING), (source: AddressSource) => factsOf(source)?.categories),
+    is_on_blocklist: field(BOOL, (source: AddressSource) => factsOf(source)?.categories?.includes(BLOCKLIST)),
+    is_tor_node: field(BOOL, (source: AddressSource) => {
+      const { isTorNode, categories } = factsOf(source) ?? {}
+      return isTorNode ?? categories?.includes(TOR)
+    }),
+    as: field(
+      plain('as', { number: INT, organization: STRING }),
+      (source: AddressSource) => factsOf(source)?.as,
+    ),
+    geo: field(
       plain('geo', {
         location: plain('location', { ...PLACE, ...COORDINATES }),
         registered_location: plain('registered_location', PLACE),
       }),
+      (source: AddressSource) => {
+        const { location, registeredLocation } = factsOf(source) ?? {}
+        return location && { location, registered_location: registeredLocation }
+      },
     ),
   },
 })
@@ -72,9 +93,9 @@ const k8s = plain('k8s', {
 export const conn: Type = objectOf({
   name: 'conn',
   fields: {
-    client_ip: field(address, ({ remoteAddress }: ConnectionSource) => remoteAddress),
+    client_ip: field(address, (conn: ConnectionSource) => ({ address: conn.remoteAddress, conn })),
     client_port: field(INT, ({ remotePort }: ConnectionSource) => remotePort),
-    server_ip: field(address, ({ localAddress }: ConnectionSource) => localAddress),
+    server_ip: field(address, (conn: ConnectionSource) => ({ address: conn.localAddress, conn })),
     server_port: field(INT, ({ localPort }: ConnectionSource) => localPort),
     bytes_in: field(INT, ({ bytesIn }: ConnectionSource) => bytesIn),
     bytes_out: field(INT, ({ bytesOut }: ConnectionSource) => bytesOut),
@@ -82,11 +103,13 @@ export const conn: Type = objectOf({
     ts: field(plain('ts', { start: TIMESTAMP }), ({ startedAt }: ConnectionSource) => ({
       start: Timestamp.fromMillis(startedAt),
     })),
-    geo: unknown(
+    // The older form of `client_ip.geo.location`.
+    geo: field(
       plain('geo', {
         ...{ city: STRING, country: STRING, country_code: STRING, latitude: STRING },
         ...{ longitude: STRING, radius: STRING, subdivision: STRING },
       }),
+      (conn: ConnectionSource) => conn.ipFacts(conn.remoteAddress)?.location,
     ),
     k8s: unknown(k8s),
     tls: field(tls, ({ tls }: ConnectionSource) => tls),

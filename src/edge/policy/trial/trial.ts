@@ -2,7 +2,7 @@ import { domainToASCII } from 'node:url'
 import { systemClock } from '../../../base/clock.ts'
 import { errorMessage } from '../../../base/error-message.ts'
 import { silentLog } from '../../../base/log.ts'
-import type { EndpointSource, PhaseName, Policy, PolicyAction } from '../../../policy/index.ts'
+import type { EndpointSource, IpData, PhaseName, Policy, PolicyAction } from '../../../policy/index.ts'
 import type { ClientConnection } from '../../connection.ts'
 import { EdgeError } from '../../errors.ts'
 import { createField, HeaderFields } from '../../message/fields.ts'
@@ -36,6 +36,7 @@ export interface TrialOptions {
   /** The email address of a visitor who has signed in. */
   readonly signedInAs: string | undefined
   readonly bodyReplacer: BodyReplacer
+  readonly ipData: IpData
   readSecret(vault: string, name: string): string | undefined
 }
 
@@ -237,7 +238,10 @@ function describeEndpoint(url: URL): EndpointSource {
   return { id: 'ep_trial', protocol: schemeOf(url), host, port, addr: `${host}:${port}`, url: origin }
 }
 
-function createContext({ url }: TrialRequest, { bodyReplacer, readSecret }: TrialOptions): PolicyContext {
+function createContext(
+  { url }: TrialRequest,
+  { bodyReplacer, ipData, readSecret }: TrialOptions,
+): PolicyContext {
   return {
     accountId: '',
     scopeId: '',
@@ -252,6 +256,7 @@ function createContext({ url }: TrialRequest, { bodyReplacer, readSecret }: Tria
     region: undefined,
     log: silentLog,
     keySets: undefined,
+    ipData,
     readSecret,
     findInternal: () => undefined,
     outboundCalls: undefined,
