@@ -26,6 +26,7 @@ const ABSENT: readonly StoredKind[] = [
   'edges_https_routes',
   'endpoint_configurations',
   'error_pages',
+  'kubernetes_operators',
   'users',
 ]
 const KINDS = (Object.keys(samples) as StoredKind[]).filter((kind) => !ABSENT.includes(kind))

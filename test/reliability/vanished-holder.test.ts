@@ -19,7 +19,8 @@ async function startHolder(t: TestContext, node: TestPlatform) {
   const relay = await startRelay(t, portOf(node.credentials.agent_addr))
   const port = await startHttp(t, (_request, response) => response.end('former'))
   const credentials = { ...node.credentials, agent_addr: `127.0.0.1:${relay.port}` }
-  const agent = await startAgent(t, { credentials })
+  // One leg: a second one would go to another node, past the relay.
+  const agent = await startAgent(t, { credentials }, undefined, { env: { ADIT_LEGS: '1' } })
   await agent.forward({ addr: port, url: ENDPOINT_URL })
   assert.equal((await fetchHost(node, HOST)).body, 'former')
   return relay

@@ -10,11 +10,11 @@ export async function startAgent(
   t: TestContext,
   node: Pick<TestPlatform, 'credentials'>,
   authtoken: string = node.credentials.authtoken,
-  options: Pick<ConnectOptions, 'config'> = {},
+  { config, env = {} }: Pick<ConnectOptions, 'config'> & { env?: Record<string, string> } = {},
 ): Promise<AgentHandle> {
   const agent = await connect({
-    ...options,
-    env: cleanEnv(createHome(t), {}),
+    ...(config !== undefined && { config }),
+    env: cleanEnv(createHome(t), env),
     connectUrl: node.credentials.agent_addr,
     authtoken,
     rootCas: node.credentials.ca_file,

@@ -109,6 +109,13 @@ export async function startNames(
     response.writeHead(keyAuthorization === undefined ? 404 : 200).end(keyAuthorization)
   }).listen(0, '127.0.0.1')
   await once(responder, 'listening')
+  // Registered first to run last: parts stop before their dependencies.
+  t.after(async () => {
+    await zones.stop()
+    await dns.stop()
+    responder.closeAllConnections()
+    responder.close()
+  })
   const httpPort = (responder.address() as AddressInfo).port
   const dnsPort = dns.address.port
   const pebble = await startPebble(t, { dnsPort, httpPort, ...options.pebble })
@@ -142,13 +149,6 @@ export async function startNames(
     return certs
   }
 
-  // Registered first to run last: parts stop before their dependencies.
-  t.after(async () => {
-    await zones.stop()
-    await dns.stop()
-    responder.closeAllConnections()
-    responder.close()
-  })
   const certs = await node()
   await zones.start()
   return {

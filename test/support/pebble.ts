@@ -37,63 +37,35 @@ export const PATHS = {
   challenge: '/chalZ/',
 } as const
 
+/** What Pebble needs to know to validate, and how unreliable it is. */
+interface PebbleOptions {
+  dnsPort: number
+  httpPort: number
+  rejectNonces?: number
+  validitySeconds?: number
+  sleepSeconds?: number
+}
+
 /** Starts Pebble with these ports for its validations. */
-export async function startPebble(
-  t: TestContext,
-  options: {
-    dnsPort: number
-    httpPort: number
-    rejectNonces?: number
-    validitySeconds?: number
-    sleepSeconds?: number
-  },
-): Promise<Pebble> {
+export async function startPebble(t: TestContext, options: PebbleOptions): Promise<Pebble> {
   const dir = mkdtempSync(join(tmpdir(), 'adit-pebble-'))
   const ca = await createTestCa()
   const { cert, key } = await ca.issue('localhost', '127.0.0.1')
-  const [port, managementPort] = [await findFreePorts(1), await findFreePorts(1)]
   writeFileSync(join(dir, 'cert.pem'), cert)
   writeFileSync(join(dir, 'key.pem'), key, { mode: 0o600 })
-  const config = {
-    pebble: {
-      listenAddress: `127.0.0.1:${port}`,
-      managementListenAddress: `127.0.0.1:${managementPort}`,
-      certificate: join(dir, 'cert.pem'),
-      privateKey: join(dir, 'key.pem'),
-      httpPort: options.httpPort,
-      tlsPort: 1,
-      ocspResponderURL: '',
-      externalAccountBindingRequired: false,
-      ...(options.validitySeconds === undefined
-        ? {}
-        : { certificateValidityPeriod: options.validitySeconds }),
-    },
-  }
-  writeFileSync(join(dir, 'config.json'), JSON.stringify(config))
-  const child = spawn(
-    'pebble',
-    ['-config', join(dir, 'config.json'), '-dnsserver', `127.0.0.1:${options.dnsPort}`],
-    {
-      env: {
-        ...process.env,
-        PEBBLE_AUTHZREUSE: '0',
-        PEBBLE_WFE_NONCEREJECT: String(options.rejectNonces ?? 0),
-        ...(options.sleepSeconds === undefined
-          ? { PEBBLE_VA_NOSLEEP: '1' }
-          : { PEBBLE_VA_SLEEPTIME: String(options.sleepSeconds) }),
-      },
-      stdio: process.env.PEBBLE_LOG ? 'inherit' : 'ignore',
-    },
-  )
+  const children: ChildProcess[] = []
   t.after(async () => {
-    if (child.exitCode === null) {
-      const ended = once(child, 'exit')
-      child.kill('SIGKILL')
-      await ended
-    }
+    await Promise.all(children.map(killChild))
     rmSync(dir, { recursive: true, force: true })
   })
-  await waitUntilListening(child, port, ca.caPem)
+  const start = async () => {
+    const ports = [await findFreePorts(1), await findFreePorts(1)] as const
+    const child = spawnPebble(dir, ports, options)
+    children.push(child)
+    return (await waitUntilListening(child, ports[0], ca.caPem)) ? ports : undefined
+  }
+  // Another program may take a free port before Pebble does.
+  const [port, managementPort] = (await start()) ?? (await start()) ?? (await start()) ?? failToStart()
 
   const counts = new Map<string, number>()
   const pebble: Pebble = {
@@ -174,18 +146,68 @@ function fetchText(url: string, ca: string, host?: string): Promise<string> {
   })
 }
 
-async function waitUntilListening(child: ChildProcess, port: number, ca: string): Promise<void> {
+function spawnPebble(
+  dir: string,
+  [port, managementPort]: readonly [number, number],
+  options: PebbleOptions,
+): ChildProcess {
+  const config = {
+    pebble: {
+      listenAddress: `127.0.0.1:${port}`,
+      managementListenAddress: `127.0.0.1:${managementPort}`,
+      certificate: join(dir, 'cert.pem'),
+      privateKey: join(dir, 'key.pem'),
+      httpPort: options.httpPort,
+      tlsPort: 1,
+      ocspResponderURL: '',
+      externalAccountBindingRequired: false,
+      ...(options.validitySeconds === undefined
+        ? {}
+        : { certificateValidityPeriod: options.validitySeconds }),
+    },
+  }
+  writeFileSync(join(dir, 'config.json'), JSON.stringify(config))
+  return spawn(
+    'pebble',
+    ['-config', join(dir, 'config.json'), '-dnsserver', `127.0.0.1:${options.dnsPort}`],
+    {
+      env: {
+        ...process.env,
+        PEBBLE_AUTHZREUSE: '0',
+        PEBBLE_WFE_NONCEREJECT: String(options.rejectNonces ?? 0),
+        ...(options.sleepSeconds === undefined
+          ? { PEBBLE_VA_NOSLEEP: '1' }
+          : { PEBBLE_VA_SLEEPTIME: String(options.sleepSeconds) }),
+      },
+      stdio: process.env.PEBBLE_LOG ? 'inherit' : 'ignore',
+    },
+  )
+}
+
+async function killChild(child: ChildProcess): Promise<void> {
+  if (child.exitCode !== null) return
+  const ended = once(child, 'exit')
+  child.kill('SIGKILL')
+  await ended
+}
+
+function failToStart(): never {
+  throw new Error('Pebble did not start; is the Debian package pebble installed?')
+}
+
+/** True once Pebble answers, false if it has ended. */
+async function waitUntilListening(child: ChildProcess, port: number, ca: string): Promise<boolean> {
   const deadline = performance.now() + TIMEOUT_MS
-  for (;;) {
+  while (child.exitCode === null) {
     try {
       await fetchText(`https://127.0.0.1:${port}/dir`, ca)
-      return
+      return true
     } catch (error) {
-      if (performance.now() > deadline || child.exitCode !== null)
-        throw new Error('Pebble did not start; is the Debian package pebble installed?', { cause: error })
+      if (performance.now() > deadline) throw error
       await delay(20)
     }
   }
+  return false
 }
 
 /** A plain request with a custom Host header, as a validation sends it. */

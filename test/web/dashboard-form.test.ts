@@ -58,6 +58,7 @@ test('every request field has a control that can express all its values', () => 
 })
 
 for (const kind of Object.keys(samples) as StoredKind[]) {
+  if (!resources[kind].operations.includes('update')) continue
   test(`a form submits an unchanged resource unchanged: ${kind}`, async () => {
     const parents = (await samples[kind].parents?.(api.call)) ?? {}
     const path = collectionPath(kind, parents)

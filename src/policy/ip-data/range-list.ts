@@ -26,8 +26,8 @@ export function compileRangeList(text: string, fallback: string | undefined): Bu
   let number = 0
   for (const line of text.split('\n')) {
     number++
-    const fields = line
-      .replace(/[#;].*$/, '')
+    const comment = line.search(/[#;]/)
+    const fields = (comment === -1 ? line : line.slice(0, comment))
       .trim()
       .split(/[,\s]+/)
       .map(unquote)
