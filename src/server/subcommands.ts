@@ -1,5 +1,7 @@
+import { readFile } from 'node:fs/promises'
 import { formatTimestamp, systemClock } from '../base/clock.ts'
 import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
+import { describeFileError } from '../base/file-error.ts'
 import { silentLog } from '../base/log.ts'
 import { findNearest } from '../base/nearest.ts'
 import type { Events } from '../events/index.ts'
@@ -31,6 +33,7 @@ export interface Subcommand {
 
 // Loaded by the command that needs them: the help and a mistyped flag answer at once.
 const loadStore = () => import('../store/index.ts')
+const loadIpData = () => import('./ip-data.ts')
 const loadDashboard = () => import('../dashboard/index.ts')
 
 function print(text: string): void {
@@ -301,6 +304,56 @@ export const subcommands: readonly Subcommand[] = [
             `The other ids are not among the events that were given up. List those with: adit server events dead ${destination}`,
           )
       })
+    },
+  },
+  {
+    words: ['ipdata', 'import'],
+    operand: 'FILE [CATEGORY]',
+    maxOperands: 2,
+    help: 'import facts about addresses for traffic policies: a database in MMDB format, or a list of ranges',
+    examples: [
+      'adit server ipdata import GeoLite2-City.mmdb',
+      'adit server ipdata import blocked.txt blocklist.own',
+    ],
+    async run([argument, category], settings) {
+      const path = requireArgument(argument, 'Name the file: adit server ipdata import FILE.')
+      const bytes = await readFile(path).catch((error: unknown) => {
+        throw new CommandFailure(`${path} cannot be read: ${describeFileError(error)}`)
+      })
+      const { openIpDataFiles } = await loadStore()
+      const { importIpData } = await loadIpData()
+      await withStore(settings, async (store) =>
+        print(await importIpData(openIpDataFiles(store), { path, bytes, category }, systemClock)),
+      )
+    },
+  },
+  {
+    words: ['ipdata', 'list'],
+    help: 'list the imported files with facts about addresses',
+    examples: ['adit server ipdata list'],
+    run: (_args, settings) =>
+      withStore(settings, async (store) => {
+        const { openIpDataFiles } = await loadStore()
+        const { describeIpDataFile } = await loadIpData()
+        const files = await openIpDataFiles(store).list()
+        if (files.length === 0)
+          print('No IP data is imported. Import a file with: adit server ipdata import FILE')
+        for (const file of files) print(describeIpDataFile(file))
+      }),
+  },
+  {
+    words: ['ipdata', 'remove'],
+    operand: 'NAME',
+    help: 'remove an imported file',
+    examples: ['adit server ipdata remove GeoLite2-City.mmdb'],
+    async run([argument], settings) {
+      const name = requireArgument(argument, 'Name the file: adit server ipdata remove NAME.')
+      const { openIpDataFiles } = await loadStore()
+      await withStore(settings, async (store) => {
+        if (!(await openIpDataFiles(store).remove(name)))
+          throw new CommandFailure(`No file ${name} is imported. List them with: adit server ipdata list`)
+      })
+      print(`${name} is removed.`)
     },
   },
   {

@@ -1,7 +1,7 @@
 /**
  * All durable state, on SQLite or PostgreSQL under one contract (`store.ts`): resources, claims, the change feed, the
- * audit chain, settings, leases, sealed secrets, and the tables of the event queue, log-ins, dashboard sessions, nodes and
- * name claims. Uses `base` and the declarations of `resources`, and calls no other part: parts follow it. Begin with
+ * audit chain, settings, leases, sealed secrets, and the tables of the event queue, log-ins, dashboard sessions, nodes,
+ * name claims and IP data. Uses `base` and the declarations of `resources`, and calls no other part: parts follow it. Begin with
  * `store.ts` (the interface), then `transaction.ts` and `write-queue.ts` (the write path), `feed.ts` (followers) and
  * `sqlite.ts` or `postgres.ts` (the engines).
  */
@@ -32,6 +32,7 @@ export {
   type Settlement,
   type SinkState,
 } from './event-queue.ts'
+export { type IpDataFile, type IpDataFiles, openIpDataFiles } from './ip-data-files.ts'
 export { openLoginRecords } from './login-records.ts'
 export { createLoginSync } from './login-sync.ts'
 export { MasterKeyError } from './master-key.ts'

@@ -27,6 +27,8 @@ export const TABLES = [
   'login_endings',
   'dashboard_sessions',
   'name_claims',
+  'ip_data_files',
+  'ip_data_chunks',
   'head',
 ] as const
 
@@ -161,5 +163,17 @@ export const migrations: readonly Migration[] = [
     version: 8,
     compatibleFrom: 1,
     statements: ({ text }) => [`ALTER TABLE audit ADD COLUMN changes ${text}`],
+  },
+  {
+    version: 9,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE ip_data_files (
+        name ${text} NOT NULL PRIMARY KEY, digest ${text} NOT NULL, size ${integer} NOT NULL,
+        imported_at ${integer} NOT NULL)${clustered}`,
+      `CREATE TABLE ip_data_chunks (
+        digest ${text} NOT NULL, number ${integer} NOT NULL, data ${text} NOT NULL,
+        PRIMARY KEY (digest, number))`,
+    ],
   },
 ]

@@ -87,7 +87,7 @@ function backgroundComponents(
 /** The routing table is complete before the listeners open. Draining ends the listeners too, so they stop once. */
 function edgeComponents(
   { store, addresses, hasRole }: Foundation,
-  { edge, logins, loginSync, cluster }: Traffic,
+  { edge, ipData, logins, loginSync, cluster }: Traffic,
 ): { table: Lifecycle[]; listeners: Lifecycle; drain: Lifecycle } {
   let stopped: Promise<void> | undefined
   const stop = () => {
@@ -98,7 +98,7 @@ function edgeComponents(
     table: [
       onStop(logins.close),
       { start: () => loginSync.start(logins.applyRevocations), stop: loginSync.stop },
-      ...(hasRole('edge') ? [follow(store, edge.kinds, edge.follower)] : []),
+      ...(hasRole('edge') ? [ipData, follow(store, edge.kinds, edge.follower)] : []),
     ],
     listeners: {
       async start() {

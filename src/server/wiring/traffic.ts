@@ -30,7 +30,8 @@ import {
   Registry,
   RequestLog,
 } from '../../sessions/index.ts'
-import { createLoginSync, openLoginRecords, openNodes } from '../../store/index.ts'
+import { createLoginSync, openIpDataFiles, openLoginRecords, openNodes } from '../../store/index.ts'
+import { followIpData } from '../ip-data.ts'
 import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
@@ -43,7 +44,7 @@ export type Traffic = Awaited<ReturnType<typeof wireTraffic>>
 export async function wireTraffic(foundation: Foundation, background: Background) {
   const requestLog = new RequestLog()
   const windows = new WindowBudget()
-  const { logins, loginSync, edge } = await wireEdge(foundation, background, { requestLog, windows })
+  const { logins, loginSync, edge, ipData } = await wireEdge(foundation, background, { requestLog, windows })
   const { registry, cluster, nodeCertificate } = await wireRegistry(foundation, background, {
     ports: edge.ports,
     windows,
@@ -52,6 +53,7 @@ export async function wireTraffic(foundation: Foundation, background: Background
     logins,
     loginSync,
     edge,
+    ipData,
     registry,
     cluster,
     nodeCertificate,
@@ -87,6 +89,7 @@ async function wireEdge(
   // As frequent as requests of visitors (decision 97).
   const policyOutbound = createOutboundThread({ allow: settings.outboundAllow, ...OUTBOUND_CALL_LIMITS })
   cleanup.defer(() => policyOutbound.close())
+  const ipData = followIpData(openIpDataFiles(store), logOf('edge'))
   const edge = createEdge({
     tunnels: foundation.tunnels,
     observe: combineObservers(logOf('server'), events.observer, requestLog),
@@ -94,6 +97,7 @@ async function wireEdge(
     logins,
     outbound,
     policyOutbound,
+    ipData,
     loginHost: { name: addresses.idpHost, entry: logins.host },
     windows,
     apiHosts: apiHosts(foundation),
@@ -119,7 +123,7 @@ async function wireEdge(
       },
     },
   })
-  return { logins, loginSync, edge }
+  return { logins, loginSync, edge, ipData }
 }
 
 /** The hosts at which the edge serves the API and the dashboard. */

@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type TestContext, test } from 'node:test'
+import { eventually } from '../../test/support/eventually.ts'
+import { writeMmdb } from '../../test/support/mmdb-writer.ts'
+import { systemClock } from '../base/clock.ts'
+import { silentLog } from '../base/log.ts'
+import { openIpDataFiles, openStore } from '../store/index.ts'
+import { followIpData, importIpData } from './ip-data.ts'
+
+async function openFiles(t: TestContext) {
+  const dataDir = mkdtempSync(join(tmpdir(), 'adit-ipdata-'))
+  const store = await openStore({
+    url: undefined,
+    dataDir,
+    masterKeyFile: join(dataDir, 'master.key'),
+    clock: systemClock,
+    log: silentLog,
+  })
+  /** Runs before the store is closed. */
+  const cleanup: (() => Promise<void>)[] = []
+  t.after(async () => {
+    for (const stop of cleanup) await stop()
+    await store.close()
+    rmSync(dataDir, { recursive: true })
+  })
+  return { store, files: openIpDataFiles(store), cleanup }
+}
+
+const importText = (
+  files: Parameters<typeof importIpData>[0],
+  path: string,
+  text: string,
+  category?: string,
+) => importIpData(files, { path, bytes: Buffer.from(text), category }, systemClock)
+
+test('a process uses files that are imported, replaced and removed while it runs', async (t) => {
+  const { files, cleanup } = await openFiles(t)
+  await importText(files, '/tmp/office.txt', '10.0.0.0/8\n', 'office')
+  const data = followIpData(files, silentLog, 5)
+  await data.start()
+  cleanup.push(() => data.stop())
+  assert.deepEqual(data.lookUp('10.1.2.3')?.categories, ['office'])
+
+  await importText(files, '/tmp/office.txt', '10.0.0.0/8 home')
+  await eventually(() => data.lookUp('10.1.2.3')?.categories?.[0] === 'home')
+  const database = writeMmdb([['10.0.0.0/8', { country: { iso_code: 'AU' } }]])
+  await importIpData(files, { path: 'places.mmdb', bytes: database, category: undefined }, systemClock)
+  await eventually(() => data.lookUp('10.1.2.3')?.location?.country_code === 'AU')
+  assert.equal(await files.remove('office.txt'), true)
+  await eventually(() => data.lookUp('10.1.2.3')?.categories === undefined)
+  assert.equal(await files.remove('office.txt'), false)
+})
+
+test('a file of several chunks comes back as it was, and a removed one leaves nothing', async (t) => {
+  const { store, files } = await openFiles(t)
+  const bytes = Buffer.alloc(1_200_000, 'some bytes that repeat ')
+
+  await files.put('large', bytes, 1)
+
+  const [file] = await files.list()
+  assert.deepEqual([file?.name, file?.size, file?.importedAt], ['large', bytes.length, 1])
+  assert.ok((await files.read(file!))?.equals(bytes))
+  await files.remove('large')
+  assert.equal(await files.read(file!), undefined)
+  assert.deepEqual(await store.engine.reader.all('SELECT number FROM ip_data_chunks'), [])
+})
+
+test('a file that cannot be used is rejected and changes nothing', async (t) => {
+  const { files } = await openFiles(t)
+
+  await assert.rejects(importText(files, 'a.txt', 'nonsense\nmore'), /a\.txt cannot be imported: line 2/)
+
+  assert.deepEqual(await files.list(), [])
+})
+
+test('while files cannot be read, what was loaded before stays', async (t) => {
+  let fails = false
+  const bytes = writeMmdb([['10.0.0.0/8', { country: { iso_code: 'AU' } }]])
+  let polls = 0
+  const files = {
+    async list() {
+      polls++
+      if (fails) throw new Error('the database is away')
+      return [{ name: 'a', digest: 'a', size: 1, importedAt: 1 }]
+    },
+    read: async () => bytes,
+  }
+  const data = followIpData(files, silentLog, 5)
+  await data.start()
+  t.after(() => data.stop())
+  fails = true
+  const before = polls
+
+  await eventually(() => polls > before + 1)
+
+  assert.equal(data.lookUp('10.1.2.3')?.location?.country_code, 'AU')
+})
