@@ -176,6 +176,7 @@ export class MuxSession implements FrameHandler {
       roundTrip: this.roundTrip,
       maxWindow,
       budget: budget.forSession(),
+      streams: () => this.#streams.size,
       measure,
     })
     return maxWindow

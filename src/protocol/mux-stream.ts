@@ -80,7 +80,6 @@ export class MuxStream implements ByteStream {
   constructor(session: MuxSession, id: number) {
     this.#session = session
     this.#unread = session.windowGrowth?.unread
-    session.windowGrowth?.onOpened()
     this.id = id
   }
 

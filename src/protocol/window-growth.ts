@@ -13,7 +13,7 @@ const GROW_BELOW_ROUND_TRIPS = 4
 const SHRINK_ABOVE_ROUND_TRIPS = 4
 
 /**
- * What a reader must have consumed before its window grows, for each busy stream of the session. The kernel buffers of a
+ * What a reader must have consumed before its window grows, for each open stream of the session. The kernel buffers of a
  * visitor's connection make a reader that has stopped look fast until they are full: with many streams, that many grown
  * windows could not be taken back.
  */
@@ -21,9 +21,6 @@ const GROW_AFTER_BYTES_PER_STREAM = 64 * 1024
 
 /** The most of it: more than kernel buffers hold. */
 const MAX_GROW_AFTER_BYTES = 16 * 1024 * 1024
-
-/** A stream is busy for this long, and at most twice as long, after it was opened or read. */
-const BUSY_MS = 1000
 
 /** How long a measured round-trip time stays fresh while windows are in use. */
 const SAMPLE_INTERVAL_MS = 10_000
@@ -33,6 +30,8 @@ export interface WindowGrowthOptions {
   roundTrip: RoundTrip
   maxWindow: number
   budget: WindowBudget
+  /** The number of open streams of the session. */
+  streams(): number
   /** Takes a sample of the round-trip time; needed where nothing else does. */
   measure: (() => void) | undefined
 }
@@ -46,16 +45,16 @@ export class WindowGrowth {
   readonly #maxWindow: number
   readonly #roundTrip: RoundTrip
   readonly #budget: WindowBudget
-  readonly #busy: BusyStreams
+  readonly #streams: () => number
   readonly #measure: (() => void) | undefined
   #measuredAt = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, roundTrip, maxWindow, budget, measure }: WindowGrowthOptions) {
+  constructor({ clock, roundTrip, maxWindow, budget, streams, measure }: WindowGrowthOptions) {
     this.clock = clock
     this.#maxWindow = maxWindow
     this.#roundTrip = roundTrip
     this.#budget = budget
-    this.#busy = new BusyStreams(clock)
+    this.#streams = streams
     this.#measure = measure
   }
 
@@ -64,22 +63,12 @@ export class WindowGrowth {
     return this.#budget.unread
   }
 
-  /** A stream was opened, which may soon be read. */
-  onOpened(): void {
-    this.#busy.touch(undefined)
-  }
-
-  /** A stream was read; `period` is what the last call for it returned. */
-  onRead(period: number | undefined): number {
-    return this.#busy.touch(period)
-  }
-
   /** By how much a window grows whose reader consumed all of it in this time, and `consumed` bytes since it began. */
   grow(window: number, elapsedMs: number, consumed: number): number {
     this.#refresh()
     const roundTripMs = this.#roundTrip.ms
     if (roundTripMs === undefined || elapsedMs > GROW_BELOW_ROUND_TRIPS * roundTripMs) return 0
-    if (consumed < Math.min(this.#busy.count * GROW_AFTER_BYTES_PER_STREAM, MAX_GROW_AFTER_BYTES)) return 0
+    if (consumed < Math.min(this.#streams() * GROW_AFTER_BYTES_PER_STREAM, MAX_GROW_AFTER_BYTES)) return 0
     return this.#budget.grow(window - WINDOW, Math.min(2 * window, this.#maxWindow) - WINDOW)
   }
 
@@ -107,41 +96,6 @@ export class WindowGrowth {
   }
 }
 
-/**
- * Counts the streams that were opened or read lately. Readers that have stopped do not count: what their windows hold is
- * known, and those that still read should not wait for them.
- */
-class BusyStreams {
-  readonly #clock: Clock
-  #period = 0
-  /** The streams of this period, and of the one before. */
-  #current = 0
-  #previous = 0
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-  }
-
-  get count(): number {
-    this.#advance()
-    return Math.max(this.#previous, this.#current)
-  }
-
-  touch(period: number | undefined): number {
-    this.#advance()
-    if (period !== this.#period) this.#current++
-    return this.#period
-  }
-
-  #advance(): void {
-    const period = Math.floor(this.#clock.monotonic() / BUSY_MS)
-    if (period === this.#period) return
-    this.#previous = period === this.#period + 1 ? this.#current : 0
-    this.#current = 0
-    this.#period = period
-  }
-}
-
 /** How fast the reader of one window consumes it. */
 export class WindowPace {
   /** Bytes granted in all. */
@@ -150,11 +104,9 @@ export class WindowPace {
   #roundBytes = 0
   #roundStart = 0
   #grantedAt = 0
-  #busyPeriod: number | undefined
 
   /** Returns by how much a window of this size changes, now that these bytes are granted again. */
   resize(growth: WindowGrowth, window: number, consumed: number): number {
-    this.#busyPeriod = growth.onRead(this.#busyPeriod)
     const now = growth.clock.monotonic()
     const surplus = growth.surplus(window, consumed, now - this.#grantedAt)
     this.#grantedAt = now

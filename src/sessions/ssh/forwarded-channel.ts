@@ -65,7 +65,6 @@ export class ForwardedChannel implements ByteStream {
   constructor(id: number, transport: ChannelTransport) {
     this.id = id
     this.#transport = transport
-    transport.windowGrowth?.onOpened()
   }
 
   write(chunk: Buffer): boolean {
