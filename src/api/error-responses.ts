@@ -1,3 +1,4 @@
+import { STATUS_CODES } from 'node:http'
 import type { Socket } from 'node:net'
 import type { FastifyError, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { newId } from '../base/id.ts'
@@ -61,7 +62,7 @@ export function handleClientError(error: Error & { code?: string }, socket: Sock
   const operationId = newId('op')
   const body = JSON.stringify(errorBody(cause, operationId, false))
   const head = [
-    `HTTP/1.1 ${cause.status} Refused`,
+    `HTTP/1.1 ${cause.status} ${STATUS_CODES[cause.status]}`,
     'Content-Type: application/json',
     `Content-Length: ${Buffer.byteLength(body)}`,
     'Cache-Control: no-store',

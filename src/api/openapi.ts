@@ -153,7 +153,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
               },
             }
           : { description: 'Success, without a body.' },
-        default: { $ref: '#/components/responses/Refused' },
+        default: { $ref: '#/components/responses/Error' },
       },
     }
   }
@@ -173,7 +173,7 @@ export function createOpenApi(options: { serverUrl: string; version: string }): 
     components: {
       securitySchemes: { key: { type: 'http', scheme: 'bearer' } },
       responses: {
-        Refused: {
+        Error: {
           description: 'Rejected. The list of error codes explains each code.',
           content: { 'application/json': { schema: { $ref: '#/components/schemas/Problem' } } },
         },

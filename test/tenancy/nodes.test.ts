@@ -108,7 +108,7 @@ test('an account cannot access objects of another through any API route on any n
         }
         if (path === '/') continue // The addresses of lists, the same for every account.
         if (path === '/self') {
-          assert.notEqual(ownList.id, otherList.id)
+          assert.notEqual(ownList.account.id, otherList.account.id)
           continue
         }
         const [key] = Object.keys(ownList) as [string]

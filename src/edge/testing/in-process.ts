@@ -1,22 +1,13 @@
 import { createServer } from 'node:http'
 import type { Socket } from 'node:net'
 import { type Duplex, duplexPair } from 'node:stream'
-import { systemClock } from '../../base/clock.ts'
-import { ByteBudgets } from '../../base/io/byte-budget.ts'
-import { FlushScheduler } from '../../base/io/flush-scheduler.ts'
-import { TimerWheel } from '../../base/io/timer-wheel.ts'
-import { WindowBudget } from '../../base/io/window-budget.ts'
-import { silentLog } from '../../base/log.ts'
 import { createEndpointTable } from '../compile/endpoint-table.ts'
 import { CompiledEndpoints } from '../compile/endpoints.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
-import { HELD_BODY_LIMITS } from '../held-body.ts'
+import { createDetachedCore } from '../detached-core.ts'
 import { Http1ServerConnection } from '../http/http1-connection.ts'
-import { defaultLimits, toTickLimits } from '../limits.ts'
-import { EMPTY_TABLE } from '../table.ts'
 import { TlsPolicies } from '../tls-policy.ts'
-import { Traffic } from '../traffic.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { type RecordedRequest, Recorder } from './recorder.ts'
 import { createLocalTunnel, TestTunnels } from './tunnels.ts'
@@ -32,28 +23,7 @@ export class InProcessEdge {
   readonly #core: Core
 
   constructor(...hosts: string[]) {
-    const timers = new TimerWheel(systemClock)
-    const core: Core = {
-      flushScheduler: new FlushScheduler(),
-      timers,
-      clock: systemClock,
-      log: silentLog,
-      limits: toTickLimits(defaultLimits, timers),
-      connections: new Set(),
-      idleUpstreams: new Set(),
-      trustedProxies: undefined,
-      observer: undefined,
-      traffic: new Traffic(),
-      heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
-      windows: new WindowBudget(),
-      acmeChallenge: undefined,
-      errorPagesUrl: () => undefined,
-      findErrorPage: () => undefined,
-      publicHttpsPort: 443,
-      publicHttpPort: 80,
-      table: EMPTY_TABLE,
-      draining: false,
-    }
+    const core = createDetachedCore()
     const endpoints = new CompiledEndpoints(core, new IdleBudgets(), new TlsPolicies(), this.tunnels, () => ({
       admission: [],
       steps: undefined,

@@ -1,18 +1,9 @@
-import { systemClock } from '../../../base/clock.ts'
-import { ByteBudgets } from '../../../base/io/byte-budget.ts'
-import { FlushScheduler } from '../../../base/io/flush-scheduler.ts'
-import { TimerWheel } from '../../../base/io/timer-wheel.ts'
-import { WindowBudget } from '../../../base/io/window-budget.ts'
-import { silentLog } from '../../../base/log.ts'
 import type { ClientConnection } from '../../connection.ts'
-import type { Core } from '../../core.ts'
+import { createDetachedCore } from '../../detached-core.ts'
 import { Exchange } from '../../exchange.ts'
-import { HELD_BODY_LIMITS, HeldBody, holdBody } from '../../held-body.ts'
-import { defaultLimits, toTickLimits } from '../../limits.ts'
+import { HeldBody, holdBody } from '../../held-body.ts'
 import { HeaderFields } from '../../message/fields.ts'
 import type { RequestHead } from '../../message/request-head.ts'
-import { EMPTY_TABLE } from '../../table.ts'
-import { Traffic } from '../../traffic.ts'
 
 /** Max size of a request body in a trial. */
 export const MAX_TRIAL_BODY_BYTES = 8 * 1024 * 1024
@@ -32,7 +23,7 @@ export class TrialExchange extends Exchange {
   #head: Omit<TrialResponse, 'body'> | undefined
 
   constructor(connection: ClientConnection, head: RequestHead, body: Buffer) {
-    super(createTrialCore(), connection, head)
+    super(createDetachedCore(), connection, head)
     this.answer = new Promise((resolve) => {
       this.onFinish(({ complete }) =>
         resolve(
@@ -80,30 +71,4 @@ export class TrialExchange extends Exchange {
   writeInterim(): void {}
   resumeBody(): void {}
   disableKeepAlive(): void {}
-}
-
-/** The state of an edge without listeners. Its timers never start. */
-function createTrialCore(): Core {
-  const timers = new TimerWheel(systemClock)
-  return {
-    flushScheduler: new FlushScheduler(),
-    timers,
-    clock: systemClock,
-    log: silentLog,
-    limits: toTickLimits(defaultLimits, timers),
-    connections: new Set(),
-    idleUpstreams: new Set(),
-    trustedProxies: undefined,
-    observer: undefined,
-    traffic: new Traffic(),
-    heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
-    windows: new WindowBudget(),
-    acmeChallenge: undefined,
-    errorPagesUrl: () => undefined,
-    findErrorPage: () => undefined,
-    publicHttpsPort: 443,
-    publicHttpPort: 80,
-    table: EMPTY_TABLE,
-    draining: false,
-  }
 }

@@ -1,0 +1,37 @@
+import { systemClock } from '../base/clock.ts'
+import { ByteBudgets } from '../base/io/byte-budget.ts'
+import { FlushScheduler } from '../base/io/flush-scheduler.ts'
+import { TimerWheel } from '../base/io/timer-wheel.ts'
+import { WindowBudget } from '../base/io/window-budget.ts'
+import { silentLog } from '../base/log.ts'
+import type { Core } from './core.ts'
+import { HELD_BODY_LIMITS } from './held-body.ts'
+import { defaultLimits, toTickLimits } from './limits.ts'
+import { EMPTY_TABLE } from './table.ts'
+import { Traffic } from './traffic.ts'
+
+/** The state of an edge without listeners, for trials of policies and for tests. Its timers never start. */
+export function createDetachedCore(): Core {
+  const timers = new TimerWheel(systemClock)
+  return {
+    flushScheduler: new FlushScheduler(),
+    timers,
+    clock: systemClock,
+    log: silentLog,
+    limits: toTickLimits(defaultLimits, timers),
+    connections: new Set(),
+    idleUpstreams: new Set(),
+    trustedProxies: undefined,
+    observer: undefined,
+    traffic: new Traffic(),
+    heldBodyBudgets: new ByteBudgets(HELD_BODY_LIMITS),
+    windows: new WindowBudget(),
+    acmeChallenge: undefined,
+    errorPagesUrl: () => undefined,
+    findErrorPage: () => undefined,
+    publicHttpsPort: 443,
+    publicHttpPort: 80,
+    table: EMPTY_TABLE,
+    draining: false,
+  }
+}
