@@ -109,7 +109,11 @@ export class RegistryPublisher {
                 clearTimeout(helloTimer)
                 link.maxIncoming = MAX_STREAMS
                 const measure = () => void ping(link, clock, silenceMs)
-                const maxWindow = link.agreeOnWindows(message.maxWindow, this.#options.windows, measure)
+                const maxWindow = link.agreeOnWindows(
+                  message.maxWindow,
+                  this.#options.windows.forSession(),
+                  measure,
+                )
                 return { node: this.#options.id, maxWindow, api: this.#options.openApi !== undefined }
               })
             else if (peer !== undefined) this.#accept(type, stream, peer)

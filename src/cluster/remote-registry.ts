@@ -101,7 +101,7 @@ export class RemoteRegistry {
       if (node !== undefined && node !== this.#options.peerId)
         throw new ProtocolError('Another node answers at this address.')
       this.#servesApi = api === true
-      this.#link.agreeOnWindows(maxWindow, this.#options.windows)
+      this.#link.agreeOnWindows(maxWindow, this.#options.windows.forSession())
       new Heartbeat(this.#link, beatMs, this.#options.clock, () => {})
       const watch = this.#link.open(typeBytes(PeerStream.Watch))
       watch.sink = new LineReader<RegistryEvent>(

@@ -166,7 +166,10 @@ export class AgentSession {
       this.#mux.close()
       throw error
     }
-    this.#mux.agreeOnWindows(this.#authResponse.Extra?.MaxWindow, this.#options.windows ?? new WindowBudget())
+    this.#mux.agreeOnWindows(
+      this.#authResponse.Extra?.MaxWindow,
+      this.#options.windows ?? new WindowBudget().forSession(),
+    )
   }
 
   /** Requests a public address. */

@@ -164,7 +164,7 @@ export class MuxSession implements FrameHandler {
   }
 
   /**
-   * Agrees on windows that grow with a peer that said which it accepts; ours share the budget of the process. Returns the
+   * Agrees on windows that grow with a peer that said which it accepts; ours share the budget of the session. Returns the
    * largest window from now on: the initial one when the peer said nothing.
    */
   agreeOnWindows(peerMaxWindow: unknown, budget: WindowBudget, measure?: () => void): number {
@@ -175,8 +175,7 @@ export class MuxSession implements FrameHandler {
       clock: this.#clock,
       roundTrip: this.roundTrip,
       maxWindow,
-      budget: budget.forSession(),
-      streams: () => this.#streams.size,
+      budget,
       measure,
     })
     return maxWindow

@@ -1,6 +1,5 @@
 import { ByteQueue } from '../base/io/byte-queue.ts'
 import { type ByteStream, type StreamSink, silentSink } from '../base/io/stream.ts'
-import type { UnreadBytes } from '../base/io/window-budget.ts'
 import { ErrorCode, MuxError, WINDOW } from './frame.ts'
 import type { MuxSession } from './mux-session.ts'
 import { type WindowGrowth, WindowPace } from './window-growth.ts'
@@ -56,8 +55,8 @@ export class MuxStream implements ByteStream {
   nextQueued: MuxStream | undefined
 
   readonly #session: MuxSession
-  /** Undefined for streams that are older than the agreement on windows. */
-  readonly #unread: UnreadBytes | undefined
+  /** Undefined for streams that are older than the agreement on windows: theirs stay as they are. */
+  readonly #windowGrowth: WindowGrowth | undefined
   #acknowledged = false
   #sendWindow = WINDOW
   #receiveWindow = WINDOW
@@ -79,7 +78,8 @@ export class MuxStream implements ByteStream {
 
   constructor(session: MuxSession, id: number) {
     this.#session = session
-    this.#unread = session.windowGrowth?.unread
+    this.#windowGrowth = session.windowGrowth
+    this.#windowGrowth?.onOpened()
     this.id = id
   }
 
@@ -126,7 +126,7 @@ export class MuxStream implements ByteStream {
     // Never grant more than was received: the peer's send window must not exceed its initial size.
     const counted = Math.min(bytes, this.#unconsumed)
     this.#unconsumed -= counted
-    this.#unread?.add(-counted)
+    this.#windowGrowth?.unread.add(-counted)
     this.#ungranted += counted
     const heldBack = this.#heldBack
     if (this.#ungranted - heldBack >= (this.#windowSize - heldBack) * GRANT_BATCH) this.grant()
@@ -136,7 +136,7 @@ export class MuxStream implements ByteStream {
   grant(): void {
     const bytes = this.#ungranted - this.#heldBack
     if (bytes <= 0 || this.#closed || this.#remoteEnded) return
-    const growth = this.#session.windowGrowth
+    const growth = this.#windowGrowth
     const increment = bytes + (growth === undefined ? 0 : this.#resize(growth, bytes))
     this.#ungranted -= bytes
     if (increment === 0) return
@@ -163,7 +163,7 @@ export class MuxStream implements ByteStream {
   deliver(chunk: Buffer): void {
     if (this.#closed) return
     this.#unconsumed += chunk.length
-    this.#unread?.add(chunk.length)
+    this.#windowGrowth?.unread.add(chunk.length)
     try {
       this.sink.onData(chunk)
     } catch (error) {
@@ -261,7 +261,7 @@ export class MuxStream implements ByteStream {
 
   /** Consumed bytes that are not granted for now. */
   get #heldBack(): number {
-    return this.#unread?.heldBack ?? 0
+    return this.#windowGrowth?.unread.heldBack ?? 0
   }
 
   /** Adjusts the window's size to the reader's speed and returns the change. */
@@ -283,9 +283,9 @@ export class MuxStream implements ByteStream {
     this.#closed = true
     this.#closeError = error
     this.#pending?.clear()
-    this.#unread?.add(-this.#unconsumed)
+    this.#windowGrowth?.unread.add(-this.#unconsumed)
     this.#unconsumed = 0
-    this.#session.windowGrowth?.release(this.#windowSize)
+    this.#windowGrowth?.onClosed(this.#windowSize)
     this.#session.remove(this)
   }
 }

@@ -29,9 +29,8 @@ export interface WindowGrowthOptions {
   clock: Clock
   roundTrip: RoundTrip
   maxWindow: number
+  /** Of the session. */
   budget: WindowBudget
-  /** The number of open streams of the session. */
-  streams(): number
   /** Takes a sample of the round-trip time; needed where nothing else does. */
   measure: (() => void) | undefined
 }
@@ -45,16 +44,14 @@ export class WindowGrowth {
   readonly #maxWindow: number
   readonly #roundTrip: RoundTrip
   readonly #budget: WindowBudget
-  readonly #streams: () => number
   readonly #measure: (() => void) | undefined
   #measuredAt = Number.NEGATIVE_INFINITY
 
-  constructor({ clock, roundTrip, maxWindow, budget, streams, measure }: WindowGrowthOptions) {
+  constructor({ clock, roundTrip, maxWindow, budget, measure }: WindowGrowthOptions) {
     this.clock = clock
     this.#maxWindow = maxWindow
     this.#roundTrip = roundTrip
     this.#budget = budget
-    this.#streams = streams
     this.#measure = measure
   }
 
@@ -63,12 +60,17 @@ export class WindowGrowth {
     return this.#budget.unread
   }
 
+  onOpened(): void {
+    this.#budget.streams++
+  }
+
   /** By how much a window grows whose reader consumed all of it in this time, and `consumed` bytes since it began. */
   grow(window: number, elapsedMs: number, consumed: number): number {
     this.#refresh()
     const roundTripMs = this.#roundTrip.ms
     if (roundTripMs === undefined || elapsedMs > GROW_BELOW_ROUND_TRIPS * roundTripMs) return 0
-    if (consumed < Math.min(this.#streams() * GROW_AFTER_BYTES_PER_STREAM, MAX_GROW_AFTER_BYTES)) return 0
+    if (consumed < Math.min(this.#budget.streams * GROW_AFTER_BYTES_PER_STREAM, MAX_GROW_AFTER_BYTES))
+      return 0
     return this.#budget.grow(window - WINDOW, Math.min(2 * window, this.#maxWindow) - WINDOW)
   }
 
@@ -82,8 +84,9 @@ export class WindowGrowth {
     return surplus
   }
 
-  /** The stream is closed: its window's surplus is free again. */
-  release(window: number): void {
+  /** A stream is closed: its window's surplus is free again. */
+  onClosed(window: number): void {
+    this.#budget.streams--
     if (window > WINDOW) this.#budget.release(window - WINDOW)
   }
 

@@ -251,7 +251,8 @@ export class AgentConnection {
 
   #authResponse(session: LiveSession, extra: Extra, account: AccountDescription | undefined): AuthResponse {
     const { resume, windows, region, serverVersion } = this.#options
-    const maxWindow = this.#session.agreeOnWindows(extra.MaxWindow, windows)
+    const budget = session.legs?.shareWindows(windows) ?? windows.forSession()
+    const maxWindow = this.#session.agreeOnWindows(extra.MaxWindow, budget)
     return {
       Version: '3',
       ClientId: session.clientId,

@@ -1,5 +1,6 @@
 import type { Clock } from '../base/clock.ts'
 import type { ByteStream } from '../base/io/stream.ts'
+import type { WindowBudget } from '../base/io/window-budget.ts'
 import {
   ErrorCode,
   HeartbeatTimeout,
@@ -96,12 +97,19 @@ export class Legs {
   readonly #options: LegsOptions
   readonly #times: LegTimes
   #legs: readonly Leg[] = []
+  #windows: WindowBudget | undefined
   #lastOpenedAt = 0
   #idleTimer: NodeJS.Timeout | undefined
 
   constructor(options: LegsOptions) {
     this.#options = options
     this.#times = options.times ?? TIMES
+  }
+
+  /** The budget of the session within that of the process: the windows of all its legs share it. */
+  shareWindows(windows: WindowBudget): WindowBudget {
+    this.#windows ??= windows.forSession()
+    return this.#windows
   }
 
   get all(): readonly Leg[] {

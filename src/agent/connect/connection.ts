@@ -75,7 +75,7 @@ export class ServerConnection {
   readonly #backoff: Backoff
   readonly #addresses: ServerAddresses
   /** Shared by all legs, so that readers that stop hold no more memory with several. */
-  readonly #windows = new WindowBudget()
+  readonly #windows = new WindowBudget().forSession()
   #status: SessionStatus = 'connecting'
   #session: LeggedSession | undefined
   /** The session before, whose legs elsewhere may still serve. */

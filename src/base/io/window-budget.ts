@@ -44,6 +44,8 @@ export class UnreadBytes {
 export class WindowBudget {
   /** Shared with the sessions' budgets. */
   readonly unread: UnreadBytes
+  /** Open streams of the session. */
+  streams = 0
   readonly #parent: WindowBudget | undefined
   #free: number
 
@@ -53,7 +55,7 @@ export class WindowBudget {
     this.unread = parent?.unread ?? new UnreadBytes()
   }
 
-  /** The budget of one session within that of the process. */
+  /** The budget of one session, with all its connections, within that of the process. */
   forSession(): WindowBudget {
     return new WindowBudget(SESSION_WINDOW_BYTES, this)
   }

@@ -65,6 +65,7 @@ export class ForwardedChannel implements ByteStream {
   constructor(id: number, transport: ChannelTransport) {
     this.id = id
     this.#transport = transport
+    transport.windowGrowth?.onOpened()
   }
 
   write(chunk: Buffer): boolean {
@@ -215,6 +216,6 @@ export class ForwardedChannel implements ByteStream {
   #close(): void {
     this.#closed = true
     this.#buffer.clear()
-    this.#transport.windowGrowth?.release(this.#windowSize)
+    this.#transport.windowGrowth?.onClosed(this.#windowSize)
   }
 }

@@ -138,7 +138,6 @@ export class SshConnection implements LiveSession {
       roundTrip: this.#pings.roundTrip,
       maxWindow: MAX_WINDOW,
       budget: options.windows.forSession(),
-      streams: () => this.#channels.size,
       measure: () => this.#pings.send(),
     })
     this.#channels = new Channels(this.#client, socket, windowGrowth, this.#onError)
