@@ -236,13 +236,12 @@ test('a local port without a service is a hint on the screen and a warning in th
   const args = ['http', '1', ...gatewayFlags(gateway, home), '--web-addr=false', `--log=${log}`]
 
   const program = startProgram(t, args, { env: cleanEnv(home) })
-  await program.until(({ stdout }) => /Hint +Nothing listens at http:\/\/localhost:1 yet/.test(stdout))
-
-  assert.match(program.stdout, /Forwarding/)
-  assert.match(
-    readFileSync(log, 'utf8'),
-    /lvl=warn msg="nothing listens at the address of the tunnel" addr=http:\/\/localhost:1/,
+  await program.until(
+    ({ stdout }) =>
+      /Forwarding/.test(stdout) && /Hint +Nothing listens at http:\/\/localhost:1 yet/.test(stdout),
   )
+  const warning = /lvl=warn msg="nothing listens at the address of the tunnel" addr=http:\/\/localhost:1/
+  await eventually(() => warning.test(readFileSync(log, 'utf8')), 'the warning in the log')
 })
 
 test('http prints its URL without a terminal, serves it, unbinds it on SIGTERM and exits', async (t) => {

@@ -24,6 +24,8 @@ async function startFixture(t: TestContext): Promise<TunnelFixture> {
   const relay = await startRelay(t, harness.agentPort)
   const startAgent = () =>
     harness.startAgent(['http', String(port), `--url=http://${NAME}`], {
+      // With several legs a session may outlive the loss of each, one after the other.
+      ADIT_LEGS: '1',
       ADIT_CONNECT_URL: `127.0.0.1:${relay.port}`,
       ADIT_CONNECT_CAS: harness.credentials.ca_file,
       ADIT_AUTHTOKEN: harness.credentials.authtoken,
