@@ -14,9 +14,6 @@ export interface CompiledRule<C, R> {
   readonly steps: readonly ActionStep<C, R>[]
 }
 
-/** Is told of expressions that failed. */
-export type OnFault = (rule: string, message: string) => void
-
 /**
  * Runs the rules of a phase in order, and the actions of each rule whose expressions are all true, until one ends the
  * phase. Expressions are evaluated when their rule is reached, so they see what earlier actions did. One that fails, for
@@ -26,17 +23,16 @@ export function runRules<C, R>(
   rules: readonly CompiledRule<C, R>[],
   activation: Activation,
   context: C,
-  onFault?: OnFault,
 ): R | undefined | Promise<R | undefined> {
   for (let index = 0; index < rules.length; index++) {
     const rule = rules[index]!
-    if (!holds(rule, activation, onFault)) continue
+    if (!holds(rule, activation)) continue
     const { steps } = rule
     for (let step = 0; step < steps.length; step++) {
       const result = steps[step]!(context)
       if (result === undefined) continue
       if (!(result instanceof Promise)) return result
-      return resume(rules, activation, context, onFault, result, index, step)
+      return resume(rules, activation, context, result, index, step)
     }
   }
   return undefined
@@ -47,7 +43,6 @@ async function resume<C, R>(
   rules: readonly CompiledRule<C, R>[],
   activation: Activation,
   context: C,
-  onFault: OnFault | undefined,
   pending: Promise<R | undefined>,
   index: number,
   step: number,
@@ -56,20 +51,15 @@ async function resume<C, R>(
   const { steps } = rules[index]!
   for (let next = step + 1; result === undefined && next < steps.length; next++)
     result = await steps[next]!(context)
-  return result ?? runRules(rules.slice(index + 1), activation, context, onFault)
+  return result ?? runRules(rules.slice(index + 1), activation, context)
 }
 
-function holds<C, R>(
-  { name, conditions }: CompiledRule<C, R>,
-  activation: Activation,
-  onFault: OnFault | undefined,
-): boolean {
+function holds<C, R>({ conditions }: CompiledRule<C, R>, activation: Activation): boolean {
   try {
     for (const condition of conditions) if (condition.evaluate(activation) !== true) return false
     return true
   } catch (error) {
     if (!(error instanceof EvaluationError)) throw error
-    onFault?.(name, error.message)
     return false
   }
 }

@@ -554,7 +554,7 @@ test('a tunnel that new rules forbid is stopped; when its agent reconnects, its 
   await agent.bind({ Proto: 'https', Opts: { Subdomain: 'good' } })
 
   platform.registry.updateAcl('cr_1', ['bind:good.adit.test'])
-  await eventually(() => stopped.length === 1, 'the news at the agent')
+  await eventually(() => stopped.length === 1, 'the update at the agent')
   const again = await agent.bind({
     Proto: 'https',
     Id: bad.Id,
@@ -678,7 +678,7 @@ test('closing the gateway notifies every agent and releases the port', async (t)
   await once(silent, 'connect')
 
   await platform.gateway.close()
-  await eventually(() => reasons.length === 1, 'the news at the agent')
+  await eventually(() => reasons.length === 1, 'the update at the agent')
 
   assert.match(reasons[0]!, /shutting down/)
   assert.equal(platform.gateway.connections, 0)

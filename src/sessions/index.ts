@@ -17,7 +17,7 @@ export type { PublicAddress } from './public-address.ts'
 export { type LiveEvent, Registry } from './registry.ts'
 export { createResumeTokens } from './resume.ts'
 export { createHostIdentity, generateHostKeys, type HostIdentity, publicHostKeys } from './ssh/host-key.ts'
-export { RequestLog, type RequestLogNews } from './ssh/request-log.ts'
+export { RequestLog, type RequestLogUpdate } from './ssh/request-log.ts'
 export { createSshGateway } from './ssh/ssh-gateway.ts'
 export {
   type ClientInfo,

@@ -30,7 +30,8 @@ function parseIpv4(text: string, start: number): number {
       if (part < 0 || part > 255 || ++parts > 4) return -1
       value = value * 256 + part
       part = -1
-    } else if (code >= 48 && code <= 57 && part <= 255) part = (part < 0 ? 0 : part * 10) + code - 48
+    } else if (code >= 48 && code <= 57 && part <= 255 && part !== 0)
+      part = (part < 0 ? 0 : part * 10) + code - 48
     else return -1
   }
   return parts === 4 ? value : -1

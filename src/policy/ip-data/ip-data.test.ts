@@ -133,6 +133,7 @@ test('overlapping ranges of a list give an address the categories of all', () =>
   assert.deepEqual(categories('2001:db8:ffff::'), ['office'])
   assert.deepEqual(categories('ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff'), ['top'])
   assert.equal(data.lookUp('not an address'), undefined)
+  assert.equal(data.lookUp('010.0.0.5'), undefined)
 })
 
 test('files that cannot be used are explained', () => {

@@ -26,7 +26,7 @@ import {
   resolveMasterKeyFile,
   type ServerSettings,
 } from '../settings.ts'
-import type { WorkerNews } from '../workers/messages.ts'
+import type { WorkerUpdate } from '../workers/messages.ts'
 import { controlSettings, countWorkers } from '../workers/worker-flags.ts'
 import { Workers } from '../workers/workers.ts'
 
@@ -58,7 +58,7 @@ export interface WorkerIdentity {
   /** Called when this process has committed something. */
   onCommit(): void
   /** Tells all other workers. */
-  tellOthers(news: WorkerNews): void
+  broadcast(update: WorkerUpdate): void
 }
 
 /** What every other part of the server builds on. */

@@ -260,7 +260,7 @@ async function wireGateways(
   const agentGateway = createAgentGateway({
     ...shared,
     proxyProtocol: foundation.proxyProtocolOf('agent'),
-    reportAuthFailure: (ip) => worker?.tellOthers({ loginFailed: { gateway: 'agent', ip } }),
+    reportAuthFailure: (ip) => worker?.broadcast({ loginFailed: { gateway: 'agent', ip } }),
     describeAccount: async (accountId) => ({
       name: String((await store.fallbackReader.get('accounts', accountId, accountId))?.data.name ?? ''),
       plan: '',
@@ -287,7 +287,7 @@ async function wireGateways(
   const sshGateway = createSshGateway({
     ...shared,
     proxyProtocol: foundation.proxyProtocolOf('ssh'),
-    reportAuthFailure: (ip) => worker?.tellOthers({ loginFailed: { gateway: 'ssh', ip } }),
+    reportAuthFailure: (ip) => worker?.broadcast({ loginFailed: { gateway: 'ssh', ip } }),
     address: addresses,
     hostIdentity: sshHost.identity,
     authenticate: (publicKey, userName) => auth.sshKey(sshFingerprint(publicKey), userName),

@@ -1,7 +1,7 @@
 import type { MetricObjectWithValues, MetricValue } from 'prom-client'
 import type { HolderCount } from '../../base/io/admission.ts'
 import type { CountUpdate, Edge } from '../../edge/index.ts'
-import type { RequestLogNews } from '../../sessions/index.ts'
+import type { RequestLogUpdate } from '../../sessions/index.ts'
 import type { ServerLimits } from '../server-limits.ts'
 
 /** What a worker is started with. */
@@ -46,7 +46,7 @@ export interface WorkerMethods {
 type GatewayName = 'agent' | 'ssh'
 
 /** What workers tell each other, through the control process. */
-export type WorkerNews =
+export type WorkerUpdate =
   /** It has started, perhaps in place of one that crashed, and knows nothing of the others. */
   | { readonly started: true }
   | {
@@ -54,7 +54,7 @@ export type WorkerNews =
     }
   | { readonly loginFailed: { readonly gateway: GatewayName; readonly ip: string } }
   | { readonly counts: readonly CountUpdate[] }
-  | { readonly requestLog: RequestLogNews }
+  | { readonly requestLog: RequestLogUpdate }
 
 /** One call; the reply carries its id. */
 export interface WorkerCall {
@@ -67,7 +67,7 @@ export type MessageToWorker =
   | { readonly start: WorkerStart }
   | { readonly call: WorkerCall }
   /** With the number of the worker that tells. */
-  | { readonly news: WorkerNews; readonly from: number }
+  | { readonly update: WorkerUpdate; readonly from: number }
   /** Comes with the socket. */
   | { readonly connection: 'agent' }
 
@@ -77,5 +77,5 @@ export type MessageFromWorker =
   | { readonly failed: string }
   /** It has written to the database: the other processes should look. */
   | { readonly committed: true }
-  | { readonly tellOthers: WorkerNews }
+  | { readonly broadcast: WorkerUpdate }
   | { readonly reply: { readonly id: number; readonly result?: unknown; readonly error?: string } }

@@ -7,8 +7,8 @@ import type {
   MessageToWorker,
   WorkerAddresses,
   WorkerMethods,
-  WorkerNews,
   WorkerStart,
+  WorkerUpdate,
 } from './messages.ts'
 
 /** A worker that is busy for longer is left out of what is read from all of them. */
@@ -22,7 +22,7 @@ interface PendingCall {
 /** What a worker reports by itself. */
 interface WorkerEvents {
   onCommit(): void
-  onNews(news: WorkerNews): void
+  onUpdate(update: WorkerUpdate): void
 }
 
 /** How a process ended. */
@@ -97,8 +97,8 @@ export class WorkerHandle {
   }
 
   /** Tells the worker what another one reported. */
-  tell(news: WorkerNews, from: number): void {
-    this.#send({ news, from })
+  tell(update: WorkerUpdate, from: number): void {
+    this.#send({ update, from })
   }
 
   /** Hands over the connection of an agent, of which nothing has been read. */
@@ -131,7 +131,7 @@ export class WorkerHandle {
     if ('ready' in message) this.#ready.resolve(message.ready)
     else if ('failed' in message) this.#ready.reject(new WorkerStartFailed(message.failed))
     else if ('committed' in message) this.#events.onCommit()
-    else if ('tellOthers' in message) this.#events.onNews(message.tellOthers)
+    else if ('broadcast' in message) this.#events.onUpdate(message.broadcast)
     else {
       const { id, result, error } = message.reply
       const call = this.#calls.get(id)

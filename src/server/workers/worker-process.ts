@@ -7,14 +7,14 @@ import { IS_EXECUTABLE } from '../../base/program-files.ts'
 import { formatError } from '../../base/serialize-error.ts'
 import { INSTALL_ROOT } from '../../base/version.ts'
 import type { Parts } from '../wiring/start-order.ts'
-import { exchangeNews } from './exchange-news.ts'
+import { exchangeUpdates } from './exchange-updates.ts'
 import type {
   MessageFromWorker,
   MessageToWorker,
   WorkerCall,
   WorkerMethods,
-  WorkerNews,
   WorkerStart,
+  WorkerUpdate,
 } from './messages.ts'
 
 /**
@@ -30,13 +30,13 @@ process.on('uncaughtException', (error) => {
 })
 
 let methods: WorkerMethods | undefined
-let receive: (from: number, news: WorkerNews) => void = () => {}
+let receive: (from: number, update: WorkerUpdate) => void = () => {}
 let acceptAgent: (socket: Socket) => void = (socket) => socket.destroy()
 
 process.on('message', (message: MessageToWorker, handle) => {
   if ('start' in message) void start(message.start)
   else if ('call' in message) void answer(message.call)
-  else if ('news' in message) receive(message.from, message.news)
+  else if ('update' in message) receive(message.from, message.update)
   // The sender may have closed it meanwhile.
   else if (handle instanceof Socket) acceptAgent(handle)
 })
@@ -51,11 +51,11 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
     const { parts, stop } = await startParts(readSettings(args, {}), limits, {
       number,
       onCommit: () => send({ committed: true }),
-      tellOthers: (news) => send({ tellOthers: news }),
+      broadcast: (update) => send({ broadcast: update }),
     })
     parts.foundation.addresses.setListenerUrl(listenerUrl)
     methods = createMethods(parts, stop)
-    receive = exchangeNews(parts)
+    receive = exchangeUpdates(parts)
     acceptAgent = (socket) => parts.foundation.agentPort?.listener.accept(socket)
     const { edge } = parts.traffic
     const { agent, ssh } = parts.foundation.addresses

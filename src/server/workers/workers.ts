@@ -7,7 +7,7 @@ import { requireFreePort } from '../require-free-port.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import type { RoleName, ServerSettings } from '../settings.ts'
 import { AppliedChanges } from './applied-changes.ts'
-import type { WorkerAddresses, WorkerMethods, WorkerNews } from './messages.ts'
+import type { WorkerAddresses, WorkerMethods, WorkerUpdate } from './messages.ts'
 import { workerFlags, workerRoles } from './worker-flags.ts'
 import { WorkerHandle, WorkerStartFailed } from './worker-handle.ts'
 
@@ -119,9 +119,9 @@ export class Workers {
     return results
   }
 
-  #tellOthers(reporter: number, news: WorkerNews): void {
+  #broadcast(reporter: number, update: WorkerUpdate): void {
     // Also one that is starting: it has just asked the others.
-    for (const [number, { handle }] of this.#running) if (number !== reporter) handle.tell(news, reporter)
+    for (const [number, { handle }] of this.#running) if (number !== reporter) handle.tell(update, reporter)
   }
 
   /** The first start of a worker: it fails with what the worker would have printed. */
@@ -145,7 +145,7 @@ export class Workers {
       { number, args, limits, listenerUrl: this.#listenerUrl },
       {
         onCommit,
-        onNews: (news) => this.#tellOthers(number, news),
+        onUpdate: (update) => this.#broadcast(number, update),
       },
     )
     const changes = new AppliedChanges(() => handle.call('applyChanges'))

@@ -39,8 +39,8 @@ test('requests are requested only for watched accounts and passed to the listene
 test('a request at one worker is passed to the listener at another', () => {
   const logs = [new RequestLog(), new RequestLog(), new RequestLog()]
   const connect = (log: RequestLog) =>
-    log.share((news) => {
-      for (const other of logs) if (other !== log) other.receive(logs.indexOf(log), news)
+    log.share((update) => {
+      for (const other of logs) if (other !== log) other.receive(logs.indexOf(log), update)
     })
   const [first, second, third] = logs as [RequestLog, RequestLog, RequestLog]
   const logged: string[] = []

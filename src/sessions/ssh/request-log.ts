@@ -14,7 +14,7 @@ export interface LoggedRequest {
 }
 
 /** What the workers of a machine tell each other, since a visitor may come to another worker than the SSH client. */
-export type RequestLogNews =
+export type RequestLogUpdate =
   | { readonly watched: WatchedTunnel }
   | { readonly unwatched: WatchedTunnel }
   | { readonly request: LoggedRequest }
@@ -34,7 +34,7 @@ export class RequestLog {
   readonly #byTunnel = new Map<string, { readonly accountId: string; readonly listener: RequestListener }>()
   /** Tunnels that other workers watch, with the account and the number of the worker. */
   readonly #elsewhere = new Map<string, { readonly accountId: string; readonly worker: number }>()
-  #tell: (news: RequestLogNews) => void = () => {}
+  #tell: (update: RequestLogUpdate) => void = () => {}
   readonly #watched = new Map<string, number>()
 
   /** Calls the listener for every request of the tunnel; returns the function that stops it. */
@@ -53,19 +53,19 @@ export class RequestLog {
   }
 
   /** Exchanges requests with the other workers of the machine. */
-  share(tell: (news: RequestLogNews) => void): void {
+  share(tell: (update: RequestLogUpdate) => void): void {
     this.#tell = tell
   }
 
   /** Takes what another worker tells. */
-  receive(worker: number, news: RequestLogNews): void {
-    if ('request' in news) this.#byTunnel.get(loggedTunnelId(news.request))?.listener(news.request)
-    else if ('watched' in news) {
-      const { accountId, tunnelId } = news.watched
+  receive(worker: number, update: RequestLogUpdate): void {
+    if ('request' in update) this.#byTunnel.get(loggedTunnelId(update.request))?.listener(update.request)
+    else if ('watched' in update) {
+      const { accountId, tunnelId } = update.watched
       this.#forget(tunnelId)
       this.#elsewhere.set(tunnelId, { accountId, worker })
       this.#count(accountId, 1)
-    } else this.#forget(news.unwatched.tunnelId)
+    } else this.#forget(update.unwatched.tunnelId)
   }
 
   /** A worker has started, perhaps in place of one that crashed: it does not know what is watched. */

@@ -1,5 +1,5 @@
 import type { Parts } from '../wiring/start-order.ts'
-import type { WorkerNews } from './messages.ts'
+import type { WorkerUpdate } from './messages.ts'
 
 /** How often workers tell each other what they have counted. */
 const COUNTS_INTERVAL_MS = 100
@@ -8,14 +8,14 @@ const COUNTS_INTERVAL_MS = 100
  * Tells the other workers what this one counts against limits, and the requests that their SSH clients watch; returns what
  * to do with what they tell.
  */
-export function exchangeNews({
+export function exchangeUpdates({
   foundation: { worker },
   traffic: { edge, agentGateway, sshGateway, requestLog },
-}: Parts): (from: number, news: WorkerNews) => void {
-  const tell = (news: WorkerNews) => worker?.tellOthers(news)
+}: Parts): (from: number, update: WorkerUpdate) => void {
+  const tell = (update: WorkerUpdate) => worker?.broadcast(update)
   const gateways = { agent: agentGateway, ssh: sshGateway }
   for (const { unauthenticated } of Object.values(gateways)) unauthenticated.share()
-  requestLog.share((news) => tell({ requestLog: news }))
+  requestLog.share((update) => tell({ requestLog: update }))
   tell({ started: true })
   setInterval(() => {
     const counts = edge.sharedCounts.take()
@@ -25,18 +25,18 @@ export function exchangeNews({
       if (changes.length > 0) tell({ unauthenticated: { gateway, counts: changes } })
     }
   }, COUNTS_INTERVAL_MS).unref()
-  return (from, news) => {
-    if ('counts' in news) edge.sharedCounts.add(news.counts)
-    else if ('unauthenticated' in news) {
-      const { gateway, counts } = news.unauthenticated
+  return (from, update) => {
+    if ('counts' in update) edge.sharedCounts.add(update.counts)
+    else if ('unauthenticated' in update) {
+      const { gateway, counts } = update.unauthenticated
       gateways[gateway].unauthenticated.setElsewhere(from, counts)
-    } else if ('started' in news) {
+    } else if ('started' in update) {
       requestLog.onWorkerStarted(from)
       for (const { unauthenticated } of Object.values(gateways)) {
         unauthenticated.forgetElsewhere(from)
         unauthenticated.share()
       }
-    } else if ('requestLog' in news) requestLog.receive(from, news.requestLog)
-    else gateways[news.loginFailed.gateway].recordAuthFailure(news.loginFailed.ip)
+    } else if ('requestLog' in update) requestLog.receive(from, update.requestLog)
+    else gateways[update.loginFailed.gateway].recordAuthFailure(update.loginFailed.ip)
   }
 }
