@@ -30,7 +30,8 @@ import {
   restore,
 } from './index.ts'
 import { TABLES } from './schema.ts'
-import { draft, put, write } from './store.contract.ts'
+import { draft, put, write } from './testing/fixtures.ts'
+
 import { assertNothingLost, startWriters } from './writers.contract.ts'
 
 interface Location {

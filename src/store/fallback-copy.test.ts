@@ -20,7 +20,7 @@ import {
   StoreUnavailable,
 } from './index.ts'
 import { DATABASE_FILE } from './sqlite.ts'
-import { draft, put, recorder, write } from './store.contract.ts'
+import { draft, put, recorder, write } from './testing/fixtures.ts'
 
 /** A database that can be stopped and started. */
 interface Database {

@@ -12,7 +12,8 @@ import { createTestDatabase, startPostgres } from '../../test/support/postgres.t
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { type DurableStore, openStore, StoreUnavailable, UnsupportedDatabase } from './index.ts'
-import { draft, put, recorder, storeContract, type TestDatabase } from './store.contract.ts'
+import { storeContract } from './store.contract.ts'
+import { draft, put, recorder, type TestDatabase } from './testing/fixtures.ts'
 import { assertNothingLost, startWriters } from './writers.contract.ts'
 
 /** A new database on the server of this test run. */

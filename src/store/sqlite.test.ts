@@ -9,7 +9,8 @@ import { createRandom } from '../../test/support/random.ts'
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { type DurableStore, openStore, type StoreOptions, StoreUnavailable } from './index.ts'
-import { draft, put, storeContract, type TestDatabase, write } from './store.contract.ts'
+import { storeContract } from './store.contract.ts'
+import { draft, put, type TestDatabase, write } from './testing/fixtures.ts'
 import { assertNothingLost, startWriters } from './writers.contract.ts'
 
 function createDirectory(t: TestContext): string {

@@ -3,7 +3,7 @@
 import { systemClock } from '../base/clock.ts'
 import { silentLog } from '../base/log.ts'
 import { openStore } from './index.ts'
-import { draft, write } from './store.contract.ts'
+import { draft, write } from './testing/fixtures.ts'
 
 const [dataDir, url, run] = process.argv.slice(2) as [string, string, string]
 const store = await openStore({
