@@ -1,14 +1,11 @@
-import { once } from 'node:events'
-import type { AddressInfo, Socket } from 'node:net'
-import { createServer, type SecureContext, type Server, type TLSSocket } from 'node:tls'
+import type { SecureContext } from 'node:tls'
 import type { Clock } from '../base/clock.ts'
-import { joinHostPort } from '../base/hostport.ts'
-import { Admission } from '../base/io/admission.ts'
 import { WindowBudget } from '../base/io/window-budget.ts'
 import type { Logger } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import type { LiveEvent, Registry } from '../sessions/index.ts'
 import { Link, type Peer } from './link.ts'
+import { PeerListener } from './peer-listener.ts'
 import { RegistryPublisher } from './registry-publisher.ts'
 import { StabilityWindow } from './stability-window.ts'
 import type { OpenApi } from './wire.ts'
@@ -66,12 +63,6 @@ export interface ClusterLimits {
   introductionMs: number
 }
 
-/** Incoming links, authenticated or not: far more than there are nodes. */
-const MAX_LINKS = 256
-
-/** How long closing sockets may take to flush. */
-const CLOSE_TIMEOUT_MS = 1000
-
 const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, introductionMs: 3000 }
 
 /**
@@ -91,10 +82,13 @@ export function createCluster(options: ClusterOptions) {
   const links = new Map<string, Link>()
   const stability = new StabilityWindow(clock, silenceMs)
   let listed: readonly ListedNode[] = []
-  const sockets = new Set<TLSSocket>()
-  /** All incoming sockets, including those before or without a TLS handshake. */
-  const rawSockets = new Set<Socket>()
-  let server: Server | undefined
+  const listener =
+    options.listen &&
+    new PeerListener({
+      ...{ listen: options.listen, secureContext: options.secureContext, log },
+      handshakeTimeoutMs: silenceMs,
+      onConnection: (socket) => publisher.serve(socket),
+    })
   let address: string | undefined
   let timer: NodeJS.Timeout | undefined
   let currentBeat: Promise<void> = Promise.resolve()
@@ -103,40 +97,6 @@ export function createCluster(options: ClusterOptions) {
   let listUnavailable = false
   let announcedAddresses = ''
   let onAddresses = () => {}
-
-  async function open(): Promise<void> {
-    if (options.listen === undefined) return
-    server = createServer(
-      {
-        SNICallback: (_name, callback) => callback(null, options.secureContext()),
-        minVersion: 'TLSv1.3',
-        handshakeTimeout: silenceMs,
-      },
-      (socket) => {
-        socket.on('error', (error) => log.debug({ err: error }, 'peer connection failed'))
-        publisher.serve(socket)
-      },
-    )
-    server.on('tlsClientError', (error, socket) => {
-      log.debug({ err: error }, 'peer connection failed')
-      socket.destroy()
-    })
-    const admission = new Admission({ total: MAX_LINKS })
-    server.on('connection', (raw) => {
-      if (!admission.admit(raw)) return
-      raw.setNoDelay(true)
-      rawSockets.add(raw)
-      raw.once('close', () => rawSockets.delete(raw))
-    })
-    server.on('secureConnection', (socket) => {
-      sockets.add(socket)
-      socket.once('close', () => sockets.delete(socket))
-    })
-    server.listen(options.listen.port, options.listen.host)
-    await once(server, 'listening')
-    const { port } = server.address() as AddressInfo
-    address = options.advertise ?? joinHostPort(options.listen.host, port)
-  }
 
   /** Renews this node's row and reconciles the links with the list. */
   async function beat(): Promise<readonly Promise<void>[]> {
@@ -256,7 +216,8 @@ export function createCluster(options: ClusterOptions) {
 
     async start(): Promise<void> {
       stopped = false
-      await open()
+      const boundAddress = await listener?.start()
+      address = boundAddress && (options.advertise ?? boundAddress)
       // Without the database, dial the peers of the last list.
       const syncs = await beat().catch(async (error) => {
         log.warn({ err: error }, 'node list unavailable')
@@ -280,15 +241,7 @@ export function createCluster(options: ClusterOptions) {
       for (const link of links.values()) link.close()
       links.clear()
       publisher.close()
-      if (server === undefined) return
-      const closed = once(server, 'close')
-      server.close()
-      for (const socket of sockets) socket.destroySoon()
-      const closeTimer = setTimeout(() => {
-        for (const socket of rawSockets) socket.destroy()
-      }, CLOSE_TIMEOUT_MS)
-      await closed
-      clearTimeout(closeTimer)
+      await listener?.stop()
     },
   }
 }
