@@ -7,6 +7,7 @@ import type { RequestStep } from '../module.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
 import { pageFields, renderPage } from '../visitor-page.ts'
 import { Cookies, formatSetCookie } from './cookies.ts'
+import { GateCookies, isSecure, type PendingSignIn } from './gate-cookies.ts'
 import type { LiveSessions } from './live-sessions.ts'
 import { consumeOnce, type LoginStore } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
@@ -56,18 +57,8 @@ export interface GateOptions extends GateDependencies {
 const LOGOUT_PATH = '/auth/logout'
 /** Query that signs out on routes that do not contain `LOGOUT_PATH`. */
 const LOGOUT_QUERY = 'adit-logout'
-const DEFAULT_PREFIX = 'adit.'
 /** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
 const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
-/** Pending sign-ins per browser and host. */
-const MAX_SIGN_INS_PER_BROWSER = 8
-
-/** Content of the sealed cookie in the browser that started a sign-in. */
-interface PendingSignIn {
-  readonly signInId: string
-  /** Path and query to return to. */
-  readonly returnTo: string
-}
 
 /** The login step of one route or endpoint. */
 export interface Gate {
@@ -81,20 +72,7 @@ export interface Gate {
 export function createGate(options: GateOptions): Gate {
   const { seal, tickets, replayGuard, store, revocations, liveSessions, cookieCache, clock } = options
   const { scopeId, version, settings, signIn } = options
-  const prefix = settings.cookie_prefix === '' ? DEFAULT_PREFIX : settings.cookie_prefix
-  const sessionCookieName = `${prefix}session`
-  // Other hosts of the domain can set any cookie here except one with the `__Host-` prefix, so a session without it is
-  // forged.
-  const proofCookieName = `__Host-${prefix}session`
-  const loginPrefix = `${prefix}login.`
-  // Over https, no other host of the domain can set the cookie that proves which browser started a sign-in.
-  const browserPrefix = { plain: `${prefix}browser.`, secure: `__Host-${prefix}browser.` }
-  const isOwnCookie = (name: string) =>
-    name === sessionCookieName ||
-    name === proofCookieName ||
-    name.startsWith(loginPrefix) ||
-    name.startsWith(browserPrefix.plain) ||
-    name.startsWith(browserPrefix.secure)
+  const gateCookies = new GateCookies({ prefix: settings.cookie_prefix, scopeId, seal })
   const lifetime = createLifetime(settings, options.recheckSeconds)
   const currentSeconds = () => Math.floor(clock.now() / 1000)
   liveSessions.setVersion(scopeId, version)
@@ -108,12 +86,12 @@ export function createGate(options: GateOptions): Gate {
   }
 
   function readSession(exchange: Exchange, cookies: Cookies): CachedSession | undefined {
-    const text = cookies.get(sessionCookieName)
+    const text = cookies.get(gateCookies.session)
     const cachedSession = text === undefined ? undefined : cookieCache.get(text)
     if (cachedSession === undefined) return undefined
     const { session } = cachedSession
     if (session.place !== scopeId || session.version !== version) return undefined
-    if (isSecure(exchange) && cookies.get(proofCookieName) !== session.id) return undefined
+    if (isSecure(exchange) && cookies.get(gateCookies.proof) !== session.id) return undefined
     return isAlive(session) ? cachedSession : undefined
   }
 
@@ -130,7 +108,7 @@ export function createGate(options: GateOptions): Gate {
     const seconds = lifetime.isConfigured
       ? Math.max(1, session.since + lifetime.maxSeconds - currentSeconds())
       : undefined
-    return formatSetCookie(sessionCookieName, seal.encrypt('session', session), { secure, seconds })
+    return formatSetCookie(gateCookies.session, seal.encrypt('session', session), { secure, seconds })
   }
 
   function admitRequest(
@@ -139,7 +117,7 @@ export function createGate(options: GateOptions): Gate {
     { session, fields: identityFields }: CachedSession,
   ): undefined {
     const nowSeconds = currentSeconds()
-    cookies.hide(isOwnCookie)
+    cookies.hide(gateCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
     exchange.note('oauth.decision', 'allow')
@@ -181,41 +159,14 @@ export function createGate(options: GateOptions): Gate {
       memory: signIn.createMemory(),
     }
     const url = await withTimeout(signIn.begin(state, tickets.sealState(state)), options.providerTimeoutMs)
-    const secure = isSecure(exchange)
     const pending: PendingSignIn = { signInId, returnTo: sanitizeReturnPath(target) }
-    const pendingCookie = formatSetCookie(loginPrefix + signInId, seal.encrypt(`login ${scopeId}`, pending), {
-      path,
-      secure,
-      seconds: MAX_STATE_SECONDS,
-    })
-    return redirect(302, url, pendingCookie + formatBrowserCookies(exchange, signInId, secret))
-  }
-
-  /** Name of the cookie that proves which browser started a sign-in. */
-  function browserCookieName(exchange: Exchange, signInId: string): string {
-    return (isSecure(exchange) ? browserPrefix.secure : browserPrefix.plain) + signInId
-  }
-
-  function formatBrowserCookies(exchange: Exchange, signInId: string, secret: string): string {
-    const secure = isSecure(exchange)
-    const name = browserCookieName(exchange, signInId)
-    // The cookie is sent with every request, so their number is limited. Browsers list the oldest first.
-    const excess = new Cookies(exchange)
-      .namesFrom(browserCookieName(exchange, ''))
-      .slice(0, 1 - MAX_SIGN_INS_PER_BROWSER)
-    return (
-      formatSetCookie(name, secret, { secure, seconds: MAX_STATE_SECONDS }) +
-      excess.map((excessName) => formatSetCookie(excessName, '', { secure, seconds: 0 })).join('')
-    )
+    return redirect(302, url, gateCookies.formatPending(exchange, pending, { path, secret }))
   }
 
   /** The path to return to. Throws unless the ticket is redeemed in the browser that started the sign-in. */
   function resolveReturnTo(exchange: Exchange, { signInId, browser, returnTo }: Ticket): string {
     if (signInId === '') return returnTo
-    const cookies = new Cookies(exchange)
-    const secret = cookies.get(browserCookieName(exchange, signInId))
-    const text = cookies.get(loginPrefix + signInId)
-    const pending = text === undefined ? undefined : seal.decrypt<PendingSignIn>(`login ${scopeId}`, text)
+    const { secret, pending } = gateCookies.readPending(exchange, signInId)
     if (secret === undefined || digestSecret(secret) !== browser || pending?.signInId !== signInId)
       throw new SignInError('this sign-in was started in another browser; open the page again')
     return pending.returnTo
@@ -240,11 +191,8 @@ export function createGate(options: GateOptions): Gate {
     const seconds = lifetime.isConfigured ? lifetime.maxSeconds : undefined
     const fields =
       formatSessionCookie(session, secure) +
-      (secure ? formatSetCookie(proofCookieName, session.id, { secure, seconds }) : '') +
-      (signInId === ''
-        ? ''
-        : formatSetCookie(loginPrefix + signInId, '', { path: requestPath(exchange), secure, seconds: 0 }) +
-          formatSetCookie(browserCookieName(exchange, signInId), '', { secure, seconds: 0 }))
+      (secure ? formatSetCookie(gateCookies.proof, session.id, { secure, seconds }) : '') +
+      (signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange)))
     return redirect(303, toLocation(requestOrigin(exchange), returnTo), fields)
   }
 
@@ -282,10 +230,7 @@ export function createGate(options: GateOptions): Gate {
 
   async function logout(exchange: Exchange): Promise<EdgeResponse> {
     const session = readSession(exchange, new Cookies(exchange))?.session
-    const secure = isSecure(exchange)
-    const expiredCookies =
-      formatSetCookie(sessionCookieName, '', { secure, seconds: 0 }) +
-      (secure ? formatSetCookie(proofCookieName, '', { secure, seconds: 0 }) : '')
+    const expiredCookies = gateCookies.expireSession(isSecure(exchange))
     if (session !== undefined) await revokeSession(session)
     // The local session has ended even when the provider cannot be reached.
     const providerUrl = session && (await providerLogoutUrl(session))
@@ -306,7 +251,7 @@ export function createGate(options: GateOptions): Gate {
     if (path === LOGOUT_PATH || query === LOGOUT_QUERY) return logout(exchange)
     const cookies = new Cookies(exchange)
     if (method === 'OPTIONS' && settings.options_passthrough) {
-      cookies.hide(isOwnCookie)
+      cookies.hide(gateCookies.isOwn)
       return undefined
     }
     const cachedSession = readSession(exchange, cookies)
@@ -339,10 +284,6 @@ function requestPath({ head }: Exchange): string {
 
 function parseQuery(exchange: Exchange): URLSearchParams {
   return new URLSearchParams(exchange.head.target.slice(requestPath(exchange).length + 1))
-}
-
-function isSecure({ connection }: Exchange): boolean {
-  return connection.scheme === 'https'
 }
 
 /**

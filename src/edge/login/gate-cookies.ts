@@ -1,0 +1,108 @@
+import type { Exchange } from '../exchange.ts'
+import { Cookies, formatSetCookie } from './cookies.ts'
+import type { Seal } from './seal.ts'
+import { MAX_STATE_SECONDS } from './tickets.ts'
+
+const DEFAULT_PREFIX = 'adit.'
+/** Pending sign-ins per browser and host. */
+const MAX_SIGN_INS_PER_BROWSER = 8
+
+/** Content of the sealed cookie in the browser that started a sign-in. */
+export interface PendingSignIn {
+  readonly signInId: string
+  /** Path and query to return to. */
+  readonly returnTo: string
+}
+
+/** The cookies of a gate: their names, and those of a sign-in that is pending. */
+export class GateCookies {
+  /** The sealed session. */
+  readonly session: string
+  /**
+   * Other hosts of the domain can set any cookie here except one with the `__Host-` prefix, so a session without it is
+   * forged.
+   */
+  readonly proof: string
+  readonly #login: string
+  // Over https, no other host of the domain can set the cookie that proves which browser started a sign-in.
+  readonly #browser: { readonly plain: string; readonly secure: string }
+  readonly #seal: Seal
+  readonly #sealPurpose: string
+
+  constructor(options: { prefix: string; scopeId: string; seal: Seal }) {
+    const prefix = options.prefix === '' ? DEFAULT_PREFIX : options.prefix
+    this.session = `${prefix}session`
+    this.proof = `__Host-${prefix}session`
+    this.#login = `${prefix}login.`
+    this.#browser = { plain: `${prefix}browser.`, secure: `__Host-${prefix}browser.` }
+    this.#seal = options.seal
+    this.#sealPurpose = `login ${options.scopeId}`
+  }
+
+  /** Whether a cookie belongs to this gate, so that upstreams do not get it. */
+  readonly isOwn = (name: string): boolean =>
+    name === this.session ||
+    name === this.proof ||
+    name.startsWith(this.#login) ||
+    name.startsWith(this.#browser.plain) ||
+    name.startsWith(this.#browser.secure)
+
+  /** The fields that make the browser remember a sign-in that it has started, and prove it later by the secret. */
+  formatPending(
+    exchange: Exchange,
+    pending: PendingSignIn,
+    { path, secret }: { path: string; secret: string },
+  ): string {
+    const options = { secure: isSecure(exchange), seconds: MAX_STATE_SECONDS }
+    const { signInId } = pending
+    const sealed = this.#seal.encrypt(this.#sealPurpose, pending)
+    // A browser cookie is sent with every request, so their number is limited. Browsers list the oldest first.
+    const excess = new Cookies(exchange)
+      .namesFrom(this.#browserName(exchange, ''))
+      .slice(0, 1 - MAX_SIGN_INS_PER_BROWSER)
+    return (
+      formatSetCookie(this.#login + signInId, sealed, { ...options, path }) +
+      formatSetCookie(this.#browserName(exchange, signInId), secret, options) +
+      excess.map((name) => formatSetCookie(name, '', { ...options, seconds: 0 })).join('')
+    )
+  }
+
+  /** What the browser remembers of a sign-in; nothing in a browser that has not started it. */
+  readPending(
+    exchange: Exchange,
+    signInId: string,
+  ): { secret: string | undefined; pending: PendingSignIn | undefined } {
+    const cookies = new Cookies(exchange)
+    const sealed = cookies.get(this.#login + signInId)
+    return {
+      secret: cookies.get(this.#browserName(exchange, signInId)),
+      pending:
+        sealed === undefined ? undefined : this.#seal.decrypt<PendingSignIn>(this.#sealPurpose, sealed),
+    }
+  }
+
+  /** The fields that delete the cookies of a completed sign-in. */
+  expirePending(exchange: Exchange, signInId: string, path: string): string {
+    const options = { secure: isSecure(exchange), seconds: 0 }
+    return (
+      formatSetCookie(this.#login + signInId, '', { ...options, path }) +
+      formatSetCookie(this.#browserName(exchange, signInId), '', options)
+    )
+  }
+
+  /** The fields that delete the cookies of a session. */
+  expireSession(secure: boolean): string {
+    const expire = (name: string) => formatSetCookie(name, '', { secure, seconds: 0 })
+    return expire(this.session) + (secure ? expire(this.proof) : '')
+  }
+
+  /** Name of the cookie that proves which browser started a sign-in. */
+  #browserName(exchange: Exchange, signInId: string): string {
+    return (isSecure(exchange) ? this.#browser.secure : this.#browser.plain) + signInId
+  }
+}
+
+/** Whether the request came over TLS. */
+export function isSecure({ connection }: Exchange): boolean {
+  return connection.scheme === 'https'
+}
