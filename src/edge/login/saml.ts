@@ -2,20 +2,20 @@ import { hash, randomBytes } from 'node:crypto'
 import { generateServiceProviderMetadata, type Profile, SAML } from '@node-saml/node-saml'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
-import { METADATA_LIMITS, type Saml, type SamlUrls, type Settings } from '../../resources/index.ts'
+import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
 import { EdgeError, edgeError } from '../errors.ts'
 import { consumeOnce, type LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath } from './return-to.ts'
 import type { Revocations } from './revocations.ts'
 import { type CheckedLogout, MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS, type Parties } from './saml-checks.ts'
-import { type IdentityProvider, requireUsableMetadata } from './saml-metadata.ts'
+import { SamlIdentityProvider } from './saml-identity-provider.ts'
+import type { IdentityProvider } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
 import { createLifetime } from './session.ts'
-import { type Identity, ProviderUnavailable, type SignIn, SignInError } from './sign-in.ts'
+import { type Identity, type SignIn, SignInError } from './sign-in.ts'
 import { CALLBACK_PATH, type SignInOrigin, type Tickets } from './tickets.ts'
 
-const METADATA_TTL_MS = 60 * 60 * 1000
 /** Long enough for a page of the route or a sealed state of ours. */
 const MAX_RELAY_STATE_LENGTH = 4096
 
@@ -57,50 +57,11 @@ export interface SamlServiceProvider extends SignIn {
 /** Signs visitors in at a SAML identity provider. */
 export function createSamlServiceProvider(options: SamlOptions): SamlServiceProvider {
   const { settings, urls, scopeId, version, tickets, replayGuard, store, revocations, clock } = options
-  const { outbound, workers } = options
-  // Unusable metadata fails at configuration time rather than at the first sign-in, and is reported to the owner.
-  if (settings.idp_metadata !== '') requireUsableMetadata(settings.idp_metadata, METADATA_LIMITS)
+  const { workers } = options
+  const identityProvider = new SamlIdentityProvider({ ...options, ...settings })
   const { request_signing_key_pem: keyPem } = settings
   // A key that cannot be read must not be taken for none.
   const signingKey = keyPem === '' ? {} : { privateKey: keyPem ?? '' }
-  let cached: { idp: Promise<IdentityProvider>; loadedAt: number } | undefined
-
-  /** The identity provider, loaded on first use. Inline metadata is parsed only once. */
-  function loadProvider(): Promise<IdentityProvider> {
-    const isStatic = settings.idp_metadata !== ''
-    if (cached !== undefined && (isStatic || performance.now() - cached.loadedAt < METADATA_TTL_MS))
-      return cached.idp
-    const idp = (isStatic ? parseStatic() : fetchMetadata()).catch((error: unknown) => {
-      // Inline metadata does not change; anything else is retried.
-      if (!isModuleBroken(error)) cached = undefined
-      throw error
-    })
-    cached = { idp, loadedAt: performance.now() }
-    return idp
-  }
-
-  function parseMetadata(xml: string): Promise<IdentityProvider> {
-    return workers.check(scopeId, { kind: 'metadata', xml, limits: METADATA_LIMITS })
-  }
-
-  async function parseStatic(): Promise<IdentityProvider> {
-    try {
-      return await parseMetadata(settings.idp_metadata)
-    } catch (error) {
-      // A broken module denies all traffic (P36).
-      throw error instanceof EdgeError ? error : edgeError('module_broken', 'saml')
-    }
-  }
-
-  async function fetchMetadata(): Promise<IdentityProvider> {
-    try {
-      const response = await outbound.fetch(settings.idp_metadata_url)
-      if (!response.ok) throw new Error(`the metadata address answered ${response.status}`)
-      return await parseMetadata(await response.text())
-    } catch (error) {
-      throw error instanceof EdgeError ? error : new ProviderUnavailable({ cause: error })
-    }
-  }
 
   /** Creates our own messages. Foreign ones are parsed in worker threads. */
   function createWriter(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): SAML {
@@ -130,7 +91,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   })
 
   async function validate(message: string, requestId: string): Promise<Identity> {
-    const idp = await loadProvider()
+    const idp = await identityProvider.load()
     const { assertionId, identity } = await workers.check(scopeId, {
       kind: 'response',
       parties: toParties(idp, urls().assertion_consumer_service_url),
@@ -162,7 +123,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     createMemory: () => ({}),
 
     async begin({ signInId }, state) {
-      const idp = await loadProvider()
+      const idp = await identityProvider.load()
       return createWriter(idp, `_${signInId}`).getAuthorizeUrlAsync(state, undefined, {})
     },
 
@@ -203,7 +164,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     },
 
     async logoutUrl({ id, atProvider = {} }) {
-      const idp = await loadProvider()
+      const idp = await identityProvider.load()
       if (idp.sloUrl === undefined) return undefined
       const profile: Profile = {
         issuer: idp.entityId,
@@ -217,7 +178,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     signedOutSince: ({ id }, since) => revocations.isRevoked(scopeId, toSubject(id), since),
 
     async logoutQuery(query) {
-      const idp = await loadProvider()
+      const idp = await identityProvider.load()
       const parties = toParties(idp, urls().single_logout_url)
       const checked = await workers
         .check(scopeId, { kind: 'logout-query', parties, query })
@@ -230,7 +191,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       const message = form.get('SAMLRequest')
       if (message === null) return undefined
       const relayState = readRelayState(form)
-      const idp = await loadProvider()
+      const idp = await identityProvider.load()
       const parties = toParties(idp, urls().single_logout_url)
       const checked = await workers
         .check(scopeId, { kind: 'logout-form', parties, message })
@@ -295,10 +256,6 @@ function readRelayState(form: URLSearchParams): string {
   const relayState = form.get('RelayState') ?? ''
   if (relayState.length > MAX_RELAY_STATE_LENGTH) throw new SignInError('RelayState is too long')
   return relayState
-}
-
-function isModuleBroken(error: unknown): boolean {
-  return error instanceof EdgeError && error.name === 'module_broken'
 }
 
 function invalidLogout(error: unknown): never {
