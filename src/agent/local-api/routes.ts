@@ -44,25 +44,48 @@ const MAX_LIMIT = 1000
 const NO_FRAMES = new FrameLog()
 NO_FRAMES.end(undefined)
 
+const root: LocalRoute = {
+  get: () => ({
+    status: 200,
+    body: {
+      uri: '/api',
+      status_uri: '/api/status',
+      tunnels_uri: '/api/tunnels',
+      endpoints_uri: '/api/endpoints',
+      requests_uri: '/api/requests/http',
+      request_stream_uri: '/api/requests/http/stream',
+    },
+  }),
+}
+
+const requestStream: LocalRoute = {
+  get: ({ query }) => ({
+    stream: { tunnelName: query.get('tunnel_name') ?? undefined, frames: query.get('frames') === 'true' },
+  }),
+}
+
 /** All routes of the local API by path; `:` stands for a name in the last or second to last segment. */
 export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
-  const { tunnels, captures, connection } = agent
+  const { tunnels, captures } = agent
+  return new Map([
+    ['/api', root],
+    ['/api/', root],
+    ['/api/status', statusRoute(agent)],
+    ['/api/tunnels', tunnelListRoute(tunnels)],
+    ['/api/tunnels/:', tunnelRoute(tunnels)],
+    ['/api/endpoints', endpointListRoute(tunnels)],
+    ['/api/endpoints/:', endpointRoute(tunnels)],
+    ['/api/requests/http', requestListRoute(agent)],
+    ['/api/requests/http/stream', requestStream],
+    ['/api/requests/http/:', requestRoute(captures)],
+    ['/api/requests/http/:/body', requestBodyRoute(captures)],
+    ['/api/requests/http/:/frames', requestFramesRoute(captures)],
+    ['/api/requests/http/:/pin', requestPinRoute(captures)],
+  ])
+}
 
-  const root: LocalRoute = {
-    get: () => ({
-      status: 200,
-      body: {
-        uri: '/api',
-        status_uri: '/api/status',
-        tunnels_uri: '/api/tunnels',
-        endpoints_uri: '/api/endpoints',
-        requests_uri: '/api/requests/http',
-        request_stream_uri: '/api/requests/http/stream',
-      },
-    }),
-  }
-
-  const status: LocalRoute = {
+function statusRoute({ connection, updater, captures }: Agent): LocalRoute {
+  return {
     get: () => ({
       status: 200,
       body: {
@@ -73,14 +96,16 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
           account: connection.welcome?.Extra.AccountName ?? '',
           legs: connection.status === 'online' ? connection.legs.map(legView) : [],
         },
-        ...(agent.updater.available === undefined ? {} : { update_available: agent.updater.available }),
+        ...(updater.available === undefined ? {} : { update_available: updater.available }),
         inspect_db_size: captures.enabled ? captures.limit : -1,
         uri: '/api/status',
       } satisfies AgentStatus,
     }),
   }
+}
 
-  const tunnelList: LocalRoute = {
+function tunnelListRoute(tunnels: Agent['tunnels']): LocalRoute {
+  return {
     get: () => ({ status: 200, body: { tunnels: tunnels.list().map(tunnelView), uri: '/api/tunnels' } }),
     post: async (call) => {
       const definition = parseDefinition(tunnelShape, await call.json())
@@ -88,8 +113,10 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       return { status: 201, body: tunnelView(await awaitStart(tunnels.start(spec))) }
     },
   }
+}
 
-  const tunnelRoute: LocalRoute = {
+function tunnelRoute(tunnels: Agent['tunnels']): LocalRoute {
+  return {
     get: ({ name }) => ({
       status: 200,
       body: tunnelView(tunnels.get(name) ?? throwNotFound('tunnel', name)),
@@ -99,8 +126,10 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       return { status: 204 }
     },
   }
+}
 
-  const endpointList: LocalRoute = {
+function endpointListRoute(tunnels: Agent['tunnels']): LocalRoute {
+  return {
     get: () => ({
       status: 200,
       body: { endpoints: tunnels.list().map((tunnel) => endpointView(tunnel, false)), uri: '/api/endpoints' },
@@ -111,8 +140,10 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       return { status: 201, body: endpointView(await awaitStart(tunnels.start(spec)), true) }
     },
   }
+}
 
-  const endpointRoute: LocalRoute = {
+function endpointRoute(tunnels: Agent['tunnels']): LocalRoute {
+  return {
     get: ({ name }) => ({
       status: 200,
       body: endpointView(tunnels.get(name) ?? throwNotFound('endpoint', name), true),
@@ -133,8 +164,11 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       return { status: 204 }
     },
   }
+}
 
-  const requestList: LocalRoute = {
+function requestListRoute(agent: Agent): LocalRoute {
+  const { captures } = agent
+  return {
     get: ({ query }) => {
       const list = captures.list(
         parseLimit(query),
@@ -156,31 +190,31 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       return { status: 204 }
     },
   }
+}
 
-  const requestRoute: LocalRoute = {
+function requestRoute(captures: Agent['captures']): LocalRoute {
+  return {
     get: ({ name }) => ({
       status: 200,
       body: captureView(captures.get(name) ?? throwNotFound('captured request', name)),
     }),
   }
+}
 
+function requestPinRoute(captures: Agent['captures']): LocalRoute {
   const setPin = (name: string, pinned: boolean): LocalReply => {
     const capture = captures.get(name) ?? throwNotFound('captured request', name)
     if (!captures.pin(capture, pinned)) throw problem.tooManyPins()
     return { status: 204 }
   }
-  const requestPin: LocalRoute = {
+  return {
     put: ({ name }) => setPin(name, true),
     delete: ({ name }) => setPin(name, false),
   }
+}
 
-  const requestStream: LocalRoute = {
-    get: ({ query }) => ({
-      stream: { tunnelName: query.get('tunnel_name') ?? undefined, frames: query.get('frames') === 'true' },
-    }),
-  }
-
-  const requestBody: LocalRoute = {
+function requestBodyRoute(captures: Agent['captures']): LocalRoute {
+  return {
     get: async ({ name, query }) => {
       const capture = captures.get(name) ?? throwNotFound('captured request', name)
       const side = query.get('side') ?? 'response'
@@ -199,30 +233,16 @@ export function createRoutes(agent: Agent): ReadonlyMap<string, LocalRoute> {
       }
     },
   }
+}
 
-  const requestFrames: LocalRoute = {
+function requestFramesRoute(captures: Agent['captures']): LocalRoute {
+  return {
     get: ({ name, query }) => {
       const { id, frames = NO_FRAMES } = captures.get(name) ?? throwNotFound('captured request', name)
       const list = frames.after(parseCount(query, 'after') ?? 0, parseLimit(query))
       return { status: 200, body: { ...framesSummary(id, frames), frames: list.map(frameView) } }
     },
   }
-
-  return new Map([
-    ['/api', root],
-    ['/api/', root],
-    ['/api/status', status],
-    ['/api/tunnels', tunnelList],
-    ['/api/tunnels/:', tunnelRoute],
-    ['/api/endpoints', endpointList],
-    ['/api/endpoints/:', endpointRoute],
-    ['/api/requests/http', requestList],
-    ['/api/requests/http/stream', requestStream],
-    ['/api/requests/http/:', requestRoute],
-    ['/api/requests/http/:/body', requestBody],
-    ['/api/requests/http/:/frames', requestFrames],
-    ['/api/requests/http/:/pin', requestPin],
-  ])
 }
 
 function legView({ session, latencyMs }: Leg): AgentStatus['session']['legs'][number] {
