@@ -1,20 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { type Static, type TSchema, Type } from 'typebox'
-import { type Api, fieldProblem, problem, requirePrincipal } from '../api/index.ts'
-import type { Principal } from '../auth/index.ts'
+import { type Api, fieldProblem, problem } from '../api/index.ts'
 import { type Clock, formatTimestamp } from '../base/clock.ts'
 import { encodeQrCode } from '../base/qr-code.ts'
-import type { AuditEntry, DurableStore } from '../store/index.ts'
-import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions } from './browser-sessions.ts'
+import { CredentialChecks, type CredentialParts } from './credential-checks.ts'
 import type { Invitation, RecoveryCodes, SecondFactorOffer } from './page-data.ts'
 import { assignNewPassword } from './password-generator.ts'
-import { type Passwords, validatePassword } from './passwords.ts'
+import { validatePassword } from './passwords.ts'
 import { createRecoveryCodes } from './recovery-codes.ts'
 import { createSecondFactor, verifyCode } from './second-factor.ts'
-import { rejectIfBusy, rejectIfLimited, type SignInLimits, userKey } from './sign-in-flow.ts'
+import { rejectIfBusy, rejectIfLimited, userKey } from './sign-in-limits.ts'
 import { createSignInLink } from './sign-in-link.ts'
-import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
 const MAX_BODY_BYTES = 16 * 1024
 const secretText = Type.String({ maxLength: 4096 })
@@ -27,84 +24,32 @@ const codeBody = Type.Object({ code: Type.String({ maxLength: 32 }) }, { additio
 const INVITATION_LIFETIME_MS = 7 * 24 * 3_600_000
 const ownPasswordBody = Type.Object({ password: secretText }, { additionalProperties: false })
 
-/** The signed-in user, with how they sign in. */
-interface SignedInUser {
-  readonly principal: Principal
-  readonly user: { readonly account: string; readonly id: string }
-  readonly email: string
-  readonly signIn: SignInRecord | undefined
+/** What the routes of credentials use. */
+interface CredentialRouteParts extends CredentialParts {
+  readonly sessions: BrowserSessions
+  readonly listenerUrl: () => string
+  readonly clock: Clock
 }
 
+type AddRoute = ReturnType<typeof createAddRoute>
+
 /** Mounts password and second-factor routes: for the signed-in user, and password resets by administrators. */
-export function mountCredentials(
-  { http, authenticate }: Api,
-  {
-    store,
-    sessions,
-    signIns,
-    passwords,
-    limits,
-    listenerUrl,
-    clock,
-  }: {
-    store: DurableStore
-    sessions: BrowserSessions
-    signIns: SignInStore
-    passwords: Passwords
-    limits: SignInLimits
-    listenerUrl: () => string
-    clock: Clock
-  },
-): void {
-  async function requireSignedInUser(request: FastifyRequest): Promise<SignedInUser> {
-    const principal = requirePrincipal(request)
-    const { accountId: account, ownerId: id, through } = principal
-    // A leaked key must not be turned into a password that outlives it.
-    if (through !== 'dashboard' || !id.startsWith('usr_')) throw problem('dashboard_only')
-    const user = await store.get('users', account, id)
-    if (user === undefined) throw problem('signed_out')
-    return {
-      principal,
-      user: { account, id },
-      email: user.data.email,
-      signIn: await signIns.findByUser(account, id),
-    }
-  }
+export function mountCredentials(api: Api, parts: CredentialRouteParts): void {
+  const checks = new CredentialChecks(parts)
+  const route = createAddRoute(api)
+  mountOwnPassword(route, checks, parts)
+  mountSecondFactor(route, checks, parts)
+  mountSecondFactorRemoval(route, checks, parts)
+  mountUserPasswords(route, checks, parts)
+}
 
-  function audit(request: FastifyRequest, action: string, object: string, rejection?: string): AuditEntry {
-    const { accountId: account, ownerId: principal, credentialId: credential } = requirePrincipal(request)
-    const entry = { account, principal, credential, action, object }
-    return auditRecord(request, rejection === undefined ? entry : { ...entry, rejection })
-  }
-
-  /** Audits a rejection, rate limited. */
-  async function auditRejection(request: FastifyRequest, action: string, object: string, reason: string) {
-    if (limits.audits.take(requirePrincipal(request).accountId) > 0) return
-    await store.write({}, (tx) => tx.audit(audit(request, action, object, reason)))
-  }
-
-  /** Requires the password again, so that an unlocked screen is not enough. Counts as a sign-in attempt. */
-  async function requirePassword(
-    request: FastifyRequest,
-    reply: FastifyReply,
-    { signIn, user, email }: SignedInUser,
-    { field, password, action }: { field: string; password: string; action: string },
-  ): Promise<void> {
-    rejectIfLimited(reply, limits.users.take(userKey(email)))
-    if (await rejectIfBusy(reply, passwords.matches(password, signIn?.password))) {
-      limits.users.refund(userKey(email))
-      return
-    }
-    await auditRejection(request, action, user.id, 'wrong password')
-    throw fieldProblem(field, 'invalid_field', 'This is not your current password.')
-  }
-
-  function route<B extends TSchema>(
+function createAddRoute({ http, authenticate }: Api) {
+  return <B extends TSchema>(
     method: 'POST' | 'PUT' | 'DELETE',
     url: string,
     body: B | undefined,
     handler: (request: FastifyRequest, reply: FastifyReply, body: Static<B>) => Promise<unknown>,
-  ): void {
+  ): void => {
     http.route({
       method,
       url: `/dashboard/api${url}`,
@@ -114,21 +59,27 @@ export function mountCredentials(
       handler: (request, reply) => handler(request, reply, request.body as Static<B>),
     })
   }
+}
 
+function mountOwnPassword(
+  route: AddRoute,
+  checks: CredentialChecks,
+  { passwords, signIns, sessions }: CredentialRouteParts,
+): void {
   route('PUT', '/password', passwordBody, async (request, reply, { current, new: chosen }) => {
-    const signedIn = await requireSignedInUser(request)
+    const signedIn = await checks.requireSignedInUser(request)
     const { user, email, signIn } = signedIn
     const message = validatePassword(chosen)
     if (message !== undefined) throw fieldProblem('new', 'invalid_field', message)
     if (signIn !== undefined) {
       if (current === undefined) throw fieldProblem('current', 'invalid_field', 'current is required.')
       const check = { field: 'current', password: current, action: 'change_password' }
-      await requirePassword(request, reply, signedIn, check)
+      await checks.requirePassword(request, reply, signedIn, check)
     }
 
     const password = await rejectIfBusy(reply, passwords.hash(chosen))
     const fresh = { userId: user.id, account: user.account, email }
-    await signIns.change(user, audit(request, 'change_password', user.id), (current) => ({
+    await signIns.change(user, checks.audit(request, 'change_password', user.id), (current) => ({
       ...(current ?? { ...fresh, secondFactor: undefined, pendingSecondFactor: undefined, usedStep: 0 }),
       password,
       link: undefined,
@@ -136,29 +87,35 @@ export function mountCredentials(
     await sessions.closeAll(user.id, signedIn.principal.credentialId)
     return reply.code(204).send()
   })
+}
 
+function mountSecondFactor(
+  route: AddRoute,
+  checks: CredentialChecks,
+  { signIns, sessions, limits, listenerUrl, clock }: CredentialRouteParts,
+): void {
   route('POST', '/second_factor', undefined, async (request) => {
-    const { user, email, signIn } = await requireSignedInUser(request)
+    const { user, email, signIn } = await checks.requireSignedInUser(request)
     if (signIn === undefined)
       throw problem('conflict', 'Set a password first: the second factor is used together with it.')
     if (signIn.secondFactor !== undefined)
       throw problem('conflict', 'The second factor is on already. Switch it off to set up another device.')
     const secondFactor = createSecondFactor(email, URL.parse(listenerUrl())?.host ?? '')
-    await signIns.change(user, audit(request, 'offer_second_factor', user.id), (current) =>
+    await signIns.change(user, checks.audit(request, 'offer_second_factor', user.id), (current) =>
       current === undefined ? undefined : { ...current, pendingSecondFactor: secondFactor.secret },
     )
     return { ...secondFactor, qr_code: qrRows(secondFactor.uri) } satisfies SecondFactorOffer
   })
 
   route('PUT', '/second_factor', codeBody, async (request, reply, { code }) => {
-    const { user, email, signIn, principal } = await requireSignedInUser(request)
+    const { user, email, signIn, principal } = await checks.requireSignedInUser(request)
     if (signIn?.pendingSecondFactor === undefined)
       throw problem('conflict', 'There is no second factor to confirm. Request one first.')
     rejectIfLimited(reply, limits.users.take(userKey(email)))
     const recovery = createRecoveryCodes()
     const confirmed = await signIns.change(
       user,
-      audit(request, 'confirm_second_factor', user.id),
+      checks.audit(request, 'confirm_second_factor', user.id),
       (current) => {
         if (current?.pendingSecondFactor === undefined) return undefined
         const step = verifyCode(current.pendingSecondFactor, code, {
@@ -176,7 +133,7 @@ export function mountCredentials(
       },
     )
     if (confirmed === undefined) {
-      await auditRejection(request, 'confirm_second_factor', user.id, 'wrong code')
+      await checks.auditRejection(request, 'confirm_second_factor', user.id, 'wrong code')
       throw fieldProblem('code', 'invalid_field', WRONG_CODE)
     }
     limits.users.refund(userKey(email))
@@ -184,15 +141,21 @@ export function mountCredentials(
     await sessions.closeAll(user.id, principal.credentialId)
     return { recovery_codes: recovery.codes } satisfies RecoveryCodes
   })
+}
 
+function mountSecondFactorRemoval(
+  route: AddRoute,
+  checks: CredentialChecks,
+  { signIns }: CredentialRouteParts,
+): void {
   route('POST', '/second_factor/recovery_codes', ownPasswordBody, async (request, reply, { password }) => {
-    const signedIn = await requireSignedInUser(request)
+    const signedIn = await checks.requireSignedInUser(request)
     const action = 'renew_recovery_codes'
-    await requirePassword(request, reply, signedIn, { field: 'password', password, action })
+    await checks.requirePassword(request, reply, signedIn, { field: 'password', password, action })
     const { codes, digests } = createRecoveryCodes()
     const renewed = await signIns.change(
       signedIn.user,
-      audit(request, action, signedIn.user.id),
+      checks.audit(request, action, signedIn.user.id),
       (current) => (current?.secondFactor === undefined ? undefined : { ...current, recoveryCodes: digests }),
     )
     if (renewed === undefined) throw problem('conflict', 'The second factor is off. Switch it on first.')
@@ -200,12 +163,12 @@ export function mountCredentials(
   })
 
   route('DELETE', '/second_factor', ownPasswordBody, async (request, reply, { password }) => {
-    const signedIn = await requireSignedInUser(request)
+    const signedIn = await checks.requireSignedInUser(request)
     const check = { field: 'password', password, action: 'remove_second_factor' }
-    await requirePassword(request, reply, signedIn, check)
+    await checks.requirePassword(request, reply, signedIn, check)
     await signIns.change(
       signedIn.user,
-      audit(request, 'remove_second_factor', signedIn.user.id),
+      checks.audit(request, 'remove_second_factor', signedIn.user.id),
       (current) =>
         current === undefined
           ? undefined
@@ -218,35 +181,28 @@ export function mountCredentials(
     )
     return reply.code(204).send()
   })
+}
 
-  /** The user of the path, for administrators. */
-  async function requireOtherUser(request: FastifyRequest, action: string) {
-    const { id } = request.params as { id: string }
-    const { accountId: account, role } = requirePrincipal(request)
-    if (role !== 'admin') {
-      await auditRejection(request, action, id.slice(0, 64), 'not an administrator')
-      throw problem('admins_only')
-    }
-    const user = await store.get('users', account, id)
-    if (user === undefined) throw problem('not_found', 'user', id)
-    return { account, id, email: user.data.email }
-  }
-
+function mountUserPasswords(
+  route: AddRoute,
+  checks: CredentialChecks,
+  { store, passwords, clock }: CredentialRouteParts,
+): void {
   route('PUT', '/users/:id/password', undefined, async (request, reply) => {
     const action = 'make_password'
-    const user = await requireOtherUser(request, action)
-    const generated = assignNewPassword({ store, passwords }, user, audit(request, action, user.id))
+    const user = await checks.requireOtherUser(request, action)
+    const generated = assignNewPassword({ store, passwords }, user, checks.audit(request, action, user.id))
     return { password: (await rejectIfBusy(reply, generated)).reveal() }
   })
 
   route('POST', '/users/:id/invitation', undefined, async (request, reply): Promise<Invitation> => {
     const action = 'invite_user'
-    const user = await requireOtherUser(request, action)
+    const user = await checks.requireOtherUser(request, action)
     const link = createSignInLink({ store, passwords }, user, {
       dashboardUrl: '',
       now: clock.now(),
       lifetimeMs: INVITATION_LIFETIME_MS,
-      audit: audit(request, action, user.id),
+      audit: checks.audit(request, action, user.id),
     })
     const { url, expiresAt } = await rejectIfBusy(reply, link)
     return { link: url.reveal(), expires_at: formatTimestamp(expiresAt) }

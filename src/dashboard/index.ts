@@ -14,7 +14,8 @@ import { mountCredentials } from './credential-routes.ts'
 import { BUILT_PAGES, mountPages } from './pages.ts'
 import { createPasswords, type Passwords } from './passwords.ts'
 import { mountSession } from './session-routes.ts'
-import { createSignIn, createSignInLimits } from './sign-in-flow.ts'
+import { SignInFlow } from './sign-in-flow.ts'
+import { createSignInLimits } from './sign-in-limits.ts'
 import { createSignInStore } from './sign-in-store.ts'
 
 export { createChangeTracker } from './changes.ts'
@@ -63,7 +64,7 @@ export function createDashboard({
   const sessions = createBrowserSessions({ store, auth, admits, listenerUrl, clock, log })
   const signIns = createSignInStore({ store })
   const limits = createSignInLimits(clock)
-  const signInFlow = createSignIn({
+  const signInFlow = new SignInFlow({
     store,
     auth,
     signIns,

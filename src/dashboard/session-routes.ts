@@ -7,7 +7,7 @@ import { auditRecord } from './audit-record.ts'
 import { type BrowserSessions, type CurrentSession, requireSameSite } from './browser-sessions.ts'
 import { isSecure, sessionCookie } from './cookie.ts'
 import type { LinkView, SessionView } from './page-data.ts'
-import type { createSignIn, Proof } from './sign-in-flow.ts'
+import type { Proof, SignInFlow } from './sign-in-flow.ts'
 import type { SignInStore } from './sign-in-store.ts'
 
 // More than any password, and little enough for unauthenticated callers.
@@ -61,7 +61,7 @@ export function mountSession(
     store: Store
     sessions: BrowserSessions
     signIns: SignInStore
-    signInFlow: ReturnType<typeof createSignIn>
+    signInFlow: SignInFlow
     listenerUrl: () => string
   },
 ): void {

@@ -1,7 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { fieldProblem, problem } from '../api/index.ts'
 import { type Auth, isTokenShaped, tokenDigest } from '../auth/index.ts'
-import { type AttemptLimit, createAttemptLimit } from '../base/attempt-limit.ts'
 import { clientKey } from '../base/client-key.ts'
 import type { Clock } from '../base/clock.ts'
 import { plainAddress } from '../base/ip-rules.ts'
@@ -10,17 +9,12 @@ import type { Secret } from '../base/secret.ts'
 import type { Store } from '../store/index.ts'
 import { auditRecord } from './audit-record.ts'
 import type { BrowserSessions, CurrentSession } from './browser-sessions.ts'
-import { PasswordQueueFull, type Passwords, validatePassword } from './passwords.ts'
+import { type Passwords, validatePassword } from './passwords.ts'
 import { redeemRecoveryCode } from './recovery-codes.ts'
 import { verifyCode } from './second-factor.ts'
+import { rejectIfBusy, rejectIfLimited, type SignInLimits, userKey } from './sign-in-limits.ts'
 import type { SignInRecord, SignInStore } from './sign-in-store.ts'
 
-// Enough for typing mistakes, too few for guessing.
-const USER_LIMIT = { burst: 10, perMinute: 1 }
-const CLIENT_LIMIT = { burst: 30, perMinute: 6 }
-// Guessing must not fill the audit log.
-const AUDIT_LIMIT = { burst: 20, perMinute: 5 }
-const BUSY_RETRY_SECONDS = 5
 // Decision 149: the duration of a sign-in must not reveal how many accounts know the address.
 const CHECKS_PER_BATCH = 4
 
@@ -31,74 +25,55 @@ export type Proof =
   /** The token of a one-time link, and the password to set. */
   | { readonly link: string; readonly password: string }
 
-/** Limits on failed attempts. */
-export interface SignInLimits {
-  readonly users: AttemptLimit
-  readonly clients: AttemptLimit
-  readonly audits: AttemptLimit
+/** What a sign-in is checked with and recorded in. */
+export interface SignInParts {
+  readonly store: Store
+  readonly auth: Auth
+  readonly signIns: SignInStore
+  readonly passwords: Passwords
+  readonly sessions: BrowserSessions
+  readonly limits: SignInLimits
+  readonly admits: (accountId: string, address: string) => boolean
+  readonly clock: Clock
+  readonly log: Logger
 }
 
-export function createSignInLimits(clock: Clock): SignInLimits {
-  return {
-    users: createAttemptLimit({ ...USER_LIMIT, clock }),
-    clients: createAttemptLimit({ ...CLIENT_LIMIT, clock }),
-    audits: createAttemptLimit({ ...AUDIT_LIMIT, clock }),
+/** A new session of a browser. */
+export interface OpenedSession {
+  readonly token: Secret
+  readonly current: CurrentSession
+}
+
+/** Verifies credentials and opens sessions. */
+export class SignInFlow {
+  readonly #parts: SignInParts
+
+  constructor(parts: SignInParts) {
+    this.#parts = parts
   }
-}
 
-/** The key for attempts on a user, whether or not the user exists. */
-export function userKey(email: string): string {
-  return email.toLowerCase()
-}
+  signIn(request: FastifyRequest, reply: FastifyReply, proof: Proof): Promise<OpenedSession> {
+    if ('api_key' in proof) return this.#withApiKey(request, reply, proof.api_key)
+    return 'link' in proof ? this.#withLink(request, reply, proof) : this.#withPassword(request, reply, proof)
+  }
 
-/** Rejects the request if the limiter requires a wait. */
-export function rejectIfLimited(reply: FastifyReply, seconds: number): void {
-  if (seconds === 0) return
-  reply.header('retry-after', String(seconds))
-  throw problem('too_many_requests', seconds)
-}
-
-/** Turns a full password queue into a 429 response with Retry-After. */
-export function rejectIfBusy<T>(reply: FastifyReply, work: Promise<T>, onBusy = () => {}): Promise<T> {
-  return work.catch((error) => {
-    if (!(error instanceof PasswordQueueFull)) throw error
-    onBusy()
-    reply.header('retry-after', String(BUSY_RETRY_SECONDS))
-    throw problem('too_many_requests', BUSY_RETRY_SECONDS)
-  })
-}
-
-/** Creates the sign-in, which verifies credentials and opens sessions. */
-export function createSignIn({
-  store,
-  auth,
-  signIns,
-  passwords,
-  sessions,
-  limits,
-  admits,
-  clock,
-  log,
-}: {
-  store: Store
-  auth: Auth
-  signIns: SignInStore
-  passwords: Passwords
-  sessions: BrowserSessions
-  limits: SignInLimits
-  admits: (accountId: string, address: string) => boolean
-  clock: Clock
-  log: Logger
-}) {
-  type OpenedSession = Promise<{ token: Secret; current: CurrentSession }>
-  const { users, clients, audits } = limits
+  /** The email address of the user that a link is for. */
+  async inspectLink(request: FastifyRequest, reply: FastifyReply, token: string): Promise<string> {
+    const { clients } = this.#parts.limits
+    const client = clientKey(request.ip)
+    rejectIfLimited(reply, clients.take(client))
+    const { email } = await this.#requireLink(token)
+    clients.refund(client)
+    return email
+  }
 
   /** Audits the failure in the accounts that were tried. Not awaited: the delay would reveal that they exist. */
-  function recordFailure(request: FastifyRequest, candidates: readonly SignInRecord[], reason: string): void {
+  #recordFailure(request: FastifyRequest, candidates: readonly SignInRecord[], reason: string): void {
+    const { log, limits, store } = this.#parts
     const { ip, id } = request
     log.warn({ ip, id, users: candidates.map(({ userId }) => userId), reason }, 'sign-in failed')
     for (const { account, userId } of candidates) {
-      if (audits.take(account) > 0) continue
+      if (limits.audits.take(account) > 0) continue
       const action = 'sign_in'
       const entry = {
         account,
@@ -114,7 +89,7 @@ export function createSignIn({
     }
   }
 
-  async function findByPassword(
+  async #findByPassword(
     password: string,
     candidates: readonly SignInRecord[],
   ): Promise<SignInRecord | undefined> {
@@ -122,21 +97,22 @@ export function createSignIn({
     let found: SignInRecord | undefined
     for (let check = 0; check < batches * CHECKS_PER_BATCH; check += 1) {
       const candidate = candidates[check]
-      if (await passwords.matches(password, candidate?.password)) found ??= candidate
+      if (await this.#parts.passwords.matches(password, candidate?.password)) found ??= candidate
     }
     return found
   }
 
-  function requireAdmitted(request: FastifyRequest, account: string): void {
+  #requireAdmitted(request: FastifyRequest, account: string): void {
     const address = plainAddress(request.ip)
-    if (!admits(account, address)) throw problem('address_refused', address)
+    if (!this.#parts.admits(account, address)) throw problem('address_refused', address)
   }
 
-  async function open(
+  async #open(
     request: FastifyRequest,
     id: string,
     identity: { account: string; owner: string; apiKey: string | undefined },
-  ): OpenedSession {
+  ): Promise<OpenedSession> {
+    const { sessions, log } = this.#parts
     // Never reuse the browser's session: an attacker may have planted it (session fixation).
     await sessions.close(request)
     const session = await sessions.open(id, identity)
@@ -144,30 +120,31 @@ export function createSignIn({
     return session
   }
 
-  async function withPassword(
+  async #withPassword(
     request: FastifyRequest,
     reply: FastifyReply,
     { email, password, code }: { email: string; password: string; code?: string | undefined },
-  ): OpenedSession {
+  ): Promise<OpenedSession> {
+    const { limits, signIns, auth, sessions } = this.#parts
     const [user, client] = [userKey(email), clientKey(request.ip)]
-    rejectIfLimited(reply, clients.take(client))
-    const wait = users.take(user)
-    if (wait > 0) clients.refund(client)
+    rejectIfLimited(reply, limits.clients.take(client))
+    const wait = limits.users.take(user)
+    if (wait > 0) limits.clients.refund(client)
     rejectIfLimited(reply, wait)
     const refundAttempt = () => {
-      users.refund(user)
-      clients.refund(client)
+      limits.users.refund(user)
+      limits.clients.refund(client)
     }
 
     const candidates = await signIns.findByEmail(email)
-    const found = await rejectIfBusy(reply, findByPassword(password, candidates), refundAttempt)
+    const found = await rejectIfBusy(reply, this.#findByPassword(password, candidates), refundAttempt)
     if (found === undefined) {
-      recordFailure(request, candidates, 'wrong password')
+      this.#recordFailure(request, candidates, 'wrong password')
       throw problem('sign_in_failed')
     }
     const { account, userId } = found
     if (!(await auth.owner(account, userId)).active) throw problem('inactive')
-    requireAdmitted(request, account)
+    this.#requireAdmitted(request, account)
     if (found.secondFactor !== undefined && code === undefined) {
       refundAttempt()
       throw problem('code_needed').with({ code_needed: 'true' })
@@ -176,12 +153,12 @@ export function createSignIn({
     const id = sessions.newId()
     const entry = { account, principal: userId, credential: undefined, action: 'sign_in', object: id }
     const audit = auditRecord(request, entry)
-    if (!(await recordSignIn(found, code, audit))) {
-      recordFailure(request, [found], 'wrong code')
+    if (!(await this.#recordSignIn(found, code, audit))) {
+      this.#recordFailure(request, [found], 'wrong code')
       throw problem('code_wrong').with({ code_needed: 'true' })
     }
     refundAttempt()
-    const session = await open(request, id, { account, owner: userId, apiKey: undefined })
+    const session = await this.#open(request, id, { account, owner: userId, apiKey: undefined })
     // A concurrent password change has ended the existing sessions; this one must not survive it.
     if ((await signIns.findByUser(account, userId))?.password !== found.password) {
       await sessions.closeToken(session.token)
@@ -191,11 +168,12 @@ export function createSignIn({
   }
 
   /** Audits the sign-in and consumes its code in one transaction; false when the code is invalid. */
-  async function recordSignIn(
+  async #recordSignIn(
     { account, userId, secondFactor }: SignInRecord,
     code: string | undefined,
     audit: ReturnType<typeof auditRecord>,
   ): Promise<boolean> {
+    const { store, signIns, clock } = this.#parts
     if (secondFactor === undefined) {
       await store.write({}, (tx) => tx.audit(audit))
       return true
@@ -212,36 +190,38 @@ export function createSignIn({
     return updated !== undefined
   }
 
-  async function withApiKey(request: FastifyRequest, reply: FastifyReply, key: string): OpenedSession {
+  async #withApiKey(request: FastifyRequest, reply: FastifyReply, key: string): Promise<OpenedSession> {
+    const { limits, auth, sessions, store } = this.#parts
     const client = clientKey(request.ip)
-    rejectIfLimited(reply, clients.take(client))
+    rejectIfLimited(reply, limits.clients.take(client))
     const principal = await auth.apiKey(key)
     if (principal === undefined)
       throw problem((await auth.authtoken(key)) === undefined ? 'unknown_key' : 'authtoken_as_key')
-    clients.refund(client)
+    limits.clients.refund(client)
     const { accountId: account, ownerId, credentialId } = principal
     if (!principal.active) throw problem('inactive')
-    requireAdmitted(request, account)
+    this.#requireAdmitted(request, account)
     const id = sessions.newId()
     const entry = { account, principal: ownerId, credential: credentialId, action: 'sign_in', object: id }
     await store.write({}, (tx) => tx.audit(auditRecord(request, entry)))
-    return open(request, id, { account, owner: ownerId, apiKey: credentialId })
+    return this.#open(request, id, { account, owner: ownerId, apiKey: credentialId })
   }
 
   /** Sets the password that the user chose and consumes the link, in one transaction. */
-  async function withLink(
+  async #withLink(
     request: FastifyRequest,
     reply: FastifyReply,
     { link, password }: { link: string; password: string },
-  ): OpenedSession {
+  ): Promise<OpenedSession> {
+    const { limits, auth, passwords, signIns, clock, sessions } = this.#parts
     const client = clientKey(request.ip)
-    rejectIfLimited(reply, clients.take(client))
-    const { account, userId } = await requireLink(link)
-    clients.refund(client)
+    rejectIfLimited(reply, limits.clients.take(client))
+    const { account, userId } = await this.#requireLink(link)
+    limits.clients.refund(client)
     const message = validatePassword(password)
     if (message !== undefined) throw fieldProblem('password', 'invalid_field', message)
     if (!(await auth.owner(account, userId)).active) throw problem('inactive')
-    requireAdmitted(request, account)
+    this.#requireAdmitted(request, account)
 
     const hashed = await rejectIfBusy(reply, passwords.hash(password))
     const entry = {
@@ -266,30 +246,16 @@ export function createSignIn({
     )
     if (updated === undefined) throw problem('link_invalid')
     await sessions.closeAll(userId)
-    return open(request, sessions.newId(), { account, owner: userId, apiKey: undefined })
+    return this.#open(request, sessions.newId(), { account, owner: userId, apiKey: undefined })
   }
 
   /** The record of a link that can still be used. */
-  async function requireLink(token: string): Promise<SignInRecord> {
+  async #requireLink(token: string): Promise<SignInRecord> {
+    const { signIns, clock } = this.#parts
     const digest = tokenDigest(token)
     const record = isTokenShaped(token) ? await signIns.findByLink(digest) : undefined
     if (record === undefined || !isLinkValid(record, digest, clock.now())) throw problem('link_invalid')
     return record
-  }
-
-  return {
-    signIn(request: FastifyRequest, reply: FastifyReply, proof: Proof): OpenedSession {
-      if ('api_key' in proof) return withApiKey(request, reply, proof.api_key)
-      return 'link' in proof ? withLink(request, reply, proof) : withPassword(request, reply, proof)
-    },
-    /** The email address of the user that a link is for. */
-    async inspectLink(request: FastifyRequest, reply: FastifyReply, token: string): Promise<string> {
-      const client = clientKey(request.ip)
-      rejectIfLimited(reply, clients.take(client))
-      const { email } = await requireLink(token)
-      clients.refund(client)
-      return email
-    },
   }
 }
 
