@@ -5,6 +5,7 @@ import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
+import { CALLBACK_PATH, readSignInTarget } from '../sign-in-target.ts'
 import { pageFields, renderPage } from '../visitor-page.ts'
 import { Cookies, formatSetCookie } from './cookies.ts'
 import { GateCookies, isSecure, type PendingSignIn } from './gate-cookies.ts'
@@ -18,14 +19,7 @@ import type { Seal } from './seal.ts'
 import { createLifetime, type Session, type SessionSettings } from './session.ts'
 import type { CachedSession, SessionCookieCache } from './session-cookie-cache.ts'
 import { type Identity, type SignIn, SignInError, throwLoginError } from './sign-in.ts'
-import {
-  CALLBACK_PATH,
-  CALLBACK_QUERY,
-  MAX_STATE_SECONDS,
-  type SignInState,
-  type Ticket,
-  type Tickets,
-} from './tickets.ts'
+import { MAX_STATE_SECONDS, type SignInState, type Ticket, type Tickets } from './tickets.ts'
 
 /** What all gates share. */
 export interface GateDependencies {
@@ -54,9 +48,6 @@ export interface GateOptions extends GateDependencies {
   readonly signIn: SignIn
 }
 
-const LOGOUT_PATH = '/auth/logout'
-/** Query that signs out on routes that do not contain `LOGOUT_PATH`. */
-const LOGOUT_QUERY = 'adit-logout'
 /** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
 const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
 
@@ -244,11 +235,9 @@ export function createGate(options: GateOptions): Gate {
 
   const step: RequestStep = (exchange) => {
     const { method } = exchange.head
-    const path = requestPath(exchange)
-    const query = exchange.head.target.slice(path.length + 1)
-    if (path === CALLBACK_PATH || query.startsWith(`${CALLBACK_QUERY}&`))
-      return redeemTicket(exchange).catch(throwLoginError)
-    if (path === LOGOUT_PATH || query === LOGOUT_QUERY) return logout(exchange)
+    const target = readSignInTarget(exchange.head.target)
+    if (target === 'callback') return redeemTicket(exchange).catch(throwLoginError)
+    if (target === 'logout') return logout(exchange)
     const cookies = new Cookies(exchange)
     if (method === 'OPTIONS' && settings.options_passthrough) {
       cookies.hide(gateCookies.isOwn)

@@ -4,6 +4,7 @@ import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
 import { EdgeError, edgeError } from '../errors.ts'
+import { CALLBACK_PATH } from '../sign-in-target.ts'
 import { consumeOnce, type LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath } from './return-to.ts'
@@ -14,7 +15,7 @@ import type { IdentityProvider } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
 import { createLifetime } from './session.ts'
 import { type Identity, type SignIn, SignInError } from './sign-in.ts'
-import { CALLBACK_PATH, type SignInOrigin, type Tickets } from './tickets.ts'
+import type { SignInOrigin, Tickets } from './tickets.ts'
 
 /** Long enough for a page of the route or a sealed state of ours. */
 const MAX_RELAY_STATE_LENGTH = 4096

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
+import { CALLBACK_PATH, CALLBACK_QUERY } from '../sign-in-target.ts'
 import { fitIdentity, fitsCookie } from './identity-size.ts'
 import { toLocation } from './return-to.ts'
 import type { Seal } from './seal.ts'
@@ -8,12 +9,6 @@ import { type Identity, SignInError } from './sign-in.ts'
 /** How long a visitor may take at the provider (P48). */
 export const MAX_STATE_SECONDS = 600
 const MAX_TICKET_AGE_MS = 60_000
-
-/**
- * The path of a protected route that redeems tickets, and the query that marks a ticket on routes without that path.
- */
-export const CALLBACK_PATH = '/auth/callback'
-export const CALLBACK_QUERY = 'adit-login'
 
 /** The gate that started a sign-in, and the browser it was started in. */
 export interface SignInOrigin {

@@ -7,16 +7,19 @@
 import { trimOws } from '../../base/optional-white-space.ts'
 import {
   type ActionType,
+  type Activation,
   type CompiledRule,
   type Policy,
   type PolicyAction,
   type PolicyRule,
+  type Program,
   runRules,
 } from '../../policy/index.ts'
 import type { ClientConnection } from '../connection.ts'
 import { EdgeError } from '../errors.ts'
 import { addTransform, type MutableResponse } from '../exchange.ts'
 import type { ConnectionStep, RequestStep, StepResult } from '../module.ts'
+import { readSignInTarget } from '../sign-in-target.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext, ReadTlsSettings } from './context.ts'
 import { createEventTransform, decodeFirst } from './event-stream.ts'
@@ -92,12 +95,23 @@ function compileRules<P extends keyof PhaseSteps>(
 ): Rules<P> | undefined {
   return rules?.map(({ name, conditions, actions }) => ({
     name,
-    conditions,
+    conditions: actions.some(({ action }) => action.signsIn) ? conditions.map(orSignInTarget) : conditions,
     steps: actions.map((action) =>
       compile(phase, action, contextOf([phase, name, action.action.type, action.source])),
     ),
   })) as Rules<P> | undefined
 }
+
+/**
+ * What a rule that signs visitors in requires: its expressions tell which requests need a visitor, while the visitor comes
+ * back from the provider on a path of the sign-in's own.
+ */
+const orSignInTarget = (condition: Program): Program => ({
+  ...condition,
+  evaluate: (activation, budget) =>
+    readSignInTarget((activation as Activation).req!.target) !== undefined ||
+    condition.evaluate(activation, budget),
+})
 
 type ActionContexts = (identity: readonly unknown[]) => PolicyContext
 

@@ -40,14 +40,14 @@ async function startEndpoint(t: TestContext, rules: object[], outbound: LoginOpt
 }
 
 /** An endpoint whose policy signs visitors in at an OpenID provider. */
-async function start(t: TestContext, config: object) {
+async function start(t: TestContext, config: object, expressions: string[] = []) {
   const { issuer, observed, outbound } = await startOpenidProvider(t)
   const client = { issuer_url: issuer, client_id: 'app', client_secret: 'app-secret' }
   const actions = [{ type: 'openid-connect', config: { ...client, ...config } }]
-  const { visit, time, tlsPort, ca } = await startEndpoint(t, [{ actions }], outbound)
+  const { visit, time, tlsPort, ca } = await startEndpoint(t, [{ expressions, actions }], outbound)
 
-  async function signIn() {
-    const begun = await visit([])
+  async function signIn(path = '/') {
+    const begun = await visit([], path)
     const url = new URL(String(begun.headers.location))
     observed.nonce = url.searchParams.get('nonce') ?? ''
     const callback = new URL(url.searchParams.get('redirect_uri')!).pathname
@@ -70,6 +70,20 @@ test('openid-connect asks the provider again after userinfo_refresh_interval', a
   statuses.push((await visit(cookies)).status)
 
   assert.deepEqual(statuses, [200, 200, 302])
+})
+
+test('a sign-in with expressions takes visitors back from the provider, whatever its expressions', async (t) => {
+  const { signIn, visit } = await start(t, {}, ["req.url.path.startsWith('/account')"])
+
+  const { cookies } = await signIn('/account/orders')
+
+  assert.deepEqual(
+    [(await visit(cookies, '/account/orders')).status, (await visit([], '/account')).status],
+    [200, 302],
+  )
+  assert.equal((await visit([])).status, 200)
+  assert.equal((await visit(cookies, '/auth/logout')).status, 303)
+  assert.equal((await visit(cookies, '/account')).status, 302)
 })
 
 test('authz_url_params are added to the URL of the sign-in page', async (t) => {
