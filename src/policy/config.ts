@@ -38,14 +38,13 @@ type Read<F> = F extends ConfigField<infer T> ? T : never
 /** May be left out. */
 export const optional = <T>(field: ConfigField<T>): ConfigField<T | undefined> => ({
   ...field,
-  schema: Type.Optional(field.schema),
   absent: { value: undefined },
 })
 
 /** May be left out, with this value then. */
 export const withDefault = <T>(field: ConfigField<T>, value: T, shown: unknown = value): ConfigField<T> => ({
   ...field,
-  schema: Type.Optional(Type.Unsafe({ ...field.schema, default: shown })),
+  schema: Type.Unsafe({ ...field.schema, default: shown }),
   absent: { value },
 })
 
@@ -89,7 +88,10 @@ export function text(limits: TextLimits = {}): ConfigField<string> {
   return { schema: Type.String(schema), read: (value, place) => readText(value, place, limits) }
 }
 
-const templateSchema = { description: 'a text that may contain CEL in braces after a dollar sign' }
+const templateSchema = {
+  description: 'a text that may contain CEL in braces after a dollar sign',
+  'x-cel': 'template',
+}
 
 /** A text with `${}`; its checks apply at once when it has none. */
 export function template(limits: TextLimits = {}): ConfigField<Template> {
@@ -117,7 +119,7 @@ function compileAt(source: string, place: Place): Template {
 
 /** A CEL expression without `${}`. */
 export const expression: ConfigField<Program> = {
-  schema: Type.String({ description: 'a CEL expression' }),
+  schema: Type.String({ description: 'a CEL expression', 'x-cel': 'expression' }),
   read(value, place) {
     const compilation = compile(readText(value, place, { minLength: 1 }), place.environment)
     if (compilation.ok) return compilation.program
@@ -130,7 +132,7 @@ export const expression: ConfigField<Program> = {
 /** A CEL expression that is true or false and may use variables of its own. */
 export function condition(variables: Declarations['variables']): ConfigField<Program> {
   return {
-    schema: Type.String({ description: 'a CEL expression that is true or false' }),
+    schema: Type.String({ description: 'a CEL expression that is true or false', 'x-cel': 'expression' }),
     read(value, place) {
       const source = readText(value, place, { minLength: 1 })
       const compiled = compileCondition(source, place.environment.with(variables))
@@ -219,7 +221,9 @@ const SECOND = 1000
 /** A duration such as `10s` or, as Go writes it, a number of nanoseconds; read as milliseconds. Limits are in seconds. */
 export function duration(minSeconds: number, maxSeconds: number): ConfigField<number> {
   return {
-    schema: Type.Union([Type.String({ format: 'duration' }), Type.Integer()]),
+    schema: Type.Union([Type.String({ format: 'duration' }), Type.Integer()], {
+      'x-seconds': [minSeconds, maxSeconds],
+    }),
     read(value, place) {
       const millis = toMillis(value)
       if (millis === undefined) place.report(2225, `${shown(value)} is not a duration, such as 10s or 2m`)
@@ -305,7 +309,10 @@ export function object<F extends Readonly<Record<string, ConfigField>>>(
 ): ConfigField<{ [K in keyof F]: Read<F[K]> }> {
   const names = Object.keys(fields)
   return {
-    schema: Type.Object(Object.fromEntries(names.map((name) => [name, fields[name]!.schema])), {
+    schema: Type.Unsafe({
+      type: 'object',
+      properties: Object.fromEntries(names.map((name) => [name, fields[name]!.schema])),
+      required: names.filter((name) => fields[name]!.absent === undefined),
       additionalProperties: false,
     }),
     read(value, place) {

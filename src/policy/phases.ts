@@ -6,6 +6,15 @@ export const PHASES = [
   'on_event_stream_message',
 ] as const
 
+/** When the rules of each phase run. */
+export const PHASE_DESCRIPTIONS: Readonly<Record<PhaseName, string>> = {
+  on_tcp_connect: 'A client has connected. The only phase of `tcp` and `tls` endpoints.',
+  on_http_request: 'The head of a request has arrived.',
+  on_http_response:
+    'The head of the response has arrived, or `custom-response`, `deny` or `redirect` made one.',
+  on_event_stream_message: 'A message of an event stream (`text/event-stream`) has arrived.',
+}
+
 export type PhaseName = (typeof PHASES)[number]
 
 export type PolicyProtocol = 'http' | 'https' | 'tcp' | 'tls'

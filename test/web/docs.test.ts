@@ -166,7 +166,11 @@ test('axe finds nothing, and no page is wider than a phone', async (t) => {
 
   await assertAccessibleEverywhere(page, 'docs-start')
   // All other pages: test/long/guides/site.test.ts.
-  for (const url of ['/docs/errors/ERR_ADIT_3200', '/docs/guides/webhooks']) {
+  for (const url of [
+    '/docs/errors/ERR_ADIT_3200',
+    '/docs/guides/webhooks',
+    '/docs/traffic-policy-reference',
+  ]) {
     await page.goto(site + url)
     await assertAccessibleEverywhere(page, `docs${url.replaceAll('/', '-')}`)
   }

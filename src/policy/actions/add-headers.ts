@@ -6,6 +6,7 @@ export const addHeaders = defineAction({
   type: 'add-headers',
   description:
     'Adds header fields to a request or a response and leaves those that are there. Only host is replaced.',
+  example: { headers: { 'x-client-ip': '${conn.client_ip}' } },
   phases: ['on_http_request', 'on_http_response'],
   config: object({
     headers: described(

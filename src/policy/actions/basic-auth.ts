@@ -10,6 +10,7 @@ const MAX_PASSWORD = 128
 export const basicAuth = defineAction({
   type: 'basic-auth',
   description: 'Requires a user name and a password.',
+  example: { realm: 'staging', credentials: ['ann:a long password'] },
   phases: ['on_http_request'],
   ends: 'sometimes',
   config: object({

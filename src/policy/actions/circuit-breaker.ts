@@ -5,6 +5,7 @@ import { errorResult } from './results.ts'
 export const circuitBreaker = defineAction({
   type: 'circuit-breaker',
   description: 'Stops sending requests to an upstream that fails, and tries it again after a time.',
+  example: { error_threshold: 0.5, volume_threshold: 20, window_duration: '10s', tripped_duration: '30s' },
   phases: ['on_http_request'],
   ends: 'sometimes',
   config: object({

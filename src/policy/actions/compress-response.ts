@@ -7,6 +7,7 @@ const ALGORITHMS = ['gzip', 'deflate', 'br', 'compress'] as const
 export const compressResponse = defineAction({
   type: 'compress-response',
   description: 'Compresses responses of textual types for visitors that accept it.',
+  example: { algorithms: ['gzip', 'br'] },
   phases: ['on_http_response'],
   config: object({
     algorithms: described(

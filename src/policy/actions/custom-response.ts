@@ -6,6 +6,7 @@ const MAX_BODY_LENGTH = 128 * 1024
 export const customResponse = defineAction({
   type: 'custom-response',
   description: 'Sends a response of its own, or replaces the one of the upstream.',
+  example: { status_code: 503, headers: { 'content-type': 'text/html' }, body: '<h1>Back at noon</h1>' },
   phases: ['on_http_request', 'on_http_response'],
   ends: 'always',
   config: object({

@@ -9,6 +9,8 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   readonly aliases: readonly string[]
   /** What it does, in one or two sentences. */
   readonly description: string
+  /** A configuration for the reference page and for editors. */
+  readonly example: Readonly<Record<string, unknown>>
   readonly phases: readonly P[]
   /** The protocols it works with, where not all that have its phases. */
   readonly protocols: readonly PolicyProtocol[] | undefined

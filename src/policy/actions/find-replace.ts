@@ -28,6 +28,7 @@ const results = { replacements: listType(mapType(STRING, DYN)) }
 export const requestBodyFindReplace = defineAction({
   type: 'request-body-find-replace',
   description: 'Replaces text in the body of a request before the upstream gets it.',
+  example: { replacements: [{ from: 'staging', to: 'production' }] },
   phases: ['on_http_request'],
   config,
   results,
@@ -36,6 +37,7 @@ export const requestBodyFindReplace = defineAction({
 export const responseBodyFindReplace = defineAction({
   type: 'response-body-find-replace',
   description: 'Replaces text in the body of a response before the visitor gets it.',
+  example: { replacements: [{ from: 'http://', to: 'https://' }] },
   phases: ['on_http_response'],
   config,
   results,
@@ -44,6 +46,7 @@ export const responseBodyFindReplace = defineAction({
 export const sseFindReplace = defineAction({
   type: 'sse-find-replace',
   description: 'Replaces text in each message of an event stream before the visitor gets it.',
+  example: { replacements: [{ field: 'data', from: 'secret-[0-9]+', to: 'secret' }] },
   phases: ['on_event_stream_message'],
   config: object({
     replacements: replacementsOf(

@@ -8,6 +8,7 @@ import { errorResult } from './results.ts'
 export const forwardInternal = defineAction({
   type: 'forward-internal',
   description: 'Forwards the request to an internal endpoint of the account, whose own policy runs then.',
+  example: { url: 'https://orders.internal', on_error: 'continue' },
   phases: ['on_http_request'],
   ends: 'always',
   config: object({

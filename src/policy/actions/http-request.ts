@@ -40,6 +40,12 @@ const checkUrl = (url: string) =>
 export const httpRequest = defineAction({
   type: 'http-request',
   description: 'Calls another server, and lets later rules read its response.',
+  example: {
+    url: 'https://auth.example.com/check?user=${req.host}',
+    method: 'GET',
+    timeout: '5s',
+    on_error: 'halt',
+  },
   phases: ['on_http_request', 'on_http_response'],
   ends: 'sometimes',
   config: object({

@@ -41,6 +41,15 @@ export const jwtValidation = defineAction({
   type: 'jwt-validation',
   description:
     'Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid.',
+  example: {
+    issuer: { allow_list: [{ value: 'https://login.example.com/' }] },
+    audience: { allow_list: [{ value: 'shop' }] },
+    http: { tokens: [{ type: 'jwt', method: 'header', name: 'authorization', prefix: 'Bearer ' }] },
+    jws: {
+      allowed_algorithms: ['RS256'],
+      keys: { sources: { additional_jkus: ['https://login.example.com/keys.json'] } },
+    },
+  },
   phases: ['on_http_request'],
   ends: 'sometimes',
   config: object({

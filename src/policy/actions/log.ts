@@ -5,6 +5,7 @@ import { defineAction } from './define.ts'
 export const log = defineAction({
   type: 'log',
   description: 'Adds facts to the traffic event of the request or connection.',
+  example: { metadata: { endpoint: '${endpoint.host}' } },
   phases: ['on_tcp_connect', 'on_http_request', 'on_http_response'],
   config: object({
     metadata: described(

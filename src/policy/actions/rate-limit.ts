@@ -19,6 +19,13 @@ const STEP_MS = 10_000
 export const rateLimit = defineAction({
   type: 'rate-limit',
   description: 'Admits a number of requests in a time for each visitor, path or whatever the key names.',
+  example: {
+    name: 'per visitor',
+    algorithm: 'sliding_window',
+    capacity: 100,
+    rate: '60s',
+    bucket_key: ['conn.client_ip'],
+  },
   phases: ['on_http_request'],
   ends: 'sometimes',
   config: object(

@@ -5,6 +5,7 @@ import { defineAction } from './define.ts'
 export const redirect = defineAction({
   type: 'redirect',
   description: 'Redirects the visitor to another URL, unless the URL would be the same.',
+  example: { from: '/old/(.*)', to: '/new/$1', status_code: 301 },
   phases: ['on_http_request'],
   ends: 'sometimes',
   config: object({

@@ -5,6 +5,7 @@ import { defineAction } from './define.ts'
 export const removeHeaders = defineAction({
   type: 'remove-headers',
   description: 'Removes header fields from a request or a response.',
+  example: { headers: ['x-powered-by'] },
   phases: ['on_http_request', 'on_http_response'],
   config: object({
     headers: described(

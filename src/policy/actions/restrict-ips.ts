@@ -9,6 +9,7 @@ export const restrictIps = defineAction({
   type: 'restrict-ips',
   description:
     'Admits visitors by their address: someone has to be allowed and must not be denied. With a deny list alone all others are allowed.',
+  example: { allow: ['198.51.100.0/24', '2001:db8::/32'] },
   phases: ['on_tcp_connect', 'on_http_request', 'on_http_response'],
   ends: 'sometimes',
   config: object(

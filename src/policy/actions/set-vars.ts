@@ -56,6 +56,7 @@ function readValue(value: unknown, place: Place, depth: number): VarValue {
 export const setVars = defineAction({
   type: 'set-vars',
   description: 'Sets variables that later actions and rules of the same phase read as `vars.NAME`.',
+  example: { vars: [{ tenant: "${endpoint.host.split('.')[0]}" }] },
   phases: ['on_tcp_connect', 'on_http_request', 'on_http_response'],
   config: object({
     vars: described(

@@ -75,6 +75,7 @@ export const oauth = defineAction({
   type: 'oauth',
   description:
     'Requires visitors to sign in at an OAuth provider. Who may pass is written as a later rule on actions.ngrok.oauth.identity.',
+  example: { provider: 'github', client_id: 'app', client_secret: "${secrets.get('sign-in', 'github')}" },
   phases: ['on_http_request'],
   ends: 'sometimes',
   signsIn: true,
@@ -93,6 +94,11 @@ export const openidConnect = defineAction({
   type: 'openid-connect',
   aliases: ['oidc'],
   description: 'Requires visitors to sign in at an OpenID Connect provider.',
+  example: {
+    issuer_url: 'https://login.example.com',
+    client_id: 'shop',
+    client_secret: "${secrets.get('sign-in', 'provider')}",
+  },
   phases: ['on_http_request'],
   ends: 'sometimes',
   signsIn: true,
@@ -112,6 +118,7 @@ export const saml = defineAction({
   type: 'saml',
   description:
     'Requires visitors to sign in at a SAML identity provider. Who may pass is written as a later rule on actions.ngrok.saml.identity.',
+  example: { idp_metadata: 'https://idp.example.com/metadata' },
   phases: ['on_http_request'],
   ends: 'sometimes',
   signsIn: true,

@@ -49,6 +49,11 @@ export const terminateTls = defineAction({
   type: 'terminate-tls',
   description:
     'Terminates TLS with these settings. TLS endpoints pass TLS through without it; https endpoints terminate it in any case.',
+  example: {
+    min_version: '1.3',
+    server_certificate: "${secrets.get('tls', 'certificate')}",
+    server_private_key: "${secrets.get('tls', 'key')}",
+  },
   phases: ['on_tcp_connect'],
   protocols: ['https', 'tls'],
   appliesToAll: true,

@@ -5,6 +5,7 @@ import { defineAction } from './define.ts'
 export const urlRewrite = defineAction({
   type: 'url-rewrite',
   description: 'Changes the URL that the upstream gets; the visitor sees nothing of it.',
+  example: { from: '/api/v1/(.*)', to: '/$1' },
   phases: ['on_http_request'],
   config: object({
     from: described(

@@ -12,6 +12,7 @@ export const verifyWebhook = defineAction({
   aliases: ['webhook-validation'],
   description:
     'Admits only webhooks that their provider has signed, and answers the challenges of providers.',
+  example: { provider: 'github', secret: "${secrets.get('webhooks', 'github')}" },
   phases: ['on_http_request'],
   ends: 'sometimes',
   config: object({

@@ -19,11 +19,12 @@ export interface Declarations {
 /** What expressions may use: variables and functions, indexed. */
 export class Environment {
   readonly variables: ReadonlyMap<string, Variable>
-  readonly #functions: readonly Overload[]
+  /** Those beside the standard ones. */
+  readonly functions: readonly Overload[]
   readonly #overloads = new Map<string, Overload[]>()
 
   constructor({ variables, functions = [] }: Declarations) {
-    this.#functions = functions
+    this.functions = functions
     this.variables = new Map(Object.entries(variables))
     for (const overload of [...standardLibrary, ...functions]) {
       const overloads = this.#overloads.get(overload.name)
@@ -36,7 +37,7 @@ export class Environment {
   with(variables: Declarations['variables']): Environment {
     return new Environment({
       variables: { ...Object.fromEntries(this.variables), ...variables },
-      functions: this.#functions,
+      functions: this.functions,
     })
   }
 

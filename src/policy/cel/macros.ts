@@ -81,6 +81,17 @@ const COMPREHENSIONS: ReadonlyMap<string, MacroShape> = new Map([
   ['sortBy/2', transform('sortBy', 1, false)],
 ])
 
+const VARIABLES = [['x'], ['i', 'x']] as const
+
+/** The macros as they are written, on a list or map `e`. */
+export function macroForms(): string[] {
+  const forms = [...COMPREHENSIONS].map(([key, { variables, condition, transform }]) => {
+    const expressions = [...(condition ? ['condition'] : []), ...(transform ? ['value'] : [])]
+    return `e.${key.split('/')[0]}(${[...VARIABLES[variables - 1]!, ...expressions].join(', ')})`
+  })
+  return ['has(e.field)', ...forms]
+}
+
 function presence({ args, offset }: Call): Expr {
   const [operand] = args
   if (args.length !== 1 || operand?.kind !== 'select')
