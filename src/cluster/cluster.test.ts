@@ -118,6 +118,25 @@ test('what is published is registered by every peer, and one that does not repor
   await first.cluster.published()
 })
 
+test('peers follow the metadata that an SSH client names after its login', async (t) => {
+  const nodes = createNodes()
+  const first = await startNode(t, nodes, 'one')
+  const second = await startNode(t, nodes, 'two')
+  const client = { ...session('ts_1'), metadata: '' }
+  first.registry.addSession(client)
+  first.registry.bind(client, spec)
+  await first.cluster.published()
+  const revision = second.registry.revisionOf('ac_1')
+
+  client.metadata = 'blue'
+  first.registry.sessionChanged(client)
+  await first.cluster.published()
+
+  assert.equal(second.registry.session('ac_1', 'ts_1')?.metadata, 'blue')
+  assert.ok(second.registry.revisionOf('ac_1') > revision)
+  assert.notEqual(second.registry.find('http', 'a.example.com'), undefined)
+})
+
 test('peers follow what an agent patches', async (t) => {
   const nodes = createNodes()
   const first = await startNode(t, nodes, 'one')

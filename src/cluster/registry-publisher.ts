@@ -248,6 +248,8 @@ export class RegistryPublisher {
       case 'session_started':
         this.#sessions.set(event.session.id, event.session)
         return { session: toSessionSnapshot(event.session) }
+      case 'session_changed':
+        return { sessionChanged: toSessionSnapshot(event.session) }
       case 'session_stopped':
         this.#sessions.delete(event.session.id)
         return { sessionGone: event.session.id, kept: event.kept }

@@ -137,6 +137,8 @@ export class RemoteRegistry {
     const { registry } = this.#options
     if (this.#link.closed) return
     if ('session' in event) this.#addSession(event.session)
+    else if ('sessionChanged' in event)
+      this.#sessions.get(event.sessionChanged.id)?.change(event.sessionChanged)
     else if ('legs' in event) registry.reportLegs(this.#options.peerId, event.legs.sessionId, event.legs.legs)
     else if ('tunnel' in event) return this.#bindOrRetry(event.tunnel)
     else if ('tunnelChanged' in event) this.#patch(event.tunnelChanged)
@@ -152,7 +154,7 @@ export class RemoteRegistry {
       this.#sessions.delete(event.sessionGone)
       if (event.kept) session?.orphan()
       else if (session !== undefined) registry.removeSession(session, 'orderly')
-    } else this.#complete()
+    } else if ('complete' in event) this.#complete()
   }
 
   #addSession(snapshot: SessionSnapshot): void {
@@ -160,6 +162,7 @@ export class RemoteRegistry {
     const known = registry.session(snapshot.accountId, snapshot.id)
     if (known instanceof RemoteSession && known.relink(this.#peer)) {
       this.#sessions.set(known.id, known)
+      known.change(snapshot)
       for (const tunnel of registry.tunnelsIn(known)) this.#unconfirmed.add(tunnel)
     } else {
       const session = new RemoteSession(snapshot, this.#peer, registry, clock)

@@ -54,7 +54,7 @@ export class RemoteSession implements LiveSession {
   readonly hostname: string
   readonly ip: string
   readonly region: string
-  readonly metadata: string
+  metadata: string
   readonly startedAt: number
   readonly fence: number
   acl = compileAcl(['*'])
@@ -94,6 +94,12 @@ export class RemoteSession implements LiveSession {
     const link = this.#link
     if (link === undefined) return this.legs.open(tunnel, client)
     return this.legs.tryOpen(tunnel, client) ?? link.open(tunnel.id, client)
+  }
+
+  /** Takes over what has changed at the home since the session began. */
+  change({ metadata }: SessionSnapshot): void {
+    this.metadata = metadata
+    this.#registry.sessionChanged(this)
   }
 
   /** The home is lost: legs to this node go on serving until the agent has moved its home. */

@@ -51,6 +51,7 @@ type AddressSnapshot = Exclude<TunnelAddress, TcpAddress> | Omit<TcpAddress, 'ho
 /** One line of a watch stream: a change of the peer's registry. `complete` ends the initial snapshot. */
 export type RegistryEvent =
   | { readonly session: SessionSnapshot }
+  | { readonly sessionChanged: SessionSnapshot }
   | { readonly tunnel: TunnelSnapshot }
   | { readonly tunnelChanged: TunnelSnapshot }
   /** `kept`: as for tunnels; the previous release does not send it. */

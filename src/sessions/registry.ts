@@ -29,6 +29,8 @@ export type LiveEvent =
       readonly error: string | undefined
       readonly kept: boolean
     }
+  /** An SSH client sent the command that names its metadata, after it had logged in. */
+  | { readonly type: 'session_changed'; readonly session: LiveSession }
   /** A connection of the session to this node opened or closed, also of a session of a peer. */
   | { readonly type: 'legs_changed'; readonly session: LiveSession }
   | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
@@ -218,6 +220,11 @@ export class Registry implements TunnelLookup {
   legsChanged(session: LiveSession): void {
     this.#countChange(session.accountId)
     this.#notify({ type: 'legs_changed', session })
+  }
+
+  /** The metadata of the session changed. */
+  sessionChanged(session: LiveSession): void {
+    if (this.has(session)) this.#emit({ type: 'session_changed', session })
   }
 
   /** True while the session is registered. */

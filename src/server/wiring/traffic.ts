@@ -25,6 +25,7 @@ import {
   createBinder,
   createResumeTokens,
   createSshGateway,
+  type LiveEvent,
   type LiveTunnel,
   type PublicPorts,
   Registry,
@@ -204,10 +205,16 @@ async function wireRegistry(
   })
   registry.subscribe((event) => {
     // A change has no event of its own.
-    if (event.type !== 'tunnel_changed' && event.type !== 'legs_changed') events.onLive(event)
+    if (!isChange(event)) events.onLive(event)
   })
   if (cluster !== undefined) registry.subscribe(cluster.onLive)
   return { registry, cluster, nodeCertificate }
+}
+
+type ChangeEvent = Extract<LiveEvent, { type: `${string}_changed` }>
+
+function isChange(event: LiveEvent): event is ChangeEvent {
+  return event.type.endsWith('_changed')
 }
 
 async function wireGateways(

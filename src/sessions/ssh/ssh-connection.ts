@@ -335,7 +335,10 @@ export class SshConnection implements LiveSession {
       return
     }
     clearTimeout(this.#commandTimer)
-    this.#command ??= command
+    if (this.#command === undefined) {
+      this.#command = command
+      this.#options.registry.sessionChanged(this)
+    }
     const screen = command.output === 'json' ? jsonScreen(channel) : textScreen(channel, terminal)
     this.#attachScreen(screen, channel, terminal)
   }
