@@ -270,6 +270,10 @@ export const protocolErrors = {
     () =>
       'The session that this connection would join is not online here, or is not the session of this agent.',
   ),
+  too_many_legs: defineError(
+    undefined,
+    () => 'The agents of the account have as many further legs as the server has room for.',
+  ),
   session_elsewhere: defineError(
     undefined,
     () => 'This leg only carries streams: the session belongs to another node.',

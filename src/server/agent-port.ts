@@ -15,11 +15,15 @@ export interface AgentPort {
  */
 export async function openAgentPort(
   { agentAddr, roles }: Pick<ServerSettings, 'agentAddr' | 'roles'>,
-  { isWorker, hasWorkers }: { isWorker: boolean; hasWorkers: boolean },
+  {
+    isWorker,
+    hasWorkers,
+    isShared,
+  }: { isWorker: boolean; hasWorkers: boolean; isShared: (ip: string) => boolean },
 ): Promise<AgentPort | undefined> {
   if (agentAddr === undefined || !roles.has('gateway')) return undefined
   if (hasWorkers) await requireFreePort(agentAddr)
-  const listener = new HoldingListener()
+  const listener = new HoldingListener({ isShared })
   const { port } = await listener.listen({ ...agentAddr, reusePort: isWorker || hasWorkers })
   return { listener, address: { host: agentAddr.host, port } }
 }

@@ -2,13 +2,13 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { computeConnectionLimits, openFilesLimit } from './connection-limits.ts'
 
-test('clients, API calls and sessions leave a quarter of the descriptors for everything else', async () => {
+test('clients, API calls, sessions and legs leave a quarter of the descriptors for everything else', async () => {
   for (const limit of [320, 1024, 4096, 65_536, 1_048_576]) {
-    const { clients: visitors, apiCalls: calls, sessions } = computeConnectionLimits(limit)
+    const { clients: visitors, apiCalls: calls, sessions, legs } = computeConnectionLimits(limit)
     // HTTP, HTTPS, and all TCP ports together.
     assert.ok(
-      3 * visitors + calls + sessions <= (limit * 3) / 4,
-      `${visitors}, ${calls} and ${sessions} of ${limit}`,
+      3 * visitors + calls + sessions + legs <= (limit * 3) / 4,
+      `${visitors}, ${calls}, ${sessions} and ${legs} of ${limit}`,
     )
     assert.ok(visitors >= 32 && visitors <= 16_384)
   }

@@ -15,18 +15,20 @@ export async function openFilesLimit(): Promise<number> {
 }
 
 /**
- * The connection limits of each client listener (HTTP, HTTPS, all TCP ports), of the API, and of agent and SSH
- * sessions. Together they use less than three quarters of the descriptors: a process without any serves nothing (P22).
+ * The connection limits of each client listener (HTTP, HTTPS, all TCP ports), of the API, of agent and SSH sessions, and
+ * of the agents' further legs. Together they use less than three quarters of the descriptors: a process without any serves nothing (P22).
  */
 export function computeConnectionLimits(openFiles: number): {
   clients: number
   apiCalls: number
   sessions: number
+  legs: number
 } {
   const shareOf = (share: number) => Math.max(Math.floor(openFiles * share), MIN_CONNECTIONS)
   return {
     clients: Math.min(shareOf(0.125), MAX_CONNECTIONS),
     apiCalls: Math.min(shareOf(0.08), MAX_CONNECTIONS),
-    sessions: Math.min(shareOf(0.25), MAX_SESSIONS),
+    sessions: Math.min(shareOf(0.2), MAX_SESSIONS),
+    legs: Math.min(Math.floor(openFiles * 0.07), MAX_SESSIONS),
   }
 }

@@ -63,8 +63,10 @@ export interface AgentConnectionOptions extends AgentSessionDependencies {
   minHeartbeatMs?: number
   /** Delay before a token is checked, for addresses with failed logins. */
   authDelayMs(): number
-  /** Admits a connection of the account; false when it has reached its limit. */
+  /** Admits a session of the account; false when it has reached its limit. */
   admitSession(accountId: string): boolean
+  /** Admits a further leg of one of its sessions. */
+  admitLeg(accountId: string): boolean
   onAuthFailure(): void
   onAuthenticated(): void
   onClose(): void
@@ -170,8 +172,6 @@ export class AgentConnection {
     this.#requireIngress(principal.accountId)
     const account = await this.#options.describeAccount?.(principal.accountId)
     if (this.#session.closed) throw protocolError('unavailable')
-    if (!this.#options.admitSession(principal.accountId)) throw protocolError('too_many_sessions')
-
     const session =
       extra.AgentSessionID === undefined
         ? this.#startSession(principal, request, since)
@@ -197,7 +197,8 @@ export class AgentConnection {
     { ClientId = '', Extra }: AuthRequest,
     since: number,
   ): LiveSession {
-    const { resume, registry, clock, serverName, serverIp } = this.#options
+    const { resume, registry, clock, serverName, serverIp, admitSession } = this.#options
+    if (!admitSession(principal.accountId)) throw protocolError('too_many_sessions')
     const { Authtoken: _secret, ...extra } = Extra ?? {}
     const { credentialId } = principal
     const provenFence =
@@ -223,7 +224,7 @@ export class AgentConnection {
 
   /** The session that the agent names, if the cookie proves that it is its own. */
   #findSession(principal: TunnelPrincipal, { ClientId = '', Extra }: AuthRequest, id: string): LiveSession {
-    const { resume, registry } = this.#options
+    const { resume, registry, admitLeg } = this.#options
     const session = registry.session(principal.accountId, id)
     const fence = resume.verifyCookie(Extra?.Cookie ?? '', principal.credentialId, ClientId)
     if (
@@ -234,6 +235,7 @@ export class AgentConnection {
       (Extra?.LegNumber ?? 0) >= MAX_LEGS
     )
       throw protocolError('session_unknown')
+    if (!admitLeg(principal.accountId)) throw protocolError('too_many_legs')
     return session
   }
 

@@ -25,6 +25,7 @@ export interface AgentGatewayOptions
       | 'authDelayMs'
       | 'onAuthFailure'
       | 'admitSession'
+      | 'admitLeg'
       | 'onAuthenticated'
       | 'onClose'
       | 'clock'
@@ -38,6 +39,8 @@ export interface AgentGatewayOptions
   secureContext(): SecureContext | undefined
   /** The certificate for a server name, if it has its own. */
   namedContext?(serverName: string): Promise<SecureContext | undefined>
+  /** Admission of further legs by account: they are no sessions, but need descriptors too. */
+  legs: Admission
   clock?: AgentConnectionOptions['clock']
   pool?: BufferPool
   windows?: WindowBudget
@@ -132,7 +135,8 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
         throttle.recordFailure(ip)
         options.reportAuthFailure?.(ip)
       },
-      admitSession: (accountId) => listener.admitSession(accountId, socket),
+      admitSession: (accountId) => options.sessions.acquireUntilClosed(accountId, socket),
+      admitLeg: (accountId) => options.legs.acquireUntilClosed(accountId, socket),
       onAuthenticated() {
         clearTimeout(deadline)
         releaseAdmission()
@@ -157,7 +161,7 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     },
     listen: (port, host) => listener.listen(port, host),
     accept: (socket) => listener.accept(socket),
-    unauthenticated: listener.unauthenticated,
+    sharedCounts: { 'agent unauthenticated': listener.unauthenticated, 'agent authenticated': authenticated },
     recordAuthFailure: (ip) => throttle.recordFailure(ip),
     announceAddresses: () => listener.visitAll((connection) => connection.announceAddresses()),
     async close() {

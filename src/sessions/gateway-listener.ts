@@ -11,8 +11,8 @@ export interface Gateway {
   listen(port: number, host: string): Promise<AddressInfo>
   /** Open connections, authenticated or not. */
   readonly connections: number
-  /** Connections that have not authenticated yet, which all processes at the port limit together. */
-  readonly unauthenticated: Admission
+  /** What all processes at the port count together, by a name that is the same at each. */
+  readonly sharedCounts: Readonly<Record<string, Admission>>
   /** Counts a failed login at another process as one here. */
   recordAuthFailure(ip: string): void
   /** Stops listening and ends every session with the reason. */
@@ -43,6 +43,7 @@ export interface UnauthenticatedLimits {
 export class GatewayListener<C extends { end(reason: string): void }> {
   readonly connections = new Set<C>()
   readonly #options: GatewayOptions & { name: string }
+  /** Connections that have not authenticated yet. */
   readonly unauthenticated: Admission
   readonly #server = createServer({ noDelay: true }, (socket) => this.accept(socket))
   readonly #onClient: (socket: Socket, ends: SocketEnds) => void
@@ -71,13 +72,6 @@ export class GatewayListener<C extends { end(reason: string): void }> {
   /** Admits a client that has not authenticated yet; undefined when too many are connected. Call the result afterwards. */
   acquire(ip: string): (() => void) | undefined {
     return this.unauthenticated.acquireForClient(ip)
-  }
-
-  /** Admits a session of the account until the socket is closed, whatever happens to the session before. */
-  admitSession(accountId: string, socket: Socket): boolean {
-    const release = this.#options.sessions.acquire(accountId)
-    if (release !== undefined) socket.once('close', release)
-    return release !== undefined
   }
 
   /** Calls `visit` with every connection; one that throws does not keep it from the others. */

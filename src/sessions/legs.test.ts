@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
 import { eventually, eventuallyEqual } from '../../test/support/eventually.ts'
 import { startRelay } from '../../test/support/relay.ts'
+import { Admission } from '../base/io/admission.ts'
 import { Secret } from '../base/secret.ts'
 import type { AgentSession, AgentSessionOptions, MuxStream } from '../protocol/index.ts'
 import { openStream as openClientStream } from './testing/client-stream.ts'
@@ -65,6 +66,25 @@ test('four legs are one session, and streams spread evenly over them', async (t)
     new Set(agent.legs.map(({ authResponse }) => authResponse.Extra.AgentSessionID)),
     new Set([platform.registry.sessionsOf('ac_1')[0]!.id]),
   )
+})
+
+test('a leg is no session of the account, and legs have a limit of their own', async (t) => {
+  const gateway = { sessions: new Admission({ total: 3 }), legs: new Admission({ total: 5 }) }
+  const platform = await startPlatform(t, { gateway })
+  const agent = await startAgent(t, platform, 4)
+
+  await assert.rejects(agent.join(4), /as many further legs/)
+  // Two are the account's share of three sessions.
+  await platform.agent(t)
+  await assert.rejects(platform.agent(t), { number: 108 })
+  agent.legs[3]!.close()
+  await eventually(async () => {
+    const release = gateway.legs.acquire('ac_1')
+    release?.()
+    return release !== undefined
+  }, 'the slot of the leg is free')
+  await agent.join(4)
+  assert.equal(platform.registry.sessionsOf('ac_1').length, 2)
 })
 
 test('a leg that dies fails only its own streams, and the session goes on without it', async (t) => {

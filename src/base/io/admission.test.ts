@@ -165,6 +165,7 @@ test('the slots of a client in other processes count for its limit, not for what
   here.setElsewhere(2, there.takeChanges())
   assert.notEqual(here.acquire('client'), undefined)
   assert.equal(here.acquire('client'), undefined)
+  assert.deepEqual([here.has('client'), here.has('none')], [true, false])
   here.forgetElsewhere(2)
   assert.notEqual(here.acquire('client'), undefined)
   assert.deepEqual([there.takeChanges(), here.takeChanges()], [[], []])

@@ -64,9 +64,9 @@ export class Admission {
     this.#elsewhere.delete(process)
   }
 
-  /** Whether the holder has at least one slot. */
+  /** Whether the holder has at least one slot, here or in another process. */
   has(holder: string): boolean {
-    return this.#counts.has(holder)
+    return this.#counts.has(holder) || this.#countElsewhere(holder) > 0
   }
 
   /**
@@ -81,6 +81,13 @@ export class Admission {
     }
     socket.once('close', release)
     return ends
+  }
+
+  /** Acquires a slot until the connection closes; false when the limit is reached. */
+  acquireUntilClosed(holder: string, socket: Socket): boolean {
+    const release = this.acquire(holder)
+    if (release !== undefined) socket.once('close', release)
+    return release !== undefined
   }
 
   /** Acquires a slot for the client at this address, as `acquire` does. */
@@ -111,8 +118,12 @@ export class Admission {
     const { total, perHolder = Number.POSITIVE_INFINITY } = this.#limits
     const free = total - this.#sum
     if (isShared) return free > total * RESERVED_FRACTION
-    let everywhere = count
-    for (const counts of this.#elsewhere.values()) everywhere += counts.get(holder) ?? 0
-    return count < free && everywhere < perHolder
+    return count < free && count + this.#countElsewhere(holder) < perHolder
+  }
+
+  #countElsewhere(holder: string): number {
+    let sum = 0
+    for (const counts of this.#elsewhere.values()) sum += counts.get(holder) ?? 0
+    return sum
   }
 }

@@ -12,8 +12,8 @@ async function start(t: TestContext, options: { maxHeld?: number } = {}) {
   return {
     listener,
     port,
-    async dial(text: string): Promise<Socket> {
-      const client = connect({ port, host: '127.0.0.1' })
+    async dial(text: string, localAddress = '127.0.0.1'): Promise<Socket> {
+      const client = connect({ port, host: '127.0.0.1', localAddress })
       t.after(() => client.destroy())
       client.on('error', () => {})
       await once(client, 'connect')
@@ -59,17 +59,27 @@ test('connections during a stop wait, and are closed with the listener', async (
   assert.equal(answered, false)
 })
 
-test('no more connections wait than the limit says', async (t) => {
-  const { listener, dial } = await start(t, { maxHeld: 2 })
-  const clients = await Promise.all(['a', 'b', 'c'].map((text) => dial(text)))
+test('no more connections wait than the limit says, nor of one source than its share', async (t) => {
+  const { listener, dial } = await start(t, { maxHeld: 5 })
+  const clients = await Promise.all(
+    [...Array(4).fill('127.0.0.1'), ...Array(3).fill('127.0.0.2')].map((source) => dial('', source)),
+  )
   const closed = new Set<Socket>()
   for (const client of clients) client.once('close', () => closed.add(client)).resume()
-  await eventually(() => closed.size === 1, 'one connection is closed')
-  let served = 0
+  await eventually(() => closed.size === 3, 'three connections are closed')
+  const served: (string | undefined)[] = []
   listener.serve((socket) => {
-    served += 1
+    served.push(socket.remoteAddress)
     socket.destroy()
   })
 
-  assert.equal(served, 2)
+  assert.equal(served.length, 4)
+  assert.ok(served.includes('127.0.0.2'))
+  // Those that were served wait no longer.
+  await eventually(() => closed.size === 7, 'all connections are closed')
+  listener.hold()
+  const later = await dial('later')
+  const answer = read(later)
+  listener.serve(echo)
+  assert.equal(await answer, 'later')
 })

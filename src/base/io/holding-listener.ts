@@ -1,20 +1,29 @@
 import { once } from 'node:events'
 import { type AddressInfo, createServer, type ListenOptions, type Socket } from 'node:net'
+import { Admission, type AdmissionLimits } from './admission.ts'
+import { readEnds } from './socket-ends.ts'
 
 const MAX_HELD = 2_000
 
+interface HoldingListenerOptions {
+  readonly maxHeld?: number
+  /** Addresses shared by many clients. */
+  readonly isShared?: AdmissionLimits['isShared']
+}
+
 /**
  * A listener whose connections wait, unread, while nothing serves them: clients of a server that starts or stops are not
- * rejected, which would make them wait longer and longer before they try again.
+ * rejected, which would make them wait longer and longer before they try again. A source has its share of those that wait.
  */
 export class HoldingListener {
-  readonly #held = new Set<Socket>()
-  readonly #maxHeld: number
+  /** Each with the release of its slot. */
+  readonly #held = new Map<Socket, () => void>()
+  readonly #admission: Admission
   readonly #server = createServer({ noDelay: true, pauseOnConnect: true }, (socket) => this.accept(socket))
   #serve: ((socket: Socket) => void) | undefined
 
-  constructor({ maxHeld = MAX_HELD }: { maxHeld?: number } = {}) {
-    this.#maxHeld = maxHeld
+  constructor({ maxHeld = MAX_HELD, isShared }: HoldingListenerOptions = {}) {
+    this.#admission = new Admission({ total: maxHeld, isShared })
   }
 
   /** Opens the port. */
@@ -29,8 +38,10 @@ export class HoldingListener {
   /** Serves the connections that wait, and every later one. */
   serve(onConnection: (socket: Socket) => void): void {
     this.#serve = onConnection
-    for (const socket of this.#held) onConnection(socket)
-    this.#held.clear()
+    for (const socket of [...this.#held.keys()]) {
+      this.#release(socket)
+      onConnection(socket)
+    }
   }
 
   /** Lets later connections wait again. */
@@ -41,17 +52,29 @@ export class HoldingListener {
   /** Serves or holds a connection that another process has accepted. */
   accept(socket: Socket): void {
     socket.on('error', () => {})
-    if (this.#serve !== undefined) this.#serve(socket)
-    else if (this.#held.size >= this.#maxHeld) socket.destroy()
-    else {
-      this.#held.add(socket)
-      socket.once('close', () => this.#held.delete(socket))
-    }
+    if (this.#serve === undefined) this.#hold(socket)
+    else this.#serve(socket)
   }
 
   /** Closes the port and the connections that wait. */
   close(): void {
     this.#server.close()
-    for (const socket of this.#held) socket.destroy()
+    for (const socket of this.#held.keys()) socket.destroy()
+  }
+
+  #hold(socket: Socket): void {
+    const ends = readEnds(socket)
+    const release = ends && this.#admission.acquireForClient(ends.remoteAddress)
+    if (release === undefined) {
+      socket.destroy()
+      return
+    }
+    this.#held.set(socket, release)
+    socket.once('close', () => this.#release(socket))
+  }
+
+  #release(socket: Socket): void {
+    this.#held.get(socket)?.()
+    this.#held.delete(socket)
   }
 }

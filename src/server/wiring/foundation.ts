@@ -76,9 +76,12 @@ export async function openFoundation(
   const clock: Clock = systemClock
   cleanup.defer(lockRoles(serverSettings.dataDir, serverSettings.roles, worker?.number))
   const count = worker === undefined ? countWorkers(serverSettings) : 0
+  const connectionLimits = computeConnectionLimits(await openFilesLimit())
+  const proxyTrust = createProxyTrust(serverSettings, connectionLimits.clients, logOf)
   const agentPort = await openAgentPort(serverSettings, {
     isWorker: worker !== undefined,
     hasWorkers: count > 0,
+    isShared: proxyTrust.isShared,
   })
   cleanup.defer(() => agentPort?.listener.close())
   const workers =
@@ -127,7 +130,6 @@ export async function openFoundation(
     log: logOf('naming'),
     ...(limits.claims && { limits: limits.claims }),
   })
-  const connectionLimits = computeConnectionLimits(await openFilesLimit())
   return {
     settings,
     /** The processes that carry the traffic; undefined when this one does, or when it is one of them. */
@@ -151,7 +153,7 @@ export async function openFoundation(
     apiStreams: new ApiStreams(),
     connectionLimits,
     agentPort,
-    ...createProxyTrust(settings, connectionLimits.clients, logOf),
+    ...proxyTrust,
     nodeId,
     nameSpans,
     claims,

@@ -266,6 +266,7 @@ async function wireGateways(
   })
   const agentGateway = createAgentGateway({
     ...shared,
+    legs: new Admission({ total: foundation.connectionLimits.legs }),
     proxyProtocol: foundation.proxyProtocolOf('agent'),
     reportAuthFailure: (ip) => worker?.broadcast({ loginFailed: { gateway: 'agent', ip } }),
     describeAccount: async (accountId) => ({

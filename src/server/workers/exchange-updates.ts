@@ -14,27 +14,29 @@ export function exchangeUpdates({
 }: Parts): (from: number, update: WorkerUpdate) => void {
   const tell = (update: WorkerUpdate) => worker?.broadcast(update)
   const gateways = { agent: agentGateway, ssh: sshGateway }
-  for (const { unauthenticated } of Object.values(gateways)) unauthenticated.share()
+  const admissions = new Map(
+    Object.values(gateways).flatMap(({ sharedCounts }) => Object.entries(sharedCounts)),
+  )
+  for (const admission of admissions.values()) admission.share()
   requestLog.share((update) => tell({ requestLog: update }))
   tell({ started: true })
   setInterval(() => {
     const counts = edge.sharedCounts.take()
     if (counts.length > 0) tell({ counts })
-    for (const gateway of ['agent', 'ssh'] as const) {
-      const changes = gateways[gateway].unauthenticated.takeChanges()
-      if (changes.length > 0) tell({ unauthenticated: { gateway, counts: changes } })
+    for (const [name, admission] of admissions) {
+      const changes = admission.takeChanges()
+      if (changes.length > 0) tell({ holders: { name, counts: changes } })
     }
   }, COUNTS_INTERVAL_MS).unref()
   return (from, update) => {
     if ('counts' in update) edge.sharedCounts.add(update.counts)
-    else if ('unauthenticated' in update) {
-      const { gateway, counts } = update.unauthenticated
-      gateways[gateway].unauthenticated.setElsewhere(from, counts)
-    } else if ('started' in update) {
+    else if ('holders' in update)
+      admissions.get(update.holders.name)?.setElsewhere(from, update.holders.counts)
+    else if ('started' in update) {
       requestLog.onWorkerStarted(from)
-      for (const { unauthenticated } of Object.values(gateways)) {
-        unauthenticated.forgetElsewhere(from)
-        unauthenticated.share()
+      for (const admission of admissions.values()) {
+        admission.forgetElsewhere(from)
+        admission.share()
       }
     } else if ('requestLog' in update) requestLog.receive(from, update.requestLog)
     else gateways[update.loginFailed.gateway].recordAuthFailure(update.loginFailed.ip)

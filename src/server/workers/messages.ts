@@ -49,9 +49,8 @@ type GatewayName = 'agent' | 'ssh'
 export type WorkerUpdate =
   /** It has started, perhaps in place of one that crashed, and knows nothing of the others. */
   | { readonly started: true }
-  | {
-      readonly unauthenticated: { readonly gateway: GatewayName; readonly counts: readonly HolderCount[] }
-    }
+  /** Its connections by holder, of one of the counts that gateways share. */
+  | { readonly holders: { readonly name: string; readonly counts: readonly HolderCount[] } }
   | { readonly loginFailed: { readonly gateway: GatewayName; readonly ip: string } }
   | { readonly counts: readonly CountUpdate[] }
   | { readonly requestLog: RequestLogUpdate }

@@ -62,7 +62,7 @@ export function createSshGateway(options: SshGatewayOptions): Gateway {
       ...options,
       clock,
       windows,
-      admitSession: (accountId) => listener.admitSession(accountId, socket),
+      admitSession: (accountId) => options.sessions.acquireUntilClosed(accountId, socket),
       onAuthenticated() {
         clearTimeout(deadline)
         release()
@@ -95,7 +95,7 @@ export function createSshGateway(options: SshGatewayOptions): Gateway {
       ticker.unref()
       return address
     },
-    unauthenticated: listener.unauthenticated,
+    sharedCounts: { 'ssh unauthenticated': listener.unauthenticated },
     recordAuthFailure: (ip) => throttle.recordFailure(ip),
     async close() {
       clearInterval(ticker)

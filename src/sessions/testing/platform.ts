@@ -105,6 +105,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
     serverVersion: '0.1.0',
     log: silentLog,
     sessions: new Admission({ total: 1000 }),
+    legs: new Admission({ total: 1000 }),
     ...options.gateway,
   })
   const { port } = await gateway.listen(options.port ?? 0, '127.0.0.1')
