@@ -1,7 +1,7 @@
-import { type RefObject, useCallback, useEffect, useRef, useState } from 'react'
+import { type ReactNode, type RefObject, useCallback, useEffect, useRef, useState } from 'react'
 import type { CaptureView, ReplayChanges, TunnelView } from '../../agent/local-api/page-data.ts'
 import { formatTimeOfDay } from '../shared/units.ts'
-import { useKeys } from '../shared/use-keys.ts'
+import { type KeyBinding, useKeys } from '../shared/use-keys.ts'
 import {
   clearCaptures,
   getStatus,
@@ -58,13 +58,12 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     refreshTunnels()
     return text
   }
-  const replay = (tunnelName?: string) =>
-    void attempt(async () => {
-      if (!current) return 'Select a request to replay.'
-      const reason = replayBlockedReason(current)
-      if (reason !== undefined) return reason
-      return send(current, undefined, tunnelName)
-    })
+  const { replay, pin, exportHar } = captureActions({ attempt, current, matches, send })
+  const sendEdited = async (changes: ReplayChanges, tunnelName: string) => {
+    if (!current) throw new Error('the agent no longer stores this request.')
+    setNotice(await send(current, changes, tunnelName === current.tunnel_name ? undefined : tunnelName))
+    setEditedId(undefined)
+  }
   const edit = (editing: boolean) => {
     if (selected === undefined) return
     setEditedId(editing ? selected : undefined)
@@ -76,48 +75,28 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
     select(matches[Math.max(0, Math.min(matches.length - 1, index < 0 ? 0 : to(index)))]?.id)
   }
   const compare = () => setBaseId(baseId === undefined ? selected : undefined)
-  const pin = () =>
-    void attempt(async () => {
-      if (!current) return 'Select a request to pin.'
-      await pinCapture(current.id, !current.pinned)
-      return current.pinned ? 'Unpinned.' : 'Pinned: it stays when others are cleared or evicted.'
-    })
   const goBack = () => {
     if (editedId !== undefined && editedId === selected) setEditedId(undefined)
     else if (opened) setOpened(false)
     else if (baseId !== undefined) setBaseId(undefined)
     else setSearch('')
   }
-  const setTabs = (name: Tab) => setTab({ request: name, response: name })
+  const showHelp = () => setHelp(true)
+  const pause = () => feed.pause(!view.paused)
   useKeys([
-    ['j ArrowDown', () => move((index) => index + 1)],
-    ['k ArrowUp', () => move((index) => index - 1)],
-    ['PageDown', () => move((index) => index + 10)],
-    ['PageUp', () => move((index) => index - 10)],
-    ['g Home', () => move(() => 0)],
-    ['G End', () => move(() => matches.length - 1)],
+    ...movementKeys(move, matches.length),
+    ...tabKeys((name) => setTab({ request: name, response: name })),
     ['Enter', () => selected !== undefined && setOpened(true)],
     ['/', () => searchBox.current?.select()],
     ['r', () => replay()],
     ['e', () => edit(true)],
     ['d', compare],
     ['s', pin],
-    ['p', () => feed.pause(!view.paused)],
-    ['1', () => setTabs('Summary')],
-    ['2', () => setTabs('Headers')],
-    ['3', () => setTabs('Raw')],
-    ['4', () => setTabs('Binary')],
-    ['?', () => setHelp(true)],
+    ['p', pause],
+    ['?', showHelp],
     ['Escape', goBack],
   ])
 
-  const exportHar = () =>
-    void attempt(async () => {
-      const ids = new Set(matches.map(({ id }) => id))
-      const har = await collectHar(ids)
-      saveFile(JSON.stringify(har, null, 1), 'adit.har', 'application/json')
-      return `Exported ${ids.size} requests.`
-    })
   const clear = () =>
     void attempt(async () => {
       await clearCaptures()
@@ -132,34 +111,21 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       <h1 className="hidden">Captured requests</h1>
       <section className="list" aria-label="Requests">
         <TunnelUrls tunnels={tunnels} onNotify={setNotice} />
-        <search className="bar">
+        <Toolbar
+          paused={view.paused}
+          onPause={pause}
+          onClear={view.captures.length === 0 ? undefined : clear}
+          onExport={matches.length === 0 ? undefined : exportHar}
+          onHelp={showHelp}
+        >
           <SearchInput ref={searchBox} value={search} onValue={setSearch} />
-          <button type="button" onClick={() => feed.pause(!view.paused)} aria-pressed={view.paused}>
-            {view.paused ? 'Resume' : 'Pause'}
-          </button>
-          <button type="button" onClick={clear} disabled={view.captures.length === 0}>
-            Clear
-          </button>
-          <button type="button" onClick={exportHar} disabled={matches.length === 0}>
-            HAR
-          </button>
-          <button type="button" onClick={() => setHelp(true)} aria-label="Help">
-            ?
-          </button>
-        </search>
+        </Toolbar>
         <p className="counts" id="search-help">
           {problem ?? formatCounts(matches.length, view, search, searching)}
           <span className="hidden">Fields: {QUERY_FIELDS}.</span>
         </p>
         {baseId !== undefined && (
-          <div className="comparing">
-            <p role="status">
-              Comparing with {describeCapture(view.captures, baseId)}. Select another request.
-            </p>
-            <button type="button" onClick={() => setBaseId(undefined)}>
-              Stop
-            </button>
-          </div>
+          <Comparing name={describeCapture(view.captures, baseId)} onStop={() => setBaseId(undefined)} />
         )}
         {view.captures.length === 0 ? (
           <Empty tunnels={tunnels} />
@@ -195,13 +161,7 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
             onReplay={replay}
             editing={editedId === selected}
             onEdit={edit}
-            onSend={async (changes, tunnelName) => {
-              if (!current) throw new Error('the agent no longer stores this request.')
-              setNotice(
-                await send(current, changes, tunnelName === current.tunnel_name ? undefined : tunnelName),
-              )
-              setEditedId(undefined)
-            }}
+            onSend={sendEdited}
             comparing={baseId === selected}
             onCompare={compare}
             onPin={pin}
@@ -216,6 +176,63 @@ export function InspectPage({ feed, view }: { feed: CaptureFeed; view: FeedView 
       {help && <Help onClose={() => setHelp(false)} />}
     </main>
   )
+}
+
+/** What the buttons and keys do with the selected request and with those of the list. */
+function captureActions({
+  attempt,
+  current,
+  matches,
+  send,
+}: {
+  attempt: ReturnType<typeof useNotice>['attempt']
+  current: CaptureView | undefined
+  matches: readonly CaptureView[]
+  send: ReturnType<typeof useReplay>
+}) {
+  const replay = (tunnelName?: string) =>
+    void attempt(async () => {
+      if (!current) return 'Select a request to replay.'
+      const reason = replayBlockedReason(current)
+      if (reason !== undefined) return reason
+      return send(current, undefined, tunnelName)
+    })
+  const pin = () =>
+    void attempt(async () => {
+      if (!current) return 'Select a request to pin.'
+      await pinCapture(current.id, !current.pinned)
+      return current.pinned ? 'Unpinned.' : 'Pinned: it stays when others are cleared or evicted.'
+    })
+  const exportHar = () =>
+    void attempt(async () => {
+      const ids = new Set(matches.map(({ id }) => id))
+      const har = await collectHar(ids)
+      saveFile(JSON.stringify(har, null, 1), 'adit.har', 'application/json')
+      return `Exported ${ids.size} requests.`
+    })
+  return { replay, pin, exportHar }
+}
+
+/** The keys that select another request of a list. */
+function movementKeys(move: (to: (index: number) => number) => void, length: number): KeyBinding[] {
+  return [
+    ['j ArrowDown', () => move((index) => index + 1)],
+    ['k ArrowUp', () => move((index) => index - 1)],
+    ['PageDown', () => move((index) => index + 10)],
+    ['PageUp', () => move((index) => index - 10)],
+    ['g Home', () => move(() => 0)],
+    ['G End', () => move(() => length - 1)],
+  ]
+}
+
+/** The keys that choose how a message is shown. */
+function tabKeys(show: (tab: Tab) => void): KeyBinding[] {
+  return [
+    ['1', () => show('Summary')],
+    ['2', () => show('Headers')],
+    ['3', () => show('Raw')],
+    ['4', () => show('Binary')],
+  ]
 }
 
 /** A text that disappears after a while, and a way to run work whose outcome becomes that text. */
@@ -276,6 +293,47 @@ function useReplay(captures: readonly CaptureView[], select: (id: string) => voi
     await replayCapture(id, tunnelName, changes)
     return `Replayed ${method} ${uri.slice(0, 60)}${tunnelName === undefined ? '' : ` to ${tunnelName}`}.`
   }
+}
+
+interface ToolbarProps {
+  paused: boolean
+  onPause(): void
+  /** Undefined when there is nothing to clear or to export. */
+  onClear: (() => void) | undefined
+  onExport: (() => void) | undefined
+  onHelp(): void
+  children: ReactNode
+}
+
+function Toolbar({ paused, onPause, onClear, onExport, onHelp, children }: ToolbarProps) {
+  return (
+    <search className="bar">
+      {children}
+      <button type="button" onClick={onPause} aria-pressed={paused}>
+        {paused ? 'Resume' : 'Pause'}
+      </button>
+      <button type="button" onClick={onClear} disabled={onClear === undefined}>
+        Clear
+      </button>
+      <button type="button" onClick={onExport} disabled={onExport === undefined}>
+        HAR
+      </button>
+      <button type="button" onClick={onHelp} aria-label="Help">
+        ?
+      </button>
+    </search>
+  )
+}
+
+function Comparing({ name, onStop }: { name: string; onStop(): void }) {
+  return (
+    <div className="comparing">
+      <p role="status">Comparing with {name}. Select another request.</p>
+      <button type="button" onClick={onStop}>
+        Stop
+      </button>
+    </div>
+  )
 }
 
 interface SearchInputProps {

@@ -54,9 +54,6 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
       setProblem(error instanceof LocalApiError ? error.message : `Failed: ${(error as Error).message}`)
     }
   }
-  const change = (key: number, changed: Partial<Field>) =>
-    setFields(fields.map((field) => (field.key === key ? { ...field, ...changed } : field)))
-  const add = () => setFields([...fields, { key: nextKey(fields), name: '', value: '' }])
   const keyDown = (event: KeyboardEvent) => {
     if (event.key !== 'Enter' || !(event.ctrlKey || event.metaKey)) return
     event.preventDefault()
@@ -88,36 +85,7 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
           <input value={path} onChange={(event) => setPath(event.target.value)} required {...PLAIN_INPUT} />
         </label>
       </div>
-      <fieldset>
-        <legend>Headers</legend>
-        {fields.map(({ key, name, value }, index) => (
-          <div className="field" key={key}>
-            <input
-              aria-label={`Header ${index + 1}`}
-              value={name}
-              onChange={(event) => change(key, { name: event.target.value })}
-              {...PLAIN_INPUT}
-            />
-            <input
-              aria-label={`Value of ${name || `header ${index + 1}`}`}
-              value={value}
-              onChange={(event) => change(key, { value: event.target.value })}
-              {...PLAIN_INPUT}
-            />
-            <button
-              type="button"
-              aria-label={`Remove ${name || `header ${index + 1}`}`}
-              onClick={() => setFields(fields.filter((field) => field.key !== key))}
-            >
-              ×
-            </button>
-          </div>
-        ))}
-        <button type="button" onClick={add}>
-          Add header
-        </button>
-        <p className="note">Content-Length is computed when the request is sent.</p>
-      </fieldset>
+      <HeaderFields fields={fields} onFields={setFields} />
       {original.body === undefined ? (
         <p className="note">The body is not text; it is sent as it was captured.</p>
       ) : (
@@ -145,20 +113,74 @@ export function ReplayForm({ capture, request, tunnels, onSend, onCancel }: Prop
         <button type="submit" className="main">
           Send
         </button>
-        {tunnels.length > 1 && (
-          <select aria-label="Tunnel" value={tunnel} onChange={(event) => setTunnel(event.target.value)}>
-            {tunnels.map(({ ID, name }) => (
-              <option key={ID} value={name}>
-                {name}
-              </option>
-            ))}
-          </select>
-        )}
+        {tunnels.length > 1 && <TunnelSelect tunnels={tunnels} value={tunnel} onValue={setTunnel} />}
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
       </div>
     </form>
+  )
+}
+
+function HeaderFields({
+  fields,
+  onFields,
+}: {
+  fields: readonly Field[]
+  onFields(fields: readonly Field[]): void
+}) {
+  const change = (key: number, changed: Partial<Field>) =>
+    onFields(fields.map((field) => (field.key === key ? { ...field, ...changed } : field)))
+  const add = () => onFields([...fields, { key: nextKey(fields), name: '', value: '' }])
+  return (
+    <fieldset>
+      <legend>Headers</legend>
+      {fields.map(({ key, name, value }, index) => (
+        <div className="field" key={key}>
+          <input
+            aria-label={`Header ${index + 1}`}
+            value={name}
+            onChange={(event) => change(key, { name: event.target.value })}
+            {...PLAIN_INPUT}
+          />
+          <input
+            aria-label={`Value of ${name || `header ${index + 1}`}`}
+            value={value}
+            onChange={(event) => change(key, { value: event.target.value })}
+            {...PLAIN_INPUT}
+          />
+          <button
+            type="button"
+            aria-label={`Remove ${name || `header ${index + 1}`}`}
+            onClick={() => onFields(fields.filter((field) => field.key !== key))}
+          >
+            ×
+          </button>
+        </div>
+      ))}
+      <button type="button" onClick={add}>
+        Add header
+      </button>
+      <p className="note">Content-Length is computed when the request is sent.</p>
+    </fieldset>
+  )
+}
+
+interface TunnelSelectProps {
+  tunnels: readonly TunnelView[]
+  value: string
+  onValue(name: string): void
+}
+
+function TunnelSelect({ tunnels, value, onValue }: TunnelSelectProps) {
+  return (
+    <select aria-label="Tunnel" value={value} onChange={(event) => onValue(event.target.value)}>
+      {tunnels.map(({ ID, name }) => (
+        <option key={ID} value={name}>
+          {name}
+        </option>
+      ))}
+    </select>
   )
 }
 

@@ -1,7 +1,10 @@
 import { useEffect, useRef } from 'react'
 
+/** Keys, separated by spaces, and what they do. */
+export type KeyBinding = readonly [keys: string, action: () => unknown]
+
 /** Single-key shortcuts for the whole page, except in inputs and on controls that handle the key. */
-export function useKeys(actions: readonly (readonly [keys: string, action: () => unknown])[]): void {
+export function useKeys(actions: readonly KeyBinding[]): void {
   const actionsRef = useRef(actions)
   useEffect(() => {
     actionsRef.current = actions

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useEffect, useMemo, useRef, useState } from 'react'
+import { type FormEvent, type ReactNode, type RefObject, useEffect, useMemo, useRef, useState } from 'react'
 import { ApiError, api, errorMessage } from '../api.ts'
 import type { ApiCall } from '../equivalent.ts'
 import { Button, Equivalents, LoadError, Loading, Notice } from '../kit/index.ts'
@@ -72,13 +72,7 @@ function LoadedForm<T>({
   const [busy, setBusy] = useState(false)
   const form = useRef<HTMLFormElement>(null)
 
-  useEffect(() => {
-    if (focusFirst) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
-  }, [focusFirst])
-
-  useEffect(() => {
-    if (error) form.current?.querySelector<HTMLElement>(INVALID_CONTROL)?.focus()
-  }, [error])
+  useFieldFocus(form, focusFirst, error)
 
   const detachPath = (name: string) => `${template}/${responseName(name)}`
   const context: FormContext = {
@@ -105,14 +99,7 @@ function LoadedForm<T>({
     setError(undefined)
     try {
       let response: unknown
-      for (const call of calls)
-        response =
-          call.method === 'DELETE'
-            ? await api.delete(call.path)
-            : await api[call.method === 'POST' ? 'post' : call.method === 'PUT' ? 'put' : 'patch'](
-                call.path,
-                call.body,
-              )
+      for (const call of calls) response = await sendCall(call)
       onDone(response as T)
     } catch (caught) {
       setError(caught instanceof ApiError ? caught : new ApiError(0, '', errorMessage(caught)))
@@ -164,6 +151,22 @@ function LoadedForm<T>({
       <Equivalents calls={calls} />
     </form>
   )
+}
+
+function sendCall({ method, path, body }: ApiCall): Promise<unknown> {
+  if (method === 'DELETE') return api.delete(path)
+  return api[method === 'POST' ? 'post' : method === 'PUT' ? 'put' : 'patch'](path, body)
+}
+
+/** Focuses the first field when the form opens, if asked to, and the field in error after a rejected submission. */
+function useFieldFocus(form: RefObject<HTMLFormElement | null>, focusFirst: boolean, error?: ApiError): void {
+  useEffect(() => {
+    if (focusFirst) form.current?.querySelector<HTMLElement>('input, select, textarea')?.focus()
+  }, [form, focusFirst])
+
+  useEffect(() => {
+    if (error) form.current?.querySelector<HTMLElement>(INVALID_CONTROL)?.focus()
+  }, [form, error])
 }
 
 /** Required fields first, then the description, then the rest. */

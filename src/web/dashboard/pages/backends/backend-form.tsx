@@ -127,21 +127,16 @@ function GroupForm({
   }
   if (creating)
     return (
-      <section className="inner-form" aria-label="New child backend">
-        <h3>
-          New backend for the {BACKEND_KIND_TEXTS[kind].title.toLowerCase()}{' '}
-          {description && `“${description}”`}
-        </h3>
-        <NewBackend
-          onCancel={() => setCreating(false)}
-          onDone={(child) => {
-            add(child.id)
-            setCreated([...created, child])
-            setCreating(false)
-            loaded.reload()
-          }}
-        />
-      </section>
+      <NewChild
+        parent={`${BACKEND_KIND_TEXTS[kind].title.toLowerCase()} ${description && `“${description}”`}`}
+        onCancel={() => setCreating(false)}
+        onDone={(child) => {
+          add(child.id)
+          setCreated([...created, child])
+          setCreating(false)
+          loaded.reload()
+        }}
+      />
     )
   const backendsError = error?.field?.startsWith('backends') ? error.message : undefined
   return (
@@ -177,13 +172,7 @@ function GroupForm({
               >
                 <option value="">Add a backend…</option>
                 <option value="new">Create a new one</option>
-                {[...context.backends.values()]
-                  .filter(({ id }) => id !== backend?.id && !children.some((child) => child.id === id))
-                  .map(({ id }) => (
-                    <option key={id} value={id}>
-                      {nameOf(id, context)}
-                    </option>
-                  ))}
+                <ChildOptions exclude={[backend?.id, ...children.map(({ id }) => id)]} context={context} />
               </select>
             </div>
           </>
@@ -203,6 +192,32 @@ function GroupForm({
       <Equivalent method={backend ? 'PATCH' : 'POST'} path={path} body={body} />
     </form>
   )
+}
+
+/** Creates a child in the form of its group. */
+function NewChild({ parent, ...props }: FormProps & { parent: string }) {
+  return (
+    <section className="inner-form" aria-label="New child backend">
+      <h3>New backend for the {parent}</h3>
+      <NewBackend {...props} />
+    </section>
+  )
+}
+
+function ChildOptions({
+  exclude,
+  context,
+}: {
+  exclude: readonly (string | undefined)[]
+  context: FlowContext
+}) {
+  return [...context.backends.values()]
+    .filter(({ id }) => !exclude.includes(id))
+    .map(({ id }) => (
+      <option key={id} value={id}>
+        {nameOf(id, context)}
+      </option>
+    ))
 }
 
 /** The display name of a backend in lists. */

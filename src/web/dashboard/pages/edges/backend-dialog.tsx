@@ -45,7 +45,6 @@ export function ChooseBackendDialog({
       setBusy(false)
     }
   }
-  const candidates = [...context.backends.values()].filter(({ id }) => kinds.includes(backendKindOf(id)!))
   return (
     <Dialog
       title={creating ? 'New backend' : current ? 'Change backend' : 'Choose backend'}
@@ -60,66 +59,111 @@ export function ChooseBackendDialog({
         />
       ) : (
         <>
-          <div className="kinds">
-            <button type="button" className="kind" onClick={() => setCreating(true)}>
-              <Icon name="add" />
-              <span>
-                <b>New backend</b>
-                <small>A tunnel group, a weighted backend or another kind</small>
-              </span>
-            </button>
-            {candidates.map(({ id }) => {
-              const { kind, title, summary } = resolveBackend(id, context, 0)
-              const selected = current?.backend.id === id
-              return (
-                <button
-                  type="button"
-                  key={id}
-                  className="kind"
-                  aria-pressed={selected}
-                  disabled={busy}
-                  onClick={() => void choose(id)}
-                >
-                  <Icon name={kind ?? 'static'} />
-                  <span>
-                    <b>{title}</b>
-                    <small>{selected ? `current · ${summary}` : summary}</small>
-                  </span>
-                </button>
-              )
-            })}
-          </div>
-          {current && (
-            <div className="module-foot">
-              <ConfirmButton
-                label={current.enabled ? 'Switch off' : 'Switch on'}
-                title={current.enabled ? 'Switch the backend off?' : 'Switch the backend on?'}
-                call={{
-                  method: 'PUT',
-                  path,
-                  body: { enabled: !current.enabled, backend_id: current.backend.id },
-                }}
-                onDone={() => finish(current.enabled ? 'Backend switched off.' : 'Backend switched on.')}
-              >
-                {current.enabled
-                  ? 'Visitors get an error. The selection is kept.'
-                  : 'Visitors reach the backend again.'}
-              </ConfirmButton>
-              <ConfirmButton
-                label="Remove backend"
-                kind="danger"
-                title="Remove the backend?"
-                call={{ method: 'DELETE', path }}
-                onDone={() => finish('Backend removed.')}
-              >
-                Visitors get an error until another backend is chosen. The backend itself is not deleted.
-              </ConfirmButton>
-            </div>
-          )}
+          <BackendList
+            kinds={kinds}
+            currentId={current?.backend.id}
+            context={context}
+            disabled={busy}
+            onNew={() => setCreating(true)}
+            onChoose={(id) => void choose(id)}
+          />
+          {current && <CurrentBackendActions path={path} current={current} onDone={finish} />}
           <Equivalent method="PUT" path={path} body={{ enabled: true, backend_id: 'BACKEND_ID' }} />
         </>
       )}
     </Dialog>
+  )
+}
+
+/** The backends to choose from, and a way to a new one. */
+function BackendList({
+  kinds,
+  currentId,
+  context,
+  disabled,
+  onNew,
+  onChoose,
+}: {
+  kinds: readonly BackendKind[]
+  currentId: string | undefined
+  context: FlowContext
+  disabled: boolean
+  onNew: () => void
+  onChoose: (id: string) => void
+}) {
+  const candidates = [...context.backends.values()].filter(({ id }) => {
+    const kind = backendKindOf(id)
+    return kind !== undefined && kinds.includes(kind)
+  })
+  return (
+    <div className="kinds">
+      <button type="button" className="kind" onClick={onNew}>
+        <Icon name="add" />
+        <span>
+          <b>New backend</b>
+          <small>A tunnel group, a weighted backend or another kind</small>
+        </span>
+      </button>
+      {candidates.map(({ id }) => {
+        const { kind, title, summary } = resolveBackend(id, context, 0)
+        const selected = currentId === id
+        return (
+          <button
+            type="button"
+            key={id}
+            className="kind"
+            aria-pressed={selected}
+            disabled={disabled}
+            onClick={() => onChoose(id)}
+          >
+            <Icon name={kind ?? 'static'} />
+            <span>
+              <b>{title}</b>
+              <small>{selected ? `current · ${summary}` : summary}</small>
+            </span>
+          </button>
+        )
+      })}
+    </div>
+  )
+}
+
+/** Switches the chosen backend on or off, or removes it. */
+function CurrentBackendActions({
+  path,
+  current,
+  onDone,
+}: {
+  path: string
+  current: BackendModule
+  onDone: (message: string) => void
+}) {
+  return (
+    <div className="module-foot">
+      <ConfirmButton
+        label={current.enabled ? 'Switch off' : 'Switch on'}
+        title={current.enabled ? 'Switch the backend off?' : 'Switch the backend on?'}
+        call={{
+          method: 'PUT',
+          path,
+          body: { enabled: !current.enabled, backend_id: current.backend.id },
+        }}
+        onDone={() => onDone(current.enabled ? 'Backend switched off.' : 'Backend switched on.')}
+      >
+        {current.enabled
+          ? 'Visitors get an error. The selection is kept.'
+          : 'Visitors reach the backend again.'}
+      </ConfirmButton>
+      <ConfirmButton
+        label="Remove backend"
+        kind="danger"
+        title="Remove the backend?"
+        call={{ method: 'DELETE', path }}
+        onDone={() => onDone('Backend removed.')}
+      >
+        Visitors get an error until another backend is chosen. The backend itself is not deleted.
+      </ConfirmButton>
+    </div>
   )
 }
 

@@ -25,7 +25,6 @@ type Texts = Readonly<Record<string, string>>
 /** Sends real requests to the API with the session of the user, and shows the same as shell commands. */
 export function Console({ document, entry }: { document: OpenApi; entry: ReferenceEntry }) {
   const { method, operation } = entry
-  const { role } = useSession().session
   const mayCall = useMayCall(operation)
   const bodySchema = operation.requestBody?.content['application/json'].schema
   const [parameters, setParameters] = useState<Texts>({})
@@ -55,11 +54,9 @@ export function Console({ document, entry }: { document: OpenApi; entry: Referen
   }
   const submit = (event: FormEvent) => {
     event.preventDefault()
-    const missing = operation.parameters.filter(
-      ({ name, required }) => required && (parameters[name] ?? '').trim() === '',
-    )
     const found: Record<string, string> = {}
-    for (const { name } of missing) found[name] = 'This parameter is required.'
+    for (const { name, required } of operation.parameters)
+      if (required && (parameters[name] ?? '').trim() === '') found[name] = 'This parameter is required.'
     if (body && 'error' in body) found.body = body.error
     setErrors(found)
     if (Object.keys(found).length > 0) return
@@ -69,32 +66,14 @@ export function Console({ document, entry }: { document: OpenApi; entry: Referen
 
   return (
     <Card title="Console">
-      {mayCall ? (
-        <p className="quiet">
-          Requests are sent to this server with your permissions.
-          {method !== 'GET' && ' This operation changes your account.'}
-        </p>
-      ) : (
-        <Notice kind="warn">
-          Your role is {choiceLabel(role).toLowerCase()}. This operation requires{' '}
-          {choiceLabel(operation['x-required-role']).toLowerCase()}.
-        </Notice>
-      )}
+      <PermissionNote entry={entry} />
       <form className="form console" noValidate onSubmit={submit}>
-        {operation.parameters.map(({ name, description, required = false, schema }) => (
-          <TextField
-            key={name}
-            label={<code>{name}</code>}
-            hint={description}
-            required={required}
-            error={errors[name]}
-            className="code"
-            spellCheck={false}
-            placeholder={schema.default === undefined ? '' : String(schema.default)}
-            value={parameters[name] ?? ''}
-            onValue={(value) => setParameters({ ...parameters, [name]: value })}
-          />
-        ))}
+        <ParameterFields
+          parameters={operation.parameters}
+          values={parameters}
+          errors={errors}
+          onValues={setParameters}
+        />
         {bodySchema && (
           <Field label="Body (JSON)" error={errors.body}>
             {(control) => (
@@ -140,6 +119,51 @@ export function Console({ document, entry }: { document: OpenApi; entry: Referen
       )}
     </Card>
   )
+}
+
+/** Whose permissions requests are sent with, or that they do not suffice. */
+function PermissionNote({ entry: { method, operation } }: { entry: ReferenceEntry }) {
+  const { role } = useSession().session
+  if (!useMayCall(operation))
+    return (
+      <Notice kind="warn">
+        Your role is {choiceLabel(role).toLowerCase()}. This operation requires{' '}
+        {choiceLabel(operation['x-required-role']).toLowerCase()}.
+      </Notice>
+    )
+  return (
+    <p className="quiet">
+      Requests are sent to this server with your permissions.
+      {method !== 'GET' && ' This operation changes your account.'}
+    </p>
+  )
+}
+
+function ParameterFields({
+  parameters,
+  values,
+  errors,
+  onValues,
+}: {
+  parameters: ReferenceEntry['operation']['parameters']
+  values: Texts
+  errors: Texts
+  onValues: (values: Texts) => void
+}) {
+  return parameters.map(({ name, description, required = false, schema }) => (
+    <TextField
+      key={name}
+      label={<code>{name}</code>}
+      hint={description}
+      required={required}
+      error={errors[name]}
+      className="code"
+      spellCheck={false}
+      placeholder={schema.default === undefined ? '' : String(schema.default)}
+      value={values[name] ?? ''}
+      onValue={(value) => onValues({ ...values, [name]: value })}
+    />
+  ))
 }
 
 /** The path with its parameters; a missing one is shown in capitals. */
