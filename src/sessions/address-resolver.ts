@@ -19,7 +19,11 @@ import { requestedAddress, requestedInternal, requestedName } from './requested-
 import type { TunnelProto } from './tunnel.ts'
 
 /** The address a bind resolved to, with the reservation it belongs to. */
-type ResolvedAddress = Required<Pick<TunnelSpec<EndpointAddress>, 'address' | 'reservationId'>>
+export interface ResolvedAddress
+  extends Required<Pick<TunnelSpec<EndpointAddress>, 'address' | 'reservationId'>> {
+  /** The server chose it, so that another one does as well. */
+  readonly isRandom: boolean
+}
 
 interface AddressResolverOptions {
   registry: Registry
@@ -48,7 +52,7 @@ export class AddressResolver {
     if (internal !== undefined) {
       requireAllowedName(session, internal.host)
       const address = internalAddress(internal.proto, internal.host, internal.port, session.accountId)
-      return { address, reservationId: undefined }
+      return { address, reservationId: undefined, isRandom: false }
     }
     const opts = withPreviousAddress(proto, requested, previousUrl)
     return proto === 'tcp'
@@ -62,7 +66,8 @@ export class AddressResolver {
     opts: BindOpts,
   ): Promise<ResolvedAddress> {
     const { address, reservations } = this.#options
-    const host = requestedName(proto, opts, address) ?? `${randomName()}.${address.domain}`
+    const requested = requestedName(proto, opts, address)
+    const host = requested ?? `${randomName()}.${address.domain}`
     requireAllowedName(session, host)
     const reservation = await requireAvailableName(reservations, session.accountId, host)
     if (!reservation?.covers && !isFirstComeName(host, address.domain)) {
@@ -72,6 +77,7 @@ export class AddressResolver {
     return {
       address: endpointAddress(proto, host, publicPort(proto, address)),
       reservationId: reservation?.covers ? reservation.id : undefined,
+      isRandom: requested === undefined,
     }
   }
 
@@ -85,7 +91,11 @@ export class AddressResolver {
     if (requested === undefined) {
       if (!session.acl.allowsAnyAddress()) throw protocolError('random_address_forbidden')
       const port = await this.#acquireFreePort(session.accountId)
-      return { address: endpointAddress('tcp', address.tcpHost, port), reservationId: undefined }
+      return {
+        address: endpointAddress('tcp', address.tcpHost, port),
+        reservationId: undefined,
+        isRandom: true,
+      }
     }
     const { host, port } = requested
     const resolved = endpointAddress('tcp', host, port)
@@ -97,7 +107,7 @@ export class AddressResolver {
     await registry.acquirePort(port).catch(() => {
       throw protocolError('name_taken', resolved.url)
     })
-    return { address: resolved, reservationId: reservation?.id }
+    return { address: resolved, reservationId: reservation?.id, isRandom: false }
   }
 
   /** Acquires a port that is neither reserved nor in cooldown, preferring one that the account used before. */

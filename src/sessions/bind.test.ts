@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
+import { ClaimRejected } from '../naming/index.ts'
 import type { BindMessage, ProtocolError } from '../protocol/index.ts'
 import { type Platform, type PlatformOptions, startPlatform, TOKEN } from './testing/platform.ts'
 
@@ -243,6 +244,47 @@ test('a taken name is rejected with 334, and the port of a rejected bind is rele
 
   assert.deepEqual([...platform.openPorts], [20_007])
 })
+
+/** Claims of two processes in one table. Both read the free ports before either of them claims one. */
+function createClaims(): NonNullable<PlatformOptions['claims']> {
+  const held = new Map<string, { tunnel: string; pooled: boolean }>()
+  let reads = 0
+  return {
+    async claim({ name, tunnel, pooled }) {
+      const holder = held.get(name)
+      if (holder !== undefined && !(holder.pooled && pooled)) throw new ClaimRejected('held')
+      held.set(name, { tunnel, pooled })
+      return 1
+    },
+    release() {},
+    async settled() {},
+    async ports() {
+      const others = [...held.keys()].map((name) => Number(name.split(':').at(-1)))
+      return { own: [], others: ++reads <= 2 ? [] : others }
+    },
+    setPooled(tunnel, pooled) {
+      for (const holder of held.values()) if (holder.tunnel === tunnel) holder.pooled = pooled
+    },
+  }
+}
+
+for (const PoolingEnabled of [false, true])
+  test(`two processes that choose one random port bind two, ${PoolingEnabled ? '' : 'not '}pooled`, async (t) => {
+    const claims = createClaims()
+    const processes = await Promise.all([startHarness(t, { claims }), startHarness(t, { claims })])
+    const agents = await Promise.all(processes.map((platform) => platform.agent(t)))
+
+    const bound = await Promise.all(
+      agents.map((agent) => agent.bind({ ...tcp({}), Extra: { PoolingEnabled } })),
+    )
+
+    assert.equal(new Set(bound.map(({ URL }) => URL)).size, 2)
+    // The port that was lost is closed again.
+    assert.deepEqual(
+      processes.map(({ openPorts }) => openPorts.size),
+      [1, 1],
+    )
+  })
 
 test('a bind fails with its own error when no port is free', async (t) => {
   const platform = await startHarness(t, {})

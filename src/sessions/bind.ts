@@ -57,6 +57,8 @@ export interface Binder {
 }
 
 const MAX_TUNNELS = 500
+/** Random addresses that are tried when other processes claim the same ones first. */
+const MAX_RANDOM_ATTEMPTS = 20
 const MAX_TEXT_BYTES = 2048
 const MAX_DESCRIPTION_BYTES = 255
 const MAX_METADATA_BYTES = 4096
@@ -84,6 +86,7 @@ export function createBinder(options: BinderOptions): Binder {
     session: LiveSession,
     spec: AddressSpec,
     heldBefore: boolean,
+    pooled = spec.poolingEnabled,
   ): Promise<LiveTunnel<EndpointAddress>> {
     const fence = await claims?.claim(
       {
@@ -95,7 +98,7 @@ export function createBinder(options: BinderOptions): Binder {
         session: session.id,
         bind: spec.bindId,
         proto: spec.address.proto,
-        pooled: spec.poolingEnabled,
+        pooled,
       },
       heldBefore || registry.wasHeldBy(session, spec),
     )
@@ -115,8 +118,7 @@ export function createBinder(options: BinderOptions): Binder {
    */
   async function probeHolders(session: LiveSession, spec: AddressSpec, error: unknown): Promise<void> {
     const rejection = claimError(error, spec.address.url)
-    if (!(rejection instanceof ProtocolError) || rejection.number !== protocolErrors.name_taken.number)
-      throw rejection
+    if (!isTaken(rejection)) throw rejection
     const holders =
       error instanceof ClaimRejected
         ? error.holders.map(({ session: id, credential }) => ({
@@ -158,20 +160,45 @@ export function createBinder(options: BinderOptions): Binder {
       open,
     }
 
-    const resolved = await resolver.resolve(session, proto, opts, request.Extra?.Bindings ?? [], previousUrl)
-    const startedAt = clock.now()
-    const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
-    const { url, port } = resolved.address
-    const heldBefore = previousUrl === url
-    try {
-      return await claimAndBind(session, spec, heldBefore).catch(async (error) => {
-        await probeHolders(session, spec, error)
-        return claimAndBind(session, spec, heldBefore)
-      })
-    } catch (error) {
-      if (proto === 'tcp') registry.releasePort(port)
-      throw claimError(error, url)
+    for (let attempt = 1; ; attempt++) {
+      const resolved = await resolver.resolve(
+        session,
+        proto,
+        opts,
+        request.Extra?.Bindings ?? [],
+        previousUrl,
+      )
+      const startedAt = clock.now()
+      const spec = { ...baseSpec, ...resolved, identity: { id: newId('tn', startedAt), startedAt } }
+      try {
+        return resolved.isRandom
+          ? await bindRandom(session, spec)
+          : await bindRequested(session, spec, previousUrl)
+      } catch (error) {
+        if (proto === 'tcp') registry.releasePort(resolved.address.port)
+        const rejection = claimError(error, resolved.address.url)
+        // Another process chose the same one, and its claim came first.
+        if (resolved.isRandom && isTaken(rejection) && attempt < MAX_RANDOM_ATTEMPTS) continue
+        throw rejection
+      }
     }
+  }
+
+  async function bindRequested(session: LiveSession, spec: AddressSpec, previousUrl: string | undefined) {
+    const heldBefore = previousUrl === spec.address.url
+    try {
+      return await claimAndBind(session, spec, heldBefore)
+    } catch (error) {
+      await probeHolders(session, spec, error)
+      return claimAndBind(session, spec, heldBefore)
+    }
+  }
+
+  /** A random address is claimed for this tunnel alone, and may be pooled from then on: two that ask at once get two. */
+  async function bindRandom(session: LiveSession, spec: AddressSpec) {
+    const tunnel = await claimAndBind(session, spec, false, false)
+    if (spec.poolingEnabled) claims?.setPooled(tunnel.id, true)
+    return tunnel
   }
 
   function addPending(session: LiveSession, count: number): void {
@@ -220,6 +247,10 @@ export function createBinder(options: BinderOptions): Binder {
       return tunnel
     },
   }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof ProtocolError && error.number === protocolErrors.name_taken.number
 }
 
 function requireValidLabels(session: LiveSession, labels: Readonly<Record<string, string>>): void {

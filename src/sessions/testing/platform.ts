@@ -10,7 +10,7 @@ import { Secret } from '../../base/secret.ts'
 import { createNameWatch, type NameWatch, type Reservations } from '../../naming/index.ts'
 import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
 import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
-import { createBinder } from '../bind.ts'
+import { type BinderOptions, createBinder } from '../bind.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-address.ts'
 import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
@@ -43,6 +43,7 @@ export interface PlatformOptions {
   registry?: Partial<RegistryOptions>
   address?: Partial<PublicAddress>
   maxTunnelsPerSession?: number
+  claims?: BinderOptions['claims']
   port?: number
   resumeKey?: Buffer
   /** Takes over the credentials and reservations of an earlier server. */
@@ -89,6 +90,7 @@ export async function startPlatform(t: TestContext, options: PlatformOptions = {
   }
   const resume = createResumeTokens(new Secret(options.resumeKey ?? randomBytes(32)))
   const binder = createBinder({
+    ...(options.claims && { claims: options.claims }),
     registry,
     reservations: names,
     address,
