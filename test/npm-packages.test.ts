@@ -13,7 +13,7 @@ const root = join(import.meta.dirname, '..')
 
 interface PackedManifest {
   readonly bin: Readonly<Record<string, string>>
-  readonly exports: Readonly<Record<'.', Readonly<Record<string, string>>>>
+  readonly exports: Readonly<Record<'.' | './api', Readonly<Record<string, string>>>>
   readonly files: readonly string[]
 }
 
@@ -94,7 +94,7 @@ test('a package holds no TypeScript, no test, and every file that its manifest n
     ),
     [],
   )
-  for (const file of [...Object.values(bin), ...Object.values(exports['.'])])
+  for (const file of [...Object.values(bin), ...[exports['.'], exports['./api']].flatMap(Object.values)])
     assert.ok(packed.includes(file.replace('./', '')), `${file} is missing`)
   for (const file of files.filter((path) => !path.startsWith('!')))
     assert.ok(

@@ -8,7 +8,11 @@ import { agentManifest } from './manifest.ts'
 import { writeTypes } from './types.ts'
 
 const root = join(import.meta.dirname, '..', '..')
-const LIBRARY = join(root, 'src', 'agent', 'index.ts')
+/** What programs import, by the name of its output file: `adit` and `adit/api`. */
+const LIBRARIES = {
+  index: join(root, 'src', 'agent', 'index.ts'),
+  api: join(root, 'src', 'api-client', 'index.ts'),
+}
 /** They are on the documentation site; the package is for the program. */
 const PICTURES = join(root, 'docs', 'images')
 const AGENT_FILES = ['bin/adit.cjs', 'dist/inspector', 'docs', 'LICENSE', 'README.md', 'CHANGELOG.md']
@@ -32,15 +36,15 @@ export async function buildAgentPackage(directory: string): Promise<void> {
   await buildProgram('agent-cli.ts', join(directory, 'dist'), [leaveOutDescriptions()])
 }
 
-/** The program and the library, their types, and the licences of the packages they contain. */
+/** The program and the libraries, their types, and the licences of the packages they contain. */
 async function buildProgram(program: string, dist: string, plugins: readonly Plugin[] = []): Promise<void> {
   const [lib, types] = [join(dist, 'lib'), join(dist, 'types')]
   for (const directory of [lib, types]) await rm(directory, { recursive: true, force: true })
   const packages = await bundle({
-    entries: { cli: join(root, 'src', program), index: LIBRARY },
+    entries: { cli: join(root, 'src', program), ...LIBRARIES },
     directory: lib,
     plugins,
   })
   await writeFile(join(dist, 'third-party-licences.txt'), formatLicences(packages))
-  await writeTypes(root, LIBRARY, types)
+  await writeTypes(root, Object.values(LIBRARIES), types)
 }

@@ -5,12 +5,14 @@ import { dirname, join, relative } from 'node:path'
 
 const RELATIVE_IMPORT = /(from\s*|import\()(['"])(\.[^'"]+)\.tsx?\2/g
 
-/** Writes the type declarations of a source file, and those they refer to, below a directory as they are below `src`. */
-export async function writeTypes(root: string, entry: string, directory: string): Promise<void> {
+/** Writes the type declarations of source files, and those they refer to, below a directory as they are below `src`. */
+export async function writeTypes(root: string, entries: readonly string[], directory: string): Promise<void> {
   const staging = await mkdtemp(join(tmpdir(), 'adit-types-'))
   try {
-    emitDeclarations(root, entry, staging)
-    const pending = [join(staging, relative(join(root, 'src'), entry).replace(/\.ts$/, '.d.ts'))]
+    emitDeclarations(root, entries, staging)
+    const pending = entries.map((entry) =>
+      join(staging, relative(join(root, 'src'), entry).replace(/\.ts$/, '.d.ts')),
+    )
     for (const file of pending) {
       const text = await readFile(file, 'utf8')
       for (const [, , , name] of text.matchAll(RELATIVE_IMPORT)) {
@@ -26,8 +28,8 @@ export async function writeTypes(root: string, entry: string, directory: string)
   }
 }
 
-/** The compiler declares every file that the entry imports, implementation included. */
-function emitDeclarations(root: string, entry: string, outDir: string): void {
+/** The compiler declares every file that the entries import, implementation included. */
+function emitDeclarations(root: string, entries: readonly string[], outDir: string): void {
   const flags = [
     '--ignoreConfig',
     '--target',
@@ -56,7 +58,7 @@ function emitDeclarations(root: string, entry: string, outDir: string): void {
         join(root, 'src'),
         '--outDir',
         outDir,
-        entry,
+        ...entries,
       ],
     ],
     { cwd: root, stdio: ['ignore', 'inherit', 'inherit'] },

@@ -1,4 +1,5 @@
 import { stringify } from 'yaml'
+import type { AccountChange, AccountExport, AccountReport } from '../api-client/index.ts'
 import { CommandFailure, printFailure } from '../base/command-line.ts'
 import { findApiAccess } from './access.ts'
 import { AccountFile, editorSchema } from './account-file.ts'
@@ -22,24 +23,6 @@ export interface ApplyOptions extends AccountFlags {
   readonly prune: boolean
   /** Prints the JSON Schema of documents. */
   readonly schema: boolean
-}
-
-interface Change {
-  readonly action: 'create' | 'update' | 'delete'
-  readonly kind: string
-  readonly name: string
-  readonly fields: readonly { field: string; old: unknown; new: unknown; secret: boolean }[]
-  readonly shown_once: Readonly<Record<string, string>>
-  readonly error: { error_code: string; msg: string; field: string | null } | null
-}
-
-interface Report {
-  readonly created: number
-  readonly updated: number
-  readonly deleted: number
-  readonly unchanged: number
-  readonly failed: number
-  readonly changes: readonly Change[]
 }
 
 // Not through the API's index.ts, which would load the whole server.
@@ -66,10 +49,10 @@ export async function applyAccount(options: ApplyOptions, output: Output): Promi
   const file = new AccountFile(options.file)
   const document = file.value(schema, process.env)
   const access = findApiAccess(options, process.env)
-  const send = async (dryRun: boolean): Promise<Report> => {
+  const send = async (dryRun: boolean): Promise<AccountReport> => {
     const body = { ...document, prune: options.prune, dry_run: dryRun }
     try {
-      return JSON.parse(await sendCall({ method, path, body }, access, APPLY_TIMEOUT_MS))
+      return (await sendCall({ method, path, body }, access, APPLY_TIMEOUT_MS)) as AccountReport
     } catch (error) {
       if (error instanceof ApiFailure && error.field !== undefined)
         throw new CommandFailure(`${file.place(error.field)}: ${error.message}`)
@@ -99,11 +82,9 @@ export async function applyAccount(options: ApplyOptions, output: Output): Promi
 /** `adit export`: prints the document of the account, without secrets. */
 export async function exportAccount(flags: AccountFlags, output: Output): Promise<number> {
   const { method, path } = (await loadRoutes()).export
-  const text = await sendCall({ method, path }, findApiAccess(flags, process.env), APPLY_TIMEOUT_MS)
-  const { document, omitted_secrets } = JSON.parse(text) as {
-    document: Record<string, unknown>
-    omitted_secrets: string[]
-  }
+  const access = findApiAccess(flags, process.env)
+  const exported = await sendCall({ method, path }, access, APPLY_TIMEOUT_MS)
+  const { document, omitted_secrets } = exported as AccountExport
   const note =
     omitted_secrets.length === 0 ? '' : '# Secrets are not exported. A document without them keeps them:\n'
   output.out(`${note}${omitted_secrets.map((secret) => `#   ${secret}\n`).join('')}`)
@@ -111,7 +92,7 @@ export async function exportAccount(flags: AccountFlags, output: Output): Promis
   return 0
 }
 
-function formatChange({ action, kind, name, fields }: Change): string {
+function formatChange({ action, kind, name, fields }: AccountChange): string {
   const lines = fields.map(({ field, old, new: value, secret }) => {
     if (secret) return `  ${field}: (secret)`
     if (action === 'update') return `  ${field}: ${formatValue(old)} -> ${formatValue(value)}`
@@ -129,12 +110,12 @@ function formatValue(value: unknown): string {
 /** Control characters of a value must not reach the terminal. */
 const printable = (text: string) => text.replace(/[^\P{C}\p{Cf}]/gu, ' ')
 
-function formatCounts(report: Report, [create, update, remove]: [string, string, string]): string {
+function formatCounts(report: AccountReport, [create, update, remove]: [string, string, string]): string {
   const { created, updated, deleted, unchanged } = report
   return `${created} ${create}, ${updated} ${update}, ${deleted} ${remove}, ${unchanged} unchanged`
 }
 
-function printErrors({ changes }: Report, file: AccountFile, output: Output): void {
+function printErrors({ changes }: AccountReport, file: AccountFile, output: Output): void {
   for (const { kind, name, error } of changes) {
     if (error === null) continue
     const entry = `${kind}.${name}`

@@ -120,28 +120,20 @@ async function call(
     route.path,
   )
   const query = new URLSearchParams(parsed.query).toString()
-  const text = await sendCall(
+  const value = await sendCall(
     { method: route.method, path: `${path}${query === '' ? '' : `?${query}`}`, body: parsed.body },
     access,
   )
-  return text === '' ? 0 : print(terminal, formatResponse(text, parsed.json, terminal))
+  return value === undefined ? 0 : print(terminal, formatResponse(value, parsed.json, terminal))
 }
 
-function formatResponse(text: string, json: boolean, { columns, environment }: Terminal): string {
+function formatResponse(value: unknown, json: boolean, { columns, environment }: Terminal): string {
   if (!json && columns !== undefined) {
     const colours = !environment.NO_COLOR && environment.TERM !== 'dumb'
-    const table = formatList(JSON.parse(text), { columns, colours })
+    const table = formatList(value, { columns, colours })
     if (table !== undefined) return table
   }
-  return `${pretty(text)}\n`
-}
-
-function pretty(text: string): string {
-  try {
-    return JSON.stringify(JSON.parse(text), null, 2)
-  } catch {
-    return text
-  }
+  return `${JSON.stringify(value, null, 2)}\n`
 }
 
 function print(terminal: Terminal, text: string): number {

@@ -68,6 +68,22 @@ async function installGlobally(t: TestContext, name: PackageName, nodeDir: strin
   return { home, env, prefix, adit: join(prefix, 'bin', 'adit') }
 }
 
+/** A project that has the package installed and whose `main.ts` was type-checked and compiled. */
+async function createProject(t: TestContext, env: Record<string, string>, main: string): Promise<string> {
+  const project = await tempDir(t)
+  await writeFile(join(project, 'package.json'), '{"type":"module"}')
+  await writeFile(join(project, 'main.ts'), main)
+  const run = (program: string, args: string[]) =>
+    execFileSync(program, args, { cwd: project, env, stdio: 'pipe' })
+  run('npm', ['install', tarballs.adit!])
+  // The defaults of a project without Node's types, and declarations are checked too.
+  run(join(root, 'node_modules', '.bin', 'tsc'), [
+    ...['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom', '--types', ''],
+    'main.ts',
+  ])
+  return project
+}
+
 /** Requests a public URL from this machine, whether or not it resolves names below localhost. */
 function request(url: string, port: number): Promise<string> {
   return new Promise((resolve, reject) => {
@@ -117,10 +133,9 @@ for (const version of SUPPORTED) {
     const { env, adit } = await installGlobally(t, 'adit', nodeDir)
     const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
     const local = await startHttp(t, (_request, response) => response.end('hello'))
-    const project = await tempDir(t)
-    await writeFile(join(project, 'package.json'), '{"type":"module"}')
-    await writeFile(
-      join(project, 'main.ts'),
+    const project = await createProject(
+      t,
+      env,
       `import { type AgentHandle, connect, forward, type ForwardedTunnel } from 'adit'
 const tunnel: ForwardedTunnel = await forward({ addr: ${local}, schemes: ['http'] })
 const agent: AgentHandle = await connect({ metadata: 'from a project' })
@@ -131,15 +146,6 @@ console.log(JSON.stringify([tunnel.url, second.url, typeof invalid]))
 setTimeout(() => void Promise.all([tunnel.close(), agent.close()]), 1e9)
 `,
     )
-    const run = (program: string, args: string[]) =>
-      execFileSync(program, args, { cwd: project, env, stdio: 'pipe' })
-    run('npm', ['install', tarballs.adit!])
-
-    // The defaults of a project without Node's types, and declarations are checked too.
-    run(join(root, 'node_modules', '.bin', 'tsc'), [
-      ...['--strict', '--module', 'nodenext', '--target', 'es2023', '--lib', 'es2023,dom', '--types', ''],
-      'main.ts',
-    ])
     const program = startProgram(t, [join(project, 'main.js')], { env, launcher: join(nodeDir, 'node') })
     await program.until(({ stdout }) => stdout.endsWith(']\n'))
     const [first, second] = JSON.parse(program.stdout)
@@ -149,6 +155,36 @@ setTimeout(() => void Promise.all([tunnel.close(), agent.close()]), 1e9)
     await server.stop()
   })
 }
+
+for (const version of SUPPORTED)
+  test(`on Node ${version}, a project of its own manages an account with adit/api`, async (t) => {
+    const nodeDir = await installNode(version)
+    const { env, adit } = await installGlobally(t, 'adit', nodeDir)
+    const server = await startServerProcess(t, env.ADIT_DATA_DIR!, [], { program: adit, environment: env })
+    const project = await createProject(
+      t,
+      env,
+      `import { ApiError, createClient, type IPPolicy } from 'adit/api'
+const client = createClient()
+const created: IPPolicy = await client.ipPolicies.create({ description: 'from a project' })
+const descriptions: string[] = []
+for await (const { description } of client.ipPolicies.listAll({ limit: 1 })) descriptions.push(description)
+await client.ipPolicies.delete(created.id)
+// @ts-expect-error A rule needs an action.
+const invalid = () => client.ipPolicyRules.create({ cidr: '10.0.0.0/8', ip_policy_id: created.id })
+const error: unknown = await client.ipPolicies.get(created.id).catch((error: unknown) => error)
+console.log(JSON.stringify([descriptions, error instanceof ApiError && error.status, typeof invalid]))
+`,
+    )
+    const { api_url: ADIT_API_URL, api_key: ADIT_API_KEY } = server.credentials
+    const program = execFileSync(join(nodeDir, 'node'), [join(project, 'main.js')], {
+      env: { ...env, ADIT_API_URL, ADIT_API_KEY },
+      encoding: 'utf8',
+    })
+
+    assert.deepEqual(JSON.parse(program), [['from a project'], 404, 'function'])
+    await server.stop()
+  })
 
 test('the agent alone is small and runs by npx', async (t) => {
   const { env, prefix, adit } = await installGlobally(t, 'adit-agent', await installNode(SUPPORTED[0]!))
