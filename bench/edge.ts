@@ -12,6 +12,7 @@ import { createEdge, createLogins } from '../src/edge/index.ts'
 import { createTestCertificates } from '../src/edge/testing/certificates.ts'
 import { sendHttps, type TestResponse } from '../src/edge/testing/client.ts'
 import { TestConfiguration } from '../src/edge/testing/configuration.ts'
+import { forgetfulLoginStore } from '../src/edge/testing/login-store.ts'
 import { createLocalTunnel, TestTunnels } from '../src/edge/testing/tunnels.ts'
 import { HttpsEdge, HttpsRoute, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../src/resources/index.ts'
 
@@ -149,7 +150,7 @@ async function runEdge(edges: number, port: number): Promise<void> {
     clock: systemClock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${hostOf('idp')}`,
-    store: { consume: async () => true, revoke: async () => {} },
+    store: forgetfulLoginStore,
   })
   const edge = createEdge({
     tunnels,

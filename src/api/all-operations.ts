@@ -1,5 +1,6 @@
 import { type ResourceKind, resources } from '../resources/index.ts'
 import { accountOperations } from './account-apply.ts'
+import { applicationOperations } from './application-sessions.ts'
 import { auditOperations } from './audit-events.ts'
 import { behaviourOf } from './behaviours.ts'
 import { detachOperations } from './detach.ts'
@@ -12,10 +13,7 @@ import { sessionOperations } from './sessions.ts'
 import { serviceUsers } from './users.ts'
 import { vaultSecretOperations } from './vaults.ts'
 
-/** Resources that agents create; all others are stored. */
-const ONLINE: readonly string[] = ['tunnel_sessions', 'tunnels'] satisfies ResourceKind[]
-
-const storedKinds = (Object.keys(resources) as ResourceKind[]).filter((kind) => !ONLINE.includes(kind))
+const storedKinds = (Object.keys(resources) as ResourceKind[]).filter((kind) => !resources[kind].online)
 
 /** Every operation of the API. */
 export const operations: readonly ApiOperation[] = [
@@ -27,6 +25,7 @@ export const operations: readonly ApiOperation[] = [
   ...eventSourceOperations,
   testEventOperation,
   ...sessionOperations,
+  ...applicationOperations,
   ...auditOperations,
   ...accountOperations,
   ...rootOperations,

@@ -16,7 +16,7 @@ import { commandRoutes } from './session-routes.ts'
 import { testEventRoute } from './test-event-route.ts'
 import { vaultSecretsRoute } from './vault-routes.ts'
 
-function storedRoutes(resource: Resource): ApiRoute[] {
+function declaredRoutes(resource: Resource): ApiRoute[] {
   const routes = resourceRoutes(resource)
   return [
     ...resource.operations.map((verb: Verb) => routes[verb]),
@@ -26,8 +26,8 @@ function storedRoutes(resource: Resource): ApiRoute[] {
 
 /** Every route of the API without its handler, for API clients. A test compares it with the operations. */
 export const routes: readonly ApiRoute[] = [
-  ...allResources.filter(({ online }) => !online).flatMap(storedRoutes),
-  ...storedRoutes(ServiceUser),
+  ...allResources.filter(({ online }) => !online).flatMap(declaredRoutes),
+  ...declaredRoutes(ServiceUser),
   ...Object.values(detachRoutes),
   vaultSecretsRoute,
   boundEndpointsRoute,
@@ -37,6 +37,7 @@ export const routes: readonly ApiRoute[] = [
     Object.values(onlineRoutes(resource)),
   ),
   ...Object.values(commandRoutes),
+  ...[resources.app_users, resources.app_sessions].flatMap(declaredRoutes),
   ...Object.values(auditRoutes),
   ...Object.values(accountRoutes),
   ...Object.values(rootRoutes),

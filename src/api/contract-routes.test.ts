@@ -13,6 +13,7 @@ import {
   type StoredKind,
   samples,
 } from '../../test/support/samples.ts'
+import { recordVisitor } from '../../test/support/visitors.ts'
 import { type Resource, resources } from '../resources/index.ts'
 import { operations } from './all-operations.ts'
 import { routes } from './all-routes.ts'
@@ -29,7 +30,9 @@ const EXTRA_ROUTES = [
 
 async function start(t: TestContext, engine: string): Promise<{ api: TestApi; online: TestOnline }> {
   const online = createOnline()
-  return { api: await engines[engine]!(t, { online }), online }
+  const api = await engines[engine]!(t, { online })
+  await recordVisitor(api)
+  return { api, online }
 }
 
 test('the server mounts the operations and a few pages beside them', async (t) => {
@@ -63,7 +66,9 @@ test('the list of routes for clients matches the operations', () => {
 
 test('every route requires a key, rejects other methods and responds in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
-  const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
+  const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url), () =>
+    recordVisitor(api),
+  )
   const methods = new Map<string, Set<string>>()
   for (const { path, method } of operations)
     methods.set(path, (methods.get(path) ?? new Set<string>()).add(method))
@@ -125,7 +130,9 @@ test('every route requires a key, rejects other methods and responds in both dia
 
 test('reads respond with their status in both dialects', async (t) => {
   const { api, online } = await start(t, 'SQLite')
-  const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
+  const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url), () =>
+    recordVisitor(api),
+  )
 
   for (const route of operations.filter(({ method }) => method === 'GET')) {
     const path = await samplePaths.resolvePath(route)
@@ -145,7 +152,9 @@ test('reads respond with their status in both dialects', async (t) => {
 for (const engine of Object.keys(engines))
   test(`another account finds nothing of this one on any route, on ${engine} (P39)`, async (t) => {
     const { api, online } = await start(t, engine)
-    const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
+    const samplePaths = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url), () =>
+      recordVisitor(api),
+    )
 
     for (const route of operations) {
       const path = await samplePaths.resolvePath(route)

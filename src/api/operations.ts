@@ -122,12 +122,15 @@ function renderOnline(resource: Resource, item: Body, { renderContext }: ApiCall
   return resource.render({}, item, renderContext)
 }
 
-/** List and get of online objects; `items` may return more than the query asks for. */
+/**
+ * List and get of objects that are not stored rows; `items` may return more than the query asks for. `routes` are by
+ * default those of objects that are online.
+ */
 export function onlineOperations(
   resource: Resource,
   items: (call: ApiCall, query: OnlineQuery) => Body[] | Promise<Body[]>,
+  routes: Record<'list' | 'get', ApiRoute> = onlineRoutes(resource),
 ): ApiOperation[] {
-  const routes = onlineRoutes(resource)
   return [
     {
       ...routes.list,

@@ -8,6 +8,7 @@ import { createUser, openBrowser } from '../../test/support/dashboard.ts'
 import { createOnline } from '../../test/support/online.ts'
 import { createBody, PathParameters } from '../../test/support/sample-objects.ts'
 import type { Body } from '../../test/support/samples.ts'
+import { recordVisitor } from '../../test/support/visitors.ts'
 import { GUARDS, hasRole, type Role } from '../resources/index.ts'
 import { routes } from './all-routes.ts'
 import { rolesPage } from './roles-page.ts'
@@ -45,7 +46,9 @@ async function startWithActors(
   return {
     api,
     actors,
-    samplePaths: new PathParameters(api.call, online.putOnline(api.account.accountId, api.url)),
+    samplePaths: new PathParameters(api.call, online.putOnline(api.account.accountId, api.url), () =>
+      recordVisitor(api),
+    ),
   }
 }
 

@@ -46,6 +46,7 @@ export {
   type IpFacts,
   NO_IP_DATA,
   openIpData,
+  type Place,
 } from './ip-data/ip-data.ts'
 export { issueText, PolicyError } from './issue.ts'
 export { type Attachment, PHASES, type PhaseName } from './phases.ts'

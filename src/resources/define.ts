@@ -134,7 +134,7 @@ export interface Declaration<F extends ResourceFields, P extends string = string
   readonly operations?: readonly Operation[]
   /** Fields by whose values a list can be narrowed, as query parameters. */
   readonly selectBy?: readonly (keyof F & string)[]
-  /** Lives in the session registry, not in the store. */
+  /** Comes from traffic, not from calls: lives in the session registry or in tables of its own, not among the stored rows. */
   readonly online?: boolean
   /** The roles that may read and change it; by default `read_only` reads and `developer` changes. */
   readonly roles?: { readonly read?: Role; readonly change?: Role; readonly guard?: Guard }

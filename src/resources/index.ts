@@ -7,6 +7,8 @@
 import { AbuseReport } from './abuse-report.ts'
 import { AgentIngress } from './agent-ingress.ts'
 import { ApiKey } from './api-key.ts'
+import { ApplicationSession } from './application-session.ts'
+import { ApplicationUser } from './application-user.ts'
 import { BotUser, ServiceUser } from './bot-user.ts'
 import { CertificateAuthority } from './certificate-authority.ts'
 import type { Resource } from './define.ts'
@@ -80,6 +82,8 @@ export const resources = {
   bot_users: BotUser,
   abuse_reports: AbuseReport,
   kubernetes_operators: KubernetesOperator,
+  app_users: ApplicationUser,
+  app_sessions: ApplicationSession,
 } as const
 
 export type ResourceKind = keyof typeof resources
@@ -95,6 +99,13 @@ export function resourceOfPrefix(prefix: string): Resource | undefined {
 }
 
 export * from './acl.ts'
+export type {
+  SessionActivity,
+  SessionDetails,
+  SessionLocation,
+  StartedSession,
+} from './application-session.ts'
+export type { UserProfile } from './application-user.ts'
 export type { Operation, Resource, StoredRecord, UniqueName, View } from './define.ts'
 export { listSchema } from './define.ts'
 export { type ErrorPagePlaceholder, PLACEHOLDER } from './error-page.ts'
@@ -112,6 +123,8 @@ export {
   AbuseReport,
   AgentIngress,
   ApiKey,
+  ApplicationSession,
+  ApplicationUser,
   BotUser,
   CertificateAuthority,
   Endpoint,

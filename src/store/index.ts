@@ -1,6 +1,6 @@
 /**
  * All durable state, on SQLite or PostgreSQL under one contract (`store.ts`): resources, claims, the change feed, the
- * audit chain, settings, leases, sealed secrets, and the tables of the event queue, log-ins, dashboard sessions, nodes,
+ * audit chain, settings, leases, sealed secrets, and the tables of the event queue, log-ins and sessions of visitors, dashboard sessions, nodes,
  * name claims and IP data. Uses `base` and the declarations of `resources`, and calls no other part: parts follow it. Begin with
  * `store.ts` (the interface), then `transaction.ts` and `write-queue.ts` (the write path), `feed.ts` (followers) and
  * `sqlite.ts` or `postgres.ts` (the engines).
@@ -19,6 +19,12 @@ import type { Engine, Query } from './sql.ts'
 import { DATABASE_FILE, SqliteEngine, sqliteDialect } from './sqlite.ts'
 import { StoreUnavailable } from './store.ts'
 
+export {
+  type ApplicationSessionRow,
+  type ApplicationSessions,
+  type ApplicationUserRow,
+  openApplicationSessions,
+} from './application-sessions.ts'
 export { backup, restore } from './backup.ts'
 export { BackupError } from './backup-digest.ts'
 export { type DashboardSession, openDashboardSessions } from './dashboard-sessions.ts'

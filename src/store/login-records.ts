@@ -28,6 +28,11 @@ export interface LoginRecords {
 }
 
 const PURGE_BATCH_SIZE = 2_000
+/** How long a person without sessions is listed. */
+const USER_RETENTION_MS = 90 * 24 * 60 * 60 * 1000
+const UNUSED_USER = `last_active <= ? AND NOT EXISTS
+  (SELECT 1 FROM application_sessions AS session
+   WHERE session.account = application_users.account AND session.user_id = application_users.id)`
 
 /** Opens the log-in records of a store. */
 export function openLoginRecords({ query, inTransaction }: DurableStore): LoginRecords {
@@ -44,23 +49,7 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
         return inserted > 0
       }),
 
-    revoke: ({ place, subject, at, until }) =>
-      inTransaction(async (sql) => {
-        // Write transactions are serialised, so that numbers become visible in order.
-        const number = (await lastRevocationNumber(sql)) + 1
-        await sql.run(
-          `INSERT INTO login_endings (place, subject, at, expires_at, number) VALUES (?, ?, ?, ?, ?)
-           ON CONFLICT (place, subject) DO UPDATE SET number = excluded.number,
-           at = CASE WHEN excluded.at > login_endings.at THEN excluded.at ELSE login_endings.at END,
-           expires_at = CASE WHEN excluded.expires_at > login_endings.expires_at THEN excluded.expires_at
-             ELSE login_endings.expires_at END`,
-          place,
-          subject,
-          at,
-          until,
-          number,
-        )
-      }),
+    revoke: (revocation) => inTransaction((sql) => addRevocation(sql, revocation)),
 
     revocationsAfter: (number, limit) =>
       query(async (sql): Promise<RevocationPage> => {
@@ -83,22 +72,49 @@ export function openLoginRecords({ query, inTransaction }: DurableStore): LoginR
       }),
 
     async purge(now) {
-      const remove = (table: string, key: string, condition = '') =>
+      const remove = (table: string, key: string, condition: string, before = now) =>
         inTransaction(async (sql) => {
           const deleted = await sql.run(
-            `DELETE FROM ${table} WHERE (${key}) IN
-             (SELECT ${key} FROM ${table} WHERE expires_at <= ? ${condition} LIMIT ?)`,
-            now,
+            `DELETE FROM ${table} WHERE (${key}) IN (SELECT ${key} FROM ${table} WHERE ${condition} LIMIT ?)`,
+            before,
             PURGE_BATCH_SIZE,
           )
           return deleted === PURGE_BATCH_SIZE
         })
-      while (await remove('login_uses', 'id'));
+      while (await remove('login_uses', 'id', 'expires_at <= ?'));
       // The last number stays, so that no number is assigned twice.
-      const notLast = 'AND number < (SELECT MAX(number) FROM login_endings)'
-      while (await remove('login_endings', 'place, subject', notLast));
+      const notLast = 'number < (SELECT MAX(number) FROM login_endings)'
+      while (await remove('login_endings', 'place, subject', `expires_at <= ? AND ${notLast}`));
+      while (await remove('application_sessions', 'account, id', 'expires_at <= ?'));
+      const idleSince = now - USER_RETENTION_MS
+      while (await remove('application_users', 'account, id', UNUSED_USER, idleSince));
     },
   }
+}
+
+/** Adds a revocation, and removes the sessions that it ends from the lists of the account. */
+export async function addRevocation(sql: Sql, { place, subject, at, until }: LoginRevocation): Promise<void> {
+  // Write transactions are serialised, so that numbers become visible in order.
+  const number = (await lastRevocationNumber(sql)) + 1
+  await sql.run(
+    `INSERT INTO login_endings (place, subject, at, expires_at, number) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT (place, subject) DO UPDATE SET number = excluded.number,
+     at = CASE WHEN excluded.at > login_endings.at THEN excluded.at ELSE login_endings.at END,
+     expires_at = CASE WHEN excluded.expires_at > login_endings.expires_at THEN excluded.expires_at
+       ELSE login_endings.expires_at END`,
+    place,
+    subject,
+    at,
+    until,
+    number,
+  )
+  for (const column of ['id', 'person'])
+    await sql.run(
+      `DELETE FROM application_sessions WHERE place = ? AND ${column} = ? AND created_at <= ?`,
+      place,
+      subject,
+      at,
+    )
 }
 
 /** The number of the newest revocation. */

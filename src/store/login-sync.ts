@@ -1,6 +1,9 @@
 import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
+import type { SessionActivity, StartedSession } from '../resources/index.ts'
+import type { ApplicationSessions } from './application-sessions.ts'
 import type { LoginRecords, LoginRevocation } from './login-records.ts'
+import { SessionInbox } from './session-inbox.ts'
 
 type RevocationListener = (revocations: readonly LoginRevocation[]) => void
 
@@ -8,15 +11,20 @@ const POLL_INTERVAL_MS = 400
 const PURGE_INTERVAL_MS = 60_000
 const PAGE_SIZE = 1000
 
-/** Synchronises logins between nodes: what one node has used or revoked, the others reject within a second. */
+/**
+ * Synchronises logins between nodes: what one node has used or revoked, the others reject within a second. Sessions that
+ * visitors start here are written with the same rhythm.
+ */
 export function createLoginSync(options: {
   records: LoginRecords
+  sessions: Pick<ApplicationSessions, 'record'>
   clock: Clock
   log: Logger
   /** Whether this node purges expired records. */
   jobs: boolean
 }) {
   const { records, clock, log } = options
+  const inbox = new SessionInbox(options.sessions, log)
   let stopped = true
   let timer: NodeJS.Timeout | undefined
   let polling: Promise<void> | undefined
@@ -27,6 +35,8 @@ export function createLoginSync(options: {
   const loginStore = {
     consume: (id: string, until: number) => records.use(id, { now: clock.now(), until }),
     revoke: records.revoke,
+    recordSession: (session: StartedSession) => inbox.addSession(session),
+    recordActivity: (activity: SessionActivity) => inbox.addActivity(activity),
   }
 
   async function catchUp(onRevoked: RevocationListener): Promise<void> {
@@ -43,6 +53,7 @@ export function createLoginSync(options: {
   async function poll(onRevoked: RevocationListener): Promise<void> {
     try {
       await catchUp(onRevoked)
+      await inbox.flush()
       if (options.jobs && clock.monotonic() - purgedAt >= PURGE_INTERVAL_MS) {
         purgedAt = clock.monotonic()
         await records.purge(clock.now())
@@ -50,7 +61,7 @@ export function createLoginSync(options: {
       degraded = false
     } catch (error) {
       // Log once per outage: polling retries several times a second.
-      if (!stopped && !degraded) log.warn({ err: error }, 'login revocations of other nodes not readable')
+      if (!stopped && !degraded) log.warn({ err: error }, 'logins not synchronised with other nodes')
       degraded = true
     }
   }
@@ -79,6 +90,9 @@ export function createLoginSync(options: {
       stopped = true
       clearTimeout(timer)
       await polling
+      await inbox
+        .flush()
+        .catch((error: unknown) => log.warn({ err: error }, 'sessions of visitors not recorded'))
     },
   }
 }

@@ -25,6 +25,8 @@ export const TABLES = [
   'event_sinks',
   'login_uses',
   'login_endings',
+  'application_users',
+  'application_sessions',
   'dashboard_sessions',
   'name_claims',
   'ip_data_files',
@@ -174,6 +176,28 @@ export const migrations: readonly Migration[] = [
       `CREATE TABLE ip_data_chunks (
         digest ${text} NOT NULL, number ${integer} NOT NULL, data ${text} NOT NULL,
         PRIMARY KEY (digest, number))`,
+    ],
+  },
+  {
+    version: 10,
+    compatibleFrom: 1,
+    statements: ({ text, integer, clustered }) => [
+      `CREATE TABLE application_users (
+        account ${text} NOT NULL, id ${text} NOT NULL, subject ${text} NOT NULL, profile ${text} NOT NULL,
+        created_at ${integer} NOT NULL, last_login ${integer} NOT NULL, last_active ${integer} NOT NULL,
+        PRIMARY KEY (account, id))${clustered}`,
+      'CREATE UNIQUE INDEX application_users_by_subject ON application_users (account, subject)',
+      'CREATE INDEX application_users_active ON application_users (last_active)',
+      `CREATE TABLE application_sessions (
+        account ${text} NOT NULL, id ${text} NOT NULL, user_id ${text} NOT NULL,
+        place ${text} NOT NULL, person ${text} NOT NULL, details ${text} NOT NULL,
+        created_at ${integer} NOT NULL, last_active ${integer} NOT NULL,
+        ends_at ${integer} NOT NULL, expires_at ${integer} NOT NULL,
+        PRIMARY KEY (account, id))${clustered}`,
+      'CREATE INDEX application_sessions_by_user ON application_sessions (account, user_id)',
+      'CREATE INDEX application_sessions_by_id ON application_sessions (id)',
+      'CREATE INDEX application_sessions_by_person ON application_sessions (place, person)',
+      'CREATE INDEX application_sessions_expired ON application_sessions (expires_at)',
     ],
   },
 ]

@@ -6,6 +6,7 @@ import { engines } from '../support/engines.ts'
 import { createOnline } from '../support/online.ts'
 import { createBody, PathParameters } from '../support/sample-objects.ts'
 import type { Body } from '../support/samples.ts'
+import { recordVisitor } from '../support/visitors.ts'
 
 /** Yields a copy of the body for each string in it with U+0000 appended, and one for each key. */
 function* injectNul(
@@ -31,7 +32,11 @@ for (const engine of Object.keys(engines))
   test(`U+0000 is rejected in every string, key, id and parameter, on ${engine}`, async (t) => {
     const online = createOnline()
     const api = await engines[engine]!(t, { online, dashboard: true })
-    const pathParameters = new PathParameters(api.call, online.putOnline(api.account.accountId, api.url))
+    const pathParameters = new PathParameters(
+      api.call,
+      online.putOnline(api.account.accountId, api.url),
+      () => recordVisitor(api),
+    )
     let attempts = 0
 
     for (const route of routes) {

@@ -7,7 +7,6 @@ import { toNativeUrl } from '../../src/api/dialect.ts'
 /** Paths of the original that are not served, with the reason. */
 const LACKING: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^\/ai_gateway_api_keys/, 'keys of the hosted AI gateway, which is not part of the platform'],
-  [/^\/app\//, 'not yet'],
   [/^\/endpoint_configurations\/x\//, 'not yet'],
   [/\/jwt_validation$/, 'not yet'],
 ]

@@ -9,7 +9,7 @@ import { connect } from '../../src/agent/index.ts'
 import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { sendHttps } from '../../src/edge/testing/client.ts'
 import { CookieClient } from '../support/browser-client.ts'
-import { eventuallyEqual } from '../support/eventually.ts'
+import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
@@ -167,5 +167,22 @@ test('a state is invalid on every node once its module has changed or its agent 
     const callback = page.way.at(-1) ?? ''
     assert.ok(isLoginHost(new URL(callback)), 'it goes no further')
     assert.equal((await browser(() => second).once(callback)).status, 403)
+  }
+})
+
+test('a session that is deleted at one node has ended at the other', async (t) => {
+  const { first, second, browser, protectRoute, protectEndpoint } = await startNodes(t)
+  for (const { url } of [await protectRoute(), await protectEndpoint()]) {
+    const client = browser(() => second)
+    assert.equal((await signIn(client, url)).status, 200)
+    const session = await eventually(async () => {
+      const { body } = await first.call('GET', '/app/sessions')
+      return body.application_sessions[0]
+    })
+    assert.equal(session.public_url, new URL(url).origin)
+
+    assert.equal((await first.call('DELETE', `/app/sessions/${session.id}`)).status, 204)
+
+    await eventuallyEqual(async () => (await client.once(url)).status, 302)
   }
 })

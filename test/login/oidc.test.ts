@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
-import { eventuallyEqual } from '../support/eventually.ts'
+import { eventually, eventuallyEqual } from '../support/eventually.ts'
 import { eventuallyStatus, startPlatform } from '../support/platform.ts'
 import { signIn, startProvider } from './openid-provider.ts'
 
@@ -147,4 +147,42 @@ test('a callback in another browser, a replayed one and an invented one are reje
   const inventedCallback = await browser.get(`${url}/auth/callback?code=x&state=y`)
 
   assert.deepEqual([replayed.status, otherBrowser.status, inventedCallback.status], [403, 403, 403])
+})
+
+test('an account lists who has signed in, and deleting a session or a user signs them out', async (t) => {
+  const { platform, url, issuer, path } = await startProtectedRoute(t)
+  const { call } = platform
+  const [first, second] = [new CookieClient(platform), new CookieClient(platform)]
+  const statusOf = async (browser: CookieClient) => (await browser.once(url)).status
+  const list = async () => (await call('GET', '/app/sessions')).body.application_sessions
+  await signIn(first, `${url}/page`)
+  const [session] = await eventually(async () => ((await list()).length === 1 ? list() : undefined))
+  await signIn(second, `${url}/page`)
+  await eventuallyEqual(async () => (await list()).length, 2)
+
+  const { body: users } = await call('GET', '/app/users')
+  const [user] = users.application_users
+  assert.equal(users.application_users.length, 1, 'one person in two browsers')
+  assert.deepEqual(
+    [user.identity_provider, user.provider_user_id, user.email, user.name],
+    [{ name: '127.0.0.1', url: issuer }, 'ada', 'ada@example.com', 'Ada'],
+  )
+  assert.equal(session.public_url, url)
+  assert.equal(session.browser_session.ip_address, '127.0.0.1')
+  assert.equal(session.application_user.id, user.id)
+  assert.equal(`/edges/https/${session.edge.id}/routes/${session.route.id}`, path)
+  assert.equal(session.endpoint, null)
+
+  assert.equal((await call('DELETE', `/app/sessions/${session.id}`)).status, 204)
+  await eventuallyEqual(() => statusOf(first), 302)
+  assert.equal(await statusOf(second), 200, 'the other session goes on')
+  assert.equal((await call('GET', `/app/sessions/${session.id}`)).status, 404)
+
+  await signIn(first, `${url}/page`)
+  await eventuallyEqual(async () => (await list()).length, 2)
+  assert.equal((await call('DELETE', `/app/users/${user.id}`)).status, 204)
+  await eventuallyEqual(async () => [await statusOf(first), await statusOf(second)], [302, 302])
+  assert.deepEqual(await list(), [])
+  assert.equal((await call('DELETE', `/app/users/${user.id}`)).status, 404)
+  await eventuallyEqual(async () => (await signIn(first, `${url}/page`)).status, 200)
 })

@@ -3,6 +3,7 @@ import { test } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { createSelfSigned } from '../../src/certs/index.ts'
 import { CookieClient } from '../support/browser-client.ts'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { type ResponseOverrides, startSamlRoute } from './saml-route.ts'
 
 test('a client signs in at the SAML identity provider and returns to the requested page', async (t) => {
@@ -173,6 +174,24 @@ test('a logout request of the provider ends the sessions of that user if it is s
   assert.match(response.headers.get('location') ?? '', /^https:\/\/idp\.example\/slo\?SAMLResponse=/)
   assert.equal(await status(), 302)
   assert.equal(await deliver(validUrl), 403, 'a second time')
+})
+
+test('sessions are listed with their identity provider, and a logout request of the provider removes them', async (t) => {
+  const { idp, saml, attempt, browser, url, platform } = await startSamlRoute(t)
+  const list = async () => (await platform.call('GET', '/app/sessions')).body.application_sessions
+  await attempt()
+  await eventuallyEqual(async () => (await list()).length, 1)
+  const { body: users } = await platform.call('GET', '/app/users')
+  const [user] = users.application_users
+  assert.deepEqual(user.identity_provider, { name: 'urn:test:idp', url: 'urn:test:idp' })
+  assert.equal(user.provider_user_id, 'ada-id')
+
+  assert.equal((await browser.once(await idp.signOut(saml.single_logout_url, 'ada-id'))).status, 303)
+  assert.deepEqual(await list(), [])
+
+  await eventuallyEqual(async () => (await attempt()).status, 200)
+  assert.equal((await platform.call('DELETE', `/app/users/${user.id}`)).status, 204)
+  await eventuallyEqual(async () => (await browser.once(`${url}/page`)).status, 302)
 })
 
 test('a posted logout request ends the sessions if its signature covers it', async (t) => {

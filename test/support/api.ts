@@ -8,7 +8,7 @@ import { createAccount, createAuth, createIpRestrictions, type NewAccount } from
 import { type Clock, systemClock } from '../../src/base/clock.ts'
 import { type Logger, silentLog } from '../../src/base/log.ts'
 import { createDashboard, createPasswords, type Passwords } from '../../src/dashboard/index.ts'
-import { type DurableStore, openStore } from '../../src/store/index.ts'
+import { type DurableStore, openApplicationSessions, openStore } from '../../src/store/index.ts'
 
 /** An API response as tests see it. */
 export interface TestResponse {
@@ -131,6 +131,7 @@ async function openApi(
       auth,
       restrictions,
       online: options.online ?? emptyOnline,
+      applicationSessions: openApplicationSessions(store),
       ...(options.dashboard && { browserAuth: dashboard.browserAuth }),
     },
     config: {

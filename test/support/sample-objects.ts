@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict'
 import type { ApiRoute } from '../../src/api/routes.ts'
-import { ServiceUser } from '../../src/resources/index.ts'
+import { ApplicationSession, ApplicationUser, ServiceUser } from '../../src/resources/index.ts'
 import type { ApiClient } from './api.ts'
-import { type Body, collectionPath, moduleSamples, type StoredKind, samples } from './samples.ts'
+import { type Body, collectionPath, moduleSamples, NO_SUCH_ID, type StoredKind, samples } from './samples.ts'
 
 const EVENT_SOURCE = 'ip_policy_created.v0'
 
@@ -11,9 +11,16 @@ export class PathParameters {
   readonly #idsByTag = new Map<string, Record<string, string>>()
   readonly #client: ApiClient
   readonly #online: Record<string, string>
+  readonly #signIn: () => Promise<{ user: string; session: string }>
 
-  constructor(client: ApiClient, online: { session: string; tunnel: string; endpoint: string }) {
+  /** `signIn` records a new visitor; without it there is none. */
+  constructor(
+    client: ApiClient,
+    online: { session: string; tunnel: string; endpoint: string },
+    signIn = async () => ({ user: `au_${NO_SUCH_ID}`, session: `as_${NO_SUCH_ID}` }),
+  ) {
     this.#client = client
+    this.#signIn = signIn
     this.#online = {
       tunnel_sessions: online.session,
       tunnels: online.tunnel,
@@ -38,6 +45,8 @@ export class PathParameters {
   async #create(tag: string, overrides?: Body): Promise<Record<string, string>> {
     const onlineId = this.#online[tag]
     if (onlineId !== undefined) return { id: onlineId }
+    if (tag === ApplicationUser.tag) return { id: (await this.#signIn()).user }
+    if (tag === ApplicationSession.tag) return { id: (await this.#signIn()).session }
     const kind = kindOf(tag)
     assert.ok(kind in samples, `${tag} has no sample`)
     const parents = (await samples[kind].parents?.(this.#client)) ?? {}

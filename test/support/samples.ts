@@ -54,7 +54,7 @@ export function collectionPath(kind: StoredKind, parents: Record<string, string>
 const TEXTS = { description: 'what it is for', metadata: '{"team":"blue"}' }
 const EMPTY_TEXTS = { description: '', metadata: '' }
 const TOO_LONG = { description: ['x'.repeat(256)], metadata: ['x'.repeat(4097)] }
-const NO_SUCH_ID = '0'.repeat(27)
+export const NO_SUCH_ID = '0'.repeat(27)
 const ipPolicy = async (api: ApiClient) => (await api.create('/ip_policies', {})).id as string
 const backend = async (api: ApiClient) => (await api.create('/backends/http_response', {})).id as string
 const sshAuthority = async (api: ApiClient) =>
@@ -156,10 +156,10 @@ async function modules(api: ApiClient, ...names: string[]): Promise<Body> {
   return Object.fromEntries(entries)
 }
 
-/** Resources that are created through the API; all others are online and come from agents. */
 const CLOUD_POLICY = 'on_http_request: [{actions: [{type: deny}]}]'
 
-export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels'>
+/** Resources that are created through the API; all others come from agents and visitors. */
+export type StoredKind = Exclude<ResourceKind, 'tunnel_sessions' | 'tunnels' | 'app_users' | 'app_sessions'>
 
 let errorPages = 0
 /** An account has at most one error page for a status. */

@@ -8,6 +8,7 @@ import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttp, sendHttps } from '../testing/client.ts'
 import { startEdge } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
+import { forgetfulLoginStore } from '../testing/login-store.ts'
 import { createLocalTunnel, TestTunnels } from '../testing/tunnels.ts'
 import { createLogins } from './index.ts'
 
@@ -46,7 +47,7 @@ async function start(t: TestContext, first: ConnectOptions = {}) {
     clock: systemClock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => 'https://idp.adit.localhost',
-    store: { consume: async () => true, revoke: async () => {} },
+    store: forgetfulLoginStore,
   })
   const { ca, lookup } = await createTestCertificates('adit.localhost')
   const loginHost = { name: IDP, entry: logins.host }

@@ -1,6 +1,8 @@
 import { hash, randomBytes } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import { parseHostPort } from '../../base/hostport.ts'
+import { newId } from '../../base/id.ts'
+import { ApplicationSession } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
@@ -14,11 +16,12 @@ import { consumeOnce, type LoginStore } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
-import type { Revocations } from './revocations.ts'
+import { type Revocations, toUserSubject } from './revocations.ts'
 import type { Seal } from './seal.ts'
 import { createLifetime, type Session, type SessionSettings } from './session.ts'
 import type { CachedSession, SessionCookieCache } from './session-cookie-cache.ts'
 import { type Identity, type SignIn, SignInError, throwLoginError } from './sign-in.ts'
+import { ACTIVITY_SECONDS, describeSession, type Locate } from './started-session.ts'
 import { MAX_STATE_SECONDS, type SignInState, type Ticket, type Tickets } from './tickets.ts'
 
 /** What all gates share. */
@@ -33,12 +36,14 @@ export interface GateDependencies {
   readonly revocations: Revocations
   readonly liveSessions: LiveSessions
   readonly cookieCache: SessionCookieCache
+  readonly locate: Locate
   readonly clock: Clock
   /** How long a visitor waits for the provider. */
   readonly providerTimeoutMs: number
 }
 
 export interface GateOptions extends GateDependencies {
+  readonly accountId: string
   readonly scopeId: string
   readonly settings: SessionSettings
   /** Seconds after which the visitor must sign in again; 0 for never. */
@@ -62,7 +67,7 @@ export interface Gate {
 /** Creates a gate: it admits signed-in visitors and redirects the others to the provider. */
 export function createGate(options: GateOptions): Gate {
   const { seal, tickets, replayGuard, store, revocations, liveSessions, cookieCache, clock } = options
-  const { scopeId, version, settings, signIn } = options
+  const { accountId, scopeId, version, settings, signIn } = options
   const gateCookies = new GateCookies({ prefix: settings.cookie_prefix, scopeId, seal })
   const lifetime = createLifetime(settings, options.recheckSeconds)
   const currentSeconds = () => Math.floor(clock.now() / 1000)
@@ -72,6 +77,7 @@ export function createGate(options: GateOptions): Gate {
     return (
       !lifetime.hasExpired(session, currentSeconds()) &&
       !revocations.isRevoked(scopeId, session.id, session.since) &&
+      (session.user === undefined || !revocations.isRevoked(accountId, session.user, session.since)) &&
       signIn.signedOutSince?.(session.identity, session.since) !== true
     )
   }
@@ -102,12 +108,20 @@ export function createGate(options: GateOptions): Gate {
     return formatSetCookie(gateCookies.session, seal.encrypt('session', session), { secure, seconds })
   }
 
-  function admitRequest(
-    exchange: Exchange,
-    cookies: Cookies,
-    { session, fields: identityFields }: CachedSession,
-  ): undefined {
+  /** Reports a session that is in use, once a minute. */
+  function reportActivity(cachedSession: CachedSession, nowSeconds: number): void {
+    const { id, since } = cachedSession.session
+    const interval = Math.floor(nowSeconds / ACTIVITY_SECONDS)
+    if (interval <= cachedSession.reportedInterval) return
+    cachedSession.reportedInterval = interval
+    const expiresAt = lifetime.expiresAt(since, nowSeconds + ACTIVITY_SECONDS) * 1000
+    store.recordActivity({ account: accountId, id, at: nowSeconds * 1000, expiresAt })
+  }
+
+  function admitRequest(exchange: Exchange, cookies: Cookies, cachedSession: CachedSession): undefined {
+    const { session, fields: identityFields } = cachedSession
     const nowSeconds = currentSeconds()
+    reportActivity(cachedSession, nowSeconds)
     cookies.hide(gateCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
@@ -163,28 +177,36 @@ export function createGate(options: GateOptions): Gate {
     return pending.returnTo
   }
 
-  function startSession(
+  async function startSession(
     exchange: Exchange,
     identity: Identity,
     returnTo: string,
     signInId: string,
-  ): EdgeResponse {
+  ): Promise<EdgeResponse> {
     const secure = isSecure(exchange)
+    const origin = requestOrigin(exchange)
+    const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
+    const user = toUserSubject(provider.url, identity.id)
     const nowSeconds = currentSeconds()
     const session: Session = {
-      id: randomBytes(16).toString('base64url'),
+      id: newId(ApplicationSession.prefix, clock.now()),
       place: scopeId,
       version,
       identity,
+      user,
       since: nowSeconds,
       seen: nowSeconds,
     }
+    const { locate } = options
+    store.recordSession(
+      describeSession(exchange, session, { accountId, user, provider, origin, lifetime, locate }),
+    )
     const seconds = lifetime.isConfigured ? lifetime.maxSeconds : undefined
     const fields =
       formatSessionCookie(session, secure) +
       (secure ? formatSetCookie(gateCookies.proof, session.id, { secure, seconds }) : '') +
       (signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange)))
-    return redirect(303, toLocation(requestOrigin(exchange), returnTo), fields)
+    return redirect(303, toLocation(origin, returnTo), fields)
   }
 
   /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */

@@ -35,11 +35,13 @@ import { createSeal } from './seal.ts'
 import type { SessionSettings } from './session.ts'
 import { SessionCookieCache } from './session-cookie-cache.ts'
 import type { SignIn } from './sign-in.ts'
+import type { Locate } from './started-session.ts'
 import { createTickets } from './tickets.ts'
 
 export type { LoginStore } from './login-store.ts'
 export type { OauthEndpoints } from './oauth-providers.ts'
 export type { Revocation } from './revocations.ts'
+export type { Locate } from './started-session.ts'
 
 export interface LoginOptions {
   readonly outbound: Pick<Outbound, 'fetch'>
@@ -49,6 +51,8 @@ export interface LoginOptions {
   readonly idpUrl: () => string
   readonly clock: Clock
   readonly store: LoginStore
+  /** Where visitors are; nothing is known without it. */
+  readonly locate?: Locate
   readonly oauthEndpoints?: OauthEndpoints
   /** Invalid messages per client and minute that the login host accepts; 0 for no limit. */
   readonly callbackLimit?: number
@@ -72,6 +76,7 @@ export function createLogins(options: LoginOptions): LoginService {
   const replayGuard = new ReplayGuard(clock)
   const revocations = new Revocations()
   const tickets = createTickets({ seal, clock })
+  const liveSessions = new LiveSessions()
   const shared = {
     seal,
     tickets,
@@ -80,7 +85,8 @@ export function createLogins(options: LoginOptions): LoginService {
     revocations,
     clock,
     providerTimeoutMs,
-    liveSessions: new LiveSessions(),
+    liveSessions,
+    locate: options.locate ?? (() => undefined),
     cookieCache: new SessionCookieCache(seal),
   }
   // Weak, so that gates are collected together with their routes.
@@ -99,10 +105,10 @@ export function createLogins(options: LoginOptions): LoginService {
   ) {
     const key = JSON.stringify(settings)
     const version = hash('sha256', key).slice(0, 16)
-    const { scopeId } = context
+    const { accountId, scopeId } = context
     const signIn = context.getOrCreate('login', key, () => createSignIn(version))
     const recheckSeconds = settings.auth_check_interval ?? 0
-    const gate = createGate({ ...shared, scopeId, settings, recheckSeconds, version, signIn })
+    const gate = createGate({ ...shared, accountId, scopeId, settings, recheckSeconds, version, signIn })
     gates.set(gate.step, gate)
     return { signIn, step: gate.step }
   }
@@ -181,6 +187,7 @@ export function createLogins(options: LoginOptions): LoginService {
     applyRevocations(peerRevocations) {
       const now = clock.now()
       for (const revocation of peerRevocations) revocations.add(revocation, now)
+      liveSessions.recheck()
     },
 
     close: () => workers.close(),

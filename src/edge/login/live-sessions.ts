@@ -9,6 +9,7 @@ const CHECK_INTERVAL_MS = 5000
 export class LiveSessions {
   readonly #activity = new Map<string, { seen: number; watchers: number }>()
   readonly #versions = new Map<string, { version: string; watchers: number }>()
+  readonly #checks = new Set<SessionCheck>()
 
   /** Records a request of the session. */
   touch(sessionId: string, seconds: number): void {
@@ -20,6 +21,11 @@ export class LiveSessions {
   setVersion(scopeId: string, version: string): void {
     const entry = this.#versions.get(scopeId)
     if (entry !== undefined) entry.version = version
+  }
+
+  /** Revalidates all exchanges at once, after sessions were revoked. */
+  recheck(): void {
+    for (const check of this.#checks) check.onDeadline()
   }
 
   /** Aborts the exchange once its session has ended. `isAlive` receives the time of the last activity. */
@@ -36,7 +42,9 @@ export class LiveSessions {
     current.watchers++
     const check = new SessionCheck(exchange, () => current.version === version && isAlive(session.seen))
     check.arm()
+    this.#checks.add(check)
     exchange.onFinish(() => {
+      this.#checks.delete(check)
       exchange.core.timers.clear(check)
       if (--session.watchers === 0) this.#activity.delete(id)
       if (--current.watchers === 0) this.#versions.delete(scopeId)

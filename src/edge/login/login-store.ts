@@ -1,3 +1,4 @@
+import type { SessionActivity, StartedSession } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import type { Revocation } from './revocations.ts'
@@ -10,6 +11,10 @@ export interface LoginStore {
   consume(id: string, until: number): Promise<boolean>
   /** Resolves once every node will receive it. */
   revoke(ending: Revocation): Promise<void>
+  /** Lists a session for its account. Returns at once; written later, and lost if the process crashes before. */
+  recordSession(session: StartedSession): void
+  /** Lists that a session is in use. Returns at once, like `recordSession`. */
+  recordActivity(activity: SessionActivity): void
 }
 
 /** Consumes an id on all nodes. Ids this node has already seen cause no write. */

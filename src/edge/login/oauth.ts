@@ -51,6 +51,7 @@ export function createOauthSignIn(options: OauthOptions): SignIn {
 
   return {
     label: clientId,
+    describeProvider: async () => ({ name: options.name, url: new URL(provider.authorize).origin }),
     createMemory: () => ({ verifier: client.randomPKCECodeVerifier() }),
 
     async begin(memory, state) {

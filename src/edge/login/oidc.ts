@@ -80,6 +80,7 @@ export function createOidcSignIn(options: OidcOptions): SignIn {
 
   return {
     label: clientId,
+    describeProvider: async () => ({ name: issuer.hostname, url: options.issuer }),
     createMemory: () => ({ verifier: client.randomPKCECodeVerifier(), nonce: client.randomNonce() }),
 
     async begin(memory, state) {

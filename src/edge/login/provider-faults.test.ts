@@ -5,6 +5,7 @@ import { systemClock } from '../../base/clock.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
 import { echo, HOST, startHttpsEdge } from '../testing/https-edge.ts'
+import { forgetfulLoginStore } from '../testing/login-store.ts'
 import { faults, startOpenidProvider } from '../testing/openid-provider.ts'
 import { createLogins } from './index.ts'
 
@@ -20,7 +21,7 @@ async function start(t: TestContext) {
     clock: systemClock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
-    store: { consume: async () => true, revoke: async () => {} },
+    store: forgetfulLoginStore,
     providerTimeoutMs: 1000,
   })
   const loginHost = { name: IDP, entry: logins.host }

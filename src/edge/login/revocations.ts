@@ -1,4 +1,6 @@
-/** Revokes sessions of one scope: those of `subject` that started at or before `at`. Wall-clock milliseconds. */
+import { hash } from 'node:crypto'
+
+/** Revokes sessions of one scope, or of a whole account: those of `subject` that started at or before `at`. Wall-clock milliseconds. */
 export interface Revocation {
   readonly place: string
   /** A session id, or a person with all their sessions. */
@@ -9,6 +11,16 @@ export interface Revocation {
 }
 
 const MAX_ENTRIES = 100_000
+
+/** The subject of a person in one scope. Hashed, so that revocations do not store who signs out. */
+export function toSubject(personId: string): string {
+  return `person ${hash('sha256', personId)}`
+}
+
+/** The subject of a person in a whole account, where several identity providers may use the same ids. */
+export function toUserSubject(providerUrl: string, personId: string): string {
+  return `user ${hash('sha256', JSON.stringify([providerUrl, personId]), 'base64url')}`
+}
 
 interface ScopeRevocations {
   readonly bySubject: Map<string, { at: number; until: number }>

@@ -7,6 +7,7 @@ import { Secret } from '../../base/secret.ts'
 import { HttpsEdge, HttpsRoute } from '../../resources/index.ts'
 import { HOST, startHttpsEdge } from '../testing/https-edge.ts'
 import { IDP, setCookies } from '../testing/login-page.ts'
+import { forgetfulLoginStore } from '../testing/login-store.ts'
 import { createSamlProvider } from '../testing/saml-provider.ts'
 import { createLogins } from './index.ts'
 
@@ -23,7 +24,7 @@ async function start(t: TestContext) {
     clock: { now: () => time.now, monotonic: () => time.now },
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
-    store: { consume: async (id) => used.size < used.add(id).size, revoke: async () => {} },
+    store: { ...forgetfulLoginStore, consume: async (id) => used.size < used.add(id).size },
   })
   t.after(logins.close)
   const loginHost = { name: IDP, entry: logins.host }

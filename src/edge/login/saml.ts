@@ -8,7 +8,7 @@ import { CALLBACK_PATH } from '../sign-in-target.ts'
 import { consumeOnce, type LoginStore } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath } from './return-to.ts'
-import type { Revocations } from './revocations.ts'
+import { type Revocations, toSubject } from './revocations.ts'
 import { type CheckedLogout, MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS, type Parties } from './saml-checks.ts'
 import { SamlIdentityProvider } from './saml-identity-provider.ts'
 import type { IdentityProvider } from './saml-metadata.ts'
@@ -120,6 +120,10 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
     version,
     get label() {
       return urls().entity_id
+    },
+    async describeProvider() {
+      const { entityId } = await identityProvider.load()
+      return { name: URL.parse(entityId)?.hostname || entityId, url: entityId }
     },
     createMemory: () => ({}),
 
@@ -246,11 +250,6 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       returnTo: sanitizeReturnPath(`${url.pathname}${url.search}`),
     }
   }
-}
-
-/** Hashed, so that the shared database does not store who signs out. */
-function toSubject(nameId: string): string {
-  return `person ${hash('sha256', nameId)}`
 }
 
 function readRelayState(form: URLSearchParams): string {

@@ -2,11 +2,14 @@ import type { HeaderField } from '../message/fields.ts'
 import { createIdentityFields } from './identity-fields.ts'
 import type { Seal } from './seal.ts'
 import type { Session } from './session.ts'
+import { ACTIVITY_SECONDS } from './started-session.ts'
 
 /** A decrypted session with the identity headers for the upstream. */
 export interface CachedSession {
   readonly session: Session
   readonly fields: readonly HeaderField[]
+  /** The last interval in which the activity of the session was reported. */
+  reportedInterval: number
 }
 
 const MAX_ENTRIES = 2000
@@ -42,7 +45,13 @@ export class SessionCookieCache {
 
   #unseal(text: string): CachedSession | undefined {
     const session = this.#seal.decrypt<Session>('session', text)
-    return session && { session, fields: createIdentityFields(session.identity) }
+    return (
+      session && {
+        session,
+        fields: createIdentityFields(session.identity),
+        reportedInterval: Math.floor(session.seen / ACTIVITY_SECONDS),
+      }
+    )
   }
 
   #store(text: string, session: CachedSession): void {

@@ -14,6 +14,8 @@ export interface Session {
   readonly place: string
   readonly version: string
   readonly identity: Identity
+  /** The subject of the person in revocations of the account; sessions of earlier releases have none. */
+  readonly user?: string
   /** Wall-clock seconds. */
   readonly since: number
   readonly seen: number
@@ -28,6 +30,8 @@ export interface SessionLifetime {
   /** Whether the owner configured it; only then does the cookie expire in the browser. */
   readonly isConfigured: boolean
   hasExpired(session: Pick<Session, 'since' | 'seen'>, nowSeconds: number): boolean
+  /** When the session ends if it was last used then. */
+  expiresAt(since: number, seen: number): number
 }
 
 /** `recheckSeconds` is how often the visitor must sign in again; 0 for never. */
@@ -42,5 +46,7 @@ export function createLifetime(
     isConfigured: limits.length > 0,
     hasExpired: ({ since, seen }, nowSeconds) =>
       nowSeconds - since >= maxSeconds || (idleTimeout > 0 && nowSeconds - seen >= idleTimeout),
+    expiresAt: (since, seen) =>
+      Math.min(since + maxSeconds, idleTimeout > 0 ? seen + idleTimeout : Number.POSITIVE_INFINITY),
   }
 }

@@ -1,3 +1,4 @@
+import type { UserProfile } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 
 /** The identity of a signed-in visitor. */
@@ -34,6 +35,8 @@ export interface ProviderResponse {
 export interface SignIn {
   /** A label for events, such as the client id. */
   readonly label: string
+  /** The identity provider as lists of users name it. */
+  describeProvider(): Promise<UserProfile['identity_provider']>
   /** Creates the content of `SignInMemory.memory`. */
   createMemory(): Record<string, string>
   /** The URL of the provider's sign-in page. `state` returns with the visitor. */

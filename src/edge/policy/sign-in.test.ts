@@ -5,6 +5,7 @@ import { inflateRawSync } from 'node:zlib'
 import { Secret } from '../../base/secret.ts'
 import { createLogins, type LoginOptions } from '../login/index.ts'
 import { sendHttps, type TestResponse } from '../testing/client.ts'
+import { forgetfulLoginStore } from '../testing/login-store.ts'
 import { startOpenidProvider } from '../testing/openid-provider.ts'
 import {
   HTTP_VERSIONS,
@@ -28,7 +29,7 @@ async function startEndpoint(t: TestContext, rules: object[], outbound: LoginOpt
     clock,
     key: new Secret(randomBytes(32)),
     idpUrl: () => `https://${IDP}`,
-    store: { consume: async () => true, revoke: async () => {} },
+    store: forgetfulLoginStore,
   })
   t.after(() => logins.close())
   const endpoint = await startPolicyEndpoint(t, JSON.stringify({ on_http_request: rules }), {

@@ -3,6 +3,7 @@ import { randomBytes } from 'node:crypto'
 import type { TestContext } from 'node:test'
 import type { OutboundRequest } from '../../base/outbound/outbound.ts'
 import { Secret } from '../../base/secret.ts'
+import type { SessionActivity, StartedSession } from '../../resources/index.ts'
 import { createLogins, type LoginStore, type Revocation } from '../login/index.ts'
 import type { TestResponse } from './client.ts'
 import { echo, HOST, startHttpsEdge } from './https-edge.ts'
@@ -39,7 +40,13 @@ export async function startLoginPage(
       })
     },
   }
-  const shared = { used: new Set<string>(), ended: [] as Revocation[], down: false }
+  const shared = {
+    used: new Set<string>(),
+    ended: [] as Revocation[],
+    sessions: [] as StartedSession[],
+    activity: [] as SessionActivity[],
+    down: false,
+  }
   const store: LoginStore = {
     async consume(id) {
       if (shared.down) throw new Error('down')
@@ -51,6 +58,8 @@ export async function startLoginPage(
       if (shared.down) throw new Error('down')
       shared.ended.push(revocation)
     },
+    recordSession: (session) => shared.sessions.push(session),
+    recordActivity: (activity) => shared.activity.push(activity),
   }
   const logins = createLogins({
     outbound,

@@ -19,6 +19,8 @@ import {
   OUTBOUND_CALL_LIMITS,
 } from '../../edge/index.ts'
 import { createNameWatch, createReservations } from '../../naming/index.ts'
+import type { Place } from '../../policy/index.ts'
+import type { SessionLocation } from '../../resources/index.ts'
 import {
   type ClientInfo,
   createAgentGateway,
@@ -31,7 +33,13 @@ import {
   Registry,
   RequestLog,
 } from '../../sessions/index.ts'
-import { createLoginSync, openIpDataFiles, openLoginRecords, openNodes } from '../../store/index.ts'
+import {
+  createLoginSync,
+  openApplicationSessions,
+  openIpDataFiles,
+  openLoginRecords,
+  openNodes,
+} from '../../store/index.ts'
 import { followIpData } from '../ip-data.ts'
 import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
@@ -71,14 +79,17 @@ async function wireEdge(
   const { settings, store, clock, logOf, outbound, addresses, hasRole, cleanup } = foundation
   const loginSync = createLoginSync({
     records: openLoginRecords(store),
+    sessions: openApplicationSessions(store),
     clock,
     log: logOf('server'),
     jobs: hasRole('jobs'),
   })
+  const ipData = followIpData(openIpDataFiles(store), logOf('edge'))
   const logins = createLogins({
     outbound,
     clock,
     store: loginSync.loginStore,
+    locate: (address) => toSessionLocation(ipData.lookUp(address)?.location),
     idpUrl: () => addresses.idpUrl,
     key: await loadOrCreateSecret(store, 'login.key'),
     oauthEndpoints: await readOauthEndpoints(settings.oauthEndpoints),
@@ -90,7 +101,6 @@ async function wireEdge(
   // As frequent as requests of visitors (decision 97).
   const policyOutbound = createOutboundThread({ allow: settings.outboundAllow, ...OUTBOUND_CALL_LIMITS })
   cleanup.defer(() => policyOutbound.close())
-  const ipData = followIpData(openIpDataFiles(store), logOf('edge'))
   const edge = createEdge({
     tunnels: foundation.tunnels,
     observe: combineObservers(logOf('server'), events.observer, requestLog),
@@ -125,6 +135,18 @@ async function wireEdge(
     },
   })
   return { logins, loginSync, edge, ipData }
+}
+
+/** What the lists of sessions show of a place. */
+function toSessionLocation(place: Place | undefined): SessionLocation | undefined {
+  if (place === undefined) return undefined
+  const toNumber = (value: Place[string]) => (typeof value === 'string' ? Number(value) : null)
+  return {
+    country_code: typeof place.country_code === 'string' ? place.country_code : null,
+    latitude: toNumber(place.latitude),
+    longitude: toNumber(place.longitude),
+    lat_long_radius_km: toNumber(place.radius),
+  }
 }
 
 /** The hosts at which the edge serves the API and the dashboard. */

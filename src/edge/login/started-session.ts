@@ -1,0 +1,73 @@
+import type { SessionDetails, SessionLocation, StartedSession, UserProfile } from '../../resources/index.ts'
+import type { Exchange } from '../exchange.ts'
+import { toSubject } from './revocations.ts'
+import type { Session, SessionLifetime } from './session.ts'
+import type { Identity } from './sign-in.ts'
+
+/** Where an address is; undefined when nothing is known about it. */
+export type Locate = (address: string) => SessionLocation | undefined
+
+/** How often the activity of a session is reported. */
+export const ACTIVITY_SECONDS = 60
+
+const MAX_USER_AGENT_LENGTH = 1024
+
+/** A new session as the lists of its account show it. */
+export function describeSession(
+  exchange: Exchange,
+  { id, place, identity, since }: Session,
+  context: {
+    readonly accountId: string
+    readonly user: string
+    readonly provider: UserProfile['identity_provider']
+    readonly origin: string
+    readonly lifetime: SessionLifetime
+    readonly locate: Locate
+  },
+): StartedSession {
+  const { lifetime } = context
+  return {
+    id,
+    account: context.accountId,
+    place,
+    person: toSubject(identity.id),
+    user: context.user,
+    profile: toProfile(identity, context.provider),
+    details: describeOrigin(exchange, context.origin, context.locate),
+    startedAt: since * 1000,
+    endsAt: (since + lifetime.maxSeconds) * 1000,
+    expiresAt: lifetime.expiresAt(since, since + ACTIVITY_SECONDS) * 1000,
+  }
+}
+
+function toProfile(
+  { id, name, email, claims }: Identity,
+  identity_provider: UserProfile['identity_provider'],
+): UserProfile {
+  const { preferred_username: username } = claims
+  return {
+    identity_provider,
+    provider_user_id: id,
+    username: typeof username === 'string' ? username.slice(0, 255) : '',
+    email,
+    name,
+  }
+}
+
+function describeOrigin(
+  { connection, entry, route, fields }: Exchange,
+  origin: string,
+  locate: Locate,
+): SessionDetails {
+  const id = entry?.id ?? ''
+  const isEdge = id.startsWith('edghts_')
+  return {
+    public_url: origin,
+    user_agent: (fields.get('user-agent') ?? '').slice(0, MAX_USER_AGENT_LENGTH),
+    ip_address: connection.remoteAddress,
+    location: locate(connection.remoteAddress) ?? null,
+    endpoint_id: isEdge ? null : id.replace(/^tn_/, 'ep_'),
+    edge_id: isEdge ? id : null,
+    route_id: isEdge ? (route?.id ?? null) : null,
+  }
+}
