@@ -241,15 +241,14 @@ const errorKinds = {
   token_missing: {
     code: 3401,
     status: 401,
-    cause:
-      'The endpoint requires a JSON Web Token, and the request has none where its traffic policy looks for it.',
+    cause: 'The endpoint requires a JSON Web Token, and the request has none where it is expected.',
     next: 'Send the token in the header or field that the owner of the endpoint names.',
     text: () => 'This endpoint requires a token, and the request has none.',
   },
   token_denied: {
     code: 3403,
     status: 403,
-    cause: 'The JSON Web Token of the request is not accepted by the traffic policy of the endpoint.',
+    cause: 'The JSON Web Token of the request is not accepted by the endpoint.',
     next: 'Get a new token from the issuer that the owner of the endpoint names; the page says what was wrong.',
     text: (reason: string) => `The token of the request was not accepted: ${reason}.`,
   },

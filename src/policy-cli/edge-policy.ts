@@ -133,6 +133,12 @@ const CONVERSIONS: Readonly<Record<string, (settings: Settings, writer: PolicyWr
     writer.add('on_http_request', 'webhook_verification', [
       { type: 'verify-webhook', config: { provider: String(provider).toLowerCase(), secret } },
     ]),
+  jwt_validation({ enabled: _enabled, audience, ...config }, writer) {
+    const { allow_list } = audience as { allow_list: readonly unknown[] }
+    writer.add('on_http_request', 'jwt_validation', [
+      { type: 'jwt-validation', config: { ...config, ...(allow_list.length > 0 && { audience }) } },
+    ])
+  },
   oauth(settings, writer) {
     const [provider, client] = Object.entries(
       (settings.provider ?? {}) as Record<string, Settings | null>,

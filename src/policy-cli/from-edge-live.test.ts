@@ -6,6 +6,7 @@ import { test } from 'node:test'
 import type { TestRequest, TestResponse } from '../edge/testing/client.ts'
 import { type ClientAuthority, createClientAuthority } from '../edge/testing/client-certificates.ts'
 import { echo, type HttpsEdgeHarness, startHttpsEdge } from '../edge/testing/https-edge.ts'
+import { bearer, createTokenIssuer } from '../edge/testing/token-issuer.ts'
 import { createLocalTunnel } from '../edge/testing/tunnels.ts'
 import { readPolicy } from '../policy/index.ts'
 import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../resources/index.ts'
@@ -15,6 +16,8 @@ const ENDPOINT = 'policy.adit.localhost'
 
 const trusted: ClientAuthority = await createClientAuthority('trusted')
 const foreign: ClientAuthority = await createClientAuthority('foreign')
+
+const issuer = await createTokenIssuer()
 
 interface Case {
   readonly on: 'edge' | 'route'
@@ -58,6 +61,12 @@ const CASES: Record<string, Case> = {
       {},
     ],
     statuses: [200, 403, 403],
+  },
+  jwt_validation: {
+    on: 'route',
+    settings: () => issuer.settings('shop'),
+    requests: async () => [{}, bearer(await issuer.sign()), bearer(await issuer.sign({ aud: 'other' }))],
+    statuses: [401, 200, 403],
   },
   compression: {
     on: 'route',
@@ -158,7 +167,7 @@ function observed({ status, headers, text }: TestResponse): unknown {
 
 for (const [module, { on, settings, requests, statuses }] of Object.entries(CASES))
   test(`${module}: an edge and an endpoint with the printed policy respond alike`, async (t) => {
-    const harness = await startHttpsEdge(t, upstream)
+    const harness = await startHttpsEdge(t, upstream, { dependencies: { outbound: { fetch: issuer.fetch } } })
     const { config, edgeId, routeId, sendRequest } = harness
     config.update(on === 'edge' ? edgeId : routeId, { [module]: settings(harness) })
     await config.waitUntilApplied()

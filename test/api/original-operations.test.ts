@@ -8,7 +8,6 @@ import { toNativeUrl } from '../../src/api/dialect.ts'
 const LACKING: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^\/ai_gateway_api_keys/, 'keys of the hosted AI gateway, which is not part of the platform'],
   [/^\/endpoint_configurations\/x\//, 'not yet'],
-  [/\/jwt_validation$/, 'not yet'],
 ]
 
 const withIds = (path: string) => path.replace(/\{[a-z_]+\}/g, 'x')

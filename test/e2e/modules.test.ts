@@ -2,10 +2,12 @@ import assert from 'node:assert/strict'
 import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { test } from 'node:test'
+import { type TestContext, test } from 'node:test'
 import { createClientAuthority } from '../../src/edge/testing/client-certificates.ts'
+import { bearer, createTokenIssuer } from '../../src/edge/testing/token-issuer.ts'
 import { startProvider } from '../login/openid-provider.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
+import { startHttp } from '../support/local-server.ts'
 import { connectLabelled, type EdgeHarness, startEdgeHarness } from './edge-harness.ts'
 
 type Body = Record<string, unknown>
@@ -44,6 +46,16 @@ async function createAuthority({ call }: EdgeHarness, index: 0 | 1): Promise<Bod
 
 const idpMetadata = (text: string) =>
   `<EntityDescriptor xmlns="urn:oasis:names:tc:SAML:2.0:metadata" entityID="urn:idp"><IDPSSODescriptor protocolSupportEnumeration="urn:oasis:names:tc:SAML:2.0:protocol"><KeyDescriptor use="signing"><KeyInfo xmlns="http://www.w3.org/2000/09/xmldsig#"><X509Data><X509Certificate>${clients[0]!.certificate.cert.replace(/-----[^-]+-----|\s/g, '')}</X509Certificate></X509Data></KeyInfo></KeyDescriptor><SingleSignOnService Binding="urn:oasis:names:tc:SAML:2.0:bindings:HTTP-Redirect" Location="https://idp.example/${text}"/></IDPSSODescriptor></EntityDescriptor>`
+
+const tokenIssuer = createTokenIssuer()
+
+/** Settings that accept tokens for this audience, with a server for their keys. */
+async function acceptTokens(t: TestContext, audience: string) {
+  const { keySet, settings } = await tokenIssuer
+  const port = await startHttp(t, (_request, response) => response.end(JSON.stringify(keySet)))
+  const sources = { additional_jkus: [`http://127.0.0.1:${port}/keys`] }
+  return { ...settings(audience), jws: { allowed_algorithms: ['ES256'], keys: { sources } } }
+}
 
 /** A policy that answers every request itself. */
 const respondWith = (status_code: number) =>
@@ -149,6 +161,20 @@ const rows: Record<string, Row> = {
     {
       on: () => ({ provider: 'github', secret: 'one' }),
       changed: () => ({ provider: 'github', secret: 'two' }),
+      expected: ['200 200', '200 403', '403 200'],
+    },
+  ),
+  'edges/https/routes jwt_validation': onRoute(
+    'jwt_validation',
+    async (ask) => {
+      const { sign } = await tokenIssuer
+      const tokens = [await sign(), await sign({ aud: 'other' })]
+      const statuses = tokens.map(async (token) => (await ask(bearer(token))).status)
+      return (await Promise.all(statuses)).join(' ')
+    },
+    {
+      on: ({ t }) => acceptTokens(t, 'shop'),
+      changed: ({ t }) => acceptTokens(t, 'other'),
       expected: ['200 200', '200 403', '403 200'],
     },
   ),

@@ -106,6 +106,16 @@ export const moduleSamples: Record<ModuleName | 'backend', (api: ApiClient) => P
   websocket_tcp_converter: async () => ({ enabled: false }),
   // Has no rule, so that it fits all edges.
   traffic_policy: async () => ({ enabled: false, value: 'on_http_request: []' }),
+  jwt_validation: async () => ({
+    enabled: false,
+    issuer: { allow_list: [{ value: 'https://id.example.com' }] },
+    audience: { allow_list: [{ value: 'shop' }] },
+    http: { tokens: [{ type: 'jwt', method: 'header', name: 'Authorization', prefix: 'Bearer ' }] },
+    jws: {
+      allowed_algorithms: ['ES256'],
+      keys: { sources: { additional_jkus: ['https://id.example.com/keys'] } },
+    },
+  }),
   user_agent_filter: async () => ({ enabled: false, allow: ['^curl/'], deny: ['bot'] }),
   oauth: async () => ({
     enabled: false,
@@ -364,6 +374,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
         'webhook_verification',
         'websocket_tcp_converter',
         'user_agent_filter',
+        'jwt_validation',
         'traffic_policy',
         'oidc',
       )),

@@ -115,6 +115,10 @@ class ScopedModuleContext implements ModuleContext {
     return this.#context.parts.signingKeys
   }
 
+  get keySets(): KeySets | undefined {
+    return this.#context.parts.keySets
+  }
+
   compileIpPolicies(policyIds: readonly string[]): AddressFilter {
     for (const id of policyIds) this.#context.dependOn(id)
     return this.#context.parts.ipPolicies.compile(policyIds)

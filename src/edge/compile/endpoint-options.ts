@@ -101,7 +101,7 @@ function buildEndpointPolicy(
 /** Options carry inline what edges reference by id, so this context resolves those lookups from the options. */
 function createEndpointContext(
   tunnel: Tunnel,
-  { core, logins, signingKeys }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys'>,
+  { core, logins, signingKeys, keySets }: Pick<CompilerParts, 'core' | 'logins' | 'signingKeys' | 'keySets'>,
 ): ModuleContext {
   const { accountId, options } = tunnel
   return {
@@ -110,6 +110,7 @@ function createEndpointContext(
     clock: core.clock,
     logins,
     signingKeys,
+    keySets,
     compileIpPolicies() {
       const { allow = [], deny = [] } = options.ipRestriction ?? {}
       return compileRules([

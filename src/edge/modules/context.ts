@@ -1,5 +1,6 @@
 import type { Clock } from '../../base/clock.ts'
 import type { AddressFilter } from '../../base/ip-rules.ts'
+import type { KeySets } from './key-sets.ts'
 import type { Logins } from './login.ts'
 import type { SigningKeys } from './sns-keys.ts'
 
@@ -13,6 +14,8 @@ export interface ModuleContext {
   readonly logins: Logins | undefined
   /** Published keys of webhook senders, if this edge may fetch them. */
   readonly signingKeys: SigningKeys | undefined
+  /** The keys of token issuers, if this edge may fetch them. */
+  readonly keySets: KeySets | undefined
   /** Compiles the rules of these policies together. Throws `ModuleConfigError` when one is missing. */
   compileIpPolicies(policyIds: readonly string[]): AddressFilter
   /** The certificates of these authorities in PEM. Throws `ModuleConfigError` when one is missing or unreadable. */

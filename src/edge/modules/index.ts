@@ -12,6 +12,7 @@ import { circuitBreaker } from './circuit-breaker.ts'
 import { compression } from './compression.ts'
 import type { ModuleContext } from './context.ts'
 import { ipRestriction } from './ip-restriction.ts'
+import { jwtValidation } from './jwt-validation.ts'
 import { oauth, oidc, saml } from './login.ts'
 import { mutualTls } from './mutual-tls.ts'
 import { requestHeaders } from './request-headers.ts'
@@ -46,6 +47,7 @@ export const modules = {
   tls_termination: tlsTermination,
   user_agent_filter: userAgentFilter,
   webhook_verification: webhookVerification,
+  jwt_validation: jwtValidation,
   oauth,
   oidc,
   saml,

@@ -6,6 +6,7 @@ import { eventually } from '../../../test/support/eventually.ts'
 import { CertificateAuthority, IpPolicy, IpPolicyRule } from '../../resources/index.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
+import { bearer, createTokenIssuer } from '../testing/token-issuer.ts'
 import type { ModuleName } from './index.ts'
 
 /** A module with two settings, and what a client observes. */
@@ -66,6 +67,8 @@ const closedByLogin = {
   },
   expected: ['200 ', '503 ERR_ADIT_3212', '503 ERR_ADIT_3212'],
 } as const
+
+const issuer = await createTokenIssuer()
 
 const cases: Record<ModuleName, Case> = {
   ip_restriction: {
@@ -143,6 +146,17 @@ const cases: Record<ModuleName, Case> = {
       return statuses.join(' ')
     },
     expected: ['200 200', '200 403', '403 200'],
+  },
+  jwt_validation: {
+    on: 'route',
+    settings: () => issuer.settings('shop'),
+    changed: () => issuer.settings('other'),
+    observe: async ({ sendRequest }) => {
+      const requests = [{}, bearer(await issuer.sign()), bearer(await issuer.sign({ aud: 'other' }))]
+      const statuses = await Promise.all(requests.map(async (request) => (await sendRequest(request)).status))
+      return statuses.join(' ')
+    },
+    expected: ['200 200 200', '401 200 403', '401 403 200'],
   },
   oauth: {
     ...closedByLogin,
@@ -228,16 +242,20 @@ const cases: Record<ModuleName, Case> = {
 
 for (const [name, { on, settings, changed, observe, expected }] of Object.entries(cases)) {
   test(`${name} acts while it is enabled and follows its settings`, async (t) => {
-    const harness = await startHttpsEdge(t, (request, response) => {
-      const { method, url, headers } = request
-      const chunks: Buffer[] = []
-      request.on('data', (chunk: Buffer) => chunks.push(chunk))
-      request.on('end', () => {
-        response.statusCode = url === '/fails' ? 500 : 200
-        response.setHeader('content-type', 'application/json')
-        response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(chunks).toString() }))
-      })
-    })
+    const harness = await startHttpsEdge(
+      t,
+      (request, response) => {
+        const { method, url, headers } = request
+        const chunks: Buffer[] = []
+        request.on('data', (chunk: Buffer) => chunks.push(chunk))
+        request.on('end', () => {
+          response.statusCode = url === '/fails' ? 500 : 200
+          response.setHeader('content-type', 'application/json')
+          response.end(JSON.stringify({ method, url, headers, body: Buffer.concat(chunks).toString() }))
+        })
+      },
+      { dependencies: { outbound: { fetch: issuer.fetch } } },
+    )
     const scopeId = on === 'edge' ? harness.edgeId : harness.routeId
     const first = await settings(harness)
     const second = await changed(harness)

@@ -8,6 +8,7 @@ import { startTcp } from '../../../test/support/local-server.ts'
 import { CertificateAuthority, IpPolicy, IpPolicyRule, TunnelGroupBackend } from '../../resources/index.ts'
 import { createClientAuthority } from '../testing/client-certificates.ts'
 import { HOST, type HttpsEdgeHarness, startHttpsEdge } from '../testing/https-edge.ts'
+import { createTokenIssuer } from '../testing/token-issuer.ts'
 import { createLocalTunnel } from '../testing/tunnels.ts'
 import type { ModuleName } from './index.ts'
 
@@ -33,7 +34,9 @@ const ADMITTED = { request: 200, upgrade: 101 } as const
 
 /** An edge whose upstream answers requests and accepts WebSocket; both fail below `/fails`. */
 async function startHarness(t: TestContext): Promise<UpgradeHarness> {
-  const harness = await startHttpsEdge(t)
+  const harness = await startHttpsEdge(t, undefined, {
+    dependencies: { outbound: { fetch: async () => new Response(null, { status: 404 }) } },
+  })
   const heads: string[] = []
   const port = await startTcp(t, (socket) => {
     socket.on('data', (chunk: Buffer) => {
@@ -127,6 +130,7 @@ const cases: Record<ModuleName, Case> = {
   tls_termination: failingHandshake(() => ({ min_version: '1.3' }), { maxVersion: 'TLSv1.2' }),
   user_agent_filter: rejecting('ERR_ADIT_3211', () => ({ deny: ['curl'] })),
   webhook_verification: rejecting('ERR_ADIT_3204', () => ({ provider: 'github', secret: 'one' })),
+  jwt_validation: rejecting('ERR_ADIT_3401', async () => (await createTokenIssuer()).settings('shop')),
   // Without a login service, requests are rejected.
   oauth: rejecting('ERR_ADIT_3212', () => ({
     ...login,

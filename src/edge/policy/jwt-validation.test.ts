@@ -1,35 +1,21 @@
 import assert from 'node:assert/strict'
 import { type TestContext, test } from 'node:test'
-import { exportJWK, generateKeyPair, type JWTPayload, SignJWT } from 'jose'
+import { generateKeyPair } from 'jose'
 import { startHttp } from '../../../test/support/local-server.ts'
 import { HTTP_VERSIONS, startPolicyEndpoint } from '../testing/policy-endpoint.ts'
+import { bearer, createTokenIssuer } from '../testing/token-issuer.ts'
 
-/** An issuer that publishes one key. */
+/** An issuer that publishes its key. */
 async function startIssuer(t: TestContext) {
-  const { privateKey, publicKey } = await generateKeyPair('ES256')
   const state = { fetches: 0, offline: false }
   const port = await startHttp(t, async (request, response) => {
     state.fetches++
     if (state.offline) response.statusCode = 503
-    response.end(
-      JSON.stringify(
-        request.url === '/keys'
-          ? { keys: [{ ...(await exportJWK(publicKey)), kid: 'one', alg: 'ES256' }] }
-          : { jwks_uri: `${url}/keys` },
-      ),
-    )
+    response.end(JSON.stringify(request.url === '/keys' ? keySet : { jwks_uri: `${url}/keys` }))
   })
-  const url = `http://127.0.0.1:${port}`
-  const sign = (claims: JWTPayload = {}, header: { kid?: string; typ?: string } = {}, key = privateKey) =>
-    new SignJWT({ iss: url, aud: 'shop', sub: 'ann', ...claims })
-      .setProtectedHeader({ alg: 'ES256', kid: 'one', ...header })
-      .setIssuedAt()
-      .setExpirationTime(claims.exp ?? '1h')
-      .sign(key)
+  const { url, keySet, sign } = await createTokenIssuer(`http://127.0.0.1:${port}`)
   return { url, sign, state }
 }
-
-const bearer = (token: string) => ({ headers: { authorization: `Bearer ${token}` } })
 
 function policyOf(issuer: string, changes: object = {}, algorithms = ['ES256']) {
   return JSON.stringify({

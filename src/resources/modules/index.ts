@@ -8,6 +8,7 @@ import { CircuitBreaker } from './circuit-breaker.ts'
 import { Compression } from './compression.ts'
 import { RequestHeaders, ResponseHeaders } from './headers.ts'
 import { IpRestriction } from './ip-restriction.ts'
+import { JwtValidation } from './jwt-validation.ts'
 import { MutualTls } from './mutual-tls.ts'
 import { OAUTH_PROVIDERS, Oauth } from './oauth.ts'
 import { Oidc } from './oidc.ts'
@@ -32,6 +33,7 @@ export const routeModules = {
   oidc: Oidc,
   websocket_tcp_converter: WebsocketTcpConverter,
   user_agent_filter: UserAgentFilter,
+  jwt_validation: JwtValidation,
   traffic_policy: TrafficPolicy,
 } as const
 
@@ -62,6 +64,7 @@ export {
   HttpsTlsTermination,
   // The resource of that name restricts a whole account.
   IpRestriction as IpRestrictionModule,
+  JwtValidation,
   MutualTls,
   OAUTH_PROVIDERS,
   Oauth,

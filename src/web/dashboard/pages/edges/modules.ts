@@ -61,6 +61,15 @@ export const MODULES = {
     action: 'admits only webhooks signed by the service they claim to come from',
     summary: ({ provider }) => String(provider ?? ''),
   },
+  jwt_validation: {
+    icon: 'M8 1.500 13.500 4v4c0 3-2.300 5.500-5.500 6.500C4.800 13.500 2.500 11 2.500 8V4zM5.500 8l2 2 3-4',
+    title: 'JSON Web Tokens',
+    action: 'admits only requests with a valid token of an issuer you trust',
+    summary: ({ issuer }) =>
+      list((issuer as { allow_list?: unknown } | undefined)?.allow_list)
+        .map((item) => String((item as { value?: unknown }).value))
+        .join(', '),
+  },
   oauth: {
     icon: 'M10.500 6.500a3 3 0 1 0-2.300 2.900L9.500 11H11v1.500h1.500V14H14v-2l-3.900-3.900',
     title: 'Sign-in with OAuth',

@@ -1,0 +1,110 @@
+import { httpUrl } from '../formats.ts'
+import { defineModule } from '../module.ts'
+import { choice, described, list, object, required, text } from '../value.ts'
+
+/** Signatures with a public key; a shared secret would have to be in the settings. */
+const ALGORITHMS = [
+  ...['ES256', 'ES384', 'ES512'],
+  ...['RS256', 'RS384', 'RS512'],
+  ...['PS256', 'PS384', 'PS512'],
+  'EdDSA',
+] as const
+
+const named = (maxBytes: number) =>
+  text(maxBytes, (value) => (value === '' ? 'must not be empty.' : undefined))
+
+const allowList = (name: string, minItems: number) =>
+  object(
+    {
+      allow_list: described(
+        list(
+          object(
+            { value: described(required(named(2048)), 'Compared exactly.') },
+            { name: `${name} of a token` },
+          ),
+          { minItems, maxItems: 20 },
+        ),
+        'The accepted values.',
+      ),
+    },
+    { name: `${name} allow list` },
+  )
+
+const token = object(
+  {
+    type: described(
+      choice(['jwt', 'at+jwt', 'it+jwt', 'access_token', 'id_token', 'plain'], 'jwt'),
+      'The kind of token; at+jwt and it+jwt require that typ in its header.',
+    ),
+    method: described(choice(['header', 'body'], 'header'), 'Where the token is.'),
+    name: described(
+      required(named(255)),
+      'The name of the header, or of the field of a form or JSON body.',
+      'Authorization',
+    ),
+    prefix: described(text(255), 'What precedes the token, such as "Bearer ".', 'Bearer '),
+  },
+  { name: 'expected token' },
+)
+
+const signature = object(
+  {
+    allowed_algorithms: described(
+      required(list(choice(ALGORITHMS, 'RS256'), { minItems: 1, maxItems: 10 })),
+      'How tokens may be signed.',
+      ['RS256'],
+    ),
+    keys: described(
+      object(
+        {
+          sources: described(
+            object(
+              {
+                additional_jkus: described(
+                  list(httpUrl(2048), { maxItems: 5 }),
+                  'URLs of key sets. Without them the configuration of the issuer names its own.',
+                ),
+              },
+              { name: 'sources of token keys' },
+            ),
+            'Where the keys are published.',
+          ),
+        },
+        { name: 'token keys' },
+      ),
+      'The keys that sign tokens.',
+    ),
+  },
+  { name: 'token signature' },
+)
+
+/** Admits only requests with valid JSON Web Tokens. */
+export const JwtValidation = defineModule(
+  'jwt_validation',
+  'Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid.',
+  {
+    issuer: described(required(allowList('issuer', 1)), 'Whose tokens are accepted.', {
+      allow_list: [{ value: 'https://id.example.com' }],
+    }),
+    audience: described(
+      allowList('audience', 0),
+      'One of these has to be in the token; an empty list accepts any audience.',
+    ),
+    http: described(
+      required(
+        object(
+          {
+            tokens: described(
+              required(list(token, { minItems: 1, maxItems: 5 })),
+              'All of them have to be in the request.',
+            ),
+          },
+          { name: 'tokens of a request' },
+        ),
+      ),
+      'Where the tokens are.',
+      { tokens: [{ type: 'jwt', method: 'header', name: 'Authorization', prefix: 'Bearer ' }] },
+    ),
+    jws: described(required(signature), 'How tokens are verified.', { allowed_algorithms: ['RS256'] }),
+  },
+)
