@@ -308,3 +308,46 @@ async function openSocket(
   assert.match(state.head, /^HTTP\/1\.1 101 /)
   return state
 }
+
+test('a session is listed when it starts, and its activity once a minute', async (t) => {
+  const { signIn, visit, shared, time } = await start(t)
+  const startedAt = time.now
+
+  const { cookies } = await signIn()
+  const [session] = shared.sessions
+  for (const seconds of [1, 61, 62, 130]) {
+    time.now = startedAt + seconds * 1000
+    assert.equal((await visit(cookies)).status, 200)
+  }
+
+  assert.equal(shared.sessions.length, 1)
+  assert.deepEqual(session?.profile, {
+    identity_provider: { name: 'google', url: 'https://accounts.google.com' },
+    provider_user_id: '42',
+    username: '',
+    email: 'ada@example.com',
+    name: 'Ada',
+  })
+  assert.deepEqual(
+    shared.activity.map(({ id, at }) => [id, Math.floor((at - startedAt) / 60_000)]),
+    [
+      [session.id, 1],
+      [session.id, 2],
+    ],
+  )
+})
+
+test('revoking a person ends all their sessions in the account and nowhere else', async (t) => {
+  const { signIn, visit, shared, logins, time } = await start(t)
+  const [first, second] = [await signIn(), await signIn()]
+  const { account, user } = shared.sessions[0]!
+  const statuses = async () => [(await visit(first.cookies)).status, (await visit(second.cookies)).status]
+  const revoke = (place: string) =>
+    logins.applyRevocations([{ place, subject: user, at: time.now, until: time.now + 60_000 }])
+
+  revoke('another account')
+  assert.deepEqual(await statuses(), [200, 200])
+  revoke(account)
+
+  assert.deepEqual(await statuses(), [302, 302])
+})
