@@ -16,7 +16,7 @@ import { behaviourOf } from './behaviours.ts'
 import type { ApiCall } from './call.ts'
 import { type Behaviour, create, remove, rewrite } from './crud.ts'
 import { toProblem } from './error-mapping.ts'
-import type { ApiOperation } from './operations.ts'
+import { type ApiOperation, operation } from './operations.ts'
 import type { Problem } from './problems.ts'
 import { roleProblem } from './roles.ts'
 import { type ApiRoute, resourceRoutes } from './routes.ts'
@@ -189,19 +189,13 @@ function parentsOf(
 
 /** Documents of whole accounts. */
 export const accountOperations: ApiOperation[] = [
-  {
-    ...accountRoutes.apply,
-    async run(call, { body }) {
-      const { dry_run: isDryRun = false, prune = false, ...document } = body
-      const state = await AccountState.load(call)
-      return new Application(call, state, isDryRun === true).run(document as AccountDocument, prune === true)
-    },
-  },
-  {
-    ...accountRoutes.export,
-    async run(call) {
-      const { document, omittedSecrets } = (await AccountState.load(call)).export()
-      return { document, omitted_secrets: omittedSecrets }
-    },
-  },
+  operation(accountRoutes.apply, async (call, { body }) => {
+    const { dry_run: isDryRun = false, prune = false, ...document } = body
+    const state = await AccountState.load(call)
+    return new Application(call, state, isDryRun === true).run(document as AccountDocument, prune === true)
+  }),
+  operation(accountRoutes.export, async (call) => {
+    const { document, omittedSecrets } = (await AccountState.load(call)).export()
+    return { document, omitted_secrets: omittedSecrets }
+  }),
 ]

@@ -1,35 +1,32 @@
 import { formatTimestamp } from '../base/clock.ts'
 import { auditRecord, auditRoutes } from './audit-routes.ts'
 import { listPage } from './list-page.ts'
-import type { ApiOperation } from './operations.ts'
+import { type ApiOperation, operation } from './operations.ts'
 import { requirePrefix } from './paging.ts'
 
 const AUDIT_EVENTS = { listKey: 'audit_events', path: auditRoutes.list.path, itemSchema: auditRecord }
 
 /** The audit log: one record per mutating call, hash-chained so that tampering is detectable. Administrators only. */
 export const auditOperations: ApiOperation[] = [
-  {
-    ...auditRoutes.list,
-    run(call, { page }) {
-      requirePrefix(page, 'ae')
-      return listPage(AUDIT_EVENTS, call, page, async (before, limit) => {
-        const records = await call.store.auditLog(call.principal.accountId, { limit, before })
-        return records.map((entry) => ({
-          id: entry.id,
-          at: formatTimestamp(entry.at),
-          principal: entry.principal ?? null,
-          credential: entry.credential ?? null,
-          source: entry.source ?? null,
-          operation_id: entry.requestId,
-          action: entry.action,
-          kind: entry.kind,
-          object: entry.object ?? null,
-          outcome: entry.outcome,
-          detail: entry.detail ?? null,
-          changes: entry.changes ?? null,
-          hash: entry.hash,
-        }))
-      })
-    },
-  },
+  operation(auditRoutes.list, (call, { page }) => {
+    requirePrefix(page, 'ae')
+    return listPage(AUDIT_EVENTS, call, page, async (before, limit) => {
+      const records = await call.store.auditLog(call.principal.accountId, { limit, before })
+      return records.map((entry) => ({
+        id: entry.id,
+        at: formatTimestamp(entry.at),
+        principal: entry.principal ?? null,
+        credential: entry.credential ?? null,
+        source: entry.source ?? null,
+        operation_id: entry.requestId,
+        action: entry.action,
+        kind: entry.kind,
+        object: entry.object ?? null,
+        outcome: entry.outcome,
+        detail: entry.detail ?? null,
+        changes: entry.changes ?? null,
+        hash: entry.hash,
+      }))
+    })
+  }),
 ]

@@ -1,10 +1,10 @@
 import { AgentIngress, ReservedAddr, ReservedDomain, type Resource } from '../resources/index.ts'
-import { type ApiRoute, withArticle } from './routes.ts'
+import { type ApiRoute, type ItemPath, withArticle } from './routes.ts'
 
 function detachRoute(
   { kind, path, name, roles }: Pick<Resource, 'kind' | 'path' | 'name' | 'roles'>,
   part: string,
-): ApiRoute {
+): ApiRoute<ItemPath> {
   return {
     id: `${kind}.${part}.delete`,
     summary: `Detach the ${part} of ${withArticle(name)}`,

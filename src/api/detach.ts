@@ -1,29 +1,26 @@
 import { agentIngresses } from './agent-ingresses.ts'
 import { type Behaviour, rewrite } from './crud.ts'
 import { detachRoutes } from './detach-routes.ts'
-import type { ApiOperation } from './operations.ts'
+import { type ApiOperation, operation } from './operations.ts'
 import { problem } from './problems.ts'
 import { reservedAddrs, reservedDomains } from './reserved-names.ts'
-import type { ApiRoute } from './routes.ts'
+import type { ApiRoute, ItemPath } from './routes.ts'
 
 /** `DELETE …/{id}/<part>`: sets one reference or policy of a name to null. */
 function detachOperation(
-  route: ApiRoute,
+  route: ApiRoute<ItemPath>,
   behaviour: Behaviour,
   key: string,
   conflictReason?: (record: Record<string, unknown>) => string | undefined,
 ): ApiOperation {
-  return {
-    ...route,
-    async run(call, { params }) {
-      await rewrite(behaviour, call, params.id!, params, (record) => {
-        const reason = conflictReason?.(record)
-        if (reason !== undefined) throw problem('conflict', reason)
-        return { ...record, [key]: null }
-      })
-      return undefined
-    },
-  }
+  return operation(route, async (call, { params }) => {
+    await rewrite(behaviour, call, params.id, params, (record) => {
+      const reason = conflictReason?.(record)
+      if (reason !== undefined) throw problem('conflict', reason)
+      return { ...record, [key]: null }
+    })
+    return undefined
+  })
 }
 
 export const detachOperations: ApiOperation[] = [

@@ -1,7 +1,7 @@
 import { checkFilter, FilterError, TestEventFailed } from '../events/index.ts'
 import { EventDestination, EventSubscription } from '../resources/index.ts'
 import { auditEntry, crud, find } from './crud.ts'
-import type { ApiOperation } from './operations.ts'
+import { type ApiOperation, operation } from './operations.ts'
 import { fieldProblem, problem } from './problems.ts'
 import { testEventRoute } from './test-event-route.ts'
 
@@ -48,17 +48,14 @@ export const eventSubscriptions = crud(EventSubscription, {
 })
 
 /** Tests a destination: sends one event at once and reports its failure. */
-export const testEventOperation: ApiOperation = {
-  ...testEventRoute,
-  async run(call, { params }) {
-    const id = params.id!
-    await find(EventDestination, call, id, {})
-    const { events } = call.parts
-    if (events === undefined) throw problem('conflict', 'This server delivers no events.')
-    const sent = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
-      throw error instanceof TestEventFailed ? problem('test_event_failed', error.message) : error
-    })
-    await call.store.write({}, (tx) => tx.audit(auditEntry(call, id)))
-    return { ...sent }
-  },
-}
+export const testEventOperation: ApiOperation = operation(testEventRoute, async (call, { params }) => {
+  const id = params.id
+  await find(EventDestination, call, id, {})
+  const { events } = call.parts
+  if (events === undefined) throw problem('conflict', 'This server delivers no events.')
+  const sent = await events.sendTest(call.principal.accountId, id).catch((error: unknown) => {
+    throw error instanceof TestEventFailed ? problem('test_event_failed', error.message) : error
+  })
+  await call.store.write({}, (tx) => tx.audit(auditEntry(call, id)))
+  return { ...sent }
+})

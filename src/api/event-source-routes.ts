@@ -2,7 +2,8 @@ import { type TSchema, Type } from 'typebox'
 import { describedSchema, EventSubscription, eventSource } from '../resources/index.ts'
 import type { ApiRoute } from './routes.ts'
 
-const path = '/event_subscriptions/{subscription_id}/sources'
+const path = '/event_subscriptions/{subscription_id}/sources' as const
+const itemPath = `${path}/{type}` as const
 const tag = 'event_subscriptions'
 const { roles } = EventSubscription
 const response = eventSource.read
@@ -40,7 +41,7 @@ export const eventSourceRoutes = {
     summary: 'Get an event source of a subscription',
     tag,
     method: 'GET',
-    path: `${path}/{type}`,
+    path: itemPath,
     response,
     status: 200,
     requires: roles.read,
@@ -50,7 +51,7 @@ export const eventSourceRoutes = {
     summary: 'Update an event source of a subscription',
     tag,
     method: 'PATCH',
-    path: `${path}/{type}`,
+    path: itemPath,
     body: Type.Object(editable, { additionalProperties: false }),
     response,
     status: 200,
@@ -61,7 +62,7 @@ export const eventSourceRoutes = {
     summary: 'Remove an event source from a subscription',
     tag,
     method: 'DELETE',
-    path: `${path}/{type}`,
+    path: itemPath,
     status: 204,
     requires: roles.change,
   },

@@ -4,7 +4,7 @@ import type { ApiCall } from './call.ts'
 import { find, rewrite } from './crud.ts'
 import { eventSubscriptions } from './event-destinations.ts'
 import { eventSourceRoutes } from './event-source-routes.ts'
-import { type ApiOperation, relativizeError } from './operations.ts'
+import { type ApiOperation, operation, relativizeError } from './operations.ts'
 import { problem } from './problems.ts'
 
 type Body = Record<string, unknown>
@@ -50,53 +50,38 @@ async function rewriteSources(
 
 /** Sources are parts of a subscription, addressed by their event type. */
 export const eventSourceOperations: ApiOperation[] = [
-  {
-    ...eventSourceRoutes.create,
-    async run(call, { params, body }) {
-      const source = eventSource.check(body as Source, '')
-      await rewriteSources(call, params.subscription_id!, source.type, (sources) => {
-        if (sources.some(({ type }) => type === source.type))
-          throw problem('taken', `The subscription has a source of type ${source.type} already.`)
-        return [...sources, source]
-      })
-      return renderSource(source, call, params.subscription_id!)
-    },
-  },
-  {
-    ...eventSourceRoutes.list,
-    async run(call, { params }) {
-      const id = params.subscription_id!
-      const sources = await sourcesOf(call, id)
-      return { sources: sources.map((source) => renderSource(source, call, id)), uri: sourcesUri(call, id) }
-    },
-  },
-  {
-    ...eventSourceRoutes.get,
-    async run(call, { params }) {
-      const sources = await sourcesOf(call, params.subscription_id!)
-      return renderSource(requireSource(sources, params.type!), call, params.subscription_id!)
-    },
-  },
-  {
-    ...eventSourceRoutes.update,
-    async run(call, { params, body }) {
-      const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
-      const updated = await rewriteSources(call, params.subscription_id!, params.type!, (sources, path) => {
-        const current = requireSource(sources, params.type!)
-        const next = eventSource.check({ ...current, ...changes }, path)
-        return sources.map((source) => (source === current ? next : source))
-      })
-      return renderSource(requireSource(updated, params.type!), call, params.subscription_id!)
-    },
-  },
-  {
-    ...eventSourceRoutes.delete,
-    async run(call, { params }) {
-      await rewriteSources(call, params.subscription_id!, params.type!, (sources) => {
-        const removed = requireSource(sources, params.type!)
-        return sources.filter((source) => source !== removed)
-      })
-      return undefined
-    },
-  },
+  operation(eventSourceRoutes.create, async (call, { params, body }) => {
+    const source = eventSource.check(body as Source, '')
+    await rewriteSources(call, params.subscription_id, source.type, (sources) => {
+      if (sources.some(({ type }) => type === source.type))
+        throw problem('taken', `The subscription has a source of type ${source.type} already.`)
+      return [...sources, source]
+    })
+    return renderSource(source, call, params.subscription_id)
+  }),
+  operation(eventSourceRoutes.list, async (call, { params }) => {
+    const id = params.subscription_id
+    const sources = await sourcesOf(call, id)
+    return { sources: sources.map((source) => renderSource(source, call, id)), uri: sourcesUri(call, id) }
+  }),
+  operation(eventSourceRoutes.get, async (call, { params }) => {
+    const sources = await sourcesOf(call, params.subscription_id)
+    return renderSource(requireSource(sources, params.type), call, params.subscription_id)
+  }),
+  operation(eventSourceRoutes.update, async (call, { params, body }) => {
+    const changes = Object.fromEntries(Object.entries(body).filter(([, value]) => value !== null))
+    const updated = await rewriteSources(call, params.subscription_id, params.type, (sources, path) => {
+      const current = requireSource(sources, params.type)
+      const next = eventSource.check({ ...current, ...changes }, path)
+      return sources.map((source) => (source === current ? next : source))
+    })
+    return renderSource(requireSource(updated, params.type), call, params.subscription_id)
+  }),
+  operation(eventSourceRoutes.delete, async (call, { params }) => {
+    await rewriteSources(call, params.subscription_id, params.type, (sources) => {
+      const removed = requireSource(sources, params.type)
+      return sources.filter((source) => source !== removed)
+    })
+    return undefined
+  }),
 ]

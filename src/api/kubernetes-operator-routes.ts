@@ -1,8 +1,8 @@
 import { Endpoint, KubernetesOperator } from '../resources/index.ts'
-import type { ApiRoute } from './routes.ts'
+import type { ApiRoute, ItemPath } from './routes.ts'
 
 /** Lists the endpoints that are bound to the cluster of an operator. */
-export const boundEndpointsRoute: ApiRoute = {
+export const boundEndpointsRoute: ApiRoute<ItemPath> = {
   id: `${KubernetesOperator.tag}.bound_endpoints.list`,
   summary: 'List the endpoints that are bound to the cluster of a Kubernetes operator',
   tag: KubernetesOperator.tag,

@@ -3,7 +3,7 @@ import { changeTime } from './change-time.ts'
 import { crud, find } from './crud.ts'
 import { boundEndpointsRoute } from './kubernetes-operator-routes.ts'
 import { listPage } from './list-page.ts'
-import type { ApiOperation } from './operations.ts'
+import { type ApiOperation, operation } from './operations.ts'
 import { requirePrefix } from './paging.ts'
 
 export const kubernetesOperators = crud(KubernetesOperator, {
@@ -15,10 +15,10 @@ export const kubernetesOperators = crud(KubernetesOperator, {
   },
 })
 
-export const boundEndpointsOperation: ApiOperation = {
-  ...boundEndpointsRoute,
-  async run(call, { params, page }) {
-    const { id } = await find(KubernetesOperator, call, params.id!, {})
+export const boundEndpointsOperation: ApiOperation = operation(
+  boundEndpointsRoute,
+  async (call, { params, page }) => {
+    const { id } = await find(KubernetesOperator, call, params.id, {})
     requirePrefix(page, Endpoint.prefix)
     const description = {
       listKey: Endpoint.listKey,
@@ -28,4 +28,4 @@ export const boundEndpointsOperation: ApiOperation = {
     // Operators poll it. No endpoint has the binding of a cluster.
     return listPage(description, call, page, async () => [])
   },
-}
+)

@@ -20,9 +20,19 @@ import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './rou
 
 type Body = Record<string, unknown>
 
+/** The names in braces of a path. */
+type ParameterName<P extends string> = string extends P
+  ? never
+  : P extends `${string}{${infer Name}}${infer Rest}`
+    ? Name | ParameterName<Rest>
+    : never
+
+/** The values of the parameters that a path names in braces; those of parents are read by their names. */
+type PathParameters<P extends string> = Readonly<Record<string, string> & Record<ParameterName<P>, string>>
+
 /** The validated input of an operation. */
-export interface OperationInput {
-  readonly params: Readonly<Record<string, string>>
+export interface OperationInput<P extends string = string> {
+  readonly params: PathParameters<P>
   readonly page: Page
   readonly body: Body
 }
@@ -32,22 +42,32 @@ export interface ApiOperation extends ApiRoute {
   run(call: ApiCall, input: OperationInput): Promise<Body | undefined>
 }
 
+/** Adds a handler to a route. It is mounted at the path of the route, which therefore gives the type of `params`. */
+export function operation<P extends string>(
+  route: ApiRoute<P>,
+  run: (call: ApiCall, input: OperationInput<P>) => Promise<Body | undefined>,
+): ApiOperation {
+  return { ...route, run }
+}
+
 /** The operations of a declared resource with its behaviour. */
 export function operationsOf(behaviour: Behaviour): ApiOperation[] {
   const { resource } = behaviour
   const routes = resourceRoutes(resource)
-  const runs: Record<Verb, ApiOperation['run']> = {
-    create: (call, { body, params }) => create(behaviour, call, body, params),
-    get: (call, { params }) => get(behaviour, call, params.id!, params),
-    list: (call, { page }) => list(behaviour, call, page),
-    update: (call, { params, body }) => update(behaviour, call, params.id!, params, body),
-    async delete(call, { params }) {
-      await remove(behaviour, call, params.id!, params)
+  const operations: Record<Verb, ApiOperation> = {
+    create: operation(routes.create, (call, { body, params }) => create(behaviour, call, body, params)),
+    get: operation(routes.get, (call, { params }) => get(behaviour, call, params.id, params)),
+    list: operation(routes.list, (call, { page }) => list(behaviour, call, page)),
+    update: operation(routes.update, (call, { params, body }) =>
+      update(behaviour, call, params.id, params, body),
+    ),
+    delete: operation(routes.delete, async (call, { params }) => {
+      await remove(behaviour, call, params.id, params)
       return undefined
-    },
+    }),
   }
   return [
-    ...resource.operations.map((verb) => ({ ...routes[verb], run: runs[verb] })),
+    ...resource.operations.map((verb) => operations[verb]),
     ...resource.modules.flatMap((module) => moduleOperations(behaviour, module)),
   ]
 }
@@ -59,39 +79,30 @@ function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] 
   const routes = moduleRoutes(resource, module)
   const key = value.key ?? module
   return [
-    {
-      ...routes.replace,
-      async run(call, { params, body }) {
-        const row = await rewrite(behaviour, call, params.id!, params, (record) => {
-          const input = withStoredSecrets({ [key]: body }, record, resource.revealed)
-          return { ...record, [key]: value.check(input[key], key) }
-        }).catch((error) => {
-          throw relativizeError(key, error)
-        })
-        return value.render(recordOf(row)[key], call.renderContext) as Body
-      },
-    },
-    {
-      ...routes.get,
-      async run(call, { params }) {
-        const row = await find(resource, call, params.id!, params)
-        const settings = recordOf(row)[key]
-        if (settings === null) throw problem('module_unset', module, params.id!)
-        if (call.renderContext.secrets && value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`]))
-          call.secrets.shown = true
-        return value.render(settings, call.renderContext) as Body
-      },
-    },
-    {
-      ...routes.delete,
-      async run(call, { params }) {
-        await rewrite(behaviour, call, params.id!, params, (record) => {
-          if (record[key] === null) throw problem('module_unset', module, params.id!)
-          return { ...record, [key]: null }
-        })
-        return undefined
-      },
-    },
+    operation(routes.replace, async (call, { params, body }) => {
+      const row = await rewrite(behaviour, call, params.id, params, (record) => {
+        const input = withStoredSecrets({ [key]: body }, record, resource.revealed)
+        return { ...record, [key]: value.check(input[key], key) }
+      }).catch((error) => {
+        throw relativizeError(key, error)
+      })
+      return value.render(recordOf(row)[key], call.renderContext) as Body
+    }),
+    operation(routes.get, async (call, { params }) => {
+      const row = await find(resource, call, params.id, params)
+      const settings = recordOf(row)[key]
+      if (settings === null) throw problem('module_unset', module, params.id)
+      if (call.renderContext.secrets && value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`]))
+        call.secrets.shown = true
+      return value.render(settings, call.renderContext) as Body
+    }),
+    operation(routes.delete, async (call, { params }) => {
+      await rewrite(behaviour, call, params.id, params, (record) => {
+        if (record[key] === null) throw problem('module_unset', module, params.id)
+        return { ...record, [key]: null }
+      })
+      return undefined
+    }),
   ]
 }
 
@@ -132,25 +143,19 @@ export function onlineOperations(
   routes: Record<'list' | 'get', ApiRoute> = onlineRoutes(resource),
 ): ApiOperation[] {
   return [
-    {
-      ...routes.list,
-      run(call, { page }) {
-        requirePrefix(page, resource.prefix)
-        return listPage({ ...resource, itemSchema: resource.viewSchema }, call, page, async (before, limit) =>
-          // One more than asked for: the cursor itself.
-          newestFirst(await items(call, { from: before, limit: limit + 1 }), before)
-            .slice(0, limit)
-            .map((item) => renderOnline(resource, item, call)),
-        )
-      },
-    },
-    {
-      ...routes.get,
-      async run(call, { params }) {
-        const item = (await items(call, { from: params.id!, limit: 1 })).find(({ id }) => id === params.id)
-        if (item === undefined) throw problem('not_found', resource.name, params.id!)
-        return renderOnline(resource, item, call)
-      },
-    },
+    operation(routes.list, (call, { page }) => {
+      requirePrefix(page, resource.prefix)
+      return listPage({ ...resource, itemSchema: resource.viewSchema }, call, page, async (before, limit) =>
+        // One more than asked for: the cursor itself.
+        newestFirst(await items(call, { from: before, limit: limit + 1 }), before)
+          .slice(0, limit)
+          .map((item) => renderOnline(resource, item, call)),
+      )
+    }),
+    operation(routes.get, async (call, { params }) => {
+      const item = (await items(call, { from: params.id, limit: 1 })).find(({ id }) => id === params.id)
+      if (item === undefined) throw problem('not_found', resource.name, params.id)
+      return renderOnline(resource, item, call)
+    }),
   ]
 }

@@ -1,17 +1,17 @@
 import { type TSchema, Type } from 'typebox'
-import type { RequiredRole, Resource, Operation as Verb } from '../resources/index.ts'
+import type { RequiredRole, Resource } from '../resources/index.ts'
 
 /**
  * One route of the API as clients see it: path, request and response. `ApiOperation` adds the handler, so that API
  * clients can load the routes without the server.
  */
-export interface ApiRoute {
+export interface ApiRoute<P extends string = string> {
   /** Tag and action, such as `ip_policies.create`; also the words of `adit api ip-policies create`. */
   readonly id: string
   readonly summary: string
   readonly tag: string
   readonly method: 'GET' | 'POST' | 'PATCH' | 'PUT' | 'DELETE'
-  readonly path: string
+  readonly path: P
   readonly body?: TSchema
   readonly response?: TSchema
   readonly status: 200 | 201 | 204
@@ -22,15 +22,20 @@ export interface ApiRoute {
   readonly requires: RequiredRole
 }
 
+/** The path of an item, or of a part of it. */
+export type ItemPath = `${string}/{id}${string}`
+
 /** The id of a route without its tag: `create`, `backend.replace`. */
 export function actionOf({ id, tag }: ApiRoute): string {
   return id.slice(tag.length + 1)
 }
 
 /** The CRUD routes of a stored resource. */
-export function resourceRoutes(resource: Resource): Record<Verb, ApiRoute> {
+export function resourceRoutes(
+  resource: Resource,
+): Record<'create' | 'list', ApiRoute> & Record<'get' | 'update' | 'delete', ApiRoute<ItemPath>> {
   const { name, path, tag, roles, viewSchema: response } = resource
-  const item = `${path}/{id}`
+  const item = `${path}/{id}` as const
   return {
     create: {
       id: `${tag}.create`,
@@ -92,10 +97,10 @@ export function resourceRoutes(resource: Resource): Record<Verb, ApiRoute> {
 export function moduleRoutes(
   resource: Resource,
   module: string,
-): Record<'replace' | 'get' | 'delete', ApiRoute> {
+): Record<'replace' | 'get' | 'delete', ApiRoute<ItemPath>> {
   const { value } = resource.fields[module]!
   const { tag } = resource
-  const path = `${resource.path}/{id}/${module}`
+  const path = `${resource.path}/{id}/${module}` as const
   const what = `the ${module} module of ${withArticle(resource.name)}`
   const response = withoutNull(value.read)
   return {
@@ -133,7 +138,7 @@ export function moduleRoutes(
 }
 
 /** List and get of online objects. */
-export function onlineRoutes(resource: Resource): Record<'list' | 'get', ApiRoute> {
+export function onlineRoutes(resource: Resource): { list: ApiRoute; get: ApiRoute<ItemPath> } {
   const { list, get } = resourceRoutes(resource)
   return {
     list: { ...list, summary: `${list.summary} that are online` },

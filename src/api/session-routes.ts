@@ -1,9 +1,9 @@
-import { type ApiRoute, emptyBody } from './routes.ts'
+import { type ApiRoute, emptyBody, type ItemPath } from './routes.ts'
 
 /** Commands to the agent behind a session. */
 export type CommandName = 'restart' | 'stop' | 'update'
 
-function commandRoute(name: CommandName, summary: string): ApiRoute {
+function commandRoute(name: CommandName, summary: string): ApiRoute<ItemPath> {
   return {
     id: `tunnel_sessions.${name}`,
     summary,
@@ -16,7 +16,7 @@ function commandRoute(name: CommandName, summary: string): ApiRoute {
   }
 }
 
-export const commandRoutes: Record<CommandName, ApiRoute> = {
+export const commandRoutes: Record<CommandName, ApiRoute<ItemPath>> = {
   restart: commandRoute(
     'restart',
     'Restart the agent of a tunnel session; it reconnects with a new session ID',

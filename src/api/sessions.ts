@@ -1,7 +1,7 @@
 import { Tunnel, TunnelSession } from '../resources/index.ts'
 import type { ApiCall } from './call.ts'
 import { auditEntry } from './crud.ts'
-import { type ApiOperation, onlineOperations } from './operations.ts'
+import { type ApiOperation, onlineOperations, operation } from './operations.ts'
 import { problem } from './problems.ts'
 import { type CommandName, commandRoutes } from './session-routes.ts'
 
@@ -20,10 +20,7 @@ async function runCommand(command: CommandName, call: ApiCall, id: string): Prom
 export const sessionOperations: ApiOperation[] = [
   ...onlineOperations(TunnelSession, ({ parts, principal }) => parts.online.sessions(principal.accountId)),
   ...onlineOperations(Tunnel, ({ parts, principal }) => parts.online.tunnels(principal.accountId)),
-  ...Object.entries(commandRoutes).map(
-    ([command, route]): ApiOperation => ({
-      ...route,
-      run: (call, { params }) => runCommand(command as CommandName, call, params.id!),
-    }),
+  ...Object.entries(commandRoutes).map(([command, route]) =>
+    operation(route, (call, { params }) => runCommand(command as CommandName, call, params.id)),
   ),
 ]

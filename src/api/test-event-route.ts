@@ -1,8 +1,8 @@
 import { Type } from 'typebox'
 import { EventDestination } from '../resources/index.ts'
-import { type ApiRoute, emptyBody } from './routes.ts'
+import { type ApiRoute, emptyBody, type ItemPath } from './routes.ts'
 
-export const testEventRoute: ApiRoute = {
+export const testEventRoute: ApiRoute<ItemPath> = {
   id: 'event_destinations.send_test_event',
   summary: 'Send a test event to an event destination immediately, bypassing the queue',
   tag: 'event_destinations',

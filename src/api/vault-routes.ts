@@ -1,8 +1,8 @@
 import { Vault, VaultSecret } from '../resources/index.ts'
-import type { ApiRoute } from './routes.ts'
+import type { ApiRoute, ItemPath } from './routes.ts'
 
 /** Lists the secrets of one vault. */
-export const vaultSecretsRoute: ApiRoute = {
+export const vaultSecretsRoute: ApiRoute<ItemPath> = {
   id: 'vaults.secrets.list',
   summary: 'List the secrets of a vault',
   tag: Vault.kind,

@@ -4,7 +4,7 @@ import type { ApiCall, CommitContext } from './call.ts'
 import { changeTime } from './change-time.ts'
 import { crud, find, render } from './crud.ts'
 import { listPage } from './list-page.ts'
-import type { ApiOperation } from './operations.ts'
+import { type ApiOperation, operation } from './operations.ts'
 import { requirePrefix } from './paging.ts'
 import { fieldProblem } from './problems.ts'
 import { vaultSecretsRoute } from './vault-routes.ts'
@@ -79,20 +79,17 @@ async function readSecrets(
 }
 
 export const vaultSecretOperations: ApiOperation[] = [
-  {
-    ...vaultSecretsRoute,
-    async run(call, { params, page }) {
-      const { id } = await find(Vault, call, params.id!, {})
-      requirePrefix(page, VaultSecret.prefix)
-      const description = {
-        listKey: VaultSecret.listKey,
-        path: `${Vault.path}/${id}/secrets`,
-        itemSchema: VaultSecret.viewSchema,
-      }
-      return listPage(description, call, page, async (before, limit) => {
-        const rows = await readSecrets(id, call, before, limit)
-        return Promise.all(rows.map((row) => render(vaultSecrets, row, call)))
-      })
-    },
-  },
+  operation(vaultSecretsRoute, async (call, { params, page }) => {
+    const { id } = await find(Vault, call, params.id, {})
+    requirePrefix(page, VaultSecret.prefix)
+    const description = {
+      listKey: VaultSecret.listKey,
+      path: `${Vault.path}/${id}/secrets`,
+      itemSchema: VaultSecret.viewSchema,
+    }
+    return listPage(description, call, page, async (before, limit) => {
+      const rows = await readSecrets(id, call, before, limit)
+      return Promise.all(rows.map((row) => render(vaultSecrets, row, call)))
+    })
+  }),
 ]
