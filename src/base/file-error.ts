@@ -6,10 +6,12 @@ const DESCRIPTIONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is not a directory',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the disk quota is exceeded',
+  EEXIST: 'a file with this name exists',
   EROFS: 'the file system is read-only',
   ELOOP: 'too many levels of symbolic links',
   ENAMETOOLONG: 'the name is too long',
   EMFILE: 'too many files are open',
+  ENFILE: 'too many files are open',
   EIO: 'disk I/O error',
 }
 

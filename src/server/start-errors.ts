@@ -2,6 +2,7 @@ import { dirname } from 'node:path'
 import { CommandFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { FailpointError } from '../base/failpoint.ts'
+import { describeFileError } from '../base/file-error.ts'
 import {
   BackupError,
   MasterKeyError,
@@ -28,11 +29,8 @@ export function describeStartError(error: unknown): string | undefined {
   if (USER_FACING_ERRORS.some((kind) => error instanceof kind)) return errorMessage(error)
   const systemError = error as SystemError
   if (systemError.syscall === undefined) return undefined
-  if (systemError.path !== undefined) return describeFileError(systemError, systemError.path)
-  return (
-    describeListenError(systemError) ??
-    `The system refused: ${FILE_REASONS[systemError.code ?? ''] ?? systemError.syscall}.`
-  )
+  if (systemError.path !== undefined) return describePathError(systemError, systemError.path)
+  return describeListenError(systemError) ?? `The system reports an error: ${describeFileError(systemError)}.`
 }
 
 function describeListenError({ code, address, port, hostname }: SystemError): string | undefined {
@@ -55,23 +53,11 @@ function describeListenError({ code, address, port, hostname }: SystemError): st
   }
 }
 
-const FILE_REASONS: Readonly<Record<string, string>> = {
-  ENOENT: 'it does not exist',
-  EACCES: 'permission denied',
-  EPERM: 'permission denied',
-  EROFS: 'the file system is read-only',
-  EEXIST: 'it is a file, not a directory',
-  ENOTDIR: 'a part of its path is a file',
-  EISDIR: 'it is a directory',
-  ELOOP: 'too many levels of symbolic links',
-  EMFILE: 'too many open files',
-  ENFILE: 'too many open files',
-}
-
-function describeFileError({ code = '', syscall }: SystemError, path: string): string {
+function describePathError(error: SystemError, path: string): string {
+  const { code = '', syscall } = error
   if (code === 'ENOSPC' || code === 'EDQUOT' || code === 'EFBIG')
     return `The disk is full: ${path} cannot be written. Free some space, then try again.`
-  const reason = FILE_REASONS[code] ?? 'the system refused'
+  const reason = describeFileError(error)
   // The parents exist by then: the file system itself takes no directories.
   if (syscall === 'mkdir' && code === 'ENOENT')
     return `The directory ${path} cannot be created: the file system of ${dirname(path)} takes no directories. Choose another one with --data-dir DIR.`

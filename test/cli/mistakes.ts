@@ -542,7 +542,7 @@ export const SYSTEM_ERRORS: readonly (readonly [error: object, sentence: string]
   ],
   [
     { code: 'ENOTDIR', syscall: 'mkdir', path: '/etc/hosts/adit' },
-    'The directory /etc/hosts/adit cannot be created: a part of its path is a file. Choose another one with --data-dir DIR.',
+    'The directory /etc/hosts/adit cannot be created: a part of the path is not a directory. Choose another one with --data-dir DIR.',
   ],
   [
     { code: 'EROFS', syscall: 'open', path: '/var/lib/adit/node-id' },
@@ -557,5 +557,5 @@ export const SYSTEM_ERRORS: readonly (readonly [error: object, sentence: string]
     { code: 'ENOTFOUND', syscall: 'getaddrinfo', hostname: 'nohost.invalid' },
     'The name nohost.invalid cannot be resolved. Listen on an IP address such as 127.0.0.1 or 0.0.0.0 (adit server --help).',
   ],
-  [{ code: 'EMFILE', syscall: 'accept' }, 'The system refused: too many open files.'],
+  [{ code: 'EMFILE', syscall: 'accept' }, 'The system reports an error: too many files are open.'],
 ]
