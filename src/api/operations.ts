@@ -16,7 +16,7 @@ import {
 import { listPage } from './list-page.ts'
 import { type Page, requirePrefix } from './paging.ts'
 import { Problem, problem } from './problems.ts'
-import { type ApiRoute, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
+import { type ApiRoute, type ItemPath, moduleRoutes, onlineRoutes, resourceRoutes } from './routes.ts'
 
 type Body = Record<string, unknown>
 
@@ -140,7 +140,7 @@ function renderOnline(resource: Resource, item: Body, { renderContext }: ApiCall
 export function onlineOperations(
   resource: Resource,
   items: (call: ApiCall, query: OnlineQuery) => Body[] | Promise<Body[]>,
-  routes: Record<'list' | 'get', ApiRoute> = onlineRoutes(resource),
+  routes: { readonly list: ApiRoute; readonly get: ApiRoute<ItemPath> } = onlineRoutes(resource),
 ): ApiOperation[] {
   return [
     operation(routes.list, (call, { page }) => {

@@ -42,7 +42,7 @@ export interface TrafficHistory {
 export interface ScopeCounters {
   readonly requests: number
   readonly connections: number
-  readonly refusals: number
+  readonly rejections: number
 }
 
 /** An event of `GET /dashboard/api/live`. */

@@ -265,7 +265,7 @@ export abstract class Exchange {
     const { upstream: address, code, text } = error
     if (address !== undefined)
       this.core.log.debug({ host: this.head.host, upstream: address, code, reason: text }, 'upstream failed')
-    if (this.route !== undefined) this.route.counters.refusals++
+    if (this.route !== undefined) this.route.counters.rejections++
     const { upstream } = this
     if (error.closesConnection || (this.responded && this.#held === undefined)) {
       this.abort()

@@ -7,7 +7,7 @@ import type { AccountTraffic } from './traffic.ts'
 export interface EntryCounters {
   requests: number
   connections: number
-  refusals: number
+  rejections: number
   errors: number
 }
 
@@ -81,5 +81,5 @@ export const EMPTY_TABLE: RoutingTable = {
 }
 
 export function createCounters(): EntryCounters {
-  return { requests: 0, connections: 0, refusals: 0, errors: 0 }
+  return { requests: 0, connections: 0, rejections: 0, errors: 0 }
 }

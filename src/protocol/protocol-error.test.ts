@@ -22,7 +22,7 @@ test('an error without a number is a sentence alone', () => {
 
 test('every number is documented, and every documented number exists', () => {
   const document = readFileSync(new URL('../../docs/protocol.md', import.meta.url), 'utf8')
-  const section = document.slice(document.indexOf('## Refusals'))
+  const section = document.slice(document.indexOf('## Rejections'))
 
   const documented = [...section.matchAll(/^\| (\d+) \|/gm)].map(([, number]) => Number(number))
 

@@ -6,7 +6,7 @@ import { registerPlatformMetrics } from './metrics.ts'
 
 test('totals of edges are counters, with the same value at each scrape until traffic comes', async () => {
   const registry = new Registry()
-  const counters = { requests: 3, connections: 2, refusals: 1, errors: 0 }
+  const counters = { requests: 3, connections: 2, rejections: 1, errors: 0 }
   const scopes = {
     counts: () => [{ accountId: 'ac_1', edgeId: 'edghts_1', scopeId: 'rt_1', counters }],
     broken: () => [],
@@ -22,7 +22,7 @@ test('totals of edges are counters, with the same value at each scrape until tra
   counters.requests = 5
   const text = await registry.metrics()
 
-  for (const name of ['requests', 'connections', 'refusals', 'errors'])
+  for (const name of ['requests', 'connections', 'rejections', 'errors'])
     assert.match(text, new RegExp(`^# TYPE adit_edge_${name}_total counter$`, 'm'))
   assert.match(text, /^adit_edge_requests_total\{account="ac_1",edge="edghts_1",place="rt_1"\} 5$/m)
   assert.match(text, /^adit_edge_connections_total\{.*\} 2$/m)

@@ -2,7 +2,7 @@ import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Edge } from '../edge/index.ts'
 
 /** The counters of an edge or route. */
-const COUNTERS = ['requests', 'connections', 'refusals', 'errors'] as const
+const COUNTERS = ['requests', 'connections', 'rejections', 'errors'] as const
 
 /** Registers metrics that are read from the parts at each scrape, so that they cost traffic nothing. */
 export function registerPlatformMetrics(

@@ -5,7 +5,7 @@ serveJobs<{ kind: string; gate?: Int32Array; text?: string }, unknown>(({ kind, 
   switch (kind) {
     case 'echo':
       return text
-    case 'refuse':
+    case 'reject':
       throw new Error('not this one')
     case 'wait':
       Atomics.wait(gate!, 0, 0)

@@ -40,7 +40,7 @@ test('each job gets its own result or error', async (t) => {
 
   const outcomes = await Promise.all([
     outcomeOf(pool.run('a', { kind: 'echo', text: 'one' })),
-    outcomeOf(pool.run('a', { kind: 'refuse' })),
+    outcomeOf(pool.run('a', { kind: 'reject' })),
     outcomeOf(pool.run('a', { kind: 'echo', text: 'two' })),
   ])
 

@@ -23,7 +23,7 @@ async function serve(t: TestContext, leaf: KeyedCertificate): Promise<number> {
 }
 
 /** Connects as a strict client. Returns undefined when it accepts the certificate, else the error. */
-async function refusalOf(port: number, ca: string, servername: string): Promise<string | undefined> {
+async function rejectionOf(port: number, ca: string, servername: string): Promise<string | undefined> {
   const host = '127.0.0.1'
   const name = servername === host ? {} : { servername }
   const socket = connect({ host, port, ca, ...name })
@@ -63,12 +63,12 @@ test('clients that trust the root accept its server certificates for their names
   const port = await serve(t, leaf)
 
   const outcomes = {
-    name: await refusalOf(port, authority.certificatePem, 'app.example.test'),
-    wildcard: await refusalOf(port, authority.certificatePem, 'a.wild.example.test'),
-    address: await refusalOf(port, authority.certificatePem, '127.0.0.1'),
-    deeper: await refusalOf(port, authority.certificatePem, 'a.b.wild.example.test'),
-    stranger: await refusalOf(port, authority.certificatePem, 'other.test'),
-    distrust: await refusalOf(port, other.certificatePem, 'app.example.test'),
+    name: await rejectionOf(port, authority.certificatePem, 'app.example.test'),
+    wildcard: await rejectionOf(port, authority.certificatePem, 'a.wild.example.test'),
+    address: await rejectionOf(port, authority.certificatePem, '127.0.0.1'),
+    deeper: await rejectionOf(port, authority.certificatePem, 'a.b.wild.example.test'),
+    stranger: await rejectionOf(port, authority.certificatePem, 'other.test'),
+    distrust: await rejectionOf(port, other.certificatePem, 'app.example.test'),
   }
 
   assert.deepEqual(outcomes, {

@@ -179,7 +179,7 @@ test('TCP edges open their port, reject denied addresses before a byte is sent, 
   const afterRemoval = await connect()
 
   assert.equal(admitted, 1)
-  assert.deepEqual([denied?.connections, denied?.refusals], [1, 1])
+  assert.deepEqual([denied?.connections, denied?.rejections], [1, 1])
   assert.match(String(afterRemoval.error), /ECONNREFUSED/)
   assert.equal(await edge.ports.acquire(port), port)
 })

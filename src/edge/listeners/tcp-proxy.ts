@@ -53,7 +53,7 @@ function checkAdmission(
     for (const step of steps) step(connection)
     return undefined
   } catch (error) {
-    entry.counters.refusals++
+    entry.counters.rejections++
     if (!(error instanceof EdgeError))
       core.log.error({ err: error }, 'admission step failed with an internal error')
     return error

@@ -94,7 +94,7 @@ function sumCounts(all: readonly ReturnType<Edge['scopes']['countsOf']>[]) {
       counters: {
         requests: total('requests'),
         connections: total('connections'),
-        refusals: total('refusals'),
+        rejections: total('rejections'),
         errors: total('errors'),
       },
     }
