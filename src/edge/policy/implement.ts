@@ -11,9 +11,9 @@ import type {
 /** What ends `on_http_response`. */
 export const ENDED = { ended: true } as const
 
-/** What actions compile to in each phase. A step throws an `EdgeError` to refuse. */
+/** What actions compile to in each phase. A step throws an `EdgeError` to reject. */
 export interface PhaseSteps {
-  /** Cannot wait and ends the phase by a refusal alone. */
+  /** Cannot wait and ends the phase by a rejection alone. */
   on_tcp_connect: (execution: ConnectionExecution) => undefined
   on_http_request: ActionStep<RequestExecution, StepResult>
   on_http_response: ActionStep<ResponseExecution, typeof ENDED>

@@ -17,7 +17,7 @@ export const circuitBreaker = defineAction({
     window_duration: described(withDefault(duration(1, 120), 10_000, '10s'), 'the time over which it counts'),
     tripped_duration: described(
       withDefault(duration(1, 120), 10_000, '10s'),
-      'how long it refuses before it lets one request through',
+      'how long it rejects before it lets one request through',
     ),
     num_buckets: described(withDefault(integer(10, 10), 10), 'how finely it counts'),
     enforce: described(withDefault(flag, true), 'false: only counts'),

@@ -14,7 +14,7 @@ export interface Action<N extends string = string, C = unknown, P extends PhaseN
   readonly phases: readonly P[]
   /** The protocols it works with, where not all that have its phases. */
   readonly protocols: readonly PolicyProtocol[] | undefined
-  /** Whether it ends the phase: `always`, or `sometimes` as guards do when they refuse. */
+  /** Whether it ends the phase: `always`, or `sometimes` as guards do when they reject. */
   readonly ends: 'always' | 'sometimes' | 'never'
   /** Whether an action that ends the phase lets it go on with this configuration. */
   continues(config: C): boolean

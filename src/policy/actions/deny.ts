@@ -3,7 +3,7 @@ import { defineAction } from './define.ts'
 
 export const deny = defineAction({
   type: 'deny',
-  description: 'Refuses a request with an empty response, or closes a connection.',
+  description: 'Rejects a request with an empty response, or closes a connection.',
   example: { status_code: 403 },
   phases: ['on_tcp_connect', 'on_http_request'],
   ends: 'always',

@@ -29,14 +29,14 @@ export const jwtValidation: Implementation<'jwt-validation'> = {
         const { method, type } = token
         const [name, prefix] = [token.name.evaluate(execution), token.prefix.evaluate(execution)]
         const text = findToken(exchange, { method, name, prefix }, body)
-        if (text === undefined) throw reject(execution, edgeError('token_missing'), tokens)
+        if (text === undefined) throw rejection(execution, edgeError('token_missing'), tokens)
         const fault = await findTokenFault(
           text,
           { type, ...requirements },
           { keySets, now: execution.now(), scope: endpoint.id, log: context.log },
         )
         tokens.push(describe(text, token, execution, fault === undefined))
-        if (fault !== undefined) throw reject(execution, edgeError('token_denied', fault), tokens)
+        if (fault !== undefined) throw rejection(execution, edgeError('token_denied', fault), tokens)
       }
       execution.results.jwt_validation = { tokens }
       return undefined
@@ -46,7 +46,7 @@ export const jwtValidation: Implementation<'jwt-validation'> = {
   },
 }
 
-function reject(execution: RequestExecution, error: ReturnType<typeof edgeError>, tokens: Value[]) {
+function rejection(execution: RequestExecution, error: ReturnType<typeof edgeError>, tokens: Value[]) {
   execution.results.jwt_validation = { tokens, ...errorResult(error) }
   return error
 }

@@ -9,7 +9,7 @@ import { errorResult } from './results.ts'
 
 type Config = Parameters<Implementation<'restrict-ips'>['on_http_request']>[0]
 
-/** Decides about the address of a visitor; the error when it is refused. */
+/** Decides about the address of a visitor; the error when it is rejected. */
 type Check = (activation: Activation) => EdgeError | undefined
 
 function compile({ enforce, allow, deny, ip_policies }: Config, context: PolicyContext): Check {
