@@ -33,26 +33,37 @@ export function parseSetCookies(headers: MapValue): ResponseCookieSource[] {
     .sort((one, other) => (other.path?.length ?? 0) - (one.path?.length ?? 0))
 }
 
-interface ResponseCookieSource extends CookieSource {
+/** The attributes of a cookie that have a type. */
+interface CookieAttributes {
+  readonly domain?: string
   readonly path?: string
+  readonly same_site?: string
+  readonly secure?: boolean
+  readonly http_only?: boolean
+  readonly expires?: Timestamp
+  readonly max_age?: Duration
+}
+
+interface ResponseCookieSource extends CookieSource, CookieAttributes {
+  readonly unparsed_attributes: ReadonlyMap<MapKey, Value>
 }
 
 function parseSetCookie(line: string): ResponseCookieSource | undefined {
   const [pair = '', ...attributes] = line.split(';')
   const cookie = splitPair(pair)
   if (cookie === undefined) return undefined
-  const source: Record<string, unknown> = { ...cookie, secure: false, http_only: false }
+  let known: CookieAttributes = { secure: false, http_only: false }
   const others = new Map<MapKey, Value>()
   for (const attribute of attributes) {
     const { name, value } = splitPair(attribute) ?? { name: attribute.trim(), value: '' }
     const read = ATTRIBUTES[name.toLowerCase()]
     if (read === undefined) others.set(name, value)
-    else Object.assign(source, read(value))
+    else known = { ...known, ...read(value) }
   }
-  return { ...source, unparsed_attributes: others } as unknown as ResponseCookieSource
+  return { ...cookie, ...known, unparsed_attributes: others }
 }
 
-const ATTRIBUTES: Readonly<Record<string, (value: string) => object>> = {
+const ATTRIBUTES: Readonly<Record<string, (value: string) => CookieAttributes>> = {
   domain: (domain) => ({ domain }),
   path: (path) => ({ path }),
   samesite: (same_site) => ({ same_site }),
