@@ -99,7 +99,8 @@ export function dropEmptyLists<T extends Record<string, string[] | undefined>>(l
 
 /** A provider that the option knows, in any case. */
 export function requireProvider(field: string, providers: readonly string[], provider: string): string {
-  if (providers.includes(provider.toLowerCase())) return provider
+  const name = provider.toLowerCase()
+  if (providers.includes(name)) return name
   throw new InvalidValue(
     undefined,
     `"${provider.slice(0, 60)}" is not a provider of ${field}; use one of ${providers.join(', ')}.`,
