@@ -10,7 +10,7 @@ import { readCredentialsFile } from './credentials-file.ts'
 import { isJournalOutput } from './secret-output.ts'
 import { certificatePaths, type ServerSettings, unknownFlag } from './settings.ts'
 import { runTrust } from './trust/trust.ts'
-import { withStore } from './with-store.ts'
+import { requireDatabase, withStore } from './with-store.ts'
 
 /** An operator command beside starting the server. `operand` names its argument in the help. */
 export interface Subcommand {
@@ -44,6 +44,7 @@ async function withEvents(
   settings: ServerSettings,
   work: (events: Events, store: DurableStore) => Promise<void>,
 ): Promise<void> {
+  await requireDatabase(settings)
   const { createOutbound } = await import('../base/outbound/outbound.ts')
   const { createEvents } = await import('../events/index.ts')
   const outbound = createOutbound({ allow: settings.outboundAllow })

@@ -1,7 +1,19 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
 import { systemClock } from '../base/clock.ts'
+import { CommandFailure } from '../base/command-line.ts'
 import { silentLog } from '../base/log.ts'
 import type { DurableStore } from '../store/index.ts'
 import { resolveMasterKeyFile, type ServerSettings } from './settings.ts'
+
+/** Rejects a data directory without a database, for commands that would create an empty one to find nothing in it. */
+export async function requireDatabase({ databaseUrl, dataDir }: ServerSettings): Promise<void> {
+  const { DATABASE_FILE } = await import('../store/index.ts')
+  if (databaseUrl === undefined && !existsSync(join(dataDir, DATABASE_FILE)))
+    throw new CommandFailure(
+      `There is no database in ${dataDir}. Name the data directory of the server with --data-dir, or start the server first: adit server`,
+    )
+}
 
 /** Opens the store of a server for the work of an operator's command. */
 export async function withStore<T>(

@@ -55,6 +55,7 @@ export { UnsupportedDatabase } from './postgres.ts'
 export { probePostgres } from './probe-postgres.ts'
 export { claimOf, draftOf, recordOf, withStoredSecrets } from './record.ts'
 export { rotateMasterKey } from './rotate.ts'
+export { DATABASE_FILE } from './sqlite.ts'
 export { createStalenessMonitor } from './staleness-monitor.ts'
 export * from './store.ts'
 

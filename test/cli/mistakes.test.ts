@@ -81,6 +81,7 @@ async function prepare(t: TestContext): Promise<Record<string, string>> {
     api: credentials.api_url,
     apiHost: new URL(credentials.api_url).host,
     ...early,
+    dataDir: platform.dataDir,
     today: new Date().toISOString().slice(0, 10),
     busy: String((busy.address() as { port: number }).port),
   }

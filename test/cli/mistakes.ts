@@ -454,7 +454,13 @@ export const MISTAKES: readonly Mistake[] = [
     says: text('adit server events has no command "ded". Did you mean: adit server events dead'),
   },
   {
-    line: 'adit server events dead ed_1 --data-dir {home}/events',
+    line: 'adit server events --data-dir {home}/none',
+    says: text(
+      'There is no database in {home}/none. Name the data directory of the server with --data-dir, or start the server first: adit server',
+    ),
+  },
+  {
+    line: 'adit server events dead ed_1 --data-dir {dataDir}',
     says: text(
       'There is no event destination ed_1. List those that have had events with: adit server events',
     ),
