@@ -26,8 +26,14 @@ export function describeVersions(): string {
   }
   const others = PROGRAMS.filter(([, program]) => hasProgram(program)).map(([name, program, flag]) => {
     const { stdout, stderr } = spawnSync(program, [flag], { encoding: 'utf8' })
-    return `${name} ${/\d+(\.\d+)+[\w-]*/.exec(stdout + stderr)?.[0] ?? 'of unknown version'}`
+    return `${name} ${findVersion(stdout + stderr) ?? 'of unknown version'}`
   })
   const sdk = own.devDependencies['@ngrok/ngrok']
   return [`Adit ${own.version}`, `Node ${process.versions.node}`, `@ngrok/ngrok ${sdk}`, ...others].join(', ')
+}
+
+/** The first number of the form 1.2; the one after "Version:" if there is one, as rathole prints a date before it. */
+function findVersion(text: string): string | undefined {
+  const start = Math.max(0, text.search(/version: /i))
+  return /\d+(\.\d+)+[\w-]*/.exec(text.slice(start))?.[0]
 }
