@@ -38,3 +38,30 @@ test('every link between documents leads to a file and a heading that exist', ()
   assert.ok(documents.length > 20)
   assert.deepEqual(broken, [])
 })
+
+/** The documents that say where things are in the source. */
+const MAPS = ['docs/architecture.md', 'docs/decisions.md', 'docs/promises.md', 'CONTRIBUTING.md']
+
+test('every source file and function that a document names exists', () => {
+  const sources = globSync('{src,test,scripts,bench,deploy}/**/*.{ts,tsx}', { cwd: root })
+  const find = (name: string) => sources.filter((file) => `/${file}`.endsWith(`/${name}`))
+  const missing: string[] = []
+  let count = 0
+  for (const document of MAPS) {
+    const text = readFileSync(join(root, document), 'utf8')
+    for (const [name] of text.matchAll(/[\w./-]+\.tsx?\b/g)) {
+      count++
+      if (find(name).length === 0) missing.push(`${document}: ${name}`)
+    }
+    for (const [, name, file = ''] of text.matchAll(/`(\w+)\(\)` in `([\w./-]+)`/g)) {
+      const declares = (path: string) =>
+        new RegExp(`^ *(export )?(async )?(function )?#?${name}[(<]`, 'm').test(
+          readFileSync(join(root, path), 'utf8'),
+        )
+      if (!find(file).some(declares)) missing.push(`${document}: ${name}() in ${file}`)
+    }
+  }
+
+  assert.deepEqual(missing, [])
+  assert.ok(count > 100, 'the scan found few files, so it proves little')
+})
