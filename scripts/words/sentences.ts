@@ -10,10 +10,10 @@ interface Node {
 
 /** Elements that are part of the text around them. */
 const INLINE = new Set(['a', 'b', 'code', 'em', 'kbd', 'small', 'span', 'strong', 'Button', 'Time', 'var'])
-/** Attributes whose value nobody reads. */
+/** Attributes whose value is not shown to users. */
 const UNREAD =
   /^(className|type|href|role|id|htmlFor|kind|tone|key|rel|target|autoComplete|name|method|path|to|xmlns|d|viewBox|list|shortcut|scope|fill|stroke|slot|data-.*|aria-(live|haspopup|current|controls|describedby|labelledby|hidden|sort|selected|pressed))$/
-/** Calls whose arguments nobody reads. */
+/** Calls whose arguments are not shown to users. */
 const UNREAD_CALLS =
   /^(querySelector|querySelectorAll|closest|createElement|getElementById|addEventListener|import|matchMedia|set|get)$/
 

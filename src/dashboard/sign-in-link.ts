@@ -23,7 +23,7 @@ export async function createSignInLink(
 ): Promise<{ url: Secret; expiresAt: number }> {
   const token = mintToken(user.id)
   const link = { digest: tokenDigest(token.reveal()), expiresAt: now + lifetimeMs }
-  // A record has a password; that of a user without one is unknown to everybody.
+  // A record has a password; that of a user without one is random and never shown.
   const unknownPassword = await passwords.hash(generatePassword().reveal())
   await createSignInStore({ store }).change(user, audit, (current) => ({
     ...(current ?? {

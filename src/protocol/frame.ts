@@ -51,7 +51,7 @@ export class MuxError extends Error {
   }
 }
 
-/** Why the streams of a connection closed that has ended: their peer may be reached over another one. */
+/** Closes the streams of a connection that has ended. The peer may still be reached over another connection. */
 export class ConnectionLost extends MuxError {
   override name = 'ConnectionLost'
 

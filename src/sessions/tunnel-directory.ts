@@ -34,7 +34,7 @@ export class TunnelDirectory implements TunnelLookup {
   }
 
   take(proto: 'http' | 'https' | 'tls', host: string): Tunnel | undefined {
-    // A listener's tunnels at one name have one protocol, so this takes no turn of another one.
+    // All tunnels of a listener at one name have the same protocol, so this never advances another pool.
     return this.find(proto, host) === undefined
       ? undefined
       : this.bindings.takeByHost(listenerOf(proto), host)

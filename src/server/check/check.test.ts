@@ -160,7 +160,7 @@ const cases: [string, Partial<CheckedSettings>, Partial<SystemProbes>, string, R
     /create/,
   ],
   [
-    'a certificate nobody trusts',
+    'a certificate that no system trusts',
     {},
     { certificate: async () => ({ trusted: false, reason: 'SELF_SIGNED_CERT_IN_CHAIN' }) },
     'certificate',

@@ -10,7 +10,7 @@ const SESSION_PATH = '/dashboard/api/session'
 
 /** Shows the dashboard to a signed-in user, and the sign-in page otherwise. */
 export function App({ initialLink }: { initialLink: string | undefined }) {
-  // `undefined` until the session is loaded, `null` when nobody is signed in.
+  // `undefined` until the session is loaded, `null` when no user is signed in.
   const [session, setSession] = useState<SessionView | null>()
   const [loadError, setLoadError] = useState<Error>()
   const [ended, setEnded] = useState(false)

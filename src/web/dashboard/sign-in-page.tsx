@@ -3,7 +3,7 @@ import { ApiError, api, errorMessage, type SessionView } from './api.ts'
 import { Brand } from './brand.tsx'
 import { Button, Notice, TextField } from './kit/index.ts'
 
-/** The page shown while nobody is signed in. */
+/** The page shown while no user is signed in. */
 export function SignInPage({ onSignedIn }: { onSignedIn: (session: SessionView) => void }) {
   useEffect(() => {
     document.title = 'Sign in · Adit'

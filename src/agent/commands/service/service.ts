@@ -75,7 +75,7 @@ function findManager(env: Env): ServiceManager {
   })
 }
 
-/** The configuration files of the service, which could start with them. */
+/** The paths of the service's configuration files, after a check that the service can start with them. */
 async function checkConfigs(values: FlagValues, env: Env): Promise<string[]> {
   const paths = configPaths(values, env).map((path) => resolve(path))
   if (paths.length === 0)
@@ -89,7 +89,7 @@ async function checkConfigs(values: FlagValues, env: Env): Promise<string[]> {
   return paths
 }
 
-/** Leaves no file behind when the service manager does not accept it. */
+/** Installs the service; removes its file again when the service manager rejects it. */
 function installService(manager: ServiceManager, configs: readonly string[]): void {
   const program = [...LAUNCH_COMMAND, 'service', 'run', ...configs.flatMap((path) => ['--config', path])]
   try {

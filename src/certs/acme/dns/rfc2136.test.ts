@@ -94,7 +94,7 @@ test('a signature covers the message, the request and the time', () => {
   const message = Buffer.alloc(12)
   const { bytes } = signMessage(message, key, now)
 
-  // A response is signed over the MAC of its request, so a signed request is none.
+  // A response is signed over the MAC of its request, so a signed request is not a valid response.
   assert.throws(() => verifyResponse(bytes, key, Buffer.alloc(0), now), /signature of the response is wrong/)
   assert.throws(() => verifyResponse(message, key, Buffer.alloc(0), now), /not signed/)
 })

@@ -66,7 +66,7 @@ export const route53 = defineProvider({
     async function read(zone: Zone, name: string): Promise<RecordSet | undefined> {
       const query = { name: `${name}.`, type: 'TXT', maxitems: '1' }
       const xml = await call('GET', `/hostedzone/${zone.id}/rrset`, query)
-      // The list starts at the name, so the first entry may be that of a later one.
+      // The list starts at the requested name; if that has no record, the first entry is that of a later name.
       const [set] = readElements(xml, 'ResourceRecordSet')
       const isRequested =
         set !== undefined &&
@@ -129,8 +129,8 @@ export const route53 = defineProvider({
 })
 
 /**
- * The signer and the credential chain of the AWS SDK. They belong to every client of it, also to that of STS, which is
- * here already; a client for Route 53 would be another dependency for three calls.
+ * The signer and the credential chain of the AWS SDK, taken from its client for STS, which is a dependency already: a
+ * client for Route 53 would be another one, for three calls.
  */
 function createSigner(settings: {
   accessKeyId: string | undefined
