@@ -161,30 +161,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
         return true
       }),
 
-    async listDue(destination, now, { limit, maxBytes }) {
-      const events: PendingEvent[] = []
-      let bytes = 0
-      for (;;) {
-        const last = events.at(-1)
-        const page = await reader.all(
-          `SELECT ${DELIVERY_COLUMNS} FROM event_deliveries WHERE destination = ? AND dead_at IS NULL AND due_at <= ?
-           AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`,
-          destination,
-          now,
-          last?.dueAt ?? -1,
-          last?.id ?? '',
-          Math.min(PAGE_SIZE, limit - events.length),
-        )
-        for (const record of page) {
-          bytes += Number(record.size)
-          if (bytes > maxBytes && events.length > 0) return events
-          events.push(toPendingEvent(record))
-        }
-        if (page.length < PAGE_SIZE || events.length >= limit) return events
-        // The embedded engine is synchronous: yields to the event loop.
-        await new Promise(setImmediate)
-      }
-    },
+    listDue: (destination, now, page) => listDue(reader, destination, now, page),
 
     async nextDueAt(destination) {
       const record = await reader.get(
@@ -194,49 +171,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
       return typeof record?.due === 'number' ? record.due : undefined
     },
 
-    settle: ({ destination, account, now, delivered, failed, goneRevision }) =>
-      inTransaction(async (sql) => {
-        await ensureSink(sql, [{ destination, account }])
-        const waiting = `destination = ? AND dead_at IS NULL AND id IN (${unnest})`
-        const deliveredTotals = await countPending(sql, waiting, destination, delivered)
-        if (deliveredTotals.count > 0)
-          await sql.run(
-            `DELETE FROM event_deliveries WHERE ${waiting}`,
-            destination,
-            JSON.stringify(delivered),
-          )
-        let attempts = 0
-        const deadTotals = { count: 0, bytes: 0 }
-        for (const { ids, error, dueAt } of failed) {
-          const { count, bytes } = await countPending(sql, waiting, destination, ids)
-          attempts += count
-          if (dueAt === undefined) {
-            deadTotals.count += count
-            deadTotals.bytes += bytes
-          }
-          await sql.run(
-            `UPDATE event_deliveries SET due_at = ?, dead_at = ?, error = ?, attempts = attempts + 1 WHERE ${waiting}`,
-            dueAt ?? now,
-            dueAt === undefined ? now : null,
-            error,
-            destination,
-            JSON.stringify(ids),
-          )
-        }
-        await sql.run(
-          `UPDATE event_sinks SET queued = queued - ?, queued_bytes = queued_bytes - ?, dead = dead + ?,
-           delivered = delivered + ?, failed = failed + ?, gone_revision = COALESCE(?, gone_revision)
-           WHERE destination = ?`,
-          deliveredTotals.count + deadTotals.count,
-          deliveredTotals.bytes + deadTotals.bytes,
-          deadTotals.count,
-          deliveredTotals.count,
-          attempts,
-          goneRevision ?? null,
-          destination,
-        )
-        await recordOutcome(sql, destination, now, delivered.length > 0, failed.at(-1)?.error)
-      }),
+    settle: (settlement) => inTransaction((sql) => settle(sql, unnest, settlement)),
 
     addCounts: ({ destination, account, now, delivered, failed, overflowed, error, goneRevision }) =>
       inTransaction(async (sql) => {
@@ -282,37 +217,7 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
       return records.map(toDeadLetter)
     },
 
-    replay: (destination, { now, limit, ids }) =>
-      inTransaction(async (sql) => {
-        const sink = await sql.get('SELECT queued FROM event_sinks WHERE destination = ?', destination)
-        if (!sink) return 0
-        const idFilter = ids === undefined ? '' : `AND id IN (${unnest})`
-        const dead = await sql.all(
-          `SELECT id, size FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL ${idFilter}
-           ORDER BY id LIMIT ?`,
-          destination,
-          ...(ids === undefined ? [] : [JSON.stringify(ids)]),
-          Math.max(0, limit - Number(sink.queued)),
-        )
-        await sql.run(
-          `UPDATE event_deliveries SET dead_at = NULL, error = NULL, attempts = 0, first_at = ?, due_at = ?
-           WHERE destination = ? AND dead_at IS NOT NULL AND id IN (${unnest})`,
-          now,
-          now,
-          destination,
-          JSON.stringify(dead.map(({ id }) => id)),
-        )
-        await sql.run(
-          `UPDATE event_sinks SET queued = queued + ?, queued_bytes = queued_bytes + ?, dead = dead - ?,
-           enqueued = enqueued + ?, gone_revision = NULL WHERE destination = ?`,
-          dead.length,
-          dead.reduce((sum, { size }) => sum + Number(size), 0),
-          dead.length,
-          dead.length,
-          destination,
-        )
-        return dead.length
-      }),
+    replay: (destination, options) => inTransaction((sql) => replay(sql, unnest, destination, options)),
 
     async purge(before) {
       const remove = (condition: string, ...values: number[]) =>
@@ -336,6 +241,116 @@ export function openEventQueue({ engine, inTransaction }: DurableStore): EventQu
       })
     },
   }
+}
+
+async function listDue(
+  reader: Sql,
+  destination: string,
+  now: number,
+  { limit, maxBytes }: { limit: number; maxBytes: number },
+): Promise<PendingEvent[]> {
+  const events: PendingEvent[] = []
+  let bytes = 0
+  for (;;) {
+    const last = events.at(-1)
+    const page = await reader.all(
+      `SELECT ${DELIVERY_COLUMNS} FROM event_deliveries WHERE destination = ? AND dead_at IS NULL AND due_at <= ?
+       AND (due_at, id) > (?, ?) ORDER BY due_at, id LIMIT ?`,
+      destination,
+      now,
+      last?.dueAt ?? -1,
+      last?.id ?? '',
+      Math.min(PAGE_SIZE, limit - events.length),
+    )
+    for (const record of page) {
+      bytes += Number(record.size)
+      if (bytes > maxBytes && events.length > 0) return events
+      events.push(toPendingEvent(record))
+    }
+    if (page.length < PAGE_SIZE || events.length >= limit) return events
+    // The embedded engine is synchronous: yields to the event loop.
+    await new Promise(setImmediate)
+  }
+}
+
+/** Deletes delivered events, schedules failed ones again or makes them dead letters, and counts both. */
+async function settle(
+  sql: Sql,
+  unnest: string,
+  { destination, account, now, delivered, failed, goneRevision }: Settlement,
+): Promise<void> {
+  await ensureSink(sql, [{ destination, account }])
+  const waiting = `destination = ? AND dead_at IS NULL AND id IN (${unnest})`
+  const deliveredTotals = await countPending(sql, waiting, destination, delivered)
+  if (deliveredTotals.count > 0)
+    await sql.run(`DELETE FROM event_deliveries WHERE ${waiting}`, destination, JSON.stringify(delivered))
+  let attempts = 0
+  const deadTotals = { count: 0, bytes: 0 }
+  for (const { ids, error, dueAt } of failed) {
+    const { count, bytes } = await countPending(sql, waiting, destination, ids)
+    attempts += count
+    if (dueAt === undefined) {
+      deadTotals.count += count
+      deadTotals.bytes += bytes
+    }
+    await sql.run(
+      `UPDATE event_deliveries SET due_at = ?, dead_at = ?, error = ?, attempts = attempts + 1 WHERE ${waiting}`,
+      dueAt ?? now,
+      dueAt === undefined ? now : null,
+      error,
+      destination,
+      JSON.stringify(ids),
+    )
+  }
+  await sql.run(
+    `UPDATE event_sinks SET queued = queued - ?, queued_bytes = queued_bytes - ?, dead = dead + ?,
+     delivered = delivered + ?, failed = failed + ?, gone_revision = COALESCE(?, gone_revision)
+     WHERE destination = ?`,
+    deliveredTotals.count + deadTotals.count,
+    deliveredTotals.bytes + deadTotals.bytes,
+    deadTotals.count,
+    deliveredTotals.count,
+    attempts,
+    goneRevision ?? null,
+    destination,
+  )
+  await recordOutcome(sql, destination, now, delivered.length > 0, failed.at(-1)?.error)
+}
+
+async function replay(
+  sql: Sql,
+  unnest: string,
+  destination: string,
+  { now, limit, ids }: { now: number; limit: number; ids?: readonly string[] | undefined },
+): Promise<number> {
+  const sink = await sql.get('SELECT queued FROM event_sinks WHERE destination = ?', destination)
+  if (!sink) return 0
+  const idFilter = ids === undefined ? '' : `AND id IN (${unnest})`
+  const dead = await sql.all(
+    `SELECT id, size FROM event_deliveries WHERE destination = ? AND dead_at IS NOT NULL ${idFilter}
+     ORDER BY id LIMIT ?`,
+    destination,
+    ...(ids === undefined ? [] : [JSON.stringify(ids)]),
+    Math.max(0, limit - Number(sink.queued)),
+  )
+  await sql.run(
+    `UPDATE event_deliveries SET dead_at = NULL, error = NULL, attempts = 0, first_at = ?, due_at = ?
+     WHERE destination = ? AND dead_at IS NOT NULL AND id IN (${unnest})`,
+    now,
+    now,
+    destination,
+    JSON.stringify(dead.map(({ id }) => id)),
+  )
+  await sql.run(
+    `UPDATE event_sinks SET queued = queued + ?, queued_bytes = queued_bytes + ?, dead = dead - ?,
+     enqueued = enqueued + ?, gone_revision = NULL WHERE destination = ?`,
+    dead.length,
+    dead.reduce((sum, { size }) => sum + Number(size), 0),
+    dead.length,
+    dead.length,
+    destination,
+  )
+  return dead.length
 }
 
 async function moveCursor(sql: Sql, from: number | undefined, to: number): Promise<boolean> {
