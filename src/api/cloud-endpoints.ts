@@ -1,5 +1,5 @@
 import { isWithin, reverseLabels } from '../base/domain.ts'
-import { isInternalName, parseEndpointUrl, parseInternalUrl } from '../base/endpoint-url.ts'
+import { HTTP_PROTOS, isInternalName, parseEndpointUrl, parseInternalUrl } from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { joinHostPort } from '../base/hostport.ts'
 import { endpointAddress, findReservation } from '../naming/index.ts'
@@ -18,7 +18,7 @@ type EndpointRecord = StoredRecord<typeof Endpoint>
 export const endpoints = crud(Endpoint, {
   async prepare(record, context) {
     const { existing } = context
-    const { proto, host, port } = parseEndpointUrl(record.url)
+    const { proto, host, port } = parseEndpointUrl(record.url, HTTP_PROTOS)
     if (existing !== undefined && !existing.data.url.startsWith(`${proto}:`))
       throw fieldProblem('url', 'endpoint_scheme_fixed', existing.data.url.split(':')[0]!)
     const binding = bindingOf(record, host, context)
@@ -34,7 +34,7 @@ export const endpoints = crud(Endpoint, {
   },
 
   async commit(record, context) {
-    const { host } = parseEndpointUrl(record.url)
+    const { host } = parseEndpointUrl(record.url, HTTP_PROTOS)
     await requireNoConflict(record, context)
     if (record.bindings[0] === 'internal') return { ...record, domain_id: null }
     const domain_id = await findReservation(host, context.tx, context.principal.accountId)
@@ -55,7 +55,7 @@ export const endpoints = crud(Endpoint, {
 
   async view({ id }, record, call) {
     const { url } = record
-    const { proto, host, port } = parseEndpointUrl(url)
+    const { proto, host, port } = parseEndpointUrl(url, HTTP_PROTOS)
     return {
       region: call.config.region,
       proto,
@@ -89,13 +89,13 @@ function bindingOf(
   if (binding === 'public' && implied === 'internal')
     throw fieldProblem('bindings', 'invalid_field', `bindings: ${host} is an internal name.`)
   if (binding === 'public') {
-    const { proto, port } = parseEndpointUrl(url)
+    const { proto, port } = parseEndpointUrl(url, HTTP_PROTOS)
     if (port !== (proto === 'http' ? 80 : 443))
       throw fieldProblem('url', 'invalid_field', `url: public ${proto} endpoints have no port in their URL.`)
     return binding
   }
   try {
-    parseInternalUrl(url)
+    parseInternalUrl(url, HTTP_PROTOS)
     return binding
   } catch (error) {
     throw fieldProblem('url', 'invalid_field', `url: ${errorMessage(error)}`)
@@ -106,7 +106,7 @@ function bindingOf(
 async function requireNoConflict(record: EndpointRecord, context: CommitContext): Promise<void> {
   const { url, pooling_enabled, bindings } = record
   const { tx, principal, id, parts } = context
-  const { proto, host } = parseEndpointUrl(url)
+  const { proto, host } = parseEndpointUrl(url, HTTP_PROTOS)
   const holders = await cloudEndpointsAt(url, principal.accountId, tx)
   const stored = await Promise.all(
     holders

@@ -3,26 +3,55 @@ import { parseDomain } from './domain.ts'
 const INTERNAL_TLD = 'internal'
 const MAX_INTERNAL_LABELS = 5
 
+/** The protocols of endpoints: those that serve requests, and those that pass bytes on. */
+export const HTTP_PROTOS = ['http', 'https'] as const
+export const RAW_PROTOS = ['tcp', 'tls'] as const
+
+/** The protocol of an endpoint. */
+export type EndpointProto = (typeof HTTP_PROTOS)[number] | (typeof RAW_PROTOS)[number]
+
+/** The port that a URL of this protocol may leave out. */
+export const DEFAULT_PORTS = { http: 80, https: 443, tls: 443, tcp: undefined } as const
+
+const EXAMPLES = { http: 'https://app.example.com', raw: 'tls://app.example.com or tcp://example.com:5432' }
+
 /** Whether a host name is one of internal endpoints. */
 export const isInternalName = (host: string): boolean => host.endsWith(`.${INTERNAL_TLD}`)
 
-/** Parses the URL of an endpoint that serves HTTP; throws a sentence that says what is wrong with it. */
-export function parseEndpointUrl(url: string): { proto: 'http' | 'https'; host: string; port: number } {
-  const match = /^(https?):\/\/([^/?#@:\s]+)(?::([0-9]{1,5}))?\/?$/i.exec(url)
-  if (match === null)
-    throw new Error(`"${url.slice(0, 80)}" is not a URL of an endpoint, such as https://app.example.com.`)
-  const proto = match[1]!.toLowerCase() === 'http' ? 'http' : 'https'
-  const port = match[3] === undefined ? (proto === 'http' ? 80 : 443) : Number(match[3])
+/** The parts of an endpoint's URL. */
+export interface EndpointUrl<P extends EndpointProto = EndpointProto> {
+  readonly proto: P
+  readonly host: string
+  readonly port: number
+}
+
+/** Parses the URL of an endpoint with one of these protocols; throws a sentence that says what is wrong with it. */
+export function parseEndpointUrl<const P extends EndpointProto = EndpointProto>(
+  url: string,
+  protos: readonly P[] = [...HTTP_PROTOS, ...RAW_PROTOS] as readonly EndpointProto[] as readonly P[],
+): EndpointUrl<P> {
+  const match = /^([a-z]+):\/\/([^/?#@:\s]+)(?::([0-9]{1,5}))?\/?$/i.exec(url)
+  const proto = protos.find((candidate) => candidate === match?.[1]?.toLowerCase())
+  if (match === null || proto === undefined) {
+    const example = protos.includes('https' as P) ? EXAMPLES.http : EXAMPLES.raw
+    throw new Error(`"${url.slice(0, 80)}" is not a URL of an endpoint, such as ${example}.`)
+  }
+  const port = match[3] === undefined ? DEFAULT_PORTS[proto] : Number(match[3])
+  if (port === undefined) throw new Error(`a ${proto} URL needs a port, such as ${url.slice(0, 80)}:5432.`)
   if (port < 1 || port > 65_535) throw new Error(`${match[3]} is not a port.`)
   return { proto, host: parseDomain(match[2]!), port }
 }
 
 /** The same for an internal endpoint. */
-export function parseInternalUrl(url: string): ReturnType<typeof parseEndpointUrl> {
-  const { proto, host, port } = parseEndpointUrl(url)
+export function parseInternalUrl<const P extends EndpointProto = EndpointProto>(
+  url: string,
+  protos?: readonly P[],
+): EndpointUrl<P> {
+  const parsed = parseEndpointUrl(url, protos)
+  const { host } = parsed
   if (!isInternalName(host))
     throw new Error(`the host of an internal endpoint ends in .internal, not "${host}".`)
   if (host.split('.').length - 1 > MAX_INTERNAL_LABELS)
     throw new Error(`an internal name has at most ${MAX_INTERNAL_LABELS} labels before .internal.`)
-  return { proto, host, port }
+  return parsed
 }

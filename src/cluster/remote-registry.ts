@@ -220,7 +220,7 @@ export class RemoteRegistry {
     if (session === undefined) return
     const address = addressOf(snapshot)
     // A public port is opened on every node, unless it is in use there.
-    if (address.proto === 'tcp') await registry.acquirePort(address.port)
+    if (address.proto === 'tcp' && address.internalTo === undefined) await registry.acquirePort(address.port)
     if (!registry.has(session)) return
     registry.bind(session, {
       ...{ bindId, fence, address, reservationId, name, description, metadata },

@@ -2,7 +2,7 @@ import { publicUrl } from '../base/hostport.ts'
 import { isEdgeResponse, MAX_ATTEMPTS, type UpstreamTarget } from './backend.ts'
 import { EdgeError, edgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
-import type { StepResult } from './module.ts'
+import { MAX_FORWARDS, type StepResult } from './module.ts'
 import { type EdgeResponse, redirect } from './response.ts'
 import type { HttpRoute } from './table.ts'
 import { requiresClientCertificate } from './tls-policy.ts'
@@ -183,9 +183,6 @@ function endSteps(exchange: Exchange, result: StepResult): void {
   if ('backend' in result) forwardTo(exchange, result)
   else exchange.respondWith(result)
 }
-
-/** Max internal endpoints that one request passes one after another. */
-const MAX_FORWARDS = 10
 
 /**
  * Continues a request on the route of an internal endpoint. `onUnreachable` takes it back when none of the route's targets

@@ -259,6 +259,22 @@ const errorKinds = {
     next: 'Its owner has to start the agent of that endpoint, or correct the URL in the policy.',
     text: () => 'The internal endpoint that this request is forwarded to is not online.',
   },
+  internal_unreachable: {
+    code: 3502,
+    status: 502,
+    cause:
+      'The traffic policy forwards the connection to an internal endpoint whose agent takes no connection now.',
+    next: 'Its owner has to look at the agent of that endpoint.',
+    text: () => 'The internal endpoint that this connection is forwarded to cannot be reached.',
+  },
+  tls_terminated: {
+    code: 3503,
+    status: 502,
+    cause:
+      'The traffic policy forwards the connection to an internal endpoint that terminates TLS, but the connection has no TLS, or no longer.',
+    next: 'Its owner has to forward it to a tcp endpoint, or terminate TLS in one of the two policies alone.',
+    text: () => 'The internal endpoint that this connection is forwarded to expects TLS.',
+  },
   too_many_forwards: {
     code: 3501,
     status: 508,

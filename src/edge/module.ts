@@ -1,12 +1,22 @@
 import type { HttpBackend } from './backend.ts'
 import type { ClientConnection } from './connection.ts'
+import type { EdgeError } from './errors.ts'
 import type { Exchange } from './exchange.ts'
 import type { EdgeResponse } from './response.ts'
-import type { HttpRoute } from './table.ts'
+import type { HttpRoute, RawEntry } from './table.ts'
 import type { TlsSettings } from './tls-policy.ts'
 
-/** Admits a connection before anything else runs; throws an `EdgeError` to reject it. */
-export type ConnectionStep = (connection: ClientConnection) => void
+/**
+ * Admits a connection before anything else runs; throws an `EdgeError` to reject it. `forward` is there once for each raw
+ * connection: without it a step only says whether the connection may stay.
+ */
+export type ConnectionStep = (connection: ClientConnection, forward?: ForwardConnection) => void
+
+/** Continues a raw connection on an internal endpoint; returns why that cannot be reached. */
+export type ForwardConnection = (target: RawEntry) => EdgeError | undefined
+
+/** Max internal endpoints that one request or connection passes one after another. */
+export const MAX_FORWARDS = 10
 
 /** What ends the steps of a route: a response, or another route that the request continues on. */
 export type StepResult = EdgeResponse | HttpRoute

@@ -46,6 +46,7 @@ export interface RawEntry {
   readonly accountId: string
   /** Totals of the account. */
   readonly traffic: AccountTraffic
+  readonly proto: 'tcp' | 'tls'
   /** The kind of entry, as announced to the tunnel. */
   readonly via: 'endpoint' | 'tcp-edge' | 'tls-edge'
   /** Undefined when the client's TLS, or its plain bytes, pass through. */

@@ -161,6 +161,18 @@ export const visitorTexts: Readonly<Record<EdgeErrorName, VisitorTexts>> = {
     owner: 'Start the agent of the internal endpoint, or correct the URL of forward-internal.',
     stoppedAt: 'agent',
   },
+  internal_unreachable: {
+    title: 'A part of this site is offline',
+    visitor: TRY_AGAIN,
+    owner: 'Look at the agent of the internal endpoint: it takes no connection now.',
+    stoppedAt: 'agent',
+  },
+  tls_terminated: {
+    title: 'This site forwards without TLS',
+    visitor: 'Contact the owner of this site.',
+    owner: 'Forward to a tcp endpoint, or terminate TLS in one of the two policies alone.',
+    stoppedAt: 'server',
+  },
   too_many_forwards: {
     title: 'This site forwards in a circle',
     visitor: 'Contact the owner of this site.',

@@ -1,3 +1,4 @@
+import { DEFAULT_PORTS } from '../base/endpoint-url.ts'
 import { joinHostPort } from '../base/hostport.ts'
 
 /** The address of an endpoint: a host name on a listener that all share, or a TCP port of its own. */
@@ -21,8 +22,6 @@ export interface TcpAddress extends AddressParts {
   readonly proto: 'tcp'
 }
 
-const DEFAULT_PORTS = { http: 80, https: 443, tls: 443, tcp: undefined } as const
-
 /** The address of a protocol, host and public port. Its URL omits the default port of the scheme. */
 export function endpointAddress<P extends EndpointAddress['proto']>(
   proto: P,
@@ -35,10 +34,15 @@ export function endpointAddress<P extends EndpointAddress['proto']>(
 
 /** The address of an internal endpoint, which only traffic policies of its account reach. */
 export function internalAddress(
-  proto: 'http' | 'https',
+  proto: EndpointAddress['proto'],
   host: string,
   port: number,
   accountId: string,
-): NamedAddress {
+): EndpointAddress {
   return { ...endpointAddress(proto, host, port), internalTo: accountId }
+}
+
+/** Whether an address is a public TCP port, which a listener of its own serves. */
+export function isPublicPort(address: { readonly proto?: unknown; readonly internalTo?: unknown }): boolean {
+  return address.proto === 'tcp' && address.internalTo === undefined
 }

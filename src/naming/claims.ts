@@ -9,7 +9,7 @@ import {
   type NameSpans,
   StoreUnavailable,
 } from '../store/index.ts'
-import type { NamedAddress, TcpAddress } from './address.ts'
+import type { EndpointAddress, TcpAddress } from './address.ts'
 import { Releases } from './releases.ts'
 
 /** Grace period: how long the names of a lost session stay reserved for its credential (decision 31). */
@@ -391,16 +391,21 @@ export const TCP_CLAIM_PREFIX = 'tcp:'
 
 /** The name and listener of the claim on an address. */
 export function claimNameOf(
-  address: Pick<NamedAddress, 'proto' | 'host' | 'port' | 'internalTo'> | Pick<TcpAddress, 'proto' | 'port'>,
+  address:
+    | Pick<EndpointAddress, 'proto' | 'host' | 'port' | 'internalTo'>
+    | (Pick<TcpAddress, 'proto' | 'port'> & { readonly internalTo?: undefined }),
 ): {
   name: string
   listener: NameListener
 } {
-  if (address.proto === 'tcp') return { name: `${TCP_CLAIM_PREFIX}${address.port}`, listener: 'tcp' }
-  const listener = address.proto === 'http' ? 'http' : 'https'
-  const name = reverseLabels(address.host)
-  // Every account has its own internal names.
-  return address.internalTo === undefined
-    ? { name, listener }
-    : { name: `internal:${address.internalTo}:${address.port}:${name}`, listener }
+  const { proto, port, internalTo } = address
+  const listener = proto === 'tls' ? 'https' : proto
+  if (internalTo !== undefined) {
+    // Every account has its own internal names, and no listener serves both https and tls there.
+    const scope = proto === 'tls' ? `${internalTo}:tls` : internalTo
+    return { name: `internal:${scope}:${port}:${reverseLabels(address.host)}`, listener }
+  }
+  return proto === 'tcp'
+    ? { name: `${TCP_CLAIM_PREFIX}${port}`, listener }
+    : { name: reverseLabels(address.host), listener }
 }

@@ -8,6 +8,7 @@ export {
   type EndpointAddress,
   endpointAddress,
   internalAddress,
+  isPublicPort,
   type TcpAddress,
 } from './address.ts'
 export { requireAvailableAddress, requireAvailableName } from './availability.ts'

@@ -9,11 +9,14 @@ import type { Declarations, Environment } from './cel/environment.ts'
 import { parseDuration } from './cel/time.ts'
 import { compileCondition } from './condition.ts'
 import type { Path } from './issue.ts'
+import type { PhaseName, PolicyProtocol } from './phases.ts'
 import { compileTemplate, type Template, TemplateError } from './template.ts'
 
 /** Where a field of a configuration is, and what its expressions may use. */
 export interface Place {
   readonly environment: Environment
+  readonly phase: PhaseName
+  readonly protocol: PolicyProtocol
   readonly path: Path
   report(code: number, message: string): void
   /** The place of a field or entry. */

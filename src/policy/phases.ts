@@ -26,4 +26,5 @@ export interface Attachment {
   readonly place: 'endpoint' | 'cloud' | 'route' | 'edge'
 }
 
-export const isHttp = ({ protocol }: Attachment): boolean => protocol === 'http' || protocol === 'https'
+export const isHttp = ({ protocol }: Pick<Attachment, 'protocol'>): boolean =>
+  protocol === 'http' || protocol === 'https'

@@ -108,6 +108,23 @@ const DOCUMENTS: readonly [what: string, text: string, expected: RegExp, attachm
     'on_http_request: [{expressions: ["res.status_code == 1"], actions: [{type: deny}]}]',
     /^2200 .*res/,
   ],
+  [
+    'a forwarded connection of an https endpoint',
+    'on_tcp_connect: [{actions: [{type: forward-internal, config: {url: "tcp://a.internal:1"}}]}]',
+    /^2205 .*put it into on_http_request/,
+  ],
+  [
+    'a connection that is forwarded to an https endpoint',
+    'on_tcp_connect: [{actions: [{type: forward-internal, config: {url: "https://a.internal"}}]}]',
+    /^2226 .*such as tls:/,
+    TCP,
+  ],
+  [
+    'a tcp endpoint without a port',
+    'on_tcp_connect: [{actions: [{type: forward-internal, config: {url: "tcp://a.internal"}}]}]',
+    /^2226 .*needs a port/,
+    TCP,
+  ],
   ['a request on TCP', 'on_http_request: [{actions: [{type: deny}]}]', /^2230 .*use on_tcp_connect/, TCP],
   [
     'a connection on a route',

@@ -156,6 +156,8 @@ class Validator {
   #place(path: Path, phase: PhaseName): Place {
     return {
       environment: environments[phase],
+      phase,
+      protocol: this.#attachment.protocol,
       path,
       report: (code, message) => this.#report(code, message, path),
       at: (step) => this.#place([...path, step], phase),

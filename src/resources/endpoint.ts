@@ -1,4 +1,4 @@
-import { parseEndpointUrl } from '../base/endpoint-url.ts'
+import { HTTP_PROTOS, parseEndpointUrl } from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { assigned, defineResource, editable, fixed, hidden, live } from './define.ts'
 import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
@@ -18,7 +18,7 @@ import {
 
 const url = text(2048, (value) => {
   try {
-    parseEndpointUrl(value)
+    parseEndpointUrl(value, HTTP_PROTOS)
     return undefined
   } catch (error) {
     return `cannot be used: ${errorMessage(error)}`

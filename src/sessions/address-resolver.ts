@@ -3,11 +3,11 @@ import {
   type EndpointAddress,
   endpointAddress,
   internalAddress,
+  isPublicPort,
   type NameClaims,
   type Reservations,
   requireAvailableAddress,
   requireAvailableName,
-  type TcpAddress,
 } from '../naming/index.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
 import type { LiveSession } from './live-session.ts'
@@ -170,12 +170,12 @@ function requireAllowedName(session: LiveSession, host: string): void {
   if (!session.acl.allowsName(host)) throw protocolError('name_forbidden', host)
 }
 
-function requireAllowedTcpAddress(session: LiveSession, { host, port, hostport }: TcpAddress): void {
+function requireAllowedTcpAddress(session: LiveSession, { host, port, hostport }: EndpointAddress): void {
   if (!session.acl.allowsAddress(host, port)) throw protocolError('address_forbidden', hostport)
 }
 
 /** Throws when the rules of the session's credential do not allow the address. */
 export function requireAllowedAddress(session: LiveSession, address: EndpointAddress): void {
-  if (address.proto !== 'tcp') requireAllowedName(session, address.host)
+  if (!isPublicPort(address)) requireAllowedName(session, address.host)
   else if (!session.acl.allowsAnyAddress()) requireAllowedTcpAddress(session, address)
 }

@@ -68,6 +68,7 @@ const accepted: [what: string, request: BindMessage, setup: BindSetup, url: stri
   ],
   ['an internal name', https({ URL: 'https://App.internal' }), {}, 'https://app.internal'],
   ['an internal name with a port', http({ URL: 'http://a.b.internal:8080' }), {}, 'http://a.b.internal:8080'],
+  ['an internal name for tcp', tcp({ URL: 'tcp://db.internal:5432' }), {}, 'tcp://db.internal:5432'],
   ['an internal wildcard', https({ Domain: '*.b.internal' }), {}, 'https://*.b.internal'],
   [
     'an internal name with its binding',
@@ -204,7 +205,7 @@ const rejected: [what: string, request: BindMessage, setup: BindSetup, number: n
   ['two bindings', { Proto: 'https', Extra: { Bindings: ['public', 'internal'] } }, {}, 33404],
   ['an unknown binding', { Proto: 'https', Extra: { Bindings: ['kubernetes'] } }, {}, 33404],
   ['an internal name of six labels', https({ URL: 'https://a.b.c.d.e.f.internal' }), {}, 33404],
-  ['an internal name for tcp', tcp({ URL: 'tcp://db.internal:5432' }), {}, 33404],
+  ['an internal name for tcp without a port', tcp({ URL: 'tcp://db.internal' }), {}, 33404],
   [
     'an internal name that the ACL does not allow',
     https({ URL: 'https://a.internal' }),

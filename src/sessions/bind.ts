@@ -5,6 +5,7 @@ import {
   ClaimRejected,
   claimNameOf,
   type EndpointAddress,
+  isPublicPort,
   type NameClaims,
   type Reservations,
 } from '../naming/index.ts'
@@ -175,7 +176,7 @@ export function createBinder(options: BinderOptions): Binder {
           ? await bindRandom(session, spec)
           : await bindRequested(session, spec, previousUrl)
       } catch (error) {
-        if (proto === 'tcp') registry.releasePort(resolved.address.port)
+        if (isPublicPort(resolved.address)) registry.releasePort(resolved.address.port)
         const rejection = claimError(error, resolved.address.url)
         // Another process chose the same one, and its claim came first.
         if (resolved.isRandom && isTaken(rejection) && attempt < MAX_RANDOM_ATTEMPTS) continue

@@ -2,7 +2,7 @@ import { compileAcl } from '../auth/index.ts'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut, throwLater } from '../base/fan-out.ts'
 import { newId } from '../base/id.ts'
-import { type EndpointAddress, GRACE_MS } from '../naming/index.ts'
+import { type EndpointAddress, GRACE_MS, isPublicPort } from '../naming/index.ts'
 import { ErrorCode, protocolError } from '../protocol/index.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
 import type { LegView } from './legs.ts'
@@ -489,7 +489,7 @@ export class Registry implements TunnelLookup {
       const timer = setTimeout(() => this.#endGracePeriod(key), this.#options.graceMs ?? GRACE_MS)
       timer.unref()
       this.#gracePeriods.set(key, { credentialId, timer })
-    } else if (address.proto === 'tcp') this.releasePort(address.port)
+    } else if (isPublicPort(address)) this.releasePort(address.port)
   }
 
   /** Frees the name. */
@@ -594,7 +594,7 @@ function outranks(claim: { id: string; fence: number }, current: LiveTunnel, ses
 function isStillAllowed({ session: { acl }, address }: LiveTunnel): boolean {
   if (address.proto === undefined)
     return Object.entries(address.labels).every(([key, value]) => acl.allowsLabel(key, value))
-  if (address.proto !== 'tcp') return acl.allowsName(address.host)
+  if (!isPublicPort(address)) return acl.allowsName(address.host)
   return acl.allowsAnyAddress() || acl.allowsAddress(address.host, address.port)
 }
 

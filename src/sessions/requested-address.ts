@@ -1,5 +1,5 @@
 import { isWithin, parseDomain } from '../base/domain.ts'
-import { isInternalName, parseInternalUrl } from '../base/endpoint-url.ts'
+import { type EndpointUrl, isInternalName, parseInternalUrl } from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { parseHostPort } from '../base/hostport.ts'
 import { type BindOpts, protocolError } from '../protocol/index.ts'
@@ -39,7 +39,7 @@ export function requestedInternal(
   bindings: readonly string[],
   opts: BindOpts,
   domain: string,
-): { proto: 'http' | 'https'; host: string; port: number } | undefined {
+): EndpointUrl | undefined {
   const unsupported = bindings.find((binding) => !BINDINGS.includes(binding))
   if (unsupported !== undefined || bindings.length > 1)
     throw protocolError(

@@ -1,18 +1,26 @@
 import assert from 'node:assert/strict'
+import { connect } from 'node:net'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { test } from 'node:test'
 import { fetchHost, startAgent } from '../support/agents.ts'
 import { eventuallyEqual } from '../support/eventually.ts'
-import { startHttp } from '../support/local-server.ts'
+import { startHttp, startTcp } from '../support/local-server.ts'
 import { startPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { createSecondAccount } from '../support/second-account.ts'
 
 const HOST = 'front.adit.localhost'
-const forwardTo = (url: string) =>
-  JSON.stringify({ on_http_request: [{ actions: [{ type: 'forward-internal', config: { url } }] }] })
+const forwardTo = (url: string, phase = 'on_http_request') =>
+  JSON.stringify({ [phase]: [{ actions: [{ type: 'forward-internal', config: { url } }] }] })
 
-test('a policy forwards to internal endpoints of its account, on any node, and nothing else reaches them', async (t) => {
+/** What a TCP service sends before it closes the connection. */
+async function readTcp(url: string): Promise<string> {
+  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+  return text(socket).catch((error) => error.code)
+}
+
+test('policies forward requests and connections to internal endpoints of their account, on any node, and nothing else reaches them', async (t) => {
   const flags = ['--database-url', (await createTestDatabase(t)).url]
   const first = await startPlatform(t, flags)
   const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
@@ -32,6 +40,19 @@ test('a policy forwards to internal endpoints of its account, on any node, and n
     await eventuallyEqual(() => fetchHost(node, HOST), { status: 200, body: 'own' })
     assert.equal((await fetchHost(node, 'app.internal')).status, 404)
   }
+
+  const greet = (greeting: string) => startTcp(t, (socket) => socket.end(greeting))
+  const db = await own.forward({ addr: await greet('db'), proto: 'tcp', url: 'tcp://db.internal:5432' })
+  const tcpFront = await agent.forward({
+    addr: await greet('front'),
+    proto: 'tcp',
+    traffic_policy: forwardTo('tcp://db.internal:5432', 'on_tcp_connect'),
+  })
+  await eventuallyEqual(() => readTcp(tcpFront.url), 'db')
+  await db.close()
+  await eventuallyEqual(() => readTcp(tcpFront.url), 'ECONNRESET')
+  await tcpFront.close()
+
   const { body } = await first.call('GET', '/endpoints')
   const bindings = Object.fromEntries(
     body.endpoints.map((endpoint: { url: string; bindings: string[] }) => [

@@ -11,7 +11,7 @@ import type { SigningKeys } from '../modules/sns-keys.ts'
 import type { BodyReplacer } from '../policy/body-replacer.ts'
 import type { OutboundCalls } from '../policy/outbound-calls.ts'
 import type { Snapshot } from '../snapshot.ts'
-import type { HttpRoute } from '../table.ts'
+import type { HttpRoute, RawEntry } from '../table.ts'
 import type { TlsPolicies } from '../tls-policy.ts'
 import type { InternalAddress } from '../tunnels.ts'
 import { authorityCertificates } from './authorities.ts'
@@ -34,13 +34,18 @@ export interface CompilerParts {
   readonly signingKeys: SigningKeys | undefined
   readonly keySets: KeySets | undefined
   readonly ipData: IpData
-  readonly internalEndpoints: FindInternal
+  readonly internalEndpoints: InternalEndpoints
   readonly outboundCalls: OutboundCalls | undefined
   readonly bodyReplacer: BodyReplacer
 }
 
-/** Finds the route of an internal endpoint for one request; undefined when none is online. */
-export type FindInternal = (accountId: string, address: InternalAddress) => HttpRoute | undefined
+/** Finds internal endpoints of an account; undefined when none is online. */
+export interface InternalEndpoints {
+  /** The route for one request. */
+  http(accountId: string, address: InternalAddress): HttpRoute | undefined
+  /** The entry for one raw connection. */
+  raw(accountId: string, address: InternalAddress): RawEntry | undefined
+}
 
 /** A route or edge that denies all traffic, and the reason shown to its owner. */
 export interface BrokenScope {

@@ -20,7 +20,7 @@ import type { TlsPolicies } from '../tls-policy.ts'
 import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { CompiledBackends } from './backends.ts'
-import type { FindInternal } from './context.ts'
+import type { InternalEndpoints } from './context.ts'
 import { EdgePorts } from './edge-ports.ts'
 import { EdgeTable } from './edge-table.ts'
 import { compileEndpoint } from './endpoint-options.ts'
@@ -74,9 +74,15 @@ export function createEdgeTable(parts: TableDependencies): {
   const exchange = new CountExchange({ isEnabled: sharesCounts })
   const policyStates = new PolicyStates(exchange)
   const scopedState = new ScopedState(exchange)
-  const internalEndpoints: FindInternal = (accountId, address) => {
-    const tunnel = tunnels.takeInternal(accountId, address)
-    return tunnel && endpoints.http(tunnel).routeFor('/')
+  const internalEndpoints: InternalEndpoints = {
+    http(accountId, address) {
+      const tunnel = tunnels.takeInternal(accountId, address)
+      return tunnel && endpoints.http(tunnel).routeFor('/')
+    },
+    raw(accountId, address) {
+      const tunnel = tunnels.takeInternal(accountId, address)
+      return tunnel && endpoints.raw(tunnel)
+    },
   }
   const policyParts = {
     core,

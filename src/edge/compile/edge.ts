@@ -144,6 +144,7 @@ function compileRawEntry(
     id,
     accountId,
     traffic: context.parts.core.traffic.forAccount(accountId),
+    proto: via === 'tls-edge' ? 'tls' : 'tcp',
     via,
     restricted: ip_restriction?.enabled === true,
     counters: moduleContext.getOrCreate('counters', '', createCounters),
@@ -154,21 +155,22 @@ function compileRawEntry(
     const policy = buildPolicyModule(
       {
         settings: traffic_policy,
-        attachment: { protocol: via === 'tls-edge' ? 'tls' : 'tcp', place: 'edge' },
+        attachment: { protocol: entry.proto, place: 'edge' },
         edgeId: id,
         hostports,
       },
       id,
       context,
     )
-    const securedAdmission: ConnectionStep[] = []
-    if (policy?.connection !== undefined)
-      (policy.tls === undefined ? admission : securedAdmission).push(policy.connection)
     const edgeBackend: RawBackend = backend?.enabled
       ? toRawBackend(context.balancer(backend.backend_id, via))
       : () => undefined
     const { tlsPolicies } = context.parts
     const tls = buildTls(policy?.tls)
+    // Where TLS is terminated, the policy runs after the handshake.
+    const securedAdmission: ConnectionStep[] = []
+    if (policy?.connection !== undefined)
+      (tls === undefined ? admission : securedAdmission).push(policy.connection)
     const compiled = {
       ...entry,
       policy: tls && tlsPolicies.get(tls),

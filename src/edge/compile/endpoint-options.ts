@@ -45,8 +45,9 @@ export function compileEndpoint(
     const { connection, request, backend, tls: tlsOptions } = buildOptions(options, context)
     const policy = buildEndpointPolicy(tunnel, context, parts)
     // A policy is nearest to the upstream: it sees requests as the options leave them, and responses first.
-    // Where TLS passes through unless the policy terminates it, the policy runs after the handshake.
-    const isSecured = policy?.tls !== undefined && tunnel.address.proto === 'tls'
+    // Where a tls endpoint terminates TLS, the policy runs after the handshake.
+    const terminates = policy?.tls !== undefined || options.tlsTermination !== undefined
+    const isSecured = terminates && tunnel.address.proto === 'tls'
     const securedAdmission: ConnectionStep[] = []
     if (policy?.connection !== undefined) (isSecured ? securedAdmission : connection).push(policy.connection)
     if (policy?.request !== undefined) request.push(policy.request)

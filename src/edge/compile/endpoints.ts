@@ -129,6 +129,7 @@ export class CompiledEndpoints {
       id,
       accountId,
       traffic: this.#core.traffic.forAccount(accountId),
+      proto: tunnel.address.proto === 'tls' ? 'tls' : 'tcp',
       via: 'endpoint',
       policy: byOption ? this.#policies.get(settings) : undefined,
       // A client certificate can only be requested where TLS terminates here, so the option denies otherwise (P36).

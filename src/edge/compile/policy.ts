@@ -75,7 +75,8 @@ export function buildPolicy(
       keySets,
       ipData,
       readSecret: (vault, name) => snapshot.secretValue(accountId, vault, name),
-      findInternal: (address) => internalEndpoints(accountId, address),
+      findInternal: (address) => internalEndpoints.http(accountId, address),
+      findInternalRaw: (address) => internalEndpoints.raw(accountId, address),
       outboundCalls,
       bodyReplacer,
       keepState: (key, create) =>

@@ -6,6 +6,7 @@ import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import type { Core } from '../core.ts'
 import type { PublicPorts } from '../tunnels.ts'
 import { acceptClient } from './accept-client.ts'
+import { RawPath } from './raw-path.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
 
@@ -120,7 +121,8 @@ export class TcpPorts implements PublicPorts {
     const core = this.#core
     const entry = core.table.tcp(port)
     const connection = new SocketConnection(ends, 'tcp', core, socket)
-    if (entry === undefined || !admitConnection(core, connection, entry)) {
+    const path = entry && new RawPath(core, entry, false)
+    if (path === undefined || !admitConnection(core, connection, path)) {
       resetSocket(socket)
       return
     }
@@ -129,9 +131,7 @@ export class TcpPorts implements PublicPorts {
       socket,
       transport: socket,
       connection,
-      entry,
-      proto: 'tcp',
-      passthroughTls: false,
+      path,
       initialBytes: undefined,
       currentEntry: () => core.table.tcp(port),
     })

@@ -4,60 +4,38 @@ import { Pipe, type PipeResult } from '../../base/io/pipe.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { ByteStream } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
-import { MAX_ATTEMPTS, type UpstreamTarget } from '../backend.ts'
 import type { ClientConnection } from '../connection.ts'
 import { connectionLogs } from '../connection-logs.ts'
 import type { Core, LiveConnection } from '../core.ts'
 import { EdgeError } from '../errors.ts'
 import type { RawEntry } from '../table.ts'
-import { clientInfoOf } from '../tunnels.ts'
+import type { RawPath } from './raw-path.ts'
 
-/** An admitted raw connection and the entry that serves it. */
+/** An admitted raw connection and the entries that serve it. */
 export interface TcpProxyOptions {
   readonly core: Core
   /** The TCP socket, or the TLS socket around it. */
   readonly socket: Duplex
   readonly transport: Socket
   readonly connection: ClientConnection
-  readonly entry: RawEntry
-  readonly proto: 'tcp' | 'tls'
-  /** True when the edge does not terminate the client's TLS. */
-  readonly passthroughTls: boolean
+  readonly path: RawPath
   /** Bytes already read from the socket. */
   readonly initialBytes: Buffer | undefined
   /** The entry that would serve a new connection now. */
   currentEntry(): RawEntry | undefined
 }
 
-/** Runs admission steps of an entry and reports a rejection; the caller then resets the connection. */
+/** Runs the admission steps of a path and reports a rejection; the caller then resets the connection. */
 export function admitConnection(
   core: Core,
   connection: ClientConnection,
-  entry: RawEntry,
-  steps: RawEntry['admission'] = entry.admission,
+  path: RawPath,
+  phase: 'admission' | 'securedAdmission' = 'admission',
 ): boolean {
-  const rejection = checkAdmission(core, connection, entry, steps)
+  const rejection = path.admit(connection, phase)
   if (rejection === undefined) return true
-  reportConnection(core, connection, entry, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
+  reportConnection(core, connection, path.first, { bytesIn: 0, bytesOut: 0, error: undefined }, rejection)
   return false
-}
-
-/** Returns why the entry rejects the connection; undefined when it admits it. */
-function checkAdmission(
-  core: Core,
-  connection: ClientConnection,
-  entry: RawEntry,
-  steps: RawEntry['admission'] = [],
-): unknown {
-  try {
-    for (const step of steps) step(connection)
-    return undefined
-  } catch (error) {
-    entry.counters.rejections++
-    if (!(error instanceof EdgeError))
-      core.log.error({ err: error }, 'admission step failed with an internal error')
-    return error
-  }
 }
 
 /** A connection whose bytes are proxied unchanged until both sides have ended. */
@@ -75,15 +53,16 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
     core.connections.add(this)
     this.#pipe = new Pipe(stream, core.flushScheduler, (result) => this.#onClose(result))
     this.#pipe.attach({ socket, abort: () => resetSocket(transport, socket) }, options.initialBytes)
-    options.entry.traffic.open.add(this.#pipe)
+    options.path.first.traffic.open.add(this.#pipe)
     core.timers.set(this, core.limits.progress)
   }
 
   /** Opens a stream to a target, or resets the connection when none is available. */
   static start(options: TcpProxyOptions): void {
-    options.entry.counters.connections++
-    options.entry.traffic.connections++
-    const stream = openStream(options)
+    const { path, connection } = options
+    path.first.counters.connections++
+    path.first.traffic.connections++
+    const stream = path.open(connection)
     if (stream !== undefined) new TcpProxyConnection(options, stream)
     else resetSocket(options.transport, options.socket)
   }
@@ -97,15 +76,10 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
 
   /** An open connection must obey a changed configuration too. */
   revalidate(): void {
-    const { core, connection } = this.#options
+    const { connection, path } = this.#options
     const entry = this.#options.currentEntry()
-    const steps = [...(entry?.admission ?? []), ...(entry?.securedAdmission ?? [])]
-    this.#rejection = entry && checkAdmission(core, connection, entry, steps)
-    if (
-      entry === undefined ||
-      entry.policy?.key !== connection.policy?.key ||
-      this.#rejection !== undefined
-    ) {
+    this.#rejection = entry && path.revalidate(connection, entry)
+    if (entry === undefined || entry.policy?.key !== path.policyKey || this.#rejection !== undefined) {
       this.#pipe.abort(new Error('The configuration no longer admits this connection.'))
     }
   }
@@ -123,7 +97,8 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
   }
 
   #onClose(result: PipeResult): void {
-    const { core, connection, entry } = this.#options
+    const { core, connection, path } = this.#options
+    const entry = path.first
     core.connections.delete(this)
     core.timers.clear(this)
     entry.traffic.open.delete(this.#pipe)
@@ -131,21 +106,6 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
     entry.traffic.bytesOut += result.bytesOut
     if (result.error !== undefined) entry.counters.errors++
     reportConnection(core, connection, entry, result, this.#rejection)
-  }
-}
-
-function openStream({ entry, connection, proto, passthroughTls }: TcpProxyOptions): ByteStream | undefined {
-  const client = clientInfoOf(connection, proto, entry.via, passthroughTls)
-  const failedTargets: UpstreamTarget[] = []
-  for (;;) {
-    const target = entry.backend(failedTargets)
-    if (target === undefined || failedTargets.length === MAX_ATTEMPTS) return undefined
-    try {
-      return target.open(client)
-    } catch {
-      // The target is busy or offline: try another one.
-      failedTargets.push(target)
-    }
   }
 }
 

@@ -13,6 +13,7 @@ import type { HttpEntry, RawEntry } from '../table.ts'
 import type { TlsPolicy } from '../tls-policy.ts'
 import { acceptClient } from './accept-client.ts'
 import { ClientHelloParser, UNRECOGNIZED_NAME } from './client-hello.ts'
+import { RawPath } from './raw-path.ts'
 import { SocketConnection } from './socket-connection.ts'
 import { admitConnection, TcpProxyConnection } from './tcp-proxy.ts'
 import { type CertificateLookup, type OnSecure, TlsTerminator } from './tls-terminator.ts'
@@ -148,18 +149,18 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
       policy: entry.policy,
       info: undefined,
     })
-    if (!admitConnection(core, rawConnection, entry)) {
+    const path = new RawPath(core, entry, true)
+    if (!admitConnection(core, rawConnection, path)) {
       resetSocket(transport)
       return
     }
     const options = {
       core,
       transport,
-      entry,
-      proto: 'tls',
+      path,
       currentEntry: () => findRawEntry(core, serverName),
     } as const
-    const { policy } = entry
+    const { policy } = path.last
     if (policy === undefined) {
       this.#release()
       transport.off('end', this.destroy)
@@ -168,7 +169,6 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
         ...options,
         socket: transport,
         connection: rawConnection,
-        passthroughTls: true,
         initialBytes,
       })
       transport.resume()
@@ -176,7 +176,8 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
     }
     this.#terminate(policy, (socket, info) => {
       const connection = this.#createConnection('tls', socket, { serverName, policy, info })
-      if (!admitConnection(core, connection, entry, entry.securedAdmission)) {
+      path.passthroughTls = false
+      if (!admitConnection(core, connection, path, 'securedAdmission')) {
         resetSocket(transport, socket)
         return
       }
@@ -184,7 +185,6 @@ class PendingTlsConnection extends TimerEntry implements LiveConnection {
         ...options,
         socket,
         connection,
-        passthroughTls: false,
         initialBytes: undefined,
       })
     })

@@ -3,7 +3,7 @@ import type { EndpointSource, IpData } from '../../policy/index.ts'
 import type { RequestStep } from '../module.ts'
 import type { ModuleContext } from '../modules/context.ts'
 import type { KeySets } from '../modules/key-sets.ts'
-import type { HttpRoute } from '../table.ts'
+import type { HttpRoute, RawEntry } from '../table.ts'
 import type { TlsSettings } from '../tls-policy.ts'
 import type { InternalAddress } from '../tunnels.ts'
 import type { BodyReplacer } from './body-replacer.ts'
@@ -28,6 +28,8 @@ export interface PolicyContext extends ModuleContext {
   readSecret(vault: string, name: string): string | undefined
   /** The route of the account's internal endpoint that takes one request; undefined when none is online. */
   findInternal(address: InternalAddress): HttpRoute | undefined
+  /** The same for one raw connection. */
+  findInternalRaw(address: InternalAddress): RawEntry | undefined
   /** Calls other servers, if this edge may. */
   readonly outboundCalls: OutboundCalls | undefined
   /** Replaces text in bodies. */

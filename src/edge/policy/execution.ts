@@ -14,6 +14,7 @@ import { logConnection } from '../connection-logs.ts'
 import type { Exchange, MutableResponse, ResponseStep } from '../exchange.ts'
 import type { HeaderFields } from '../message/fields.ts'
 import { fromFieldValue } from '../message/own-fields.ts'
+import type { ForwardConnection } from '../module.ts'
 import type { PolicyContext } from './context.ts'
 import type { EventMessage } from './event-stream.ts'
 import { PolicyConnection } from './policy-connection.ts'
@@ -64,6 +65,13 @@ abstract class Execution implements Activation {
 export class ConnectionExecution extends Execution {
   readonly req = undefined
   readonly res = undefined
+  /** Continues the connection on an internal endpoint; returns why that cannot be reached. */
+  readonly forward: ForwardConnection
+
+  constructor(context: PolicyContext, connection: ClientConnection, forward: ForwardConnection) {
+    super(context, connection)
+    this.forward = forward
+  }
 
   log(metadata: Readonly<Record<string, string>>): void {
     logConnection(this.conn.connection, this.context.accountId, metadata)

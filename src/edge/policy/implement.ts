@@ -8,13 +8,13 @@ import type {
   ResponseExecution,
 } from './execution.ts'
 
-/** What ends `on_http_response`. */
+/** What ends a phase that yields nothing else. */
 export const ENDED = { ended: true } as const
 
 /** What actions compile to in each phase. A step throws an `EdgeError` to reject. */
 export interface PhaseSteps {
-  /** Cannot wait and ends the phase by a rejection alone. */
-  on_tcp_connect: (execution: ConnectionExecution) => undefined
+  /** Cannot wait. */
+  on_tcp_connect: (execution: ConnectionExecution) => typeof ENDED | undefined
   on_http_request: ActionStep<RequestExecution, StepResult>
   on_http_response: ActionStep<ResponseExecution, typeof ENDED>
   on_event_stream_message: ActionStep<MessageExecution, typeof ENDED>

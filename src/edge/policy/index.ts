@@ -18,7 +18,7 @@ import {
 import type { ClientConnection } from '../connection.ts'
 import { EdgeError } from '../errors.ts'
 import { addTransform, type MutableResponse } from '../exchange.ts'
-import type { ConnectionStep, RequestStep, StepResult } from '../module.ts'
+import type { ConnectionStep, ForwardConnection, RequestStep, StepResult } from '../module.ts'
 import { readSignInTarget } from '../sign-in-target.ts'
 import { implementations } from './actions/index.ts'
 import type { PolicyContext, ReadTlsSettings } from './context.ts'
@@ -132,8 +132,8 @@ function actionContexts(context: PolicyContext): ActionContexts {
 /** Runs once for each connection, although HTTP connections are admitted once for each request. */
 function connectionStep(rules: Rules<'on_tcp_connect'>, context: PolicyContext): ConnectionStep {
   const decisions = new WeakMap<ClientConnection, { readonly rejection: unknown }>()
-  const decide = (connection: ClientConnection) => {
-    const execution = new ConnectionExecution(context, connection)
+  const decide = (connection: ClientConnection, forward: ForwardConnection) => {
+    const execution = new ConnectionExecution(context, connection, forward)
     try {
       void runRules(rules, execution, execution)
       return undefined
@@ -142,10 +142,11 @@ function connectionStep(rules: Rules<'on_tcp_connect'>, context: PolicyContext):
       return rejection instanceof EdgeError ? rejection.closingConnection() : rejection
     }
   }
-  return (connection) => {
+  // A connection that is open already stays on its way.
+  return (connection, forward = () => undefined) => {
     let decision = decisions.get(connection)
     if (decision === undefined) {
-      decision = { rejection: decide(connection) }
+      decision = { rejection: decide(connection, forward) }
       decisions.set(connection, decision)
     }
     if (decision.rejection !== undefined) throw decision.rejection

@@ -250,7 +250,8 @@ const CORPUS: Readonly<Record<ActionType, Example>> = {
 function codesOf(type: string, phase: PhaseName, config: object): number[] {
   const policy = { [phase]: [{ actions: [{ type, config }] }] }
   try {
-    readPolicy(JSON.stringify(policy), { protocol: 'https', place: 'endpoint' })
+    const protocol = phase === 'on_tcp_connect' ? 'tls' : 'https'
+    readPolicy(JSON.stringify(policy), { protocol, place: 'endpoint' })
     return []
   } catch (error) {
     if (!(error instanceof PolicyError)) throw error

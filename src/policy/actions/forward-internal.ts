@@ -1,37 +1,49 @@
-import { parseInternalUrl } from '../../base/endpoint-url.ts'
+import { HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../base/endpoint-url.ts'
 import { errorMessage } from '../../base/error-message.ts'
 import { STRING } from '../cel/types.ts'
-import { choice, described, object, optional, template, withDefault } from '../config.ts'
+import { choice, described, object, optional, type Place, template, withDefault } from '../config.ts'
+import { isHttp } from '../phases.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
 
 export const forwardInternal = defineAction({
   type: 'forward-internal',
-  description: 'Forwards the request to an internal endpoint of the account, whose own policy runs then.',
+  description:
+    'Forwards the request or connection to an internal endpoint of the account, whose own policy runs then.',
   example: { url: 'https://orders.internal', on_error: 'continue' },
-  phases: ['on_http_request'],
+  phases: ['on_tcp_connect', 'on_http_request'],
   ends: 'always',
-  config: object({
-    url: described(
-      template({ minLength: 1, maxLength: 2048, check: checkUrl }),
-      'the internal endpoint, such as https://app.internal',
-    ),
-    on_error: described(
-      withDefault(choice('halt', 'continue'), 'halt'),
-      'continue: where the endpoint cannot be reached, the next action runs',
-    ),
-    // Official clients write it; there is no other binding to forward to.
-    binding: described(optional(choice('internal')), 'accepted for compatibility'),
-  }),
+  config: object(
+    {
+      url: described(
+        template({ minLength: 1, maxLength: 2048 }),
+        'the internal endpoint, such as https://app.internal, or tcp://db.internal:5432 in on_tcp_connect',
+      ),
+      on_error: described(
+        withDefault(choice('halt', 'continue'), 'halt'),
+        'continue: where the endpoint cannot be reached, the next action runs',
+      ),
+      // Official clients write it; there is no other binding to forward to.
+      binding: described(optional(choice('internal')), 'accepted for compatibility'),
+    },
+    ({ url }, place) => {
+      if (url.literal !== undefined) checkUrl(url.literal, place.at('url'))
+      if (place.phase === 'on_tcp_connect' && isHttp(place))
+        place.report(
+          2205,
+          `in on_tcp_connect it works on tcp and tls endpoints; put it into on_http_request for ${place.protocol}`,
+        )
+    },
+  ),
   continues: ({ on_error }) => on_error === 'continue',
   results: { url: STRING, error: errorResult },
 })
 
-function checkUrl(url: string): readonly [number, string] | undefined {
+/** Requests are forwarded to endpoints that serve requests, connections to those that pass bytes on. */
+function checkUrl(url: string, place: Place): void {
   try {
-    parseInternalUrl(url)
-    return undefined
+    parseInternalUrl(url, place.phase === 'on_tcp_connect' ? RAW_PROTOS : HTTP_PROTOS)
   } catch (error) {
-    return [2226, errorMessage(error)]
+    place.report(2226, errorMessage(error))
   }
 }

@@ -1,21 +1,36 @@
-import { parseInternalUrl } from '../../../base/endpoint-url.ts'
+import { type EndpointProto, HTTP_PROTOS, parseInternalUrl, RAW_PROTOS } from '../../../base/endpoint-url.ts'
 import { errorMessage } from '../../../base/error-message.ts'
+import type { Template } from '../../../policy/index.ts'
 import { forwardTo } from '../../dispatch.ts'
 import { type EdgeError, edgeError } from '../../errors.ts'
 import type { HttpRoute } from '../../table.ts'
-import { TunnelBusy } from '../../tunnels.ts'
+import { type InternalAddress, TunnelBusy } from '../../tunnels.ts'
 import type { RequestExecution } from '../execution.ts'
 import { PolicyFailure } from '../failure.ts'
-import type { Implementation } from '../implement.ts'
+import { ENDED, type Implementation } from '../implement.ts'
 import { errorResult } from './results.ts'
 
 export const forwardInternal: Implementation<'forward-internal'> = {
-  on_http_request({ url: template, on_error }, { findInternal }) {
-    const fixed = template.literal === undefined ? undefined : parse(template.literal)
+  on_tcp_connect({ url: template, on_error }, { findInternalRaw }) {
+    const addressOf = createParser(template, RAW_PROTOS)
 
     return (execution) => {
       const url = template.evaluate(execution)
-      const route = findInternal(fixed ?? parse(url))
+      const entry = findInternalRaw(addressOf(url))
+      const error = entry === undefined ? edgeError('internal_not_found') : execution.forward(entry)
+      if (error === undefined) return ENDED
+      if (on_error === 'halt') throw error
+      execution.results.forward_internal = { url, ...errorResult(error) }
+      return undefined
+    }
+  },
+
+  on_http_request({ url: template, on_error }, { findInternal }) {
+    const addressOf = createParser(template, HTTP_PROTOS)
+
+    return (execution) => {
+      const url = template.evaluate(execution)
+      const route = findInternal(addressOf(url))
       if (on_error === 'halt') {
         if (route === undefined) throw edgeError('internal_not_found')
         return route
@@ -29,12 +44,20 @@ export const forwardInternal: Implementation<'forward-internal'> = {
   },
 }
 
-function parse(url: string): ReturnType<typeof parseInternalUrl> {
-  try {
-    return parseInternalUrl(url)
-  } catch (error) {
-    throw new PolicyFailure(errorMessage(error))
+/** Parses the URL that a template yields: once, where it is always the same. */
+function createParser(
+  { literal }: Template,
+  protos: readonly EndpointProto[],
+): (url: string) => InternalAddress {
+  const parse = (url: string) => {
+    try {
+      return parseInternalUrl(url, protos)
+    } catch (error) {
+      throw new PolicyFailure(errorMessage(error))
+    }
   }
+  const fixed = literal === undefined ? undefined : parse(literal)
+  return (url) => fixed ?? parse(url)
 }
 
 /** Forwards, and settles when the route's targets cannot be reached. The route ends the exchange otherwise. */

@@ -259,6 +259,7 @@ function createContext(
     ipData,
     readSecret,
     findInternal: () => undefined,
+    findInternalRaw: () => undefined,
     outboundCalls: undefined,
     bodyReplacer,
     signIns: [],

@@ -1,0 +1,103 @@
+import type { ByteStream } from '../../base/io/stream.ts'
+import { MAX_ATTEMPTS, type UpstreamTarget } from '../backend.ts'
+import type { ClientConnection } from '../connection.ts'
+import type { Core } from '../core.ts'
+import { EdgeError, edgeError } from '../errors.ts'
+import { type ConnectionStep, MAX_FORWARDS } from '../module.ts'
+import type { RawEntry } from '../table.ts'
+import { clientInfoOf } from '../tunnels.ts'
+
+/** The way of a raw connection: the entry that accepted it, then the internal endpoints that policies forward it to. */
+export class RawPath {
+  readonly #core: Core
+  readonly #entries: RawEntry[]
+  /** The TLS policy of the first entry when the connection was accepted. */
+  readonly policyKey: string | undefined
+  /** True while the client's TLS is not terminated. */
+  passthroughTls: boolean
+  /** Opened by a policy, which goes on with its next action where that fails. */
+  #stream: ByteStream | undefined
+
+  constructor(core: Core, entry: RawEntry, passthroughTls: boolean) {
+    this.#core = core
+    this.#entries = [entry]
+    this.policyKey = entry.policy?.key
+    this.passthroughTls = passthroughTls
+  }
+
+  /** The entry that accepted the connection. */
+  get first(): RawEntry {
+    return this.#entries[0]!
+  }
+
+  /** The entry whose upstream gets the connection. */
+  get last(): RawEntry {
+    return this.#entries.at(-1)!
+  }
+
+  /** Runs the steps of the last entry, before or after the handshake; returns why they reject the connection. */
+  admit(connection: ClientConnection, phase: 'admission' | 'securedAdmission'): unknown {
+    return this.#check(() => this.#run(this.last[phase], connection))
+  }
+
+  /** Whether a changed configuration still admits the connection, which `current` would accept now. */
+  revalidate(connection: ClientConnection, current: RawEntry): unknown {
+    return this.#check(() => {
+      for (const { admission = [], securedAdmission = [] } of [current, ...this.#entries.slice(1)])
+        for (const step of [...admission, ...securedAdmission]) step(connection)
+    })
+  }
+
+  /** The stream to the upstream; undefined when none can be opened. */
+  open(connection: ClientConnection): ByteStream | undefined {
+    return this.#stream ?? this.#openLast(connection)
+  }
+
+  #check(run: () => void): unknown {
+    try {
+      run()
+      return undefined
+    } catch (error) {
+      this.first.counters.rejections++
+      if (!(error instanceof EdgeError))
+        this.#core.log.error({ err: error }, 'admission step failed with an internal error')
+      return error
+    }
+  }
+
+  #run(steps: readonly ConnectionStep[] = [], connection: ClientConnection): void {
+    for (const step of steps) step(connection, (target) => this.#forward(target, connection))
+  }
+
+  /** Continues on an internal endpoint; returns why that cannot be reached. */
+  #forward(target: RawEntry, connection: ClientConnection): EdgeError | undefined {
+    if (this.#entries.length > MAX_FORWARDS) throw edgeError('too_many_forwards', String(MAX_FORWARDS))
+    const terminates = target.policy !== undefined
+    if (terminates && !this.passthroughTls) throw edgeError('tls_terminated')
+    this.#entries.push(target)
+    target.counters.connections++
+    this.#run(target.admission, connection)
+    // Its own policy has forwarded the connection, or it needs a handshake first.
+    if (this.last !== target || terminates) return undefined
+    this.#stream = this.#openLast(connection)
+    if (this.#stream !== undefined) return undefined
+    this.#entries.pop()
+    return edgeError('internal_unreachable')
+  }
+
+  #openLast(connection: ClientConnection): ByteStream | undefined {
+    const { proto, via, backend } = this.last
+    const client = clientInfoOf(connection, proto, via, this.passthroughTls)
+    const failedTargets: UpstreamTarget[] = []
+    for (;;) {
+      const target = backend(failedTargets)
+      if (target === undefined || failedTargets.length === MAX_ATTEMPTS) return undefined
+      try {
+        return target.open(client)
+      } catch {
+        // The target is busy or offline: try another one.
+        failedTargets.push(target)
+      }
+    }
+  }
+}
