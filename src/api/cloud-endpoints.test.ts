@@ -69,6 +69,56 @@ for (const [engine, start] of Object.entries(engines))
       )
   })
 
+const CLOSE = 'on_tcp_connect: [{actions: [{type: deny}]}]'
+
+for (const [engine, start] of Object.entries(engines))
+  test(`tcp and tls cloud endpoints are at reserved addresses and domains, or internal (${engine})`, async (t) => {
+    const online = createOnline()
+    const { call, account, callAsOther } = await start(t, { online })
+    const host = `raw${nextNumber()}.adit.localhost`
+    await call.create('/reserved_domains', { domain: host })
+    const { id: addressId, addr } = await call.create('/reserved_addrs', {})
+    const edgeAddr = (await call.create('/reserved_addrs', {})).addr
+    await call.create('/edges/tcp', { hostports: [edgeAddr] })
+    const post = async (url: string, traffic_policy = CLOSE, caller = call) => {
+      const { status, body } = await caller('POST', '/endpoints', { body: { url, traffic_policy } })
+      return [status, body.error_code ?? body.url]
+    }
+    const { endpoint } = online.putOnline(account.accountId, '')
+    Object.assign(online.endpoints(account.accountId).find(({ id }) => id === endpoint)!, {
+      ...{ url: 'tcp://db.internal:5432', proto: 'tcp', host: 'db.internal', port: 5432 },
+      bindings: ['internal'],
+    })
+
+    const { id, tcp_addr, domain } = await call.create('/endpoints', {
+      url: `tcp://${addr}`,
+      traffic_policy: CLOSE,
+    })
+
+    assert.deepEqual([tcp_addr.id, domain], [addressId, null])
+    assert.deepEqual(await post(`tcp://${addr}`), [409, 'ERR_ADIT_18017'])
+    assert.deepEqual(await post(`tcp://${addr}`, CLOSE, callAsOther), [400, 'ERR_ADIT_18006'])
+    assert.deepEqual(await post(`tcp://${edgeAddr}`), [409, 'ERR_ADIT_6027'])
+    assert.deepEqual(await post(`tls://${host}`), [201, `tls://${host}`])
+    assert.deepEqual(await post(`https://${host}`, DENY), [409, 'ERR_ADIT_18016'])
+    assert.deepEqual(await post('tls://a.internal', DENY), [400, 'ERR_ADIT_2230'])
+    assert.deepEqual(await post('tls://a.internal', 'on_tcp_connect: []'), [400, 'ERR_ADIT_2235'])
+    assert.deepEqual(await post('tcp://a.internal'), [400, 'ERR_ADIT_215'])
+    // An agent's endpoint at another port is no conflict.
+    assert.deepEqual(await post('tcp://db.internal:5432'), [409, 'ERR_ADIT_18017'])
+    assert.deepEqual(await post('tcp://db.internal:5433'), [201, 'tcp://db.internal:5433'])
+    const edge = await call('POST', '/edges/tcp', { body: { hostports: [addr] } })
+    const inUse = await call('DELETE', `/reserved_addrs/${addressId}`)
+    assert.deepEqual(
+      [edge, inUse].map(({ status, body }) => [status, body.error_code]),
+      [
+        [409, 'ERR_ADIT_6027'],
+        [409, 'ERR_ADIT_446'],
+      ],
+    )
+    assert.equal((await call('DELETE', `/endpoints/${id}`)).status, 204)
+  })
+
 test('endpoints at one URL pool when all of them allow it', async (t) => {
   const { call } = await engines.SQLite!(t)
   const body = { url: 'https://pool.internal', traffic_policy: DENY, pooling_enabled: true }

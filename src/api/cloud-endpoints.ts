@@ -1,5 +1,5 @@
 import { isWithin, reverseLabels } from '../base/domain.ts'
-import { HTTP_PROTOS, isInternalName, parseEndpointUrl, parseInternalUrl } from '../base/endpoint-url.ts'
+import { DEFAULT_PORTS, isInternalName, parseEndpointUrl, parseInternalUrl } from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { joinHostPort } from '../base/hostport.ts'
 import { endpointAddress, findReservation } from '../naming/index.ts'
@@ -18,7 +18,7 @@ type EndpointRecord = StoredRecord<typeof Endpoint>
 export const endpoints = crud(Endpoint, {
   async prepare(record, context) {
     const { existing } = context
-    const { proto, host, port } = parseEndpointUrl(record.url, HTTP_PROTOS)
+    const { proto, host, port } = parseEndpointUrl(record.url)
     if (existing !== undefined && !existing.data.url.startsWith(`${proto}:`))
       throw fieldProblem('url', 'endpoint_scheme_fixed', existing.data.url.split(':')[0]!)
     const binding = bindingOf(record, host, context)
@@ -34,14 +34,12 @@ export const endpoints = crud(Endpoint, {
   },
 
   async commit(record, context) {
-    const { host } = parseEndpointUrl(record.url, HTTP_PROTOS)
     await requireNoConflict(record, context)
-    if (record.bindings[0] === 'internal') return { ...record, domain_id: null }
-    const domain_id = await findReservation(host, context.tx, context.principal.accountId)
-    if (domain_id === undefined) throw fieldProblem('url', 'endpoint_not_reserved', host)
-    const edge = await context.tx.holder('hostport', `${reverseLabels(host)}:443`)
+    if (record.bindings[0] === 'internal') return { ...record, domain_id: null, tcp_addr_id: null }
+    const { proto, host, port } = parseEndpointUrl(record.url)
+    const edge = await context.tx.holder('hostport', `${reverseLabels(host)}:${proto === 'tcp' ? port : 443}`)
     if (edge !== undefined) throw problem('endpoint_and_edge', host, `the edge ${edge.id}`)
-    return { ...record, domain_id }
+    return { ...record, ...(await requireReserved(record.url, context)) }
   },
 
   async others(call, query) {
@@ -55,7 +53,7 @@ export const endpoints = crud(Endpoint, {
 
   async view({ id }, record, call) {
     const { url } = record
-    const { proto, host, port } = parseEndpointUrl(url, HTTP_PROTOS)
+    const { proto, host, port } = parseEndpointUrl(url)
     return {
       region: call.config.region,
       proto,
@@ -68,6 +66,22 @@ export const endpoints = crud(Endpoint, {
     }
   },
 })
+
+/** The reservation of a public URL. */
+async function requireReserved(
+  url: string,
+  { tx, principal: { accountId } }: CommitContext,
+): Promise<Pick<EndpointRecord, 'domain_id' | 'tcp_addr_id'>> {
+  const { proto, host, port } = parseEndpointUrl(url)
+  if (proto === 'tcp') {
+    const holder = await tx.holder('address', `${host}:${port}`)
+    if (holder?.account !== accountId) throw fieldProblem('url', 'endpoint_not_reserved', `${host}:${port}`)
+    return { domain_id: null, tcp_addr_id: holder.id }
+  }
+  const domain_id = await findReservation(host, tx, accountId)
+  if (domain_id === undefined) throw fieldProblem('url', 'endpoint_not_reserved', host)
+  return { domain_id, tcp_addr_id: null }
+}
 
 /** The newest endpoints that a query asks for. */
 function newestFrom(
@@ -89,46 +103,59 @@ function bindingOf(
   if (binding === 'public' && implied === 'internal')
     throw fieldProblem('bindings', 'invalid_field', `bindings: ${host} is an internal name.`)
   if (binding === 'public') {
-    const { proto, port } = parseEndpointUrl(url, HTTP_PROTOS)
-    if (port !== (proto === 'http' ? 80 : 443))
+    const { proto, port } = parseEndpointUrl(url)
+    if (proto !== 'tcp' && port !== DEFAULT_PORTS[proto])
       throw fieldProblem('url', 'invalid_field', `url: public ${proto} endpoints have no port in their URL.`)
     return binding
   }
   try {
-    parseInternalUrl(url, HTTP_PROTOS)
+    parseInternalUrl(url)
     return binding
   } catch (error) {
     throw fieldProblem('url', 'invalid_field', `url: ${errorMessage(error)}`)
   }
 }
 
+/** https and tls share a public listener, and endpoints of both cannot pool. */
+const RIVALS: Readonly<Record<string, string>> = { https: 'tls', tls: 'https' }
+
 /** All endpoints at one URL have to pool, those of agents too. */
 async function requireNoConflict(record: EndpointRecord, context: CommitContext): Promise<void> {
   const { url, pooling_enabled, bindings } = record
   const { tx, principal, id, parts } = context
-  const { proto, host } = parseEndpointUrl(url, HTTP_PROTOS)
+  const { proto, host, port } = parseEndpointUrl(url)
+  const isPublic = bindings[0] === 'public'
+  const online = parts.online
+    .endpoints(principal.accountId)
+    .filter((endpoint) => endpoint.host === host && (endpoint.bindings as string[])[0] === bindings[0])
+  const rival = isPublic ? RIVALS[proto] : undefined
+  if (rival !== undefined) {
+    const stored = await cloudEndpointsAt(`${rival}://${host}`, principal.accountId, tx)
+    if (stored.length > 0 || online.some((endpoint) => endpoint.proto === rival))
+      throw problem('endpoint_pool_closed', `${rival}://${host}`)
+  }
   const holders = await cloudEndpointsAt(url, principal.accountId, tx)
   const stored = await Promise.all(
     holders
       .filter((holder) => holder.id !== id)
       .map((holder) => tx.get(Endpoint.kind, principal.accountId, holder.id)),
   )
-  const online = parts.online
-    .endpoints(principal.accountId)
-    .filter((endpoint) => endpoint.host === host && endpoint.proto === proto)
-    .filter((endpoint) => (endpoint.bindings as string[])[0] === bindings[0])
+  // Public names are served on the port of their listener, whatever their URLs say.
+  const isNamed = isPublic && proto !== 'tcp'
   const pools = [
     ...stored.map((row) => row?.data.pooling_enabled === true),
-    ...online.map((endpoint) => endpoint.pooling_enabled === true),
+    ...online
+      .filter((endpoint) => endpoint.proto === proto && (isNamed || endpoint.port === port))
+      .map((endpoint) => endpoint.pooling_enabled === true),
   ]
   if (pools.length === 0) return
   if (!pooling_enabled) throw problem('endpoint_must_pool', url)
   if (pools.includes(false)) throw problem('endpoint_pool_closed', url)
 }
 
-/** Rejects an edge at the host of a cloud endpoint. */
+/** Rejects an edge at the host, or the TCP address, of a cloud endpoint. */
 export async function requireNoCloudEndpoint(host: string, { tx, principal }: CommitContext): Promise<void> {
-  for (const scheme of ['https', 'http']) {
+  for (const scheme of host.includes(':') ? ['tcp'] : ['https', 'http', 'tls']) {
     const [holder] = await cloudEndpointsAt(`${scheme}://${host}`, principal.accountId, tx)
     if (holder !== undefined) throw problem('endpoint_and_edge', host, `the cloud endpoint ${holder.id}`)
   }

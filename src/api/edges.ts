@@ -44,10 +44,8 @@ async function requireReservedDomains(hostports: readonly string[] | null, conte
 }
 
 /** TCP edges serve the account's own reserved addresses. */
-async function requireReservedAddresses(
-  hostports: readonly string[] | null,
-  { tx, principal, config }: CommitContext,
-) {
+async function requireReservedAddresses(hostports: readonly string[] | null, context: CommitContext) {
+  const { tx, principal, config } = context
   for (const [index, hostport] of (hostports ?? []).entries()) {
     const field = `hostports[${index}]`
     const holder = await tx.holder('address', hostport)
@@ -57,6 +55,7 @@ async function requireReservedAddresses(
         'invalid_field',
         `${field}: ${hostport} is not a reserved address of this account. Reserve one first with POST ${config.apiUrl()}/reserved_addrs.`,
       )
+    await requireNoCloudEndpoint(hostport, context)
   }
 }
 

@@ -248,10 +248,12 @@ export const catalogue = {
   endpoint_not_reserved: {
     code: 18006,
     status: 400,
-    cause: 'The host of a public cloud endpoint is not a reserved domain of the account.',
-    next: 'Reserve it with `POST /reserved_domains`, or use a name below `.internal`.',
+    cause: 'The host of a public cloud endpoint is not a reserved domain or address of the account.',
+    next: 'Reserve it with `POST /reserved_domains` or `POST /reserved_addrs`, or use a name below `.internal`.',
     text: (host: string) =>
-      `url: ${host} is not a reserved domain of this account. Reserve it first with POST /reserved_domains.`,
+      host.includes(':')
+        ? `url: ${host} is not a reserved address of this account. Reserve one first with POST /reserved_addrs.`
+        : `url: ${host} is not a reserved domain of this account. Reserve it first with POST /reserved_domains.`,
   },
   endpoint_pool_closed: {
     code: 18016,

@@ -1,4 +1,10 @@
-import { type Attachment, type Policy, PolicyError, readPolicy } from '../policy/index.ts'
+import {
+  type Attachment,
+  type Policy,
+  PolicyError,
+  type PolicyProtocol,
+  readPolicy,
+} from '../policy/index.ts'
 import type { WriteContext } from './call.ts'
 import { fieldProblem, Problem } from './problems.ts'
 
@@ -7,7 +13,7 @@ const FIELD = 'traffic_policy.value'
 /** Checks the policy of a cloud endpoint. */
 export async function requireCloudPolicy(
   text: string,
-  protocol: 'http' | 'https',
+  protocol: PolicyProtocol,
   context: WriteContext,
 ): Promise<void> {
   const policy = parsePolicy(text, { protocol, place: 'cloud' }, 'traffic_policy')

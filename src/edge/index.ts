@@ -10,6 +10,7 @@
  * signs visitors in, and `testing` holds the test harness.
  */
 export { combineObservers } from './combine-observers.ts'
+export { DesiredPorts } from './desired-ports.ts'
 export { createEdge, type Edge } from './edge.ts'
 export { createLogins, type OauthEndpoints } from './login/index.ts'
 export type { Observer } from './observe.ts'

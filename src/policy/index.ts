@@ -49,7 +49,7 @@ export {
   type Place,
 } from './ip-data/ip-data.ts'
 export { issueText, PolicyError } from './issue.ts'
-export { type Attachment, PHASES, type PhaseName } from './phases.ts'
+export { type Attachment, PHASES, type PhaseName, type PolicyProtocol } from './phases.ts'
 export type { Template } from './template.ts'
 export { type Policy, type PolicyAction, type PolicyRule, readPolicy } from './validate.ts'
 export { toJson, valueText } from './value-text.ts'

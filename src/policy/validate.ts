@@ -66,13 +66,17 @@ class Validator {
   }
 
   /** A cloud endpoint has no upstream: what its policy does not end would have no response. */
-  #checkEnd({ on_http_request: rules = [] }: Policy['phases']): void {
+  #checkEnd(phases: Policy['phases']): void {
+    const [phase, traffic] = isHttp(this.#attachment)
+      ? (['on_http_request', 'request'] as const)
+      : (['on_tcp_connect', 'connection'] as const)
+    const rules = phases[phase] ?? []
     const ends = rules.some(({ conditions, actions }) => conditions.length === 0 && actions.some(endsPhase))
     if (this.#attachment.place === 'cloud' && !ends)
       this.#report(
         2235,
-        'it does not end every request: a rule without expressions needs an action such as custom-response, deny or forward-internal',
-        ['on_http_request'],
+        `it does not end every ${traffic}: a rule without expressions needs an action such as ${traffic === 'request' ? 'custom-response, ' : ''}deny or forward-internal`,
+        [phase],
       )
   }
 

@@ -1,4 +1,4 @@
-import { HTTP_PROTOS, parseEndpointUrl } from '../base/endpoint-url.ts'
+import { parseEndpointUrl } from '../base/endpoint-url.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { assigned, defineResource, editable, fixed, hidden, live } from './define.ts'
 import { MAX_POLICY_BYTES } from './modules/traffic-policy.ts'
@@ -18,7 +18,7 @@ import {
 
 const url = text(2048, (value) => {
   try {
-    parseEndpointUrl(value, HTTP_PROTOS)
+    parseEndpointUrl(value)
     return undefined
   } catch (error) {
     return `cannot be used: ${errorMessage(error)}`
@@ -58,7 +58,7 @@ export const Endpoint = defineResource({
     public_url: live(text(2048), 'The public URL.'),
     url: editable(
       required(url),
-      'The URL, such as https://app.example.com for a reserved domain or https://app.internal. The scheme of a cloud endpoint cannot be changed.',
+      'The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed.',
       'https://app.example.com',
     ),
     bindings: editable(
@@ -80,7 +80,7 @@ export const Endpoint = defineResource({
       nullable(reference(['rd'], 'domain_id')),
       'The reserved domain of the endpoint, if any.',
     ),
-    tcp_addr: live(
+    tcp_addr: assigned(
       nullable(reference(['ra'], 'tcp_addr_id')),
       'The reserved address of the endpoint, if any.',
     ),
@@ -98,7 +98,7 @@ export const Endpoint = defineResource({
     upstream_protocol: live(text(16), 'The protocol of the upstream service.'),
     traffic_policy: editable(
       required(secret(text(MAX_POLICY_BYTES), 'shown')),
-      'The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request.',
+      'The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection.',
       'on_http_request: [{actions: [{type: deny}]}]',
     ),
     /** Tells the members of a pool apart: its id, or empty where it is alone at its URL. */

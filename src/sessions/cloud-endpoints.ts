@@ -1,8 +1,8 @@
 import { parseEndpointUrl } from '../base/endpoint-url.ts'
 import type { ByteStream } from '../base/io/stream.ts'
-import { endpointAddress, internalAddress } from '../naming/index.ts'
+import { type EndpointAddress, endpointAddress, internalAddress, isPublicPort } from '../naming/index.ts'
 import type { Endpoint, StoredRecord } from '../resources/index.ts'
-import { type EndpointOptions, NoUpstream, type Tunnel, type TunnelAddress } from './tunnel.ts'
+import { type EndpointOptions, NoUpstream, type Tunnel } from './tunnel.ts'
 import type { TunnelDirectory } from './tunnel-directory.ts'
 
 /** A cloud endpoint as it is stored. */
@@ -22,7 +22,7 @@ class CloudEndpoint implements Tunnel {
   readonly region: string
   readonly description: string
   readonly metadata: string
-  readonly address: TunnelAddress
+  readonly address: EndpointAddress
   readonly poolingEnabled: boolean
   readonly options: EndpointOptions
   readonly sessionId = ''
@@ -52,8 +52,12 @@ class CloudEndpoint implements Tunnel {
   }
 }
 
-/** Keeps the cloud endpoints of the directory those that are stored. */
-export function followCloudEndpoints(directory: TunnelDirectory, region: string) {
+/** Keeps the cloud endpoints of the directory those that are stored, and tells which public ports they need. */
+export function followCloudEndpoints(
+  directory: TunnelDirectory,
+  region: string,
+  onPortsChanged: (ports: ReadonlySet<number>) => void,
+) {
   const online = new Map<string, CloudEndpoint>()
   const put = (id: string, row: CloudEndpointRow | undefined) => {
     const previous = online.get(id)
@@ -65,14 +69,20 @@ export function followCloudEndpoints(directory: TunnelDirectory, region: string)
     } else online.delete(id)
     if (previous !== undefined) directory.remove(previous)
   }
+  const reportPorts = () => {
+    const addresses = [...online.values()].map(({ address }) => address).filter(isPublicPort)
+    onPortsChanged(new Set(addresses.map(({ port }) => port)))
+  }
   return {
     reset(rows: readonly CloudEndpointRow[]): void {
       const stored = new Set(rows.map(({ id }) => id))
       for (const row of rows) put(row.id, row)
       for (const id of online.keys()) if (!stored.has(id)) put(id, undefined)
+      reportPorts()
     },
     change(changes: readonly { readonly id: string; readonly row: CloudEndpointRow | undefined }[]): void {
       for (const { id, row } of changes) put(id, row)
+      reportPorts()
     },
   }
 }

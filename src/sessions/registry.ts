@@ -368,8 +368,8 @@ export class Registry implements TunnelLookup {
   /** Closes a port that has no tunnel and no grace period. */
   releasePort(port: number): void {
     const key = `tcp/${port}`
-    if (!this.#ports.has(port) || this.#directory.bindings.get(key).length > 0 || this.#gracePeriods.has(key))
-      return
+    const isServed = this.#directory.bindings.tunnelsAt(key).length > 0
+    if (!this.#ports.has(port) || isServed || this.#gracePeriods.has(key)) return
     this.#ports.delete(port)
     this.#options.ports.release(port)
   }
@@ -484,7 +484,7 @@ export class Registry implements TunnelLookup {
   /** Starts the grace period of an address that no tunnel serves any more, or closes its port. */
   #freeAddress(address: EndpointAddress, credentialId: string, startGrace: boolean): void {
     const key = bindingKey(address)
-    if (this.#directory.bindings.get(key).length > 0) return
+    if (this.#directory.bindings.tunnelsAt(key).length > 0) return
     if (startGrace) {
       const timer = setTimeout(() => this.#endGracePeriod(key), this.#options.graceMs ?? GRACE_MS)
       timer.unref()

@@ -49,6 +49,34 @@ test('policies forward requests and connections to internal endpoints of their a
     traffic_policy: forwardTo('tcp://db.internal:5432', 'on_tcp_connect'),
   })
   await eventuallyEqual(() => readTcp(tcpFront.url), 'db')
+
+  // A cloud endpoint opens its port, which an agent can share.
+  const { addr } = await first.call.create('/reserved_addrs', {})
+  const traffic_policy = forwardTo('tcp://db.internal:5432', 'on_tcp_connect')
+  const cloud = await first.call.create('/endpoints', {
+    url: `tcp://${addr}`,
+    traffic_policy,
+    pooling_enabled: true,
+  })
+  await eventuallyEqual(() => readTcp(cloud.url), 'db')
+  const pooled = await agent.forward({
+    addr: await greet('pooled'),
+    proto: 'tcp',
+    url: cloud.url,
+    pooling_enabled: true,
+  })
+  await eventuallyEqual(
+    async () => new Set([await readTcp(cloud.url), await readTcp(cloud.url)]),
+    new Set(['db', 'pooled']),
+  )
+  await pooled.close()
+  await eventuallyEqual(
+    async () => new Set([await readTcp(cloud.url), await readTcp(cloud.url)]),
+    new Set(['db']),
+  )
+  await first.call('DELETE', `/endpoints/${cloud.id}`)
+  await eventuallyEqual(() => readTcp(cloud.url), 'ECONNREFUSED')
+
   await db.close()
   await eventuallyEqual(() => readTcp(tcpFront.url), 'ECONNRESET')
   await tcpFront.close()

@@ -503,13 +503,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     rejected: {
       ...TOO_LONG,
       type: ['ephemeral'],
-      url: [
-        '',
-        'app.internal',
-        'tcp://db.internal:5432',
-        'https://app.internal/path',
-        'https://x.example.com',
-      ],
+      url: ['', 'app.internal', 'tcp://db.internal', 'https://app.internal/path', 'https://x.example.com'],
     },
   },
   vaults: {

@@ -9,6 +9,7 @@ import type { Dial } from '../../base/outbound/guarded-dial.ts'
 import type { IpData } from '../../policy/index.ts'
 import type { Core } from '../core.ts'
 import { createErrorPageLookup, type FindErrorPage } from '../custom-error-page.ts'
+import { DesiredPorts } from '../desired-ports.ts'
 import type { KeySets } from '../modules/key-sets.ts'
 import type { Logins } from '../modules/login.ts'
 import type { SigningKeys } from '../modules/sns-keys.ts'
@@ -21,7 +22,6 @@ import type { PublicPorts, TunnelLookup } from '../tunnels.ts'
 import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { CompiledBackends } from './backends.ts'
 import type { InternalEndpoints } from './context.ts'
-import { EdgePorts } from './edge-ports.ts'
 import { EdgeTable } from './edge-table.ts'
 import { compileEndpoint } from './endpoint-options.ts'
 import { createEndpointTable } from './endpoint-table.ts'
@@ -98,7 +98,7 @@ export function createEdgeTable(parts: TableDependencies): {
   const endpoints: CompiledEndpoints = new CompiledEndpoints(core, budgets, tlsPolicies, tunnels, (tunnel) =>
     compileEndpoint(tunnel, { ...policyParts, logins, signingKeys }),
   )
-  const edgePorts = new EdgePorts(ports, core.log)
+  const edgePorts = new DesiredPorts(ports, core.log)
   const table = new EdgeTable(snapshot, {
     ...policyParts,
     tunnels,

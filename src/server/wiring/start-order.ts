@@ -1,5 +1,6 @@
 import { CREDENTIAL_KINDS, createCredentialWatch } from '../../auth/index.ts'
 import { joinHostPort } from '../../base/hostport.ts'
+import { DesiredPorts } from '../../edge/index.ts'
 import { followReservations, RESERVING_KINDS } from '../../naming/index.ts'
 import { Endpoint } from '../../resources/index.ts'
 import { followCloudEndpoints } from '../../sessions/index.ts'
@@ -47,7 +48,7 @@ function probes({ settings }: Foundation, { probes: listener }: Control): Lifecy
 
 /** What keeps rules in memory up to date with the database. */
 function followers(
-  { store, restrictions, claims, tunnels, settings }: Foundation,
+  { store, restrictions, claims, tunnels, settings, hasRole, logOf }: Foundation,
   { registry, nameWatch }: Traffic,
   { stalenessMonitor, changes }: Control,
 ): Lifecycle[] {
@@ -58,13 +59,28 @@ function followers(
       claims.forgetCredential(id)
     },
   })
+  // The registry owns the ports, so that agents can pool with cloud endpoints.
+  const cloudPorts = new DesiredPorts(
+    {
+      acquire: (port) => registry.acquirePort(port),
+      release: (port) => registry.releasePort(port),
+    },
+    logOf('edge'),
+  )
   return [
     stalenessMonitor,
     { start: restrictions.start, stop: async () => restrictions.stop() },
     { start: changes.start, stop: async () => changes.stop() },
     follow(store, CREDENTIAL_KINDS, credentialWatch),
     follow(store, RESERVING_KINDS, followReservations(nameWatch.onReserved)),
-    follow(store, [Endpoint.kind], followCloudEndpoints(tunnels, settings.region)),
+    follow(
+      store,
+      [Endpoint.kind],
+      followCloudEndpoints(tunnels, settings.region, (ports) => {
+        if (hasRole('edge')) cloudPorts.setDesired(ports)
+      }),
+    ),
+    onStop(() => cloudPorts.stop()),
     onStop(nameWatch.stop),
   ]
 }

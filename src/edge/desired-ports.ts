@@ -1,11 +1,11 @@
-import type { Logger } from '../../base/log.ts'
-import type { PublicPorts } from '../tunnels.ts'
+import type { Logger } from '../base/log.ts'
+import type { PublicPorts } from './tunnels.ts'
 
 /** Delay before a port that could not be opened is retried. */
 const RETRY_INTERVAL_MS = 2_000
 
-/** Reconciles the open public ports with those that TCP edges serve. A port in use by another process is retried. */
-export class EdgePorts {
+/** Reconciles the open public ports with those that the configuration asks for. A port in use by another process is retried. */
+export class DesiredPorts {
   readonly #ports: PublicPorts
   readonly #log: Logger
   readonly #openPorts = new Set<number>()
@@ -18,7 +18,7 @@ export class EdgePorts {
     this.#log = log
   }
 
-  /** Sets the ports that edges serve from now on. */
+  /** Sets the ports that are served from now on. */
   setDesired(ports: ReadonlySet<number>): void {
     this.#desiredPorts = ports
     for (const port of this.#openPorts) {
@@ -42,7 +42,7 @@ export class EdgePorts {
       await this.#ports.acquire(port)
       this.#openPorts.add(port)
     } catch (error) {
-      this.#log.warn({ err: error, port }, 'TCP edge port unavailable: retrying')
+      this.#log.warn({ err: error, port }, 'TCP port unavailable: retrying')
       this.#retryTimer ??= setTimeout(() => {
         this.#retryTimer = undefined
         this.setDesired(this.#desiredPorts)
