@@ -57,13 +57,11 @@ export interface ClusterLimits {
   beatMs: number
   /** How long a node counts as alive without a heartbeat, and a link without traffic. */
   silenceMs: number
-  /** How long a stop waits for clients of peers to finish. */
-  drainMs: number
   /** How long a start waits for the registries of all peers. */
   introductionMs: number
 }
 
-const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, introductionMs: 3000 }
+const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, introductionMs: 3000 }
 
 /**
  * Connects the nodes of one database: each keeps a link to every peer, registers the peer's tunnels in its own registry,
@@ -71,7 +69,7 @@ const LIMITS: ClusterLimits = { beatMs: 1000, silenceMs: 6000, drainMs: 30_000, 
  */
 export function createCluster(options: ClusterOptions) {
   const { nodes, id, registry, clock, log } = options
-  const { beatMs, silenceMs, drainMs, introductionMs } = { ...LIMITS, ...options.limits }
+  const { beatMs, silenceMs, introductionMs } = { ...LIMITS, ...options.limits }
   const secret = options.secret.reveal()
   const windows = options.windows ?? new WindowBudget()
   const publisher = new RegistryPublisher({
@@ -175,6 +173,7 @@ export function createCluster(options: ClusterOptions) {
   }
 
   async function signOff(): Promise<void> {
+    if (signedOff) return
     signedOff = true
     clearTimeout(timer)
     await currentBeat
@@ -227,11 +226,17 @@ export function createCluster(options: ClusterOptions) {
       scheduleBeat()
     },
 
-    /** Removes this node from the list and lets clients of peers finish. */
-    async drain(): Promise<void> {
-      if (stopped) return
+    /** Removes this node from the list, so that agents and peers look for no new way to it. Links stay. */
+    async leave(): Promise<void> {
+      if (stopped || signedOff) return
+      // A node that has just joined is one that agents can move to.
+      await beat().catch((error) => log.debug({ err: error }, 'node list not read'))
       await signOff()
-      await publisher.drain(drainMs)
+    },
+
+    /** Lets clients of peers finish. `rejectNew`: agents have moved away, so new clients have another way. */
+    async drain(limitMs: number, rejectNew: boolean): Promise<void> {
+      if (!stopped) await publisher.drain(limitMs, rejectNew)
     },
 
     async stop(): Promise<void> {

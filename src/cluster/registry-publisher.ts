@@ -69,6 +69,7 @@ export class RegistryPublisher {
   readonly #watchers = new Set<Watcher>()
   readonly #links = new Set<MuxSession>()
   readonly #relays = new Set<StreamRelay>()
+  #rejectsNew = false
 
   constructor(options: RegistryPublisherOptions) {
     this.#options = options
@@ -76,6 +77,7 @@ export class RegistryPublisher {
 
   /** Records a change and sends it to every watcher. */
   onLiveEvent(event: LiveEvent): void {
+    if (isReplacement(event)) return
     const registryEvent = this.#record(event)
     fanOut(
       this.#watchers,
@@ -139,10 +141,11 @@ export class RegistryPublisher {
   }
 
   /**
-   * Resolves once no client of a peer is in flight here, or at the deadline. Streams that were answered and are idle since
+   * Resolves once no client of a peer is in flight here, or at the deadline. With `rejectNew`, new ones are rejected. Streams that were answered and are idle since
    * are keep-alive connections of the peer, and not waited for.
    */
-  async drain(waitMs: number): Promise<void> {
+  async drain(waitMs: number, rejectNew: boolean): Promise<void> {
+    this.#rejectsNew = rejectNew
     const deadline = this.#options.clock.monotonic() + waitMs
     const lastChunks = new Map<StreamRelay, number>()
     const isActive = (relay: StreamRelay) => relay.awaitingReply || lastChunks.get(relay) !== relay.chunks
@@ -193,7 +196,8 @@ export class RegistryPublisher {
       })
     else if (type === PeerStream.End)
       stream.sink = this.#handleCall(stream, ({ session, reason }) => {
-        this.#sessions.get(String(session))?.end(String(reason))
+        // A credential that was revoked is seen by each node itself.
+        this.#sessions.get(String(session))?.supersede(String(reason))
         return {}
       })
     else stream.reset(new MuxError(ErrorCode.Protocol, `There is no kind ${type} of stream.`))
@@ -227,6 +231,7 @@ export class RegistryPublisher {
 
   #relay(stream: MuxStream, open: () => ByteStream): void {
     try {
+      if (this.#rejectsNew) throw new MuxError(ErrorCode.StreamRefused, 'The node is stopping.')
       this.#relays.add(
         new StreamRelay(stream, open(), (relay) => {
           this.#relays.delete(relay)
@@ -271,4 +276,13 @@ export class RegistryPublisher {
       }
     }
   }
+}
+
+/**
+ * Whether a tunnel or session has only moved to another node. Peers learn that from the other node, some of them later than
+ * this one; streams that they open until then are still served here.
+ */
+function isReplacement(event: LiveEvent): boolean {
+  if (event.type === 'tunnel_stopped') return event.replaced && event.tunnel.session.moving === true
+  return event.type === 'session_stopped' && event.replaced && event.session.moving === true
 }

@@ -123,6 +123,10 @@ export class RemoteSession implements LiveSession {
     this.#call(PeerStream.End, { session: this.id, reason }).catch(() => {})
   }
 
+  supersede(reason: string): void {
+    this.end(reason)
+  }
+
   /** The owning node sees the same change and notifies its agent. */
   tunnelEnded(): void {}
 

@@ -117,8 +117,8 @@ export interface Edge {
   /** The counts of rate limits and circuit breakers, which workers exchange. */
   readonly sharedCounts: ExchangedCounts
   start(): Promise<void>
-  /** Stops accepting, lets exchanges in flight finish, and closes the rest after `limits.drain` (P9). */
-  stop(): Promise<void>
+  /** Stops accepting, lets exchanges in flight finish, and closes the rest after `drainMs`, by default `limits.drain` (P9); once. */
+  stop(drainMs?: number): Promise<void>
 }
 
 const DEFAULT_MAX_CONNECTIONS = 16_384
@@ -203,7 +203,9 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     }
   }
 
-  async function stop(): Promise<void> {
+  let stopped: Promise<void> | undefined
+
+  async function drainAndClose(drainMs: number): Promise<void> {
     core.draining = true
     clearInterval(sampler)
     edgeTable.stop()
@@ -213,7 +215,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     ports.close()
     for (const reader of Object.values(proxyProtocol)) reader?.close()
     fanOut([...core.connections], (connection) => connection.drain(), onError)
-    await waitForConnections(core, settings.drain)
+    await waitForConnections(core, drainMs)
     fanOut([...core.connections], (connection) => connection.destroy(), onError)
     fanOut([...core.idleUpstreams], (upstream) => upstream.close(), onError)
     await Promise.all([...serversClosed, bodyReplacer.close()])
@@ -232,7 +234,10 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
       history: (accountId) => history.of(accountId),
     },
     start,
-    stop,
+    stop(drainMs = settings.drain) {
+      stopped ??= drainAndClose(drainMs)
+      return stopped
+    },
   }
 }
 

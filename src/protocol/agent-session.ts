@@ -72,6 +72,8 @@ export interface AgentSessionOptions {
   onCommand(command: AgentCommand): Promise<void>
   /** The addresses of the platform have changed. */
   onAddresses?(addresses: readonly string[]): void
+  /** The agent should start its next session at one of these addresses; without any, at the same address. */
+  onMove?(addresses: readonly string[]): void
   onLatency?(milliseconds: number): void
   /** The session ended; the agent decides about reconnecting. Not called when Auth failed. */
   onClose(error?: Error): void
@@ -229,9 +231,10 @@ export class AgentSession {
   }
 
   async #handleCommand(type: number, message: Record<string, unknown>): Promise<object> {
-    if (type === StreamType.ConnectAddresses) {
-      const { ConnectAddresses } = decode(AddressesRequest, message)
-      this.#options.onAddresses?.(ConnectAddresses.map(({ ServerAddr }) => ServerAddr))
+    const { onAddresses, onMove } = this.#options
+    const onNamed = { [StreamType.ConnectAddresses]: onAddresses, [StreamType.Move]: onMove }[type]
+    if (onNamed !== undefined) {
+      onNamed(decode(AddressesRequest, message).ConnectAddresses.map(({ ServerAddr }) => ServerAddr))
       return { Error: '' }
     }
     const command = parseCommand(type, message)

@@ -163,7 +163,10 @@ export type UpdateRequest = Type.Static<typeof UpdateRequest>
 export const StopTunnelRequest = Type.Object({ Id: Type.String(), Message: text, ErrorCode: text })
 export type StopTunnelRequest = Type.Static<typeof StopTunnelRequest>
 
-/** Type 11, server to agent: the addresses of the platform have changed. */
+/**
+ * Type 11, server to agent: the addresses of the platform have changed. Type 12: start the next session at one of these
+ * addresses, or without any at the same one, while this session still serves.
+ */
 export const AddressesRequest = Type.Object({
   ConnectAddresses: Type.Array(Type.Object({ ServerAddr: Type.String() })),
 })

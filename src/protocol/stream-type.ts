@@ -16,6 +16,7 @@ export const StreamType = {
   StopTunnel: 9,
   PatchTunnelState: 10,
   ConnectAddresses: 11,
+  Move: 12,
   Heartbeat: 0xffff_ffff,
 } as const
 

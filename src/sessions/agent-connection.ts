@@ -128,6 +128,13 @@ export class AgentConnection {
       .catch((error) => this.#options.log.debug({ err: error, session: this.#id }, 'addresses not announced'))
   }
 
+  /** Asks an agent whose session began here to start its next one elsewhere; resolves once that has its tunnels. */
+  async move(addresses: readonly string[]): Promise<void> {
+    const { leg, session, opensLegs } = this.#joined ?? {}
+    if (opensLegs && session instanceof LiveAgentSession && session.legs.first === leg)
+      await session.move(addresses)
+  }
+
   #dispatch(type: number, message: Message): Promise<object> | object {
     if (type === StreamType.SrvInfo) return { Region: this.#options.region }
     if (type === StreamType.Auth) return this.#handleAuth(message)

@@ -1,4 +1,5 @@
 import type { Socket } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
 import { type SecureContext, TLSSocket } from 'node:tls'
 import { clientKey } from '../base/client-key.ts'
 import { systemClock } from '../base/clock.ts'
@@ -67,12 +68,17 @@ const LIMITS: GatewayLimits = {
   messageBytes: { perConnection: 1024 * 1024, perSource: 16 * 1024 * 1024, total: 64 * 1024 * 1024 },
 }
 
+/** How many agents are asked to move at once, so that other nodes are not flooded. */
+const MAX_MOVING = 256
+
 /** The gateway for agents. */
 export interface AgentGateway extends Gateway {
   /** Serves a connection that another listener has accepted. */
   accept(socket: Socket): void
   /** Tells the agents that the addresses of the platform have changed. */
   announceAddresses(): void
+  /** Asks the agents whose sessions began here to start their next ones elsewhere, and waits for them up to the limit. */
+  moveAgents(addresses: readonly string[], limitMs: number): Promise<void>
 }
 
 /** Creates the gateway for agents, which serves what `listen` and `accept` give it. */
@@ -164,6 +170,14 @@ export function createAgentGateway(options: AgentGatewayOptions): AgentGateway {
     sharedCounts: { 'agent unauthenticated': listener.unauthenticated, 'agent authenticated': authenticated },
     recordAuthFailure: (ip) => throttle.recordFailure(ip),
     announceAddresses: () => listener.visitAll((connection) => connection.announceAddresses()),
+    async moveAgents(addresses, limitMs) {
+      const waiting = [...listener.connections]
+      const limit = delay(limitMs, undefined, { ref: false }).then(() => waiting.splice(0))
+      const moveNext = async () => {
+        for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) await next.move(addresses)
+      }
+      await Promise.race([limit, Promise.all(Array.from({ length: MAX_MOVING }, moveNext))])
+    },
     async close() {
       const closed = listener.close()
       for (const socket of pendingHandshakes) socket.destroy()

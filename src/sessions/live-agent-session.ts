@@ -85,6 +85,8 @@ export class LiveAgentSession implements LiveSession {
   readonly #options: AgentSessionDependencies
   readonly #agent: AgentDescription
   #restarting = false
+  readonly #ended = Promise.withResolvers<void>()
+  moving = false
   #probing: Promise<ProbeOutcome> | undefined
 
   constructor(agent: AgentDescription, options: AgentSessionDependencies) {
@@ -167,6 +169,25 @@ export class LiveAgentSession implements LiveSession {
 
   end(reason: string): void {
     this.legs.close(ErrorCode.NoError, reason)
+  }
+
+  /** Streams on the legs of a session that moved may end by themselves; the gateway closes the legs after them. */
+  supersede(reason: string): void {
+    if (!this.moving) this.end(reason)
+    this.#ended.resolve()
+  }
+
+  /** Asks the agent to start its next session at one of these addresses; resolves once that has its tunnels. */
+  async move(addresses: readonly string[]): Promise<void> {
+    const ConnectAddresses = addresses.map((ServerAddr) => ({ Region: this.region, ServerAddr }))
+    this.moving = true
+    try {
+      await this.legs.first?.session.command(StreamType.Move, { ConnectAddresses })
+      await this.#ended.promise
+    } catch (error) {
+      this.moving = false
+      this.#options.log.debug({ err: error, session: this.id }, 'agent not moved')
+    }
   }
 
   tunnelEnded(tunnel: LiveTunnel, reason: string): void {
@@ -318,6 +339,7 @@ export class LiveAgentSession implements LiveSession {
   }
 
   #onLastLegClosed(error: Error | undefined): void {
+    this.#ended.resolve()
     // An orderly end comes with GOAWAY. After anything else, and after a restart, the agent reclaims its names.
     const orderly = error === undefined || (error instanceof MuxError && error.code === ErrorCode.RemoteGone)
     const cause = orderly && !this.#restarting ? 'orderly' : 'lost'

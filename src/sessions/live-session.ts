@@ -50,6 +50,10 @@ export interface LiveSession {
   readonly legs?: Legs
   /** Sends the reason to the agent and closes its connections. */
   end(reason: string): void
+  /** True once its agent was asked to start its next session elsewhere: it serves until that one has its tunnels. */
+  readonly moving?: boolean
+  /** Ends it because a newer session of its agent has its tunnels. */
+  supersede(reason: string): void
   /** Notifies the agent that the server ended one of its tunnels. */
   tunnelEnded(tunnel: LiveTunnel, reason: string): void
   command(command: Command): Promise<CommandOutcome>

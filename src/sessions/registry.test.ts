@@ -36,6 +36,7 @@ function session(changes: Partial<LiveSession> = {}): RecordedSession {
     startedAt: 0,
     acl: compileAcl([]),
     end: (reason) => void endReasons.push(reason),
+    supersede: (reason) => void endReasons.push(reason),
     tunnelEnded: (tunnel) => void endedTunnels.push(tunnel.bindId),
     command: async () => ({ done: true }),
     probe: async () => 'alive',

@@ -28,6 +28,8 @@ export type LiveEvent =
       readonly session: LiveSession
       readonly error: string | undefined
       readonly kept: boolean
+      /** A newer session of the agent took its place. */
+      readonly replaced: boolean
     }
   /** An SSH client sent the command that names its metadata, after it had logged in. */
   | { readonly type: 'session_changed'; readonly session: LiveSession }
@@ -36,8 +38,13 @@ export type LiveEvent =
   | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
   /** Its agent patched its name, texts, options or pooling. */
   | { readonly type: 'tunnel_changed'; readonly tunnel: LiveTunnel }
-  /** `kept`: the name enters its grace period, reserved for the credential. */
-  | { readonly type: 'tunnel_stopped'; readonly tunnel: LiveTunnel; readonly kept: boolean }
+  /** `kept`: the name enters its grace period, reserved for the credential. `replaced`: as for its session. */
+  | {
+      readonly type: 'tunnel_stopped'
+      readonly tunnel: LiveTunnel
+      readonly kept: boolean
+      readonly replaced: boolean
+    }
 
 export interface RegistryOptions {
   ports: PublicPorts
@@ -254,8 +261,10 @@ export class Registry implements TunnelLookup {
       if (change.rules === undefined) throw protocolError('credential_revoked')
       session.acl = compileAcl(change.rules)
     }
-    for (const old of this.#byAgent.get(agentKey(session)) ?? []) {
-      if (isSuccessor(session, old)) this.#supersede(old, session)
+    for (const old of [...(this.#byAgent.get(agentKey(session)) ?? [])]) {
+      if (!isSuccessor(session, old)) continue
+      if (old.moving && this.tunnelsIn(old).length === 0) this.#closeSuperseded(old, session)
+      else this.#supersede(old, session)
     }
     this.#sessions.set(session.id, session)
     this.#tunnels.set(session, new Map())
@@ -272,13 +281,14 @@ export class Registry implements TunnelLookup {
   removeSession(session: LiveSession, cause: 'orderly' | 'lost', error?: string): void {
     const tunnels = this.#tunnels.get(session)
     if (tunnels === undefined) return
-    for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, cause === 'lost')
+    const replaced = tunnels.size === 0 && this.#hasSuccessor(session)
+    for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, { startGrace: cause === 'lost' })
     this.#tunnels.delete(session)
     this.#sessions.delete(session.id)
     removeFrom(this.#byAccount, session.accountId, session)
     removeFrom(this.#byCredential, session.credentialId, session)
     removeFrom(this.#byAgent, agentKey(session), session)
-    this.#emit({ type: 'session_stopped', session, error, kept: cause === 'lost' })
+    this.#emit({ type: 'session_stopped', session, error, kept: cause === 'lost', replaced })
     // The legs of a session of this node end it; those of a peer's session end with it.
     if (session.remote) session.legs?.close(ErrorCode.NoError, error ?? 'The session has ended.')
   }
@@ -301,7 +311,8 @@ export class Registry implements TunnelLookup {
     const tunnel = new LiveTunnel(id, session, spec, startedAt)
     // The new binding is published before the old ones are removed, so the address never goes unserved.
     this.#directory.add(tunnel)
-    for (const old of [...superseded, ...outranked]) this.#stop(old, false)
+    for (const old of superseded) this.#stop(old, { replaced: true })
+    for (const old of outranked) this.#stop(old)
     tunnels.set(spec.bindId, tunnel)
     this.#emit({ type: 'tunnel_started', tunnel })
     for (const old of outranked) {
@@ -325,7 +336,7 @@ export class Registry implements TunnelLookup {
   /** Removes a tunnel, unless it has ended already, and notifies its agent. */
   evict(tunnel: LiveTunnel, reason: string): void {
     if (this.#tunnels.get(tunnel.session)?.get(tunnel.bindId) !== tunnel) return
-    this.#stop(tunnel, false)
+    this.#stop(tunnel)
     tunnel.session.tunnelEnded(tunnel, reason)
   }
 
@@ -346,7 +357,7 @@ export class Registry implements TunnelLookup {
   /** Removes a tunnel of the session; ignores unknown ids. */
   unbind(session: LiveSession, bindId: string, startGrace = false): void {
     const tunnel = this.#tunnels.get(session)?.get(bindId)
-    if (tunnel !== undefined) this.#stop(tunnel, startGrace)
+    if (tunnel !== undefined) this.#stop(tunnel, { startGrace })
   }
 
   /**
@@ -415,7 +426,7 @@ export class Registry implements TunnelLookup {
     if (existing !== undefined) this.removeSession(existing, 'lost')
     const sessions = [...(this.#byAgent.get(agentKey(remote)) ?? [])]
     const successor = sessions.find((session) => isSuccessor(session, remote))
-    if (successor !== undefined && !successor.remote) remote.end(SUPERSEDED_REASON)
+    if (successor !== undefined && !successor.remote) remote.supersede(SUPERSEDED_REASON)
     return successor === undefined
   }
 
@@ -471,14 +482,14 @@ export class Registry implements TunnelLookup {
       )
   }
 
-  #stop(tunnel: LiveTunnel, startGrace: boolean): void {
+  #stop(tunnel: LiveTunnel, { startGrace = false, replaced = false } = {}): void {
     const tunnels = this.#tunnels.get(tunnel.session)
     if (tunnels?.get(tunnel.bindId) !== tunnel) return
     tunnels.delete(tunnel.bindId)
     this.#directory.remove(tunnel)
     const { address } = tunnel
     if (address.proto !== undefined) this.#freeAddress(address, tunnel.credentialId, startGrace)
-    this.#emit({ type: 'tunnel_stopped', tunnel, kept: startGrace })
+    this.#emit({ type: 'tunnel_stopped', tunnel, kept: startGrace, replaced })
   }
 
   /** Starts the grace period of an address that no tunnel serves any more, or closes its port. */
@@ -517,7 +528,12 @@ export class Registry implements TunnelLookup {
     }
     this.removeSession(old, 'lost', SUPERSEDED_REASON)
     // When both sessions are remote, their own nodes end the older one.
-    if (!(old.remote && successor.remote)) old.end(SUPERSEDED_REASON)
+    if (!(old.remote && successor.remote)) old.supersede(SUPERSEDED_REASON)
+  }
+
+  #hasSuccessor(session: LiveSession): boolean {
+    const sessions = [...(this.#byAgent.get(agentKey(session)) ?? [])]
+    return sessions.some((other) => isSuccessor(other, session))
   }
 
   #recordCredentialChange(credentialId: string, rules: readonly string[] | undefined): void {

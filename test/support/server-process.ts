@@ -23,7 +23,8 @@ export interface ServerProcess {
   ended(): Promise<void>
   /** Kills the process, like a crash. */
   kill(): Promise<void>
-  stop(): Promise<void>
+  /** Stops it, and resolves to its exit code; null when a signal ended it. */
+  stop(): Promise<number | null>
 }
 
 /** Options of a server's process. */
@@ -59,9 +60,10 @@ export async function startServerProcess(
   }
   const credentials = JSON.parse(await readFile(join(dataDir, 'credentials.json'), 'utf8'))
 
-  async function end(signal: NodeJS.Signals): Promise<void> {
+  async function end(signal: NodeJS.Signals): Promise<number | null> {
     if (!hasEnded(child)) child.kill(signal)
     await exited
+    return child.exitCode
   }
   return {
     pid: child.pid!,
@@ -71,7 +73,7 @@ export async function startServerProcess(
     credentials,
     output,
     ended: () => exited.then(() => undefined),
-    kill: () => end('SIGKILL'),
+    kill: async () => void (await end('SIGKILL')),
     stop: () => end('SIGTERM'),
   }
 }

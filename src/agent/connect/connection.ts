@@ -78,8 +78,8 @@ export class ServerConnection {
   readonly #windows = new WindowBudget().forSession()
   #status: SessionStatus = 'connecting'
   #session: LeggedSession | undefined
-  /** The session before, whose legs elsewhere may still serve. */
-  #previous: LeggedSession | undefined
+  /** Earlier sessions, whose legs may still serve. */
+  #earlier: readonly LeggedSession[] = []
   #welcome: AuthResponse | undefined
   #resume: SessionResumption = { clientId: '', cookie: '' }
   #wasOnline = false
@@ -200,22 +200,27 @@ export class ServerConnection {
     this.#closing = true
     this.#abort.abort()
     this.#session?.close()
-    this.#previous?.close()
+    for (const session of this.#earlier) session.close()
     this.#wake?.()
   }
 
-  /** Tries each address once until one has served a session. Sets `elapsed.ms` to the duration of the attempts. */
+  /** Serves a session, and those that replace it before it is lost. Sets `elapsed.ms` to the duration of failed attempts. */
   async #connectRound(elapsed: { ms: number }): Promise<void> {
+    let first: Leg | undefined = await this.#connect(elapsed)
+    while (first !== undefined) first = await this.#serve(first)
+  }
+
+  /** Tries each address once, until a session begins at one; undefined when the agent is stopping. */
+  async #connect(elapsed: { ms: number }): Promise<Leg | undefined> {
     const { clock, log } = this.#options
     const startedAt = clock.monotonic()
     const locations = await this.#addresses.nextRound(this.#locate())
     const failures: Error[] = []
     for (const location of locations) {
-      let leg: Leg
       try {
-        leg = await this.#establish(location, locations.length > 1)
+        return await this.#establish(location, locations.length > 1)
       } catch (error) {
-        if (this.#closing) return
+        if (this.#closing) return undefined
         this.#addresses.recordOutcome(location, false)
         failures.push(error as Error)
         // Every node gives the same rejection.
@@ -227,10 +232,7 @@ export class ServerConnection {
             addr,
             err: errorMessage(error),
           })
-        continue
       }
-      await this.#serve(leg)
-      return
     }
     elapsed.ms = clock.monotonic() - startedAt
     // An untrusted certificate at one address is not permanent while other addresses are merely unreachable.
@@ -252,12 +254,14 @@ export class ServerConnection {
       throw new NoSession('the agent is stopping')
     }
     const { promise: closed, resolve } = Promise.withResolvers<Error | undefined>()
-    const leg = { number: joining?.number ?? 0, location, latencyMs: undefined, closed }
+    const move = Promise.withResolvers<readonly string[]>()
+    const number = joining?.number ?? 0
+    const leg = { number, location, latencyMs: undefined, closed, move: move.promise }
     try {
       const session = await startAgentSession(transport, {
         identity: {
           ...{ ...identity, authtoken: location.authtoken, ...this.#resume },
-          ...(legs > 1 && { maxLegs: legs }),
+          maxLegs: legs,
           ...(joining && { leg: joining }),
         },
         heartbeat,
@@ -268,6 +272,7 @@ export class ServerConnection {
         onProxy: (header, stream) => this.#accept(header, stream),
         onCommand: (command) => this.#options.onCommand(command),
         onAddresses: (addresses) => this.#followAddresses(location, addresses),
+        onMove: move.resolve,
         onLatency: (milliseconds) => this.#recordLatency(leg, milliseconds),
         onClose: resolve,
         onInternalError: (error) => log.error('internal error', { err: error }),
@@ -315,8 +320,8 @@ export class ServerConnection {
     })
   }
 
-  /** Serves the session until it is lost, and throws the reason. */
-  async #serve(first: Leg): Promise<void> {
+  /** Serves the session until it is lost, and throws the reason; or returns the first leg of one that replaces it. */
+  async #serve(first: Leg): Promise<Leg | undefined> {
     const { clock } = this.#options
     const { location } = first
     const { ClientId, Extra } = first.session.authResponse
@@ -342,15 +347,39 @@ export class ServerConnection {
       this.#addresses.recordOutcome(location, false)
       throw error
     }
+    const next = await Promise.race([session.ended.then(() => undefined), this.#replace(session, location)])
+    // The server closes the legs of earlier sessions when a newer one has their tunnels.
+    this.#earlier = [...this.#earlier.filter(({ legs }) => legs.length > 0), session]
+    if (next !== undefined) {
+      session.retire()
+      return next
+    }
     const error = await session.ended
     this.#session = undefined
-    // The server closes the legs of the one before when a newer session has its tunnels.
-    this.#previous?.close()
-    this.#previous = session
     const stable = clock.monotonic() - startedAt >= STABLE_SESSION_MS
     if (stable) this.#backoff.reset()
     this.#addresses.recordOutcome(location, stable && !(error instanceof HeartbeatTimeout))
     if (!this.#closing) throw error ?? new Error('the session was closed')
+    return undefined
+  }
+
+  /** Starts the next session once the server asks for it; this one serves until then. Undefined when it ends before. */
+  async #replace(session: LeggedSession, location: ServerLocation): Promise<Leg | undefined> {
+    const { log } = this.#options
+    this.#addresses.moveOn(location, await session.move)
+    log.info('the server asks for another session', { obj: 'tunnels.session' })
+    while (!session.closed) {
+      const elapsed = { ms: 0 }
+      try {
+        const leg = await this.#connect(elapsed)
+        if (!session.closed) return leg
+        leg?.session.close()
+      } catch (error) {
+        log.warn('no other session yet', { obj: 'tunnels.session', err: errorMessage(error) })
+        await this.#sleep(this.#backoff.next(elapsed.ms))
+      }
+    }
+    return undefined
   }
 
   #dial(location: ServerLocation, timeoutMs: number, hasAlternatives: boolean): Promise<TLSSocket> {

@@ -27,6 +27,8 @@ export interface Leg {
   readonly location: ServerLocation
   readonly session: AgentSession
   latencyMs: number | undefined
+  /** Resolves when the server asks for the next session, with the addresses to start it at; none means the same one. */
+  readonly move: Promise<readonly string[]>
   /** Resolves when the connection ends, with the error unless it was closed cleanly. */
   readonly closed: Promise<Error | undefined>
 }
@@ -55,8 +57,11 @@ export class LeggedSession {
   readonly authResponse: AuthResponse
   /** Resolves when the last leg to the home has ended, with its error unless it was closed cleanly. */
   readonly ended: Promise<Error | undefined>
+  /** As that of its legs. */
+  readonly move: Promise<readonly string[]>
   readonly #options: LeggedSessionOptions
   readonly #end: (error: Error | undefined) => void
+  readonly #requestMove: (addresses: readonly string[]) => void
   readonly #backoff: Backoff
   /** Each with the monotonic time when it was opened. */
   readonly #legs = new Map<Leg, number>()
@@ -67,7 +72,10 @@ export class LeggedSession {
 
   constructor(options: LeggedSessionOptions) {
     const { promise, resolve } = Promise.withResolvers<Error | undefined>()
+    const move = Promise.withResolvers<readonly string[]>()
     this.#options = options
+    this.move = move.promise
+    this.#requestMove = move.resolve
     this.authResponse = options.first.session.authResponse
     this.ended = promise
     const { clock, random, maxBackoffMs } = options
@@ -116,6 +124,11 @@ export class LeggedSession {
     void this.#open(number, 0)
   }
 
+  /** Another session has its tunnels: opens no more legs. Those that are open serve until the server closes them. */
+  retire(): void {
+    this.#stopOpening()
+  }
+
   /** Closes every leg cleanly. */
   close(): void {
     this.#stopOpening()
@@ -130,6 +143,7 @@ export class LeggedSession {
   #add(leg: Leg): void {
     this.#legs.set(leg, this.#options.clock.monotonic())
     void leg.closed.then((error) => this.#remove(leg, error))
+    void leg.move.then(this.#requestMove)
   }
 
   #remove(leg: Leg, error: Error | undefined): void {

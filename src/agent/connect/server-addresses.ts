@@ -53,6 +53,12 @@ export class ServerAddresses {
     })
   }
 
+  /** The server at `location` asks for the next session elsewhere: at these addresses first, at its own last. */
+  moveOn(location: ServerLocation, addresses: readonly string[]): void {
+    if (addresses.length > 0) this.learn(location, addresses)
+    this.recordOutcome(location, addresses.length === 0)
+  }
+
   /** The nodes that the server named, the one that named them first. */
   get nodes(): readonly ServerLocation[] {
     return this.#learned

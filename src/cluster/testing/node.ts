@@ -96,6 +96,7 @@ export function session(id: string, overrides: { clientId?: string; fence?: numb
     ended,
     acl: compileAcl(['*']),
     end: (reason) => void ended.push(reason),
+    supersede: (reason) => void ended.push(reason),
     tunnelEnded() {},
     probe: async () => 'alive',
     command: async () => ({ done: true }),

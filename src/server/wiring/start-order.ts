@@ -7,6 +7,7 @@ import { followCloudEndpoints } from '../../sessions/index.ts'
 import { follow, type Lifecycle, onStop } from '../lifecycle.ts'
 import type { Background } from './background.ts'
 import type { Control } from './control.ts'
+import { drain } from './drain.ts'
 import type { Foundation } from './foundation.ts'
 import type { Traffic } from './traffic.ts'
 
@@ -20,7 +21,7 @@ export interface Parts {
 
 /**
  * The components in the order they start: what is observed, what is served, the listeners, the API. They stop in the
- * reverse order, so the API stops first, then clients are drained while the sessions they use still exist.
+ * reverse order, so the API stops first, then agents and clients are drained while the sessions they use still exist.
  */
 export function startOrder({ foundation, background, traffic, control }: Parts): Lifecycle[] {
   const edge = edgeComponents(foundation, traffic)
@@ -33,7 +34,7 @@ export function startOrder({ foundation, background, traffic, control }: Parts):
     edge.listeners,
     ...gateways(foundation, traffic),
     ...workerProcesses(foundation, traffic),
-    edge.drain,
+    onStop(() => drain(foundation, traffic)),
     apiListener(foundation, control),
   ]
 }
@@ -100,16 +101,11 @@ function backgroundComponents(
   ]
 }
 
-/** The routing table is complete before the listeners open. Draining ends the listeners too, so they stop once. */
+/** The routing table is complete before the listeners open. A drain ends the listeners too, so they stop once. */
 function edgeComponents(
   { store, addresses, hasRole }: Foundation,
-  { edge, ipData, logins, loginSync, cluster }: Traffic,
-): { table: Lifecycle[]; listeners: Lifecycle; drain: Lifecycle } {
-  let stopped: Promise<void> | undefined
-  const stop = () => {
-    stopped ??= edge.stop()
-    return stopped
-  }
+  { edge, ipData, logins, loginSync }: Traffic,
+): { table: Lifecycle[]; listeners: Lifecycle } {
   return {
     table: [
       onStop(logins.close),
@@ -121,9 +117,8 @@ function edgeComponents(
         if (hasRole('edge')) await edge.start()
         addresses.setEdge(edge.addresses.http?.port, edge.addresses.https?.port)
       },
-      stop,
+      stop: () => edge.stop(),
     },
-    drain: onStop(() => Promise.all([stop(), cluster?.drain()])),
   }
 }
 

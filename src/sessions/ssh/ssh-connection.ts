@@ -194,6 +194,10 @@ export class SshConnection implements LiveSession {
     return this.#options.region
   }
 
+  supersede(reason: string): void {
+    this.end(reason)
+  }
+
   end(reason: string): void {
     const hasScreens = this.#screens.size > 0
     this.#notify((screen) => screen.end(reason, 1))
