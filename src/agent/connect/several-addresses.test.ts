@@ -5,7 +5,7 @@ import { type TestContext, test } from 'node:test'
 import { eventually } from '../../../test/support/eventually.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
-import { ProtocolError, protocolError } from '../../protocol/index.ts'
+import { ProtocolError, protocolError, StreamType } from '../../protocol/index.ts'
 import { createRecordingLog, testSettings } from '../testing/agent.ts'
 import { TestGateway } from '../testing/gateway.ts'
 import { ServerConnection } from './connection.ts'
@@ -136,4 +136,22 @@ test('an agent with one configured server learns the addresses of the others fro
   first.stop()
 
   await eventually(() => second.auths.length === 1 && connection.status === 'online')
+})
+
+test('an agent that is asked to move starts its next session elsewhere, while the first one still serves', async (t) => {
+  const [home, other] = [await TestGateway.start(t), await TestGateway.start(t)]
+  const { connection, lines } = startConnection(t, [locationOf(home)])
+  await connection.session(60_000)
+  const { host, port } = locationOf(other)
+
+  await home.legs[0]!.command(StreamType.Move, { ConnectAddresses: [{ ServerAddr: `${host}:${port}` }] })
+
+  await eventually(() => connection.legs[0]?.location.port === port)
+  await connection.session(60_000)
+  assert.equal(home.legs[0]!.closed, false)
+  assert.equal(connection.status, 'online')
+  assert.equal(other.auths.length, 1)
+  assert.ok(!JSON.stringify(lines).includes('session closed'))
+  connection.close()
+  await eventually(() => home.legs[0]!.closed)
 })
