@@ -32,7 +32,7 @@ const DIRECTIONS: Record<string, readonly string[]> = {
   'api-client': [],
   'api-cli': ['api', 'api-client', 'resources'],
   'policy-cli': ['policy', 'api-cli', TRIAL],
-  dashboard: ['resources', 'store', 'auth', 'api'],
+  dashboard: ['resources', 'policy', 'store', 'auth', 'api', TRIAL],
   agent: ['protocol', OPTIONS],
   // The declarations of errors alone, which load nothing else.
   errors: ['protocol', 'policy', 'api', 'edge', 'agent'],

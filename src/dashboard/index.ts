@@ -1,7 +1,7 @@
 /**
  * The dashboard's server side: sign-in and browser sessions (`sign-in-flow.ts`, `browser-sessions.ts`), the user's own
  * credentials, and the views that pages need beside the management API (`views.ts`). It mounts its routes on the API's
- * server and may use `api`, `auth`, `store` and `base`. The pages themselves are in `src/web`. Start with
+ * server and may use `api`, `auth`, `store`, `policy` and `base`, and the trials of `edge`. The pages themselves are in `src/web`. Start with
  * `createDashboard` below.
  */
 import type { Api, BrowserAuth } from '../api/index.ts'

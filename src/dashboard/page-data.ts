@@ -1,4 +1,57 @@
+import type { Attachment, PhaseName, PolicyLanguage } from '../policy/index.ts'
 import type { IpRestriction, Role, View } from '../resources/index.ts'
+
+/** `GET /dashboard/api/policy_language`: what the editor of traffic policies completes. */
+export type { PolicyLanguage }
+
+/** What a policy is for. */
+export type PolicyAttachment = Attachment
+
+/** `POST /dashboard/api/policy_check`: the mistakes of a policy, or its rules in order. */
+export interface PolicyCheck {
+  readonly issues: readonly { readonly line: number | null; readonly message: string }[]
+  readonly rules: readonly PolicyRuleOutline[]
+}
+
+export interface PolicyRuleOutline {
+  readonly phase: PhaseName
+  readonly name: string
+  readonly expressions: readonly string[]
+  readonly actions: readonly { readonly type: string; readonly ends: boolean }[]
+}
+
+/** The body of `POST /dashboard/api/policy_trial`. */
+export interface PolicyTrialRequest {
+  readonly policy: string
+  readonly attachment: PolicyAttachment
+  readonly method: string
+  readonly url: string
+  readonly headers: readonly string[]
+  readonly body: string
+  readonly client_ip: string
+  /** Empty for a visitor who has not signed in. */
+  readonly signed_in_as: string
+}
+
+/** Its response: what each rule did with the request. */
+export interface PolicyTrialResult {
+  readonly rules: readonly {
+    readonly phase: PhaseName
+    readonly rule: number
+    readonly name: string
+    readonly outcome: string
+    readonly expressions: readonly {
+      readonly expression: string
+      readonly value?: unknown
+      readonly error?: string
+    }[]
+    readonly actions: readonly { readonly type: string; readonly outcome: string; readonly effect: string }[]
+  }[]
+  /** Null when the policy ended the request. */
+  readonly forwarded: { readonly method: string; readonly host: string; readonly target: string } | null
+  /** Null when the connection is closed without a response. */
+  readonly answer: { readonly status: number; readonly body?: string | undefined } | null
+}
 
 /** `GET /dashboard/api/platform`: facts about the platform, so that pages show real addresses and commands. */
 export interface PlatformInfo {

@@ -8,6 +8,7 @@ import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
 import type { PlatformInfo, TrafficHistory } from './page-data.ts'
 import { mountPlatform } from './platform.ts'
+import { mountPolicyTools } from './policy-tools.ts'
 import { mountSearch, type SearchSources } from './search.ts'
 import { mountTrafficHistory } from './traffic-history.ts'
 
@@ -33,5 +34,6 @@ export function mountViews(
   mountSearch(http, { authenticate, store, online: live.online })
   mountIpCheck(http, { authenticate, store })
   mountEdgeList(http, { authenticate, store })
+  mountPolicyTools(http, { authenticate })
   mountPlatform(http, { authenticate, facts: platform })
 }

@@ -1,25 +1,10 @@
-import type { Trial } from '../edge/policy/trial/index.ts'
+import { isText, type Trial } from '../edge/policy/trial/index.ts'
 
 type Rule = Trial['rules'][number]
 type Answer = NonNullable<Trial['answer']>
 
 /** Body characters that the text report shows. */
 const MAX_SHOWN_BODY = 2000
-
-/** A trial as JSON: bodies are text where they are UTF-8, base64 otherwise. */
-export function trialToJson({ rules, forwarded, answer }: Trial): unknown {
-  return {
-    rules,
-    forwarded: forwarded === undefined ? null : { ...forwarded, ...bodyToJson(forwarded) },
-    answer: answer === undefined ? null : { ...answer, ...bodyToJson(answer) },
-  }
-}
-
-function bodyToJson({ body, headers }: Pick<Answer, 'body' | 'headers'>) {
-  return { headers, ...(isText(body) ? { body: body.toString() } : { body_base64: body.toString('base64') }) }
-}
-
-const isText = (body: Buffer) => !body.includes(0) && Buffer.from(body.toString()).equals(body)
 
 /** A trial as lines for people: each rule with its decision, then what becomes of the request. */
 export function trialToText({ rules, forwarded, answer }: Trial): string {

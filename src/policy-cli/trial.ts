@@ -6,13 +6,14 @@ import {
   TrialError,
   type TrialOptions,
   type TrialRequest,
+  trialToJson,
   tryRequest,
 } from '../edge/policy/trial/index.ts'
 import { compileIpFile, openIpData, type Policy } from '../policy/index.ts'
 import { readPolicyFile } from './check.ts'
 import { attachmentOf, readFile } from './policy-file.ts'
 import type { Terminal } from './terminal.ts'
-import { trialToJson, trialToText } from './trial-report.ts'
+import { trialToText } from './trial-report.ts'
 
 /** What stands for the outside in a trial. */
 export interface AssumptionFlags {

@@ -5,7 +5,7 @@ import { type Path, PolicyError, type PolicyIssue } from './issue.ts'
 import { type Attachment, isHttp, PHASES, type PhaseName } from './phases.ts'
 
 /** The largest document, in bytes. */
-const MAX_POLICY_BYTES = 256 * 1024
+export const MAX_POLICY_BYTES = 256 * 1024
 /** In all phases together. */
 const MAX_RULES = 500
 const MAX_EXPRESSIONS = 50

@@ -39,6 +39,7 @@ export {
 } from './cel/values.ts'
 export { compileCondition } from './condition.ts'
 export type { PatternTemplate } from './config.ts'
+export { MAX_POLICY_BYTES } from './document.ts'
 export { type ActionStep, type CompiledRule, runRules } from './evaluate.ts'
 export {
   compileIpFile,
@@ -49,6 +50,7 @@ export {
   type Place,
 } from './ip-data/ip-data.ts'
 export { issueText, PolicyError } from './issue.ts'
+export { describeLanguage, type PolicyLanguage } from './language.ts'
 export { type Attachment, PHASES, type PhaseName, type PolicyProtocol } from './phases.ts'
 export type { Template } from './template.ts'
 export { type Policy, type PolicyAction, type PolicyRule, readPolicy } from './validate.ts'

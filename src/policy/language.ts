@@ -42,6 +42,8 @@ export interface FunctionDescription {
   /** Such as `string.lower() -> string`. */
   readonly signature: string
   readonly phases: readonly PhaseName[]
+  /** Whether it is called on a value. */
+  readonly receiver: boolean
   /** Whether every CEL has it. */
   readonly standard: boolean
 }
@@ -66,7 +68,13 @@ export function describeLanguage(): PolicyLanguage {
     })),
     variables: describeVariables(),
     functions: [
-      ...macroForms().map((signature) => describeFunction(nameIn(signature), signature, PHASES, true)),
+      ...macroForms().map((signature) => ({
+        name: /(\w+)\(/.exec(signature)![1]!,
+        signature,
+        receiver: signature.startsWith('e.'),
+        phases: PHASES,
+        standard: true,
+      })),
       ...describeOverloads(standardLibrary, true),
       ...describeOverloads(environments.on_http_response.functions, false),
     ],
@@ -105,28 +113,19 @@ const shownType = (type: Type): string =>
 function describeOverloads(overloads: readonly Overload[], standard: boolean): FunctionDescription[] {
   return overloads
     .filter(({ name }) => /^[a-z]/i.test(name))
-    .map((overload) => {
-      const phases = ENVIRONMENTS.filter(([, each]) => each.overloads(overload.name).includes(overload))
-      return describeFunction(
-        overload.name,
-        signatureOf(overload),
-        phases.map(([phase]) => phase),
-        standard,
-      )
-    })
+    .map((overload) => ({
+      name: overload.name,
+      signature: signatureOf(overload),
+      receiver: overload.receiver,
+      phases: ENVIRONMENTS.filter(([, each]) => each.overloads(overload.name).includes(overload)).map(
+        ([phase]) => phase,
+      ),
+      standard,
+    }))
 }
-
-const describeFunction = (
-  name: string,
-  signature: string,
-  phases: readonly PhaseName[],
-  standard: boolean,
-): FunctionDescription => ({ name, signature, phases, standard })
 
 function signatureOf({ name, receiver, parameters, result }: Overload): string {
   const types = parameters.map(typeText)
   const head = receiver ? `${types.shift()}.` : ''
   return `${head}${name}(${types.join(', ')}) -> ${typeText(result)}`
 }
-
-const nameIn = (signature: string) => /(\w+)\(/.exec(signature)![1]!

@@ -1,5 +1,5 @@
 import type { PageEntry, ResourcePages } from './page-contracts.ts'
-import { resourcePages } from './resources.ts'
+import { cloudEndpoints, resourcePages } from './resources.ts'
 
 /** The list, create, detail and edit pages of a resource. */
 function entriesOf(resource: ResourcePages): PageEntry[] {
@@ -40,6 +40,8 @@ export const pages: readonly PageEntry[] = [
     key: 'e',
     load: () => import('./pages/endpoints/endpoints-page.tsx'),
   },
+  // The list shows the endpoints of agents and edges too.
+  ...entriesOf(cloudEndpoints).slice(1),
   {
     path: '/domains',
     title: 'Domains',

@@ -36,6 +36,20 @@ const signedCertificate: Pick<ResourcePages, 'columns' | 'deleteWarning'> = {
 /** The key of the list of a resource in responses. */
 export const listKeyOf = ({ path, listKey = path.slice(1) }: ResourcePages) => listKey
 
+/** The endpoints that can be created. Their list is a page of its own, with those of agents and edges. */
+export const cloudEndpoints: ResourcePages = {
+  prefix: 'ep',
+  path: '/endpoints',
+  route: '/endpoints',
+  title: 'Endpoints',
+  singular: 'cloud endpoint',
+  section: 'Traffic',
+  lead: '',
+  emptyText: '',
+  columns: [],
+  deleteWarning: 'Visitors of its URL see an error page.',
+}
+
 /**
  * Every resource with generated pages. The declarations themselves would bring the schema library into the bundle; a
  * test compares prefix, path and list key with them.

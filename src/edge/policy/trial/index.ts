@@ -5,4 +5,5 @@
  * neither loads the listeners of the edge.
  */
 export { createInlineReplacer } from './inline-replacer.ts'
+export { isText, trialToJson } from './report.ts'
 export { type Trial, TrialError, type TrialOptions, type TrialRequest, tryRequest } from './trial.ts'

@@ -1,15 +1,21 @@
-import { type ReactNode, useId } from 'react'
+import { lazy, type ReactNode, Suspense, useId } from 'react'
 import type { ApiError } from '../api.ts'
-import { Button, type ControlProps, Field, Switch } from '../kit/index.ts'
+import { Button, type ControlProps, Field, Loading, Switch } from '../kit/index.ts'
 import { type OpenApi, resolveSchema, type Schema } from '../openapi.ts'
+import { policyAttachment } from '../policy/attachment.ts'
 import { EventSources, isEventSourceList } from './event-sources.tsx'
 import { choiceLabel, labelOf } from './labels.ts'
 import { belongsTo, type FieldKind, kindOf, type Values } from './model.ts'
 import { MultiPicker, Picker, Weights } from './pickers.tsx'
 import { LinesInput, PairsInput, SuggestInput } from './texts.tsx'
 
+const PolicyEditor = lazy(() => import('../policy/policy-editor.tsx'))
+
 /** Shared by all fields of a form. */
 export interface FormContext {
+  /** Where the form is sent, and all its values. */
+  readonly apiPath: string
+  readonly values: Values
   readonly document: OpenApi
   readonly error: ApiError | undefined
   /** The resource exists; its secrets are set but not shown. */
@@ -72,7 +78,8 @@ interface SchemaControlProps extends FieldProps {
 }
 
 /** The control of a field that has a label and a hint of its own. */
-function SchemaControl({ name, kind, schema, value, onValue, context, control }: SchemaControlProps) {
+function SchemaControl(props: SchemaControlProps) {
+  const { name, kind, schema, value, onValue, context, control } = props
   const text = typeof value === 'string' ? value : ''
   switch (kind) {
     case 'number':
@@ -127,16 +134,7 @@ function SchemaControl({ name, kind, schema, value, onValue, context, control }:
         />
       )
     case 'long':
-      return (
-        <textarea
-          {...control}
-          dir="auto"
-          className="code"
-          rows={rowsOf(name, schema)}
-          value={text}
-          onChange={(event) => onValue(event.target.value)}
-        />
-      )
+      return <LongText {...props} />
     case 'secret':
       return (
         <input
@@ -161,6 +159,28 @@ function SchemaControl({ name, kind, schema, value, onValue, context, control }:
         />
       )
   }
+}
+
+/** A text of several lines; traffic policies have an editor. */
+function LongText({ name, path, schema, value, onValue, context, control }: SchemaControlProps) {
+  const text = typeof value === 'string' ? value : ''
+  const attachment = policyAttachment(context.apiPath, path, context.values)
+  if (attachment !== undefined)
+    return (
+      <Suspense fallback={<Loading />}>
+        <PolicyEditor value={text} onValue={onValue} control={control} attachment={attachment} />
+      </Suspense>
+    )
+  return (
+    <textarea
+      {...control}
+      dir="auto"
+      className="code"
+      rows={rowsOf(name, schema)}
+      value={text}
+      onChange={(event) => onValue(event.target.value)}
+    />
+  )
 }
 
 const isNumeric = (schema: boolean | Schema | undefined) =>

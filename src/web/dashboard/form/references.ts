@@ -57,6 +57,7 @@ export function displayName(item: Item): string {
   const candidates = [
     'email',
     'name',
+    'url',
     'domain',
     'addr',
     'subject_common_name',

@@ -76,6 +76,8 @@ function LoadedForm<T>({
 
   const detachPath = (name: string) => `${template}/${responseName(name)}`
   const context: FormContext = {
+    apiPath: path,
+    values,
     document,
     error,
     editing: item !== undefined,

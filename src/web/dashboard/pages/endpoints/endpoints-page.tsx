@@ -9,10 +9,13 @@ import { useLive, versionOf } from '../live.ts'
 import type { Endpoint } from '../resources.ts'
 import { listEndpoints } from './list-endpoints.ts'
 
-const KINDS = ['All', 'Agents', 'Edges'] as const
+const KINDS = ['All', 'Agents', 'Edges', 'Cloud'] as const
 type Kind = (typeof KINDS)[number]
 
-/** The list of all online endpoints, of agents and edges. */
+const kindOf = ({ edge, type }: Endpoint): Kind =>
+  edge !== null ? 'Edges' : type === 'cloud' ? 'Cloud' : 'Agents'
+
+/** The list of all online endpoints: of agents and edges, and cloud endpoints. */
 export default function EndpointsPage() {
   const latest = useLive().samples.at(-1)
   const [kind, setKind] = useState<Kind>('All')
@@ -23,10 +26,19 @@ export default function EndpointsPage() {
   return (
     <ListPage
       title="Endpoints"
-      lead="Public addresses that are online now. Agent endpoints come and go with their agent; edge endpoints are persistent."
-      actions={mayChange && <ButtonLink to="/edges/new">New edge</ButtonLink>}
+      lead="Public addresses that are online now. Agent endpoints come and go with their agent; those of edges and cloud endpoints are persistent."
+      actions={
+        mayChange && (
+          <>
+            <ButtonLink to="/edges/new">New edge</ButtonLink>
+            <ButtonLink to="/endpoints/new" kind="main" shortcut="n">
+              New cloud endpoint
+            </ButtonLink>
+          </>
+        )
+      }
       load={load}
-      items={load.value?.filter(({ edge }) => kind === 'All' || (kind === 'Edges') === (edge !== null))}
+      items={load.value?.filter((each) => kind === 'All' || kind === kindOf(each))}
       total={load.value?.length}
       empty={
         <EmptyState title="No endpoints yet">
@@ -61,9 +73,11 @@ const COLUMNS: readonly Column<Endpoint>[] = [
   },
   {
     title: 'Served by',
-    render: ({ edge, tunnel_session, upstream_url, name, description }) =>
+    render: ({ id, type, edge, tunnel_session, upstream_url, name, description }) =>
       edge !== null ? (
         <a href={hrefTo(`/edges/${edge.id}`)}>{description || 'Edge'}</a>
+      ) : type === 'cloud' ? (
+        <a href={hrefTo(`/endpoints/${id}`)}>{description || 'Cloud endpoint'}</a>
       ) : (
         <>
           {tunnel_session && <a href={hrefTo(`/agents/${tunnel_session.id}`)}>{name || 'Agent'}</a>}{' '}

@@ -1,0 +1,24 @@
+import type { PolicyAttachment } from '../../../dashboard/page-data.ts'
+import type { Values } from '../form/model.ts'
+
+const PROTOCOLS = ['http', 'https', 'tcp', 'tls'] as const
+
+/**
+ * What the traffic policy in a field of a form is for; undefined for a field that is none. `apiPath` is where the form is
+ * sent: to an endpoint, an edge, a route or to their module.
+ */
+export function policyAttachment(
+  apiPath: string,
+  field: string,
+  values: Values,
+): PolicyAttachment | undefined {
+  if (field === 'traffic_policy' && /^\/endpoints(?:\/|$)/.test(apiPath)) {
+    const scheme = String(values.url ?? '').split(':')[0]
+    return { place: 'cloud', protocol: PROTOCOLS.find((protocol) => protocol === scheme) ?? 'https' }
+  }
+  const isModule = field === 'value' && apiPath.endsWith('/traffic_policy')
+  if (!isModule && field !== 'traffic_policy.value') return undefined
+  const [, kind] = /^\/edges\/(https|tls|tcp)(?:\/|$)/.exec(apiPath) ?? []
+  const protocol = PROTOCOLS.find((each) => each === kind)
+  return protocol && { protocol, place: protocol === 'https' ? 'route' : 'edge' }
+}

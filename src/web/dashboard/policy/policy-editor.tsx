@@ -1,0 +1,227 @@
+import { type KeyboardEvent, useEffect, useId, useRef, useState } from 'react'
+import type { PolicyAttachment, PolicyCheck, PolicyLanguage } from '../../../dashboard/page-data.ts'
+import { api, errorMessage } from '../api.ts'
+import { Button, type ControlProps, Notice, useApi } from '../kit/index.ts'
+import { type Completions, completionsAt } from './completion.ts'
+import { gallery } from './gallery.ts'
+import { PolicyPath } from './policy-path.tsx'
+import { PolicyTrial } from './policy-trial.tsx'
+import './policy.css'
+
+/** Waits until typing pauses. */
+const CHECK_DELAY_MS = 300
+const NO_COMPLETIONS: Completions = { from: 0, options: [] }
+
+/** Edits a traffic policy: completes words, checks as one types, draws the way of a request and tries one. */
+export default function PolicyEditor({
+  value,
+  onValue,
+  control,
+  attachment,
+}: {
+  value: string
+  onValue: (value: string) => void
+  control: ControlProps
+  attachment: PolicyAttachment
+}) {
+  const { check, error } = useCheck(value, attachment)
+  const area = useRef<HTMLTextAreaElement>(null)
+  const examples = gallery.filter(({ places }) => places.includes(attachment.place))
+
+  /** Replaces a part of the text as if it was typed, so that the browser can undo it. */
+  const insert = (from: number, to: number, text: string) => {
+    area.current?.focus()
+    area.current?.setSelectionRange(from, to)
+    document.execCommand('insertText', false, text)
+  }
+  const goToLine = (line: number) => {
+    const start =
+      value
+        .split('\n')
+        .slice(0, line - 1)
+        .join('\n').length + (line > 1 ? 1 : 0)
+    area.current?.focus()
+    area.current?.setSelectionRange(start, start)
+  }
+  const wrong = new Set(check?.issues.map(({ line }) => line))
+  return (
+    <div className="policy-editor">
+      {examples.length > 0 && (
+        <div className="policy-gallery">
+          <span className="quiet">Begin with:</span>
+          {examples.map(({ title, text }) => (
+            <Button key={title} kind="quiet" onClick={() => insert(0, value.length, text)}>
+              {title}
+            </Button>
+          ))}
+        </div>
+      )}
+      <PolicyText
+        value={value}
+        onValue={onValue}
+        control={control}
+        area={area}
+        wrong={wrong}
+        insert={insert}
+      />
+      <div role="status" className="policy-status">
+        {error !== undefined && <Notice kind="bad">{error}</Notice>}
+        {check?.issues.length === 0 && value !== '' && <p className="quiet">The policy is valid.</p>}
+        {check && check.issues.length > 0 && value !== '' && (
+          <ul>
+            {check.issues.map(({ line, message }) => (
+              <li key={`${line} ${message}`}>
+                {line !== null && (
+                  <Button kind="quiet" onClick={() => goToLine(line)}>
+                    Line {line}
+                  </Button>
+                )}{' '}
+                {message}
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+      {check && check.rules.length > 0 && <PolicyPath rules={check.rules} attachment={attachment} />}
+      {check && check.rules.length > 0 && attachment.protocol.startsWith('http') && (
+        <PolicyTrial policy={value} attachment={attachment} />
+      )}
+    </div>
+  )
+}
+
+/** Checks a text when typing pauses. The latest result stays until the next is there. */
+function useCheck(policy: string, { protocol, place }: PolicyAttachment) {
+  const [state, setState] = useState<{ check?: PolicyCheck; error?: string }>({})
+  useEffect(() => {
+    let cancelled = false
+    const timer = setTimeout(async () => {
+      try {
+        const check = await api.post<PolicyCheck>('/dashboard/api/policy_check', {
+          policy,
+          attachment: { protocol, place },
+        })
+        if (!cancelled) setState({ check })
+      } catch (error) {
+        if (!cancelled) setState({ error: errorMessage(error) })
+      }
+    }, CHECK_DELAY_MS)
+    return () => {
+      cancelled = true
+      clearTimeout(timer)
+    }
+  }, [policy, protocol, place])
+  return state
+}
+
+/** The text with line numbers and a list of words. */
+function PolicyText({
+  value,
+  onValue,
+  control,
+  area,
+  wrong,
+  insert,
+}: {
+  value: string
+  onValue: (value: string) => void
+  control: ControlProps
+  area: { current: HTMLTextAreaElement | null }
+  /** The numbers of lines with mistakes. */
+  wrong: ReadonlySet<number | null>
+  insert: (from: number, to: number, text: string) => void
+}) {
+  const { value: language } = useApi<PolicyLanguage>('/dashboard/api/policy_language')
+  const [completions, setCompletions] = useState(NO_COMPLETIONS)
+  const [selected, setSelected] = useState(0)
+  const gutter = useRef<HTMLDivElement>(null)
+  const listId = useId()
+  const { options } = completions
+
+  const complete = (text: string, caret: number) => {
+    setCompletions(language ? completionsAt(text, caret, language) : NO_COMPLETIONS)
+    setSelected(0)
+  }
+  const accept = (index: number) => {
+    const option = options[index]
+    const caret = area.current?.selectionEnd ?? 0
+    if (option) insert(completions.from, caret, option.insert)
+    setCompletions(NO_COMPLETIONS)
+  }
+  const onKeyDown = (event: KeyboardEvent<HTMLTextAreaElement>) => {
+    const { selectionEnd } = event.currentTarget
+    if (event.key === ' ' && event.ctrlKey) complete(value, selectionEnd)
+    else if (options.length === 0) return
+    else if (event.key === 'ArrowDown') setSelected((selected + 1) % options.length)
+    else if (event.key === 'ArrowUp') setSelected((selected + options.length - 1) % options.length)
+    else if (event.key === 'Enter' || event.key === 'Tab') accept(selected)
+    else if (event.key === 'Escape') {
+      setCompletions(NO_COMPLETIONS)
+      event.stopPropagation()
+    } else return
+    event.preventDefault()
+  }
+  const lines = value.split('\n')
+  const line = value.slice(0, completions.from).split('\n').length
+  return (
+    <div className="policy-text">
+      <div className="policy-gutter" ref={gutter} aria-hidden="true">
+        {lines.map((_, index) => (
+          // biome-ignore lint/suspicious/noArrayIndexKey: a line is its number.
+          <span key={index} className={wrong.has(index + 1) ? 'wrong-line' : undefined}>
+            {index + 1}
+          </span>
+        ))}
+      </div>
+      <textarea
+        {...control}
+        ref={area}
+        className="code"
+        rows={Math.min(30, Math.max(14, lines.length + 1))}
+        spellCheck={false}
+        wrap="off"
+        aria-autocomplete="list"
+        aria-controls={options.length > 0 ? listId : undefined}
+        aria-activedescendant={options.length > 0 ? `${listId}-${selected}` : undefined}
+        value={value}
+        onChange={({ target }) => {
+          onValue(target.value)
+          complete(target.value, target.selectionEnd)
+        }}
+        onKeyDown={onKeyDown}
+        onBlur={() => setCompletions(NO_COMPLETIONS)}
+        onScroll={({ currentTarget }) => {
+          if (gutter.current) gutter.current.scrollTop = currentTarget.scrollTop
+        }}
+      />
+      {options.length > 0 && (
+        <div
+          className="policy-words"
+          id={listId}
+          role="listbox"
+          aria-label="Completions"
+          style={{ top: `calc(${line} * 1.5em + 0.75rem - ${area.current?.scrollTop ?? 0}px)` }}
+        >
+          {options.map(({ label, detail }, index) => (
+            <div
+              key={label}
+              id={`${listId}-${index}`}
+              role="option"
+              tabIndex={-1}
+              aria-selected={index === selected}
+              ref={(element) => {
+                if (index === selected) element?.scrollIntoView({ block: 'nearest' })
+              }}
+              onMouseDown={(event) => {
+                event.preventDefault()
+                accept(index)
+              }}
+            >
+              <b>{label}</b> <small>{detail}</small>
+            </div>
+          ))}
+        </div>
+      )}
+    </div>
+  )
+}
