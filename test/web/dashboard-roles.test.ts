@@ -27,7 +27,7 @@ interface Control {
 
 const ROLES: readonly Role[] = ['read_only', 'developer', 'admin']
 /** Controls that change nothing. */
-const NEUTRAL = /^(Add: |Remove |(All|Agents|Export (CSV|JSON)|Cancel|Edges|Test)$|Copy|Go to )/
+const NEUTRAL = /^(Add: |Remove |(All|Agents|Export (CSV|JSON)|Cancel|Cloud|Edges|Test)$|Copy|Go to )/
 
 /** The controls of sections that only some resources have. */
 const EXTRAS: Readonly<Record<string, Controls>> = {
@@ -124,7 +124,10 @@ async function listPages({ call }: TestPlatform): Promise<Record<string, Control
     },
     '/overview': {},
     '/agents': {},
-    '/endpoints': { 'New edge': { operation: 'POST /edges/https' } },
+    '/endpoints': {
+      'New edge': { operation: 'POST /edges/https' },
+      'New cloud endpoint': { operation: 'POST /endpoints' },
+    },
     '/edges': { 'New edge': { operation: 'POST /edges/https' } },
     '/edges/new': {
       'Create edge': { operation: 'POST /edges/https' },
