@@ -1,5 +1,5 @@
 import { HoldingListener } from '../base/io/holding-listener.ts'
-import { requireFreePort } from './require-free-port.ts'
+import { requireFreePort } from '../base/io/require-free-port.ts'
 import type { ListenerAddress, ServerSettings } from './settings.ts'
 
 /** The port of agents, open from the beginning of a start to the end of a stop. With workers, those have it in between. */

@@ -1,5 +1,5 @@
 import { isIP } from 'node:net'
-import { homedir } from 'node:os'
+import { availableParallelism, homedir, totalmem } from 'node:os'
 import { join, resolve } from 'node:path'
 import { CommandFailure, takeFlags } from '../base/command-line.ts'
 import { parseDomain } from '../base/domain.ts'
@@ -23,6 +23,8 @@ export type RoleName = (typeof ROLES)[number]
 
 /** Far more than machines have cores. */
 const MAX_WORKERS = 256
+/** Memory for which the machine gets a worker by default: one has about 140 MiB before there is any traffic. */
+const WORKER_BYTES = 512 * 1024 * 1024
 
 /** The listeners that can require a PROXY protocol header. */
 const PROXY_PROTOCOL_LISTENERS = ['http', 'https', 'tcp', 'agent', 'ssh'] as const
@@ -460,9 +462,10 @@ const definitions = {
   workers: defineSetting(
     'workers',
     'N',
-    'processes that carry the traffic and share the public ports; 1: no process of their own',
-    '1',
+    'processes that carry the traffic and share the public ports; auto: one for each core; 1: no process of their own',
+    'auto',
     (text, flag) => {
+      if (text === 'auto') return defaultWorkers()
       const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
       if (count < 1 || count > MAX_WORKERS)
         throw new CommandFailure(`--${flag} is "${text}"; write a number from 1 to ${MAX_WORKERS}.`)
@@ -558,11 +561,31 @@ export function readCommandLine(
     throw new CommandFailure(
       '--tls-cert and --tls-key belong together: one names the certificate chain, the other its private key.',
     )
+  if (result.workers > 1 && result.peerAddr !== 'auto' && isAutomatic(result, 'workers'))
+    return { settings: { ...result, workers: 1 }, rest }
   if (result.workers > 1 && result.peerAddr === undefined)
     throw new CommandFailure(
       '--workers needs --peer-addr, at which workers reach each other: leave it unset.',
     )
   return { settings: result, rest }
+}
+
+function isAutomatic({ given }: ServerSettings, flag: string): boolean {
+  return (given.get(flag) ?? 'auto') === 'auto'
+}
+
+/** One for each core, and one for each `WORKER_BYTES` of memory; workers need Linux. */
+function defaultWorkers(): number {
+  if (process.platform !== 'linux') return 1
+  // Without a limit for the container, this is a number beyond any memory.
+  const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
+  const count = Math.min(availableParallelism(), Math.floor(bytes / WORKER_BYTES), MAX_WORKERS)
+  return Math.max(count, 1)
+}
+
+/** Whether the machine has cores for several workers, and there is one because the links between nodes have a fixed port. */
+export function isLimitedByPeerAddress(settings: ServerSettings): boolean {
+  return settings.peerAddr !== 'auto' && isAutomatic(settings, 'workers') && defaultWorkers() > 1
 }
 
 function unknownVariable(variable: string, variables: ReadonlySet<string>): CommandFailure {

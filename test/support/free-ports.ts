@@ -26,8 +26,11 @@ export async function findFreePorts(count: number): Promise<number> {
   }
 }
 
+/** One process for each server, which starts fastest; `TEST_WORKERS=2` runs the traffic in that many workers. */
+export const WORKER_FLAGS: readonly string[] = ['--workers', process.env.TEST_WORKERS ?? '1']
+
 /** The flags of a server whose listeners take any free port. */
-export const ANY_PORTS = ['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [
-  `--${name}-addr`,
-  '127.0.0.1:0',
-])
+export const ANY_PORTS = [
+  ...['api', 'http', 'https', 'agent', 'ssh', 'dns'].flatMap((name) => [`--${name}-addr`, '127.0.0.1:0']),
+  ...WORKER_FLAGS,
+]

@@ -7,7 +7,8 @@ import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { type AgentProcess, cleanEnv, createHome, startProgram } from '../../src/agent/testing/program.ts'
 import { eventually } from './eventually.ts'
-import { joinFlags, TWO_NODES, WORKER_FLAGS } from './platform.ts'
+import { WORKER_FLAGS } from './free-ports.ts'
+import { joinFlags, TWO_NODES } from './platform.ts'
 import { createTestDatabase } from './postgres.ts'
 
 /** The contents of `credentials.json`. */

@@ -36,10 +36,6 @@ export interface TestPlatform {
 /** Set by `test/long/attacks.test.ts`: each platform is two nodes on PostgreSQL. */
 export const TWO_NODES: boolean = process.env.TEST_NODES === '2'
 
-/** `TEST_WORKERS=2` runs the traffic of every platform in that many workers. */
-export const WORKER_FLAGS: readonly string[] =
-  process.env.TEST_WORKERS === undefined ? [] : ['--workers', process.env.TEST_WORKERS]
-
 /** The flags that choose a node's database or directory: a test that sets them starts its nodes itself. */
 const OWN_NODES = ['--database-url', '--data-dir', '--roles']
 
@@ -102,7 +98,6 @@ async function startNode(
     '--login-rate-limit',
     '0',
     ...ANY_PORTS,
-    ...WORKER_FLAGS,
     ...flags,
   ]
   const settings = readSettings(args, {})

@@ -89,6 +89,18 @@ test('two edges that reuse ports listen on the same one, and others cannot', asy
   await assert.rejects(other.ports.acquire(port), { code: 'EADDRINUSE' })
 })
 
+test('a port that an edge chooses is not one that another server shares', async (t) => {
+  const tcp = { host: '127.0.0.1', first: 24150, last: 24153 }
+  const [first, second] = await Promise.all(
+    [1, 2].map(async () => (await startEdge(t, new TestTunnels(), { tcp, reusePort: true })).edge),
+  )
+  const ports = [await first!.ports.acquire(), await second!.ports.acquire()]
+  ports.push(await first!.ports.acquire(), await second!.ports.acquire())
+
+  assert.equal(new Set(ports).size, 4)
+  await assert.rejects(second!.ports.acquire(), /All public ports 24150-24153 are taken/)
+})
+
 test('closed connections are reported with their byte counts to the observer', async (t) => {
   const upstream = await startTcp(t, (socket) => socket.pipe(socket))
   const events: { entryId: string; bytesIn: number; bytesOut: number }[] = []

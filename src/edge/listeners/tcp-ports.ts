@@ -1,6 +1,7 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
 import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
+import { requireFreePort } from '../../base/io/require-free-port.ts'
 import { resetSocket } from '../../base/io/reset.ts'
 import type { SocketEnds } from '../../base/io/socket-ends.ts'
 import type { Core } from '../core.ts'
@@ -54,6 +55,8 @@ export class TcpPorts implements PublicPorts {
     for (const candidate of this.#candidates()) {
       if (excluded.has(candidate)) continue
       try {
+        // Where ports are shared, another server of the same user would share this one too.
+        if (this.#range.reusePort) await requireFreePort({ host: this.#range.host, port: candidate })
         await this.#listen(candidate)
         return candidate
       } catch {

@@ -21,6 +21,7 @@ import { loadNodeId } from '../node-id.ts'
 import { lockRoles } from '../role-locks.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import {
+  isLimitedByPeerAddress,
   type ProxyProtocolListener,
   type RoleName,
   resolveMasterKeyFile,
@@ -76,6 +77,8 @@ export async function openFoundation(
   const clock: Clock = systemClock
   cleanup.defer(lockRoles(serverSettings.dataDir, serverSettings.roles, worker?.number))
   const count = worker === undefined ? countWorkers(serverSettings) : 0
+  if (worker === undefined && isLimitedByPeerAddress(serverSettings))
+    logOf('server').info('one worker, because --peer-addr is set: --workers N runs more')
   const connectionLimits = computeConnectionLimits(await openFilesLimit())
   const proxyTrust = createProxyTrust(serverSettings, connectionLimits.clients, logOf)
   const agentPort = await openAgentPort(serverSettings, {

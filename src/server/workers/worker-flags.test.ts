@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict'
+import { availableParallelism } from 'node:os'
 import { test } from 'node:test'
-import { readSettings } from '../settings.ts'
+import { isLimitedByPeerAddress, readSettings } from '../settings.ts'
 import { controlSettings, countWorkers, workerFlags } from './worker-flags.ts'
 import { restartDelay } from './workers.ts'
 
@@ -45,7 +46,7 @@ test('each worker has a port of its own for other nodes, after that of the contr
 })
 
 test('one worker is no process of its own, and neither are workers without traffic', () => {
-  assert.equal(countWorkers(read()), 0)
+  assert.equal(countWorkers(read('--workers', '1')), 0)
   assert.equal(countWorkers(read('--workers', '3', '--roles', 'api,jobs')), 0)
   assert.equal(countWorkers(read('--workers', '3', '--roles', 'edge')), 3)
 })
@@ -57,4 +58,18 @@ test('workers that could not work fail the start with a sentence', () => {
 
 test('a crash is followed by a quick restart, and a series of them by ever slower ones', () => {
   assert.deepEqual([1, 2, 3, 4, 20].map(restartDelay), [100, 200, 400, 800, 30_000])
+})
+
+test('by default there is a worker for each core, and one where the links between nodes have a port or are off', () => {
+  const cores = availableParallelism()
+
+  assert.ok(read().workers >= 1 && read().workers <= cores)
+  assert.equal(read('--workers', 'auto').workers, read().workers)
+  for (const address of ['false', '10.0.0.5:4444']) {
+    assert.equal(read('--peer-addr', address).workers, 1)
+    assert.equal(isLimitedByPeerAddress(read('--peer-addr', address)), read().workers > 1)
+  }
+  assert.equal(isLimitedByPeerAddress(read('--peer-addr', 'false', '--workers', '1')), false)
+  const worker = readSettings(workerFlags(read('--workers', '3'), 1, undefined), {})
+  assert.equal(worker.workers, 3)
 })

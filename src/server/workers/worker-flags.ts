@@ -42,6 +42,7 @@ export function workerFlags(
     'api-addr': 'false',
     'dns-addr': 'false',
     'probe-addr': 'false',
+    workers: String(settings.workers),
     ...peerFlags(settings, number),
   }
   const values = new Map(settings.given)

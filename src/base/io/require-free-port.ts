@@ -1,11 +1,12 @@
 import { createServer } from 'node:net'
-import type { ListenerAddress } from './settings.ts'
 
 /**
  * Binds a port once without sharing it, unless it is "any". Another server of the same user that shares its ports among
  * its own workers would otherwise silently get half of the connections.
  */
-export async function requireFreePort(address: ListenerAddress | undefined): Promise<void> {
+export async function requireFreePort(
+  address: { readonly host: string; readonly port: number } | undefined,
+): Promise<void> {
   if (address === undefined || address.port === 0) return
   const server = createServer()
   await new Promise<void>((resolve, reject) => {
