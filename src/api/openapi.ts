@@ -93,7 +93,7 @@ class Components {
     // The description and the example are those of the field, not of the shared schema.
     const { title, type, description, example, ...rest } = shared
     if (typeof title !== 'string' || shared.properties === undefined) return shared
-    const $ref = `#/components/schemas/${this.#register({ ...rest, title, type: 'object' }, title, suffix, tag)}`
+    const $ref = `#/components/schemas/${this.#register({ ...rest, type: 'object' }, title, suffix, tag)}`
     const texts = {
       ...(description !== undefined && { description }),
       ...(example !== undefined && { example }),
@@ -102,7 +102,8 @@ class Components {
   }
 
   #register(schema: Json, title: string, suffix: string, tag: string): string {
-    const key = JSON.stringify(schema)
+    // Generators would take a title for the name, and requests and responses share titles.
+    const key = JSON.stringify([title, schema])
     const existing = this.#names.get(key)
     if (existing !== undefined) return existing
     const baseName = `${componentName(title)}${suffix}`

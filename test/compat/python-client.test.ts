@@ -1,11 +1,9 @@
-import assert from 'node:assert/strict'
-import { execFile } from 'node:child_process'
 import { join } from 'node:path'
 import { test } from 'node:test'
 import { shareApi, tempDir } from '../support/api.ts'
 import { reasonToSkip } from '../support/required-programs.ts'
 import { type StoredKind, samples } from '../support/samples.ts'
-import { createVenv } from './suites.ts'
+import { assertWalk, createVenv } from './suites.ts'
 
 const skip = reasonToSkip('python3')
 
@@ -42,14 +40,6 @@ test('the official Python client manages every resource and decodes the answers'
       create: await samples[kind].create(call),
       update: (await samples[kind].update?.(call)) ?? {},
     })
-  const input = JSON.stringify({ api_key: account.apiKey.reveal(), base_url: url, services })
-  const output = await new Promise<string>((resolve, reject) => {
-    const child = execFile(python, [join(import.meta.dirname, 'walk_api.py')], (error, stdout) =>
-      error === null ? resolve(stdout) : reject(error),
-    )
-    child.stdin?.end(input)
-  })
-  const { calls, failures } = JSON.parse(output)
-  t.diagnostic(`${calls} calls`)
-  assert.deepEqual(failures, [])
+  const plan = { api_key: account.apiKey.reveal(), base_url: url, services }
+  await assertWalk(t, [python, join(import.meta.dirname, 'walk_api.py')], plan)
 })

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict'
-import { execFileSync } from 'node:child_process'
+import { execFile, execFileSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import type { TestContext } from 'node:test'
 
 /** The command line that runs a command beside a platform of its own. */
 export function isolated(command: readonly string[]): [string, ...string[]] {
@@ -12,8 +13,25 @@ export function isolated(command: readonly string[]): [string, ...string[]] {
 export function createVenv(dir: string, packages: readonly string[]): string {
   execFileSync('python3', ['-m', 'venv', join(dir, 'venv')])
   const python = join(dir, 'venv', 'bin', 'python')
-  execFileSync(python, ['-m', 'pip', 'install', ...packages], { stdio: 'ignore' })
+  if (packages.length > 0) execFileSync(python, ['-m', 'pip', 'install', ...packages], { stdio: 'ignore' })
   return python
+}
+
+/** Runs a program that calls the API by a plan on standard input, and fails with the calls that failed. */
+export async function assertWalk(
+  t: TestContext,
+  [program, ...args]: [string, ...string[]],
+  plan: unknown,
+): Promise<void> {
+  const output = await new Promise<string>((resolve, reject) => {
+    const child = execFile(program, args, (error, stdout) =>
+      error === null ? resolve(stdout) : reject(error),
+    )
+    child.stdin?.end(JSON.stringify(plan))
+  })
+  const { calls, failures } = JSON.parse(output)
+  t.diagnostic(`${calls} calls`)
+  assert.deepEqual(failures, [])
 }
 
 /** Fails unless exactly the tests of a suite have failed that the table in README.md lists for it. */

@@ -7,6 +7,7 @@ const PACKAGES = {
   chromium: 'chromium',
   debootstrap: 'debootstrap',
   'dpkg-deb': 'dpkg',
+  go: 'golang-go',
   ip: 'iproute2',
   python3: 'python3-venv',
   'ssh-keygen': 'openssh-client',
