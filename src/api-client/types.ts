@@ -277,7 +277,7 @@ export interface Endpoint {
   hostport: string
   /** The public URL. */
   public_url: string
-  /** The URL, such as https://app.example.com for a reserved domain or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
+  /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
   url: string
   /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
   bindings: ("public" | "internal")[]
@@ -307,7 +307,7 @@ export interface Endpoint {
   upstream_url: string
   /** The protocol of the upstream service. */
   upstream_protocol: string
-  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request. */
+  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
   traffic_policy: string | null
 }
 
@@ -776,6 +776,72 @@ export interface UserAgentFilterModule {
   deny: string[]
 }
 
+export interface IssuerOfAToken {
+  /** Compared exactly. */
+  value: string
+}
+
+export interface IssuerAllowList {
+  /** The accepted values. */
+  allow_list: IssuerOfAToken[]
+}
+
+export interface AudienceOfAToken {
+  /** Compared exactly. */
+  value: string
+}
+
+export interface AudienceAllowList {
+  /** The accepted values. */
+  allow_list: AudienceOfAToken[]
+}
+
+export interface ExpectedToken {
+  /** The kind of token; at+jwt and it+jwt require that typ in its header. */
+  type: "jwt" | "at+jwt" | "it+jwt" | "access_token" | "id_token" | "plain"
+  /** Where the token is. */
+  method: "header" | "body"
+  /** The name of the header, or of the field of a form or JSON body. */
+  name: string
+  /** What precedes the token, such as "Bearer ". */
+  prefix: string
+}
+
+export interface TokensOfARequest {
+  /** All of them have to be in the request. */
+  tokens: ExpectedToken[]
+}
+
+export interface SourcesOfTokenKeys {
+  /** URLs of key sets. Without them the configuration of the issuer names its own. */
+  additional_jkus: string[]
+}
+
+export interface TokenKeys {
+  /** Where the keys are published. */
+  sources: SourcesOfTokenKeys
+}
+
+export interface TokenSignature {
+  /** How tokens may be signed. */
+  allowed_algorithms: ("ES256" | "ES384" | "ES512" | "RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "EdDSA")[]
+  /** The keys that sign tokens. */
+  keys: TokenKeys
+}
+
+export interface JwtValidationModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** Whose tokens are accepted. */
+  issuer: IssuerAllowList
+  /** One of these has to be in the token; an empty list accepts any audience. */
+  audience: AudienceAllowList
+  /** Where the tokens are. */
+  http: TokensOfARequest
+  /** How tokens are verified. */
+  jws: TokenSignature
+}
+
 export interface TrafficPolicyModule {
   /** Whether the module applies to traffic. */
   enabled: boolean
@@ -824,6 +890,8 @@ export interface HTTPSEdgeRoute {
   websocket_tcp_converter: WebsocketTcpConverterModule | null
   /** Rejects clients by their User-Agent header. */
   user_agent_filter: UserAgentFilterModule | null
+  /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+  jwt_validation: JwtValidationModule | null
   /** Runs the rules of a traffic policy. */
   traffic_policy: TrafficPolicyModule | null
   /** Reserved; always null. */
@@ -1124,6 +1192,72 @@ export interface UserAgentFilterModuleRequest {
   allow?: string[] | null
   /** Regular expressions. Clients that match one of them are rejected. */
   deny?: string[] | null
+}
+
+export interface IssuerOfATokenRequest {
+  /** Compared exactly. */
+  value: string
+}
+
+export interface IssuerAllowListRequest {
+  /** The accepted values. */
+  allow_list?: IssuerOfATokenRequest[] | null
+}
+
+export interface AudienceOfATokenRequest {
+  /** Compared exactly. */
+  value: string
+}
+
+export interface AudienceAllowListRequest {
+  /** The accepted values. */
+  allow_list?: AudienceOfATokenRequest[] | null
+}
+
+export interface ExpectedTokenRequest {
+  /** The kind of token; at+jwt and it+jwt require that typ in its header. */
+  type?: "jwt" | "at+jwt" | "it+jwt" | "access_token" | "id_token" | "plain" | null
+  /** Where the token is. */
+  method?: "header" | "body" | null
+  /** The name of the header, or of the field of a form or JSON body. */
+  name: string
+  /** What precedes the token, such as "Bearer ". */
+  prefix?: string | null
+}
+
+export interface TokensOfARequestRequest {
+  /** All of them have to be in the request. */
+  tokens: ExpectedTokenRequest[]
+}
+
+export interface SourcesOfTokenKeysRequest {
+  /** URLs of key sets. Without them the configuration of the issuer names its own. */
+  additional_jkus?: string[] | null
+}
+
+export interface TokenKeysRequest {
+  /** Where the keys are published. */
+  sources?: SourcesOfTokenKeysRequest | null
+}
+
+export interface TokenSignatureRequest {
+  /** How tokens may be signed. */
+  allowed_algorithms: ("ES256" | "ES384" | "ES512" | "RS256" | "RS384" | "RS512" | "PS256" | "PS384" | "PS512" | "EdDSA")[]
+  /** The keys that sign tokens. */
+  keys?: TokenKeysRequest | null
+}
+
+export interface JwtValidationModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** Whose tokens are accepted. */
+  issuer: IssuerAllowListRequest
+  /** One of these has to be in the token; an empty list accepts any audience. */
+  audience?: AudienceAllowListRequest | null
+  /** Where the tokens are. */
+  http: TokensOfARequestRequest
+  /** How tokens are verified. */
+  jws: TokenSignatureRequest
 }
 
 export interface TrafficPolicyModuleRequest {
@@ -1773,6 +1907,96 @@ export interface Tunnel {
   backends: Ref[] | null
 }
 
+export interface IdentityProvider {
+  /** The name of the identity provider, such as google. */
+  name: string
+  /** The address of the identity provider; for SAML its entity ID. */
+  url: string
+}
+
+export interface ApplicationUser {
+  /** The unique ID. */
+  id: string
+  /** The address of this object in the API. */
+  uri: string
+  /** When it was created, in RFC 3339 format. */
+  created_at: string
+  /** Where the visitor signs in. */
+  identity_provider: IdentityProvider
+  /** The ID of the visitor at the identity provider. */
+  provider_user_id: string
+  /** The user name at the identity provider, if it tells one. */
+  username: string
+  /** The verified email address, if the identity provider tells one. */
+  email: string
+  /** The full name. */
+  name: string
+  /** When the visitor last sent a request, to a minute. */
+  last_active: string
+  /** When the visitor last signed in. */
+  last_login: string
+}
+
+export interface UserAgent {
+  /** The User-Agent header of the sign-in. */
+  raw: string
+  /** The browser, such as Firefox; empty when unknown. */
+  browser_name: string
+  /** The version of the browser. */
+  browser_version: string
+  /** Desktop, Mobile, Tablet or Bot. */
+  device_type: string
+  /** The operating system, such as Windows; empty when unknown. */
+  os_name: string
+  /** The version of the operating system. */
+  os_version: string
+}
+
+export interface SessionLocation {
+  /** The country in two letters. */
+  country_code: string | null
+  /** The latitude in degrees. */
+  latitude: number | null
+  /** The longitude in degrees. */
+  longitude: number | null
+  /** How exact the coordinates are, in kilometers. */
+  lat_long_radius_km: number | null
+}
+
+export interface BrowserSession {
+  /** What the browser says it is. */
+  user_agent: UserAgent
+  /** The IP address of the sign-in. */
+  ip_address: string
+  /** Where that address is; null unless data about addresses was imported. */
+  location: SessionLocation | null
+}
+
+export interface ApplicationSession {
+  /** The unique ID. */
+  id: string
+  /** The address of this object in the API. */
+  uri: string
+  /** When it was created, in RFC 3339 format. */
+  created_at: string
+  /** Where the visitor signed in. */
+  public_url: string
+  /** The browser of the visitor. */
+  browser_session: BrowserSession
+  /** Who signed in. */
+  application_user: Ref | null
+  /** When the visitor last sent a request, to a minute. */
+  last_active: string
+  /** When the session ends without further requests. */
+  expires_at: string
+  /** The endpoint; null for an edge. */
+  endpoint: Ref | null
+  /** The edge; null for an endpoint. */
+  edge: Ref | null
+  /** The route of the edge. */
+  route: Ref | null
+}
+
 export interface APIKeyRequest {
   /** What it is for. Shown in lists. At most 255 bytes. */
   description?: string | null
@@ -1904,7 +2128,7 @@ export interface AgentIngressRequest {
 export interface EndpointRequest {
   /** Whether the endpoint belongs to an agent (ephemeral), to an edge, or is a cloud endpoint. Only cloud endpoints can be created. */
   type?: string | null
-  /** The URL, such as https://app.example.com for a reserved domain or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
+  /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
   url: string
   /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
   bindings?: ("public" | "internal")[] | null
@@ -1914,7 +2138,7 @@ export interface EndpointRequest {
   description?: string | null
   /** Free text for your own programs, often JSON. At most 4096 bytes. */
   metadata?: string | null
-  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request. */
+  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
   traffic_policy?: string | null
 }
 
@@ -2242,6 +2466,8 @@ export interface HTTPSEdgeRouteRequest {
   websocket_tcp_converter?: WebsocketTcpConverterModuleRequest | null
   /** Rejects clients by their User-Agent header. */
   user_agent_filter?: UserAgentFilterModuleRequest | null
+  /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+  jwt_validation?: JwtValidationModuleRequest | null
   /** Runs the rules of a traffic policy. */
   traffic_policy?: AccountTrafficPolicyModuleRequest | null
 }
@@ -3174,7 +3400,7 @@ export interface Operations {
     create(body: {
       /** Whether the endpoint belongs to an agent (ephemeral), to an edge, or is a cloud endpoint. Only cloud endpoints can be created. */
       type?: string | null
-      /** The URL, such as https://app.example.com for a reserved domain or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
+      /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
       url: string
       /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
       bindings?: ("public" | "internal")[] | null
@@ -3184,7 +3410,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request. */
+      /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
       traffic_policy: string | null
     }, options?: CallOptions): Promise<Endpoint>
     /** List endpoints: one page. */
@@ -3217,7 +3443,7 @@ export interface Operations {
     get(id: string, options?: CallOptions): Promise<Endpoint>
     /** Update an endpoint. */
     update(id: string, body?: {
-      /** The URL, such as https://app.example.com for a reserved domain or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
+      /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
       url?: string | null
       /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
       bindings?: ("public" | "internal")[] | null
@@ -3227,7 +3453,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request. */
+      /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
       traffic_policy?: string | null
     }, options?: CallOptions): Promise<Endpoint>
     /** Delete an endpoint. */
@@ -3567,6 +3793,8 @@ export interface Operations {
       websocket_tcp_converter?: WebsocketTcpConverterModuleRequest | null
       /** Rejects clients by their User-Agent header. */
       user_agent_filter?: UserAgentFilterModuleRequest | null
+      /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+      jwt_validation?: JwtValidationModuleRequest | null
       /** Runs the rules of a traffic policy. */
       traffic_policy?: TrafficPolicyModuleRequest | null
     }, options?: CallOptions): Promise<HTTPSEdgeRoute>
@@ -3606,6 +3834,8 @@ export interface Operations {
       websocket_tcp_converter?: WebsocketTcpConverterModuleRequest | null
       /** Rejects clients by their User-Agent header. */
       user_agent_filter?: UserAgentFilterModuleRequest | null
+      /** Admits only requests whose JSON Web Tokens are signed by an issuer of your choice and still valid. */
+      jwt_validation?: JwtValidationModuleRequest | null
       /** Runs the rules of a traffic policy. */
       traffic_policy?: TrafficPolicyModuleRequest | null
     }, options?: CallOptions): Promise<HTTPSEdgeRoute>
@@ -3705,6 +3935,14 @@ export interface Operations {
       /** Get the user_agent_filter module of an HTTPS edge route. */
       get(edgeId: string, id: string, options?: CallOptions): Promise<UserAgentFilterModule>
       /** Delete the user_agent_filter module of an HTTPS edge route. */
+      delete(edgeId: string, id: string, options?: CallOptions): Promise<void>
+    }
+    readonly jwtValidation: {
+      /** Replace the jwt_validation module of an HTTPS edge route. */
+      replace(edgeId: string, id: string, body: JwtValidationModuleRequest, options?: CallOptions): Promise<JwtValidationModule>
+      /** Get the jwt_validation module of an HTTPS edge route. */
+      get(edgeId: string, id: string, options?: CallOptions): Promise<JwtValidationModule>
+      /** Delete the jwt_validation module of an HTTPS edge route. */
       delete(edgeId: string, id: string, options?: CallOptions): Promise<void>
     }
     readonly trafficPolicy: {
@@ -4751,6 +4989,56 @@ export interface Operations {
     }, options?: CallOptions): AsyncIterable<Tunnel>
     /** Get a tunnel that is online. */
     get(id: string, options?: CallOptions): Promise<Tunnel>
+  }
+  /** Visitors who have signed in through the OAuth, OpenID Connect and SAML modules and actions. Deleting one ends all their sessions; they can sign in again. */
+  readonly appUsers: {
+    /** Get an application user. */
+    get(id: string, options?: CallOptions): Promise<ApplicationUser>
+    /** Delete an application user. */
+    delete(id: string, options?: CallOptions): Promise<void>
+    /** List application users: one page. */
+    list(query?: {
+      /** The maximum number of items. */
+      limit?: number
+      /** Only items created before this one. */
+      before_id?: string
+      /** Only items for which this CEL expression over `obj` is true, such as `obj.description.contains("test")`. */
+      filter?: string
+    }, options?: CallOptions): Promise<Page<'application_users', ApplicationUser>>
+    /** List application users: the objects of all pages. */
+    listAll(query?: {
+      /** The maximum number of items. */
+      limit?: number
+      /** Only items created before this one. */
+      before_id?: string
+      /** Only items for which this CEL expression over `obj` is true, such as `obj.description.contains("test")`. */
+      filter?: string
+    }, options?: CallOptions): AsyncIterable<ApplicationUser>
+  }
+  /** Sessions of visitors who have signed in through the OAuth, OpenID Connect and SAML modules and actions. Deleting one signs the visitor out. */
+  readonly appSessions: {
+    /** Get an application session. */
+    get(id: string, options?: CallOptions): Promise<ApplicationSession>
+    /** Delete an application session. */
+    delete(id: string, options?: CallOptions): Promise<void>
+    /** List application sessions: one page. */
+    list(query?: {
+      /** The maximum number of items. */
+      limit?: number
+      /** Only items created before this one. */
+      before_id?: string
+      /** Only items for which this CEL expression over `obj` is true, such as `obj.description.contains("test")`. */
+      filter?: string
+    }, options?: CallOptions): Promise<Page<'application_sessions', ApplicationSession>>
+    /** List application sessions: the objects of all pages. */
+    listAll(query?: {
+      /** The maximum number of items. */
+      limit?: number
+      /** Only items created before this one. */
+      before_id?: string
+      /** Only items for which this CEL expression over `obj` is true, such as `obj.description.contains("test")`. */
+      filter?: string
+    }, options?: CallOptions): AsyncIterable<ApplicationSession>
   }
   /** A record of every change and every sign-in. */
   readonly auditEvents: {
