@@ -11,6 +11,9 @@ const root = join(import.meta.dirname, '..')
 const EXEMPT: Readonly<Record<string, string>> = {
   '/\\/+$/': 'addresses that the operator configures in the server, the command line or the agent',
   '/\\.+$/': 'a name that a user types into a form, in their own browser',
+  '/^( *)((?:- +)*)(?:([\\w-]+):(?: +|$))?(.*)$/':
+    'one line of the policy that a user edits, in their own browser',
+  '/[A-Za-z_][\\w.]*$/': 'one line of the policy that a user edits, in their own browser',
   '/ *$/': 'one line of the configuration file of the agent',
 }
 

@@ -141,8 +141,8 @@ export class RegistryPublisher {
   }
 
   /**
-   * Resolves once no client of a peer is in flight here, or at the deadline. With `rejectNew`, new ones are rejected. Streams that were answered and are idle since
-   * are keep-alive connections of the peer, and not waited for.
+   * Resolves once no client of a peer is in flight here, or at the deadline. With `rejectNew`, new ones are rejected. Streams
+   * that were answered and are idle since are keep-alive connections of the peer, and not waited for.
    */
   async drain(waitMs: number, rejectNew: boolean): Promise<void> {
     this.#rejectsNew = rejectNew

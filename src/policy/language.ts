@@ -69,7 +69,7 @@ export function describeLanguage(): PolicyLanguage {
     variables: describeVariables(),
     functions: [
       ...macroForms().map((signature) => ({
-        name: /(\w+)\(/.exec(signature)![1]!,
+        name: /^(?:e\.)?(\w+)\(/.exec(signature)![1]!,
         signature,
         receiver: signature.startsWith('e.'),
         phases: PHASES,
