@@ -1,4 +1,5 @@
 import type { AddressInfo, Server } from 'node:net'
+import { setImmediate } from 'node:timers/promises'
 import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import type { TrustedProxies } from '../base/forwarded.ts'
@@ -207,12 +208,16 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
 
   async function drainAndClose(drainMs: number): Promise<void> {
     core.draining = true
-    clearInterval(sampler)
-    edgeTable.stop()
+    // The kernel resets connections that wait to be accepted when their listener closes. The loop accepts all of them before
+    // it runs the second callback; the first one may run in the middle of its turn.
+    await setImmediate()
+    await setImmediate()
     const serversClosed = servers.map(
       (server) => new Promise<void>((resolve) => server.close(() => resolve())),
     )
     ports.close()
+    clearInterval(sampler)
+    edgeTable.stop()
     for (const reader of Object.values(proxyProtocol)) reader?.close()
     fanOut([...core.connections], (connection) => connection.drain(), onError)
     await waitForConnections(core, drainMs)
