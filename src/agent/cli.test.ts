@@ -575,6 +575,23 @@ test('diagnose names each step and the one that fails', async (t) => {
   assert.match(down.stdout, /nothing listens at localhost:\d+ .*\n {4}ERR_ADIT_8002/)
 })
 
+test('diagnose shows how many legs a session may have, and tries the other nodes that the server names', async (t) => {
+  const [gateway, other] = [await TestGateway.start(t), await TestGateway.start(t)]
+  const home = createHome(t)
+  const flags = gatewayFlags(gateway, home)
+  const nodes = [`127.0.0.1:${other.port}`, 'localhost:1']
+  gateway.connectAddresses = [`localhost:${gateway.port}`, ...nodes]
+
+  const { code, stdout } = await host.run(['diagnose', ...flags], { env: cleanEnv(home) })
+
+  assert.match(stdout, /Connections of a session \(legs\) +\[ OK \] up to \d/)
+  assert.match(stdout, new RegExp(`Node 127.0.0.1:${other.port} +\\[ OK \\]`))
+  assert.match(stdout, /Node localhost:1 +\[ WARN \]/)
+  assert.doesNotMatch(stdout, new RegExp(`Node localhost:${gateway.port}`))
+  assert.match(stdout, /nothing listens at localhost:1/)
+  assert.equal(code, 1)
+})
+
 test('diagnose hides secrets in every setting, check and file, whatever form they have', async (t) => {
   const gateway = await TestGateway.start(t)
   const home = createHome(t)

@@ -157,6 +157,11 @@ export class AgentSession {
     return this.#mux.closed
   }
 
+  /** Open streams of visitors. */
+  get streamCount(): number {
+    return this.#mux.streamCount - this.#mux.openedCount
+  }
+
   async authenticate(): Promise<void> {
     try {
       this.#authResponse = await this.#call<AuthResponse>(

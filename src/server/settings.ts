@@ -23,7 +23,7 @@ export type RoleName = (typeof ROLES)[number]
 
 /** Far more than machines have cores. */
 const MAX_WORKERS = 256
-/** Memory for which the machine gets a worker by default: one has about 140 MiB before there is any traffic. */
+/** Memory for which the machine gets a worker: one has about 140 MiB before there is any traffic. */
 const WORKER_BYTES = 512 * 1024 * 1024
 
 /** The listeners that can require a PROXY protocol header. */
@@ -463,9 +463,9 @@ const definitions = {
     'workers',
     'N',
     'processes that carry the traffic and share the public ports; auto: one for each core; 1: no process of their own',
-    'auto',
+    '1',
     (text, flag) => {
-      if (text === 'auto') return defaultWorkers()
+      if (text === 'auto') return automaticWorkers()
       const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
       if (count < 1 || count > MAX_WORKERS)
         throw new CommandFailure(`--${flag} is "${text}"; write a number from 1 to ${MAX_WORKERS}.`)
@@ -571,11 +571,11 @@ export function readCommandLine(
 }
 
 function isAutomatic({ given }: ServerSettings, flag: string): boolean {
-  return (given.get(flag) ?? 'auto') === 'auto'
+  return given.get(flag) === 'auto'
 }
 
 /** One for each core, and one for each `WORKER_BYTES` of memory; workers need Linux. */
-function defaultWorkers(): number {
+function automaticWorkers(): number {
   if (process.platform !== 'linux') return 1
   // Without a limit for the container, this is a number beyond any memory.
   const bytes = Math.min(totalmem(), process.constrainedMemory() || Number.POSITIVE_INFINITY)
@@ -585,7 +585,7 @@ function defaultWorkers(): number {
 
 /** Whether the machine has cores for several workers, and there is one because the links between nodes have a fixed port. */
 export function isLimitedByPeerAddress(settings: ServerSettings): boolean {
-  return settings.peerAddr !== 'auto' && isAutomatic(settings, 'workers') && defaultWorkers() > 1
+  return settings.peerAddr !== 'auto' && isAutomatic(settings, 'workers') && automaticWorkers() > 1
 }
 
 function unknownVariable(variable: string, variables: ReadonlySet<string>): CommandFailure {

@@ -28,9 +28,10 @@ test('a tunnel ends when an edge claims its name, even an edge of its own accoun
   }
   const online = async () => {
     const { tunnels } = (await call('GET', '/tunnels')).body as { tunnels: { public_url: string }[] }
-    return tunnels.map(({ public_url }) => new URL(public_url).hostname.split('.')[0]).join()
+    const names = tunnels.map(({ public_url }) => new URL(public_url).hostname.split('.')[0])
+    return names.sort().join()
   }
-  await eventuallyEqual(online, 'other,edged', 'both are online')
+  await eventuallyEqual(online, 'edged,other', 'both are online')
 
   await call.create('/edges/https', { hostports: ['edged.adit.localhost:443'] })
 

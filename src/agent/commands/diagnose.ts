@@ -4,13 +4,14 @@ import { describeNetworkError } from '../../base/network-error.ts'
 import { hideSecrets } from '../../base/serialize-error.ts'
 import { hideUrlSecrets } from '../../base/url-secrets.ts'
 import { VERSION } from '../../base/version.ts'
-import type { AgentSession } from '../../protocol/index.ts'
+import type { AgentSession, AuthResponse } from '../../protocol/index.ts'
 import { ProtocolError, startAgentSession } from '../../protocol/index.ts'
 import type { AgentKeys } from '../config/keys.ts'
 import type { Env } from '../config/paths.ts'
 import { writePrivateFile } from '../config/write.ts'
 import { dialServer, probeFirstHop, proxyOf, resolveAll } from '../connect/dial.ts'
 import type { ServerLocation } from '../connect/location.ts'
+import { ServerAddresses } from '../connect/server-addresses.ts'
 import { type AgentSettings, resolveSettings } from '../settings.ts'
 import { appendCode, diagnosisErrors } from './documentation.ts'
 
@@ -153,7 +154,8 @@ async function checkNetwork(
   })
 }
 
-async function checkServer(location: ServerLocation, { dial }: AgentSettings, run: RunCheck): Promise<void> {
+async function checkServer(location: ServerLocation, settings: AgentSettings, run: RunCheck): Promise<void> {
+  const { dial } = settings
   const section = `Server ${location.host}:${location.port}`
   const suffix = proxyOf(location, dial) === undefined ? '' : ' through the proxy'
   const tlsOk = await run(section, `TLS and certificate${suffix}`, diagnosisErrors.tls, async () => {
@@ -174,6 +176,7 @@ async function checkServer(location: ServerLocation, { dial }: AgentSettings, ru
         os: process.platform,
         arch: process.arch,
         metadata: 'diagnose',
+        maxLegs: settings.legs,
         commands: {
           restart: 'a diagnosis ends by itself',
           stop: 'a diagnosis ends by itself',
@@ -186,7 +189,34 @@ async function checkServer(location: ServerLocation, { dial }: AgentSettings, ru
     })
     return `account ${session.authResponse.Extra.AccountName || '-'}, region ${session.authResponse.Extra.Region || '-'}`
   })
+  if (session !== undefined) await checkLegs(session.authResponse, location, settings, run)
   session?.close()
+}
+
+/** The connections that a session may have, and the other nodes that the server names for them. */
+async function checkLegs(
+  { Extra: { MaxLegs = 1, ConnectAddresses } }: AuthResponse,
+  location: ServerLocation,
+  settings: AgentSettings,
+  run: RunCheck,
+): Promise<void> {
+  const named = new ServerAddresses(settings.dial)
+  named.learn(
+    location,
+    ConnectAddresses.map(({ ServerAddr }) => ServerAddr),
+  )
+  const checked = new Set(resolveLocations(settings).map(({ host, port }) => joinHostPort(host, port)))
+  const section = `Server ${location.host}:${location.port}`
+  await run(section, 'Connections of a session (legs)', undefined, async () => `up to ${MaxLegs}`)
+  for (const node of named.nodes) {
+    const address = joinHostPort(node.host, node.port)
+    if (checked.has(address)) continue
+    await run(section, `Node ${address}`, diagnosisErrors.tcp, async () => {
+      const socket = await dialServer(node, settings.dial)
+      socket.destroy()
+      return ''
+    })
+  }
 }
 
 /** The configuration without secrets, including those in URLs. */

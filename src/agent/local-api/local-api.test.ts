@@ -233,6 +233,8 @@ test('status contains the session, the version and the latency', async (t) => {
   const [leg] = (json.session as { legs: Json[] }).legs
   assert.equal(leg?.region, 'eu')
   assert.match(String(leg?.latency), /^\d+ms$/)
+  assert.match(String(leg?.address), /^localhost:\d+$/)
+  assert.equal(leg?.streams, 0)
   assert.equal(json.uri, '/api/status')
 })
 

@@ -97,7 +97,14 @@ export interface AgentStatus {
   readonly session: {
     readonly id: string
     readonly account: string
-    readonly legs: readonly { readonly region: string; readonly latency: string }[]
+    readonly legs: readonly {
+      readonly region: string
+      readonly latency: string
+      /** Where the server is reached. */
+      readonly address: string
+      /** Open streams of visitors. */
+      readonly streams: number
+    }[]
   }
   readonly inspect_db_size: number
   readonly update_available?: string

@@ -1,3 +1,4 @@
+import { joinHostPort } from '../../base/hostport.ts'
 import { VERSION } from '../../base/version.ts'
 import { ProtocolError } from '../../protocol/index.ts'
 import type { Agent } from '../agent.ts'
@@ -245,10 +246,12 @@ function requestFramesRoute(captures: Agent['captures']): LocalRoute {
   }
 }
 
-function legView({ session, latencyMs }: Leg): AgentStatus['session']['legs'][number] {
+function legView({ session, location, latencyMs }: Leg): AgentStatus['session']['legs'][number] {
   return {
     region: session.authResponse.Extra?.Region ?? '',
     latency: latencyMs === undefined ? '' : `${Math.round(latencyMs)}ms`,
+    address: joinHostPort(location.host, location.port),
+    streams: session.streamCount,
   }
 }
 

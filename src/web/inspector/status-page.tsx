@@ -78,14 +78,20 @@ function addRates(
   return rates
 }
 
+function describeLeg({ address, region, latency, streams }: AgentStatus['session']['legs'][number]): string {
+  const open = streams === 0 ? '' : `${streams} ${streams === 1 ? 'stream' : 'streams'}`
+  const details = [region, latency, open]
+  return `${address} (${details.filter((detail) => detail !== '').join(', ')})`
+}
+
 function Facts({ status }: { status: AgentStatus }) {
   const facts: [string, string][] = [
     ['Connection', status.status],
     ['Account', status.session.account || '–'],
     ['Session', status.session.id || '–'],
-    ...status.session.legs.map(({ region, latency }): [string, string] => [
-      'Region',
-      latency === '' ? region : `${region} (${latency})`,
+    ...status.session.legs.map((leg, index, { length }): [string, string] => [
+      length === 1 ? 'Server' : `Leg ${index + 1}`,
+      describeLeg(leg),
     ]),
     ['Version', status.agent_version],
     ['Capture memory', status.inspect_db_size > 0 ? `up to ${formatBytes(status.inspect_db_size)}` : 'off'],
