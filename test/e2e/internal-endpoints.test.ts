@@ -14,16 +14,22 @@ const HOST = 'front.adit.localhost'
 const forwardTo = (url: string, phase = 'on_http_request') =>
   JSON.stringify({ [phase]: [{ actions: [{ type: 'forward-internal', config: { url } }] }] })
 
-/** What a TCP service sends before it closes the connection. */
-async function readTcp(url: string): Promise<string> {
-  const socket = connect(Number(new URL(url).port), '127.0.0.1')
+/** Nodes open the same public ports, so that two on one machine need addresses of their own. */
+const [FIRST_HOST, SECOND_HOST] = ['127.0.0.1', '127.0.0.2']
+
+/** What a TCP service sends at a node before it closes the connection. */
+async function readTcp(url: string, host = FIRST_HOST): Promise<string> {
+  const socket = connect(Number(new URL(url).port), host)
   return text(socket).catch((error) => error.code)
 }
 
 test('policies forward requests and connections to internal endpoints of their account, on any node, and nothing else reaches them', async (t) => {
   const flags = ['--database-url', (await createTestDatabase(t)).url]
   const first = await startPlatform(t, flags)
-  const second = await startPlatform(t, [...flags, '--master-key-file', join(first.dataDir, 'master.key')])
+  const second = await startPlatform(t, [
+    ...[...flags, '--master-key-file', join(first.dataDir, 'master.key')],
+    ...['--tcp-host', SECOND_HOST],
+  ])
   const other = await createSecondAccount(first)
   const serve = (text: string) => startHttp(t, (_request, response) => response.end(text))
   const [own, foreign] = [await startAgent(t, first), await startAgent(t, first, other.authtoken)]
@@ -48,7 +54,7 @@ test('policies forward requests and connections to internal endpoints of their a
     proto: 'tcp',
     traffic_policy: forwardTo('tcp://db.internal:5432', 'on_tcp_connect'),
   })
-  await eventuallyEqual(() => readTcp(tcpFront.url), 'db')
+  for (const host of [FIRST_HOST, SECOND_HOST]) await eventuallyEqual(() => readTcp(tcpFront.url, host), 'db')
 
   // A cloud endpoint opens its port, which an agent can share.
   const { addr } = await first.call.create('/reserved_addrs', {})
@@ -58,7 +64,7 @@ test('policies forward requests and connections to internal endpoints of their a
     traffic_policy,
     pooling_enabled: true,
   })
-  await eventuallyEqual(() => readTcp(cloud.url), 'db')
+  for (const host of [FIRST_HOST, SECOND_HOST]) await eventuallyEqual(() => readTcp(cloud.url, host), 'db')
   const pooled = await agent.forward({
     addr: await greet('pooled'),
     proto: 'tcp',
