@@ -1,16 +1,9 @@
+import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
 import { DYN, listOf as listType, mapOf as mapType, STRING } from '../cel/types.ts'
 import { choice, described, listOf, object, optional, template, withDefault } from '../config.ts'
 import type { Template } from '../template.ts'
 import { defineAction } from './define.ts'
 import { errorResult } from './results.ts'
-
-/** Signatures with a public key; a shared secret would have to be in the policy. */
-const ALGORITHMS = [
-  ...['ES256', 'ES384', 'ES512'],
-  ...['RS256', 'RS384', 'RS512'],
-  ...['PS256', 'PS384', 'PS512'],
-  'EdDSA',
-] as const
 
 const NO_PREFIX: Template = { source: '', literal: '', program: undefined, evaluate: () => '' }
 
@@ -64,7 +57,7 @@ export const jwtValidation = defineAction({
     jws: described(
       object({
         allowed_algorithms: described(
-          listOf(choice(...ALGORITHMS), { minItems: 1, maxItems: 10, unique: true }),
+          listOf(choice(...JWS_ALGORITHMS), { minItems: 1, maxItems: 10, unique: true }),
           'how tokens may be signed',
         ),
         keys: described(

@@ -1,14 +1,7 @@
+import { JWS_ALGORITHMS } from '../../base/jws-algorithms.ts'
 import { httpUrl } from '../formats.ts'
 import { defineModule } from '../module.ts'
 import { choice, described, list, object, required, text } from '../value.ts'
-
-/** Signatures with a public key; a shared secret would have to be in the settings. */
-const ALGORITHMS = [
-  ...['ES256', 'ES384', 'ES512'],
-  ...['RS256', 'RS384', 'RS512'],
-  ...['PS256', 'PS384', 'PS512'],
-  'EdDSA',
-] as const
 
 const named = (maxBytes: number) =>
   text(maxBytes, (value) => (value === '' ? 'must not be empty.' : undefined))
@@ -50,7 +43,7 @@ const token = object(
 const signature = object(
   {
     allowed_algorithms: described(
-      required(list(choice(ALGORITHMS, 'RS256'), { minItems: 1, maxItems: 10 })),
+      required(list(choice(JWS_ALGORITHMS, 'RS256'), { minItems: 1, maxItems: 10 })),
       'How tokens may be signed.',
       ['RS256'],
     ),
