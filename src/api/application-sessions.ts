@@ -3,7 +3,7 @@ import { ApplicationSession, ApplicationUser, type Resource } from '../resources
 import type { ApplicationSessionRow, ApplicationUserRow } from '../store/index.ts'
 import type { ApiCall } from './call.ts'
 import { auditEntry, type OnlineQuery } from './crud.ts'
-import { type ApiOperation, onlineOperations } from './operations.ts'
+import { type ApiOperation, onlineOperations, operation } from './operations.ts'
 import { problem } from './problems.ts'
 import { resourceRoutes } from './routes.ts'
 import { parseUserAgent } from './user-agent.ts'
@@ -54,15 +54,11 @@ function visitorOperations(
   const routes = resourceRoutes(resource)
   return [
     ...onlineOperations(resource, items, routes),
-    {
-      ...routes.delete,
-      async run(call, { params }) {
-        const id = params.id!
-        if (!(await remove(call, id))) throw problem('not_found', resource.name, id)
-        await call.store.write({}, (tx) => tx.audit(auditEntry(call, id)))
-        return undefined
-      },
-    },
+    operation(routes.delete, async (call, { params: { id } }) => {
+      if (!(await remove(call, id))) throw problem('not_found', resource.name, id)
+      await call.store.write({}, (tx) => tx.audit(auditEntry(call, id)))
+      return undefined
+    }),
   ]
 }
 

@@ -48,7 +48,7 @@ function compileLists(
   try {
     return compileRules([
       // Without an allow list, every address that is not denied is allowed.
-      ...(allow.length > 0 ? allow.map(rule('allow')) : EVERYBODY),
+      ...(allow.length > 0 ? allow.map(rule('allow')) : EVERY_ADDRESS),
       ...deny.map(rule('deny')),
     ])
   } catch (error) {
@@ -56,7 +56,7 @@ function compileLists(
   }
 }
 
-const EVERYBODY: readonly IpRule[] = [
+const EVERY_ADDRESS: readonly IpRule[] = [
   { cidr: '0.0.0.0/0', action: 'allow' },
   { cidr: '::/0', action: 'allow' },
 ]
