@@ -192,6 +192,19 @@ test('a certificate is renewed with a third of its lifetime left, at the time sh
   assert.notEqual(after.certificate.id, domain.certificate.id)
 })
 
+test('a clock that is ahead of the authority renews a certificate once, not again and again', async (t) => {
+  const { platform } = await startWithDomain(t, 90 * 24 * 60 * 60)
+  const orders = platform.pebble.count('order')
+
+  platform.clock.offset = 89 * DAY
+  await platform.certs.runDue()
+  const renewals = platform.pebble.count('order') - orders
+  await platform.certs.runDue()
+
+  assert.equal(renewals, orders)
+  assert.equal(platform.pebble.count('order') - orders, renewals)
+})
+
 test('while renewal fails the old certificate is served until it expires', async (t) => {
   const { platform, domain } = await startWithDomain(t, 90 * 24 * 60 * 60)
   platform.pebble.hook = () => 503

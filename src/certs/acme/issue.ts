@@ -24,7 +24,14 @@ import { JobStore, SupersededError } from './job-store.ts'
 import { renewalId } from './renewal-info.ts'
 import { type NameResolver, ResolverError } from './resolver.ts'
 import type { Authorization, Order } from './rfc8555.ts'
-import { nextValidationAt, type Random, renewalAt, retryAt, suggestedAt } from './schedule.ts'
+import {
+  earliestRenewalAt,
+  nextValidationAt,
+  type Random,
+  renewalAt,
+  retryAt,
+  suggestedAt,
+} from './schedule.ts'
 import { PLATFORM, type Subject } from './subject.ts'
 import { AcmeRejected, AcmeUnavailable, problemType } from './transport.ts'
 
@@ -85,7 +92,6 @@ class IssueFailure extends Error {
   }
 }
 
-const DAY = 24 * 60 * 60 * 1000
 const MIN_POLL_MS = 150
 const MAX_POLL_MS = 3000
 const CLEANUP_RETRY_MS = 60 * 60 * 1000
@@ -537,15 +543,13 @@ export class IssueAttempt {
     now: number,
   ): Promise<number> {
     const { acme, random, log } = this.#context
-    const notBefore = Date.parse(facts.not_before)
-    const notAfter = Date.parse(facts.not_after)
+    const lifetime = { notBefore: Date.parse(facts.not_before), notAfter: Date.parse(facts.not_after) }
     const window = await acme.renewalWindow(pem).catch((error) => {
       log.debug({ err: error }, 'renewal information unavailable')
       return undefined
     })
-    if (window === undefined) return renewalAt({ notBefore, notAfter }, random)
-    // A certificate that has just been issued is never replaced at once, whatever the window.
-    return Math.max(suggestedAt(window, now, random), now + Math.min(DAY, (notAfter - notBefore) / 3))
+    const planned = window === undefined ? renewalAt(lifetime, random) : suggestedAt(window, now, random)
+    return Math.max(planned, earliestRenewalAt(lifetime, now))
   }
 
   async #save(change: Partial<Job>): Promise<void> {

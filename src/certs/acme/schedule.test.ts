@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
-import { nextValidationAt, recentFailures, renewalAt, retryAt, suggestedAt } from './schedule.ts'
+import {
+  earliestRenewalAt,
+  nextValidationAt,
+  recentFailures,
+  renewalAt,
+  retryAt,
+  suggestedAt,
+} from './schedule.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -58,4 +65,12 @@ test('a window in the past means now', () => {
     suggestedAt({ start: 200, end: 300 }, 100, () => 0.5),
     250,
   )
+})
+
+test('a certificate that has just been issued is not due, however far ahead our clock is', () => {
+  const certificate = { notBefore: 0, notAfter: 90 * DAY }
+
+  assert.equal(earliestRenewalAt(certificate, 61 * DAY), 62 * DAY)
+  assert.equal(earliestRenewalAt(certificate, 89 * DAY), 89 * DAY + 8 * HOUR)
+  assert.equal(earliestRenewalAt(certificate, 1000 * DAY), 1001 * DAY)
 })

@@ -40,14 +40,28 @@ export function recentFailures(failures: readonly number[], now: number): number
   return failures.filter((time) => time > now - HOUR && time <= now).sort((a, b) => a - b)
 }
 
+interface Lifetime {
+  readonly notBefore: number
+  readonly notAfter: number
+}
+
 /** When to renew: a third of the lifetime before expiry, minus jitter of up to a tenth of that third. */
-export function renewalAt(certificate: { notBefore: number; notAfter: number }, random: Random): number {
-  const third = (certificate.notAfter - certificate.notBefore) / 3
-  return Math.round(certificate.notAfter - third - random() * (third / 10))
+export function renewalAt({ notBefore, notAfter }: Lifetime, random: Random): number {
+  const third = (notAfter - notBefore) / 3
+  return Math.round(notAfter - third - random() * (third / 10))
 }
 
 /** A random time in the window the authority suggests (RFC 9773 section 4.2); now, when it lies in the past. */
 export function suggestedAt(window: { start: number; end: number }, now: number, random: Random): number {
   const time = window.start + random() * Math.max(0, window.end - window.start)
   return Math.max(Math.round(time), now)
+}
+
+/**
+ * The earliest renewal of a certificate that is issued now. Were it at once, because our clock is ahead of the
+ * authority's or its window lies in the past, each renewal would be followed by another (P54).
+ */
+export function earliestRenewalAt({ notBefore, notAfter }: Lifetime, now: number): number {
+  const remaining = now < notAfter ? notAfter - now : notAfter - notBefore
+  return Math.round(now + Math.min(DAY, remaining / 3))
 }
