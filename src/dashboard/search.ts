@@ -1,5 +1,6 @@
 import type { FastifyInstance, onRequestHookHandler } from 'fastify'
 import { fieldProblem, requirePrincipal } from '../api/index.ts'
+import { prefixOf } from '../base/id.ts'
 import { allResources, hasRole, type Resource, type Role } from '../resources/index.ts'
 import type { Row, Store } from '../store/index.ts'
 import type { OnlineAgents } from './agent-list.ts'
@@ -131,7 +132,7 @@ function shortFields(record: Readonly<Record<string, unknown>>): Record<string, 
   )
 }
 
-/** Whether every word occurs in a field, or begins the id. */
+/** Whether every word occurs in a field. An id, its own or of another resource, matches from its beginning only. */
 function matches({ id, fields }: SearchHit, words: readonly string[]): boolean {
   const texts = Object.values(fields).flatMap((value) =>
     typeof value === 'string'
@@ -140,7 +141,9 @@ function matches({ id, fields }: SearchHit, words: readonly string[]): boolean {
         ? (value as string[])
         : Object.entries(value as object).map(([key, each]) => `${key}=${each}`),
   )
-  return words.every(
-    (word) => id.toLowerCase().startsWith(word) || texts.some((text) => text.toLowerCase().includes(word)),
+  return words.every((word) =>
+    [id, ...texts].some((text) =>
+      prefixOf(text) === undefined ? text.toLowerCase().includes(word) : text.toLowerCase().startsWith(word),
+    ),
   )
 }
