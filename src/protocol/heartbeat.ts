@@ -131,8 +131,10 @@ export function ping(session: MuxSession, clock: Clock, timeoutMs: number): Prom
   })
 }
 
-/** A timer this late means that this process stalled, which says nothing about the peer. */
-const STALL_THRESHOLD_MS = 1000
+/** A timer later than this, or than a quarter of the timeout, means that this process stalled: that says nothing about the peer. */
+const MAX_TIMER_DELAY_MS = 1000
+/** How long an expired timeout waits for bytes that arrived during a shorter stall, at most an eighth of the timeout. */
+const MAX_GRACE_MS = 250
 
 /** The peer sent nothing, not even an echo, for longer than the heartbeat allows. */
 export class HeartbeatTimeout extends MuxError {
@@ -151,6 +153,7 @@ export class Watchdog {
   readonly #clock: Clock
   #timer: NodeJS.Timeout | undefined
   #since: number
+  #expired = false
 
   constructor(session: MuxSession, allowedMs: number, clock: Clock) {
     this.#session = session
@@ -174,12 +177,13 @@ export class Watchdog {
     if (this.#session.closed) return
     const now = this.#clock.monotonic()
     // Bytes that arrived during a stall are still unread, so restart the timeout.
-    if (now - dueAt > STALL_THRESHOLD_MS) this.#since = now
+    if (now - dueAt > Math.min(MAX_TIMER_DELAY_MS, this.#timeoutMs / 4)) this.#since = now
     const remainingMs = Math.max(this.#session.lastReceivedAt, this.#since) + this.#timeoutMs - now
-    if (remainingMs > 0) {
-      this.#arm(remainingMs)
+    if (remainingMs <= 0 && this.#expired) {
+      this.#session.destroy(new HeartbeatTimeout(this.#timeoutMs))
       return
     }
-    this.#session.destroy(new HeartbeatTimeout(this.#timeoutMs))
+    this.#expired = remainingMs <= 0
+    this.#arm(this.#expired ? Math.min(MAX_GRACE_MS, this.#timeoutMs / 8) : remainingMs)
   }
 }

@@ -231,6 +231,20 @@ test('after a stall of an hour the watchdog restarts its timeout', async (t) => 
   assert.equal(closesAfterStall, 0)
 })
 
+test('a stall as long as the allowed silence ends no session: bytes that arrived meanwhile are read first', async (t) => {
+  const closes: unknown[] = []
+  let beats = 0
+  const { connect, served } = createEnds(t, { onClose: (error) => closes.push(error) })
+  await connect({ heartbeat: { intervalMs: 10, toleranceMs: 60_000 }, onLatency: () => beats++ })
+
+  served.authenticated(1000, true)
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1050)
+  const beatsBefore = beats
+  await eventually(() => beats > beatsBefore + ALLOWED_SILENCE_BEATS, 'beats after the stall')
+
+  assert.deepEqual(closes, [])
+})
+
 test('a saturated link with a stalled stream does not count as dead', async (t) => {
   const closes: unknown[] = []
   const latencies: number[] = []
