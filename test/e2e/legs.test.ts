@@ -10,7 +10,7 @@ import { cleanEnv, createHome } from '../../src/agent/testing/program.ts'
 import { fetchHost, portOf, startAgent } from '../support/agents.ts'
 import { type ApiClient, createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
-import { startHttp } from '../support/local-server.ts'
+import { startHoldingHttp, startHttp } from '../support/local-server.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { startRelay } from '../support/relay.ts'
 import { startServerProcess } from '../support/server-process.ts'
@@ -71,27 +71,19 @@ for (const legs of [1, 4])
 
 test('a leg that breaks under load fails no GET, because its requests are sent again on another leg', async (t) => {
   const { platform, relay, handle } = await startLegged(t, 4)
-  let waiting = 0
-  const release = Promise.withResolvers<void>()
-  const upstream = await startHttp(t, async (incoming, response) => {
-    if (incoming.url === '/wait') {
-      waiting++
-      await release.promise
-    }
-    response.end('served')
-  })
-  const { hostname: host } = new URL((await handle.forward({ addr: upstream, schemes: ['http'] })).url)
+  const upstream = await startHoldingHttp(t)
+  const { hostname: host } = new URL((await handle.forward({ addr: upstream.port, schemes: ['http'] })).url)
   const agent = new HttpAgent({ keepAlive: true })
   t.after(() => agent.destroy())
   assert.equal(await get(platform, agent, host, '/'), 200)
   await eventually(async () => (await countLegs(platform)) === 4)
 
   const pending = Array.from({ length: REQUESTS_AT_ONCE }, () => get(platform, agent, host, '/wait'))
-  await eventually(() => waiting === REQUESTS_AT_ONCE)
+  await eventually(() => upstream.waiting === REQUESTS_AT_ONCE)
   relay.cutOldest()
   // Those of the broken leg arrive once more.
-  await eventually(() => waiting > REQUESTS_AT_ONCE)
-  release.resolve()
+  await eventually(() => upstream.waiting > REQUESTS_AT_ONCE)
+  upstream.release()
 
   assert.deepEqual(new Set(await Promise.all(pending)), new Set([200]))
   assert.equal(handle.status, 'online')

@@ -2,25 +2,17 @@ import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import { createClient } from '../support/api.ts'
 import { eventually, TIMEOUT_MS } from '../support/eventually.ts'
-import { startHttp } from '../support/local-server.ts'
+import { startHoldingHttp } from '../support/local-server.ts'
 import { httpPortOf, startLeggedAgent, startNodes } from '../support/rolling-restart.ts'
 import { requestHost, startLoad } from '../support/steady-load.ts'
 
 const HOST = 'app.adit.localhost'
 
 test('a node that stops under load moves its agents first and ends with its streams: no request fails', async (t) => {
-  let waiting = 0
-  const release = Promise.withResolvers<void>()
-  const upstream = await startHttp(t, async (incoming, response) => {
-    if (incoming.url === '/wait') {
-      waiting++
-      await release.promise
-    }
-    response.end('served')
-  })
+  const upstream = await startHoldingHttp(t)
   const { nodes } = await startNodes(t, 2)
   const [home, other] = nodes
-  await startLeggedAgent(t, home!, { upstream, host: HOST })
+  await startLeggedAgent(t, home!, { upstream: upstream.port, host: HOST })
   const call = createClient(other!.url, home!.apiKey)
   const sessionIds = async () =>
     (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.map(({ id }: { id: string }) => id)
@@ -29,14 +21,14 @@ test('a node that stops under load moves its agents first and ends with its stre
   const slow = nodes.map((node) =>
     requestHost(httpPortOf(node), HOST, { path: '/wait', timeoutMs: TIMEOUT_MS }),
   )
-  await eventually(() => waiting === 2)
+  await eventually(() => upstream.waiting === 2)
 
   const exitCode = home!.stop()
   // The earlier session may be listed while a request on its leg to the other node is in flight.
   await eventually(async () => (await sessionIds()).some((id: string) => id !== before))
   const sentBefore = load.sent
   await eventually(() => load.sent > sentBefore + 50)
-  release.resolve()
+  upstream.release()
 
   assert.deepEqual(await Promise.all(slow), ['200', '200'])
   assert.equal(await exitCode, 0)

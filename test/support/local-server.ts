@@ -25,6 +25,20 @@ export function startHttp(t: TestContext, listener: RequestListener): Promise<nu
   return listen(t, createHttpServer(listener))
 }
 
+/** Starts an HTTP service that holds requests for `/wait` until they are released. */
+export async function startHoldingHttp(t: TestContext) {
+  const released = Promise.withResolvers<void>()
+  const service = { port: 0, waiting: 0, release: () => released.resolve() }
+  service.port = await startHttp(t, async ({ url }, response) => {
+    if (url === '/wait') {
+      service.waiting++
+      await released.promise
+    }
+    response.end('served')
+  })
+  return service
+}
+
 /** Starts a TCP service and returns its port. Connections may be half-open. */
 export function startTcp(t: TestContext, onConnection: (socket: Socket) => void): Promise<number> {
   return listen(t, createServer({ allowHalfOpen: true }, onConnection))
