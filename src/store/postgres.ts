@@ -13,6 +13,8 @@ const LOCK_TIMEOUT_MS = 5_000
 const WRITE_TIMEOUT_MS = 6_000
 const IDLE_IN_TRANSACTION_TIMEOUT_MS = 7_000
 const MIGRATION_TIMEOUT_MS = 60_000
+/** A start waits longer for a busy database than a request does. */
+const START_CONNECT_TIMEOUT_MS = 15_000
 const SNAPSHOT_TIMEOUT_MS = 60_000
 const OUTCOME_TIMEOUT_MS = 2_000
 const POLL_INTERVAL_MS = 1_000
@@ -81,6 +83,7 @@ export class PostgresEngine implements Engine, Migrator {
 
   async runExclusive<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     const client = await this.#connect({
+      connectionTimeoutMillis: START_CONNECT_TIMEOUT_MS,
       query_timeout: MIGRATION_TIMEOUT_MS,
       lock_timeout: MIGRATION_TIMEOUT_MS,
     })
