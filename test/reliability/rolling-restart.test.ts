@@ -17,7 +17,8 @@ test('a node that stops under load moves its agents first and ends with its stre
   const sessionIds = async () =>
     (await call('GET', '/tunnel_sessions')).body.tunnel_sessions.map(({ id }: { id: string }) => id)
   const [before] = await sessionIds()
-  const load = startLoad(t, { host: HOST, perSecond: 50, ports: () => [httpPortOf(other!)] })
+  const ports = () => [httpPortOf(other!)]
+  const load = startLoad(t, { host: HOST, perSecond: 50, ports, timeoutMs: TIMEOUT_MS })
   const slow = nodes.map((node) =>
     requestHost(httpPortOf(node), HOST, { path: '/wait', timeoutMs: TIMEOUT_MS }),
   )

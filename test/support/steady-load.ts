@@ -20,10 +20,11 @@ export interface LoadOptions {
   readonly perSecond: number
   /** The ports of the nodes now: one after the other is used, and the next one where a connection is refused. */
   ports(): readonly number[]
+  readonly timeoutMs?: number | undefined
 }
 
 /** Sends requests at a steady rate until it is stopped, each on a connection of its own. */
-export function startLoad(t: TestContext, { host, perSecond, ports }: LoadOptions) {
+export function startLoad(t: TestContext, { host, perSecond, ports, timeoutMs }: LoadOptions) {
   const startedAt = performance.now()
   const outcomes: Promise<string>[] = []
   let stopped = false
@@ -31,7 +32,7 @@ export function startLoad(t: TestContext, { host, perSecond, ports }: LoadOption
     const targets = ports()
     let outcome = ''
     for (let attempt = 0; attempt < targets.length; attempt++) {
-      outcome = await requestHost(targets[(index + attempt) % targets.length]!, host)
+      outcome = await requestHost(targets[(index + attempt) % targets.length]!, host, { timeoutMs })
       if (outcome !== 'ECONNREFUSED') break
     }
     return outcome
@@ -66,7 +67,7 @@ export function startLoad(t: TestContext, { host, perSecond, ports }: LoadOption
 export function requestHost(
   port: number,
   host: string,
-  { path = '/', timeoutMs = REQUEST_TIMEOUT_MS } = {},
+  { path = '/', timeoutMs = REQUEST_TIMEOUT_MS }: { path?: string; timeoutMs?: number | undefined } = {},
 ): Promise<string> {
   return new Promise((resolve) => {
     const outgoing = request({
