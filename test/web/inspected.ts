@@ -55,10 +55,22 @@ export async function pickTab(page: Page, side: 'Request' | 'Response', tab: str
   await page.getByRole('tablist', { name: side }).getByRole('tab', { name: tab }).click()
 }
 
-/** Asserts that the page does not overflow horizontally, after a frame in which it responds to a new size or theme. */
-export async function assertFitsViewport(page: Page, name: string): Promise<void> {
-  if (SCREENSHOTS) await page.screenshot({ path: join(ARTEFACTS, `${name}.png`) })
+/**
+ * Resolves once the page has loaded its data, has ended its transitions, and has had a frame to respond to a
+ * new size or theme: what fades in has too little contrast until then.
+ */
+async function settle(page: Page): Promise<void> {
+  await page.waitForFunction(`
+    document.querySelector('.loading') === null &&
+    document.getAnimations().every(({ effect, playState }) =>
+      playState !== 'running' || effect.getComputedTiming().iterations === Infinity)`)
   await page.evaluate('new Promise((done) => requestAnimationFrame(() => setTimeout(done)))')
+}
+
+/** Asserts that the page does not overflow horizontally. */
+export async function assertFitsViewport(page: Page, name: string): Promise<void> {
+  await settle(page)
+  if (SCREENSHOTS) await page.screenshot({ path: join(ARTEFACTS, `${name}.png`) })
   const overflow = await page.evaluate<number>('document.documentElement.scrollWidth - innerWidth')
   assert.ok(overflow <= 0, `${name} is ${overflow} px too wide`)
 }
