@@ -23,7 +23,7 @@ export type RoleName = (typeof ROLES)[number]
 
 /** Far more than machines have cores. */
 const MAX_WORKERS = 256
-/** Memory for which the machine gets a worker: one has about 140 MiB before there is any traffic. */
+/** Memory for which the machine gets a worker: one has about 150 MiB before there is any traffic. */
 const WORKER_BYTES = 512 * 1024 * 1024
 
 /** The listeners that can require a PROXY protocol header. */
@@ -468,7 +468,7 @@ const definitions = {
       if (text === 'auto') return automaticWorkers()
       const count = /^[0-9]{1,3}$/.test(text) ? Number(text) : 0
       if (count < 1 || count > MAX_WORKERS)
-        throw new CommandFailure(`--${flag} is "${text}"; write a number from 1 to ${MAX_WORKERS}.`)
+        throw new CommandFailure(`--${flag} is "${text}"; write auto or a number from 1 to ${MAX_WORKERS}.`)
       if (count > 1 && process.platform !== 'linux')
         throw new CommandFailure(
           `--${flag} is "${text}"; on this system only 1 is possible: workers need Linux.`,

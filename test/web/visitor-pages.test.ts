@@ -92,6 +92,7 @@ test('an account replaces its error pages in the dashboard, and scripts in them 
   await page.getByLabel('HTML').fill(html)
   await assertAccessibleEverywhere(page, 'dashboard-error-page-form')
   await page.getByRole('button', { name: /^Create/ }).click()
+  await page.waitForURL(/\/error-pages\/errp_/)
   await page.getByText('Our shop opens at nine').first().waitFor()
   await assertAccessibleEverywhere(page, 'dashboard-error-page')
 

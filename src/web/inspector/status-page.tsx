@@ -80,8 +80,8 @@ function addRates(
 
 function describeLeg({ address, region, latency, streams }: AgentStatus['session']['legs'][number]): string {
   const open = streams === 0 ? '' : `${streams} ${streams === 1 ? 'stream' : 'streams'}`
-  const details = [region, latency, open]
-  return `${address} (${details.filter((detail) => detail !== '').join(', ')})`
+  const details = [region, latency, open].filter((detail) => detail !== '').join(', ')
+  return details === '' ? address : `${address} (${details})`
 }
 
 function Facts({ status }: { status: AgentStatus }) {
