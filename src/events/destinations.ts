@@ -3,6 +3,12 @@ import { recordOf } from '../store/index.ts'
 import { createTarget } from './targets/kinds.ts'
 import type { DeliveryTarget, TargetContext } from './targets/target.ts'
 
+/** The kind of their rows. */
+export const DESTINATIONS = 'event_destinations'
+
+/** What the targets of all destinations share. */
+export type SharedTargetContext = Omit<TargetContext, 'accountId' | 'destinationId'>
+
 /** One destination in its current configuration. */
 export interface Destination {
   readonly id: string
@@ -14,10 +20,10 @@ export interface Destination {
 
 /** All destinations by id; each revision creates its target once. */
 export class Destinations {
-  readonly #context: Omit<TargetContext, 'accountId' | 'destinationId'>
+  readonly #context: SharedTargetContext
   readonly #destinations = new Map<string, Destination>()
 
-  constructor(context: Omit<TargetContext, 'accountId' | 'destinationId'>) {
+  constructor(context: SharedTargetContext) {
     this.#context = context
   }
 
@@ -25,7 +31,7 @@ export class Destinations {
     return this.#destinations.get(id)
   }
 
-  set(row: Row<'event_destinations'>): Destination {
+  set(row: Row<typeof DESTINATIONS>): Destination {
     let target: DeliveryTarget | undefined
     const destination: Destination = {
       id: row.id,

@@ -1,23 +1,18 @@
 import { randomUUID } from 'node:crypto'
 import type { Registry } from 'prom-client'
-import { type Clock, formatTimestamp, systemClock } from '../base/clock.ts'
+import { type Clock, systemClock } from '../base/clock.ts'
 import { fanOut } from '../base/fan-out.ts'
 import { KsuidGenerator } from '../base/id.ts'
 import type { Logger } from '../base/log.ts'
 import type { Outbound } from '../base/outbound/outbound.ts'
-import {
-  type DeadLetter,
-  type DurableStore,
-  NoSuchRow,
-  openEventQueue,
-  type SinkState,
-} from '../store/index.ts'
+import { type DeadLetter, type DurableStore, openEventQueue, type SinkState } from '../store/index.ts'
 import type { BatchResult } from './delivery-worker.ts'
-import { type Destination, Destinations } from './destinations.ts'
+import { type DestinationStatus, describeStatus } from './destination-status.ts'
+import { DESTINATIONS, Destinations } from './destinations.ts'
 import { Dispatcher } from './dispatcher.ts'
 import { serializeEvent, uriOf } from './event.ts'
 import { Inbox } from './inbox.ts'
-import { createEventMetrics } from './metrics.ts'
+import { createEventMetrics, type SinkGauges } from './metrics.ts'
 import { Outbox } from './outbox.ts'
 import { Ownership } from './ownership.ts'
 import {
@@ -27,12 +22,12 @@ import {
   type SessionLifecycleEvent,
 } from './session-events.ts'
 import { Subscriptions } from './subscriptions.ts'
-import { type CloudIdentity, type TargetEndpoints, toFailure } from './targets/target.ts'
+import type { CloudIdentity, TargetEndpoints } from './targets/target.ts'
+import { sendTestEvent } from './test-event.ts'
 import { type FinishedConnection, type FinishedRequest, HTTP_REQUEST, TCP_CONNECTION } from './traffic.ts'
 import type { TrafficEvent } from './traffic-event.ts'
 import { TrafficWorkers } from './traffic-workers.ts'
 
-const DESTINATIONS = 'event_destinations'
 const SUBSCRIPTIONS = 'event_subscriptions'
 
 /** Limits and timeouts; the defaults are documented in docs/events.md. */
@@ -85,26 +80,6 @@ export interface EmittedEvent {
   readonly sequence: number
 }
 
-/** The delivery status of a destination, as the API returns it. */
-export interface DestinationStatus {
-  readonly last_success_at: string | null
-  readonly last_error_at: string | null
-  readonly last_error: string | null
-  /** Events waiting for delivery. */
-  readonly backlog: number
-  /** Dead letters, which can be replayed. */
-  readonly dead: number
-  /** Events dropped because the queue was full. */
-  readonly dropped: number
-  /** True once the receiver has answered 410 Gone. */
-  readonly disabled: boolean
-}
-
-/** The destination did not accept a test event; the message is the reason. */
-export class TestEventFailed extends Error {
-  override name = 'TestEventFailed'
-}
-
 /** The events part: delivers the events of the platform to the destinations of its accounts. */
 export interface Events {
   start(): Promise<void>
@@ -152,7 +127,12 @@ export function createEvents(options: EventsOptions): Events {
   const subscriptions = new Subscriptions(log)
   const ids = new KsuidGenerator('ev')
 
-  const metrics = options.metrics && createEventMetrics(options.metrics, gauges)
+  const metrics =
+    options.metrics &&
+    createEventMetrics(options.metrics, async () =>
+      // The owner reports all destinations; other processes report their own buffers only.
+      toGauges(dispatcher.owning ? await queue.states() : [], traffic),
+    )
   const onSettled = (destination: string, { delivered, failed: failures }: BatchResult) => {
     metrics?.delivered.inc({ destination }, delivered.length)
     metrics?.failed.inc(
@@ -179,19 +159,6 @@ export function createEvents(options: EventsOptions): Events {
   let timer: NodeJS.Timeout | undefined
   let tickTask: Promise<void> | undefined
   let degraded = false
-
-  /** The owner reports all destinations; other processes report their own buffers only. */
-  async function gauges() {
-    const states = dispatcher.owning ? await queue.states() : []
-    const reported = new Set(states.map(({ destination }) => destination))
-    const others = [...traffic.sizes()].filter(({ destination }) => !reported.has(destination))
-    return [
-      ...states.map(({ destination, queued, dead, overflowed }) => {
-        return { destination, backlog: queued + traffic.size(destination), dead, overflowed }
-      }),
-      ...others.map(({ destination, size }) => ({ destination, backlog: size, dead: 0, overflowed: 0 })),
-    ]
-  }
 
   async function tick(): Promise<void> {
     const work = [inbox.flush(), traffic.tick(), ...(jobs ? [dispatcher.tick()] : [])]
@@ -240,25 +207,7 @@ export function createEvents(options: EventsOptions): Events {
 
   return {
     async start() {
-      follower = await store.follow([DESTINATIONS, SUBSCRIPTIONS], {
-        reset(rows) {
-          destinations.clear()
-          subscriptions.clear()
-          for (const row of rows) {
-            if (row.kind === DESTINATIONS) destinations.set(row)
-            else subscriptions.set(row.id, row.account, row.data)
-          }
-        },
-        change(changes) {
-          for (const { kind, id, row } of changes) {
-            if (kind === DESTINATIONS) {
-              if (row === undefined) destinations.remove(id)
-              else destinations.set(row)
-            } else if (row === undefined) subscriptions.remove(id)
-            else subscriptions.set(id, row.account, row.data)
-          }
-        },
-      })
+      follower = await followDestinations(store, destinations, subscriptions)
       timer = setInterval(wake, limits.tickMs)
       timer.unref()
       wake()
@@ -292,35 +241,8 @@ export function createEvents(options: EventsOptions): Events {
       onConnection: (closed) => emitTraffic(TCP_CONNECTION, closed.accountId, closed.endedAt, closed),
     },
 
-    async sendTest(accountId, destinationId) {
-      const row = await store.get(DESTINATIONS, accountId, destinationId)
-      if (row === undefined) throw new NoSuchRow(DESTINATIONS, destinationId)
-      const event = serializeEvent(ids, {
-        type: 'test_event.v0',
-        accountId,
-        at: clock.now(),
-        sequence: 1,
-        object: {
-          destination: { id: destinationId, uri: uriOf(apiUrl(), destinationId) },
-          message: 'This event was sent to try the destination out.',
-        },
-        principal: null,
-      })
-      const destination = new Destinations(targetContext).set(row)
-      const outcome = await attemptTest(destination, event)
-      await queue.addCounts({
-        destination: destinationId,
-        account: accountId,
-        now: clock.now(),
-        delivered: outcome.delivered ? 1 : 0,
-        failed: outcome.delivered ? 0 : 1,
-        overflowed: 0,
-        error: outcome.delivered ? undefined : outcome.error,
-        goneRevision: outcome.delivered ? null : undefined,
-      })
-      if (!outcome.delivered) throw new TestEventFailed(outcome.error)
-      return { event_id: event.id }
-    },
+    sendTest: (accountId, destinationId) =>
+      sendTestEvent({ store, queue, ids, clock, apiUrl, targetContext }, accountId, destinationId),
 
     async status(accountId, destinationId) {
       const [state, row] = await Promise.all([
@@ -328,17 +250,7 @@ export function createEvents(options: EventsOptions): Events {
         store.get(DESTINATIONS, accountId, destinationId),
       ])
       const accountState = state?.account === accountId ? state : undefined
-      const time = (milliseconds: number | undefined) =>
-        milliseconds === undefined ? null : formatTimestamp(milliseconds)
-      return {
-        last_success_at: time(accountState?.lastSuccessAt),
-        last_error_at: time(accountState?.lastErrorAt),
-        last_error: accountState?.lastError ?? null,
-        backlog: (accountState?.queued ?? 0) + traffic.size(destinationId),
-        dead: accountState?.dead ?? 0,
-        dropped: accountState?.overflowed ?? 0,
-        disabled: accountState?.goneRevision !== undefined && accountState.goneRevision === row?.revision,
-      }
+      return describeStatus(accountState, row?.revision, traffic.size(destinationId))
     },
 
     states: () => queue.states(),
@@ -352,14 +264,37 @@ export function createEvents(options: EventsOptions): Events {
   }
 }
 
-async function attemptTest(
-  destination: Destination,
-  event: { id: string; type: string; at: number; body: string },
-) {
-  try {
-    const outcomes = await destination.target().deliver([event], new AbortController().signal)
-    return outcomes[0]!
-  } catch (error) {
-    return toFailure(error)
-  }
+/** Follows the destinations and subscriptions of all accounts. */
+function followDestinations(store: DurableStore, destinations: Destinations, subscriptions: Subscriptions) {
+  return store.follow([DESTINATIONS, SUBSCRIPTIONS], {
+    reset(rows) {
+      destinations.clear()
+      subscriptions.clear()
+      for (const row of rows) {
+        if (row.kind === DESTINATIONS) destinations.set(row)
+        else subscriptions.set(row.id, row.account, row.data)
+      }
+    },
+    change(changes) {
+      for (const { kind, id, row } of changes) {
+        if (kind === DESTINATIONS) {
+          if (row === undefined) destinations.remove(id)
+          else destinations.set(row)
+        } else if (row === undefined) subscriptions.remove(id)
+        else subscriptions.set(id, row.account, row.data)
+      }
+    },
+  })
+}
+
+/** The gauges of the destinations of these states, and of those that only this process buffers events for. */
+function toGauges(states: readonly SinkState[], traffic: TrafficWorkers): SinkGauges[] {
+  const reported = new Set(states.map(({ destination }) => destination))
+  const others = [...traffic.sizes()].filter(({ destination }) => !reported.has(destination))
+  return [
+    ...states.map(({ destination, queued, dead, overflowed }) => {
+      return { destination, backlog: queued + traffic.size(destination), dead, overflowed }
+    }),
+    ...others.map(({ destination, size }) => ({ destination, backlog: size, dead: 0, overflowed: 0 })),
+  ]
 }

@@ -5,12 +5,10 @@
  * `traffic-workers.ts` (traffic events, in memory). `targets/` has one file for each kind of sink, `aws/` the adapter for
  * its SDK, `testing/` the test harness.
  */
+
+export type { DestinationStatus } from './destination-status.ts'
 export { readEndpoints } from './endpoints.ts'
-export {
-  createEvents,
-  type DestinationStatus,
-  type Events,
-  TestEventFailed,
-} from './events.ts'
+export { createEvents, type Events } from './events.ts'
 export { FilterError } from './filter.ts'
 export { checkFilter } from './subscriptions.ts'
+export { TestEventFailed } from './test-event.ts'
