@@ -1,57 +1,22 @@
 import { hash, randomBytes } from 'node:crypto'
-import type { Clock } from '../../base/clock.ts'
 import { parseHostPort } from '../../base/hostport.ts'
-import { newId } from '../../base/id.ts'
-import { ApplicationSession } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
 import { type EdgeResponse, redirect } from '../response.ts'
 import { CALLBACK_PATH, readSignInTarget } from '../sign-in-target.ts'
 import { pageFields, renderPage } from '../visitor-page.ts'
-import { Cookies, formatSetCookie } from './cookies.ts'
+import { Cookies } from './cookies.ts'
 import { GateCookies, isSecure, type PendingSignIn } from './gate-cookies.ts'
-import type { LiveSessions } from './live-sessions.ts'
-import { consumeOnce, type LoginStore } from './login-store.ts'
+import type { GateOptions } from './gate-options.ts'
+import { GateSessions } from './gate-sessions.ts'
+import { consumeOnce } from './login-store.ts'
 import { withTimeout } from './provider-fetch.ts'
-import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath, toLocation } from './return-to.ts'
-import { type Revocations, toUserSubject } from './revocations.ts'
-import type { Seal } from './seal.ts'
-import { createLifetime, type Session, type SessionSettings } from './session.ts'
-import type { CachedSession, SessionCookieCache } from './session-cookie-cache.ts'
-import { type Identity, type SignIn, SignInError, throwLoginError } from './sign-in.ts'
-import { ACTIVITY_SECONDS, describeSession, type Locate } from './started-session.ts'
-import { MAX_STATE_SECONDS, type SignInState, type Ticket, type Tickets } from './tickets.ts'
-
-/** What all gates share. */
-export interface GateDependencies {
-  readonly seal: Seal
-  readonly tickets: Tickets
-  /** Sign-ins already completed on this node. */
-  readonly replayGuard: ReplayGuard
-  /** Completed sign-ins and sign-outs of all nodes. */
-  readonly store: LoginStore
-  /** Revoked sessions known to this node. */
-  readonly revocations: Revocations
-  readonly liveSessions: LiveSessions
-  readonly cookieCache: SessionCookieCache
-  readonly locate: Locate
-  readonly clock: Clock
-  /** How long a visitor waits for the provider. */
-  readonly providerTimeoutMs: number
-}
-
-export interface GateOptions extends GateDependencies {
-  readonly accountId: string
-  readonly scopeId: string
-  readonly settings: SessionSettings
-  /** Seconds after which the visitor must sign in again; 0 for never. */
-  readonly recheckSeconds: number
-  /** Sessions, states and tickets of another version are invalid. */
-  readonly version: string
-  readonly signIn: SignIn
-}
+import type { Session } from './session.ts'
+import type { CachedSession } from './session-cookie-cache.ts'
+import { type SignIn, SignInError, throwLoginError } from './sign-in.ts'
+import { MAX_STATE_SECONDS, type SignInState, type Ticket } from './tickets.ts'
 
 /** Sec-Fetch-Dest values of page loads. Scripts and images cannot sign in, and each attempt would leave a cookie. */
 const PAGE_DESTINATIONS = new Set(['document', 'frame', 'iframe', 'embed', 'object'])
@@ -66,31 +31,11 @@ export interface Gate {
 
 /** Creates a gate: it admits signed-in visitors and redirects the others to the provider. */
 export function createGate(options: GateOptions): Gate {
-  const { seal, tickets, replayGuard, store, revocations, liveSessions, cookieCache, clock } = options
-  const { accountId, scopeId, version, settings, signIn } = options
+  const { seal, tickets, replayGuard, store, liveSessions, clock } = options
+  const { scopeId, version, settings, signIn } = options
   const gateCookies = new GateCookies({ prefix: settings.cookie_prefix, scopeId, seal })
-  const lifetime = createLifetime(settings, options.recheckSeconds)
-  const currentSeconds = () => Math.floor(clock.now() / 1000)
+  const sessions = new GateSessions(options, gateCookies)
   liveSessions.setVersion(scopeId, version)
-
-  function isAlive(session: Session): boolean {
-    return (
-      !lifetime.hasExpired(session, currentSeconds()) &&
-      !revocations.isRevoked(scopeId, session.id, session.since) &&
-      (session.user === undefined || !revocations.isRevoked(accountId, session.user, session.since)) &&
-      signIn.signedOutSince?.(session.identity, session.since) !== true
-    )
-  }
-
-  function readSession(exchange: Exchange, cookies: Cookies): CachedSession | undefined {
-    const text = cookies.get(gateCookies.session)
-    const cachedSession = text === undefined ? undefined : cookieCache.get(text)
-    if (cachedSession === undefined) return undefined
-    const { session } = cachedSession
-    if (session.place !== scopeId || session.version !== version) return undefined
-    if (isSecure(exchange) && cookies.get(gateCookies.proof) !== session.id) return undefined
-    return isAlive(session) ? cachedSession : undefined
-  }
 
   /**
    * Writes to the shared store, so only after the provider has verified the visitor: otherwise anyone could cause
@@ -101,27 +46,10 @@ export function createGate(options: GateOptions): Gate {
     throw new SignInError('this sign-in was used already; open the page again')
   }
 
-  function formatSessionCookie(session: Session, secure: boolean): string {
-    const seconds = lifetime.isConfigured
-      ? Math.max(1, session.since + lifetime.maxSeconds - currentSeconds())
-      : undefined
-    return formatSetCookie(gateCookies.session, seal.encrypt('session', session), { secure, seconds })
-  }
-
-  /** Reports a session that is in use, once a minute. */
-  function reportActivity(cachedSession: CachedSession, nowSeconds: number): void {
-    const { id, since } = cachedSession.session
-    const interval = Math.floor(nowSeconds / ACTIVITY_SECONDS)
-    if (interval <= cachedSession.reportedInterval) return
-    cachedSession.reportedInterval = interval
-    const expiresAt = lifetime.expiresAt(since, nowSeconds + ACTIVITY_SECONDS) * 1000
-    store.recordActivity({ account: accountId, id, at: nowSeconds * 1000, expiresAt })
-  }
-
   function admitRequest(exchange: Exchange, cookies: Cookies, cachedSession: CachedSession): undefined {
     const { session, fields: identityFields } = cachedSession
-    const nowSeconds = currentSeconds()
-    reportActivity(cachedSession, nowSeconds)
+    const nowSeconds = Math.floor(clock.now() / 1000)
+    sessions.reportActivity(cachedSession, nowSeconds)
     cookies.hide(gateCookies.isOwn)
     for (const field of identityFields) exchange.fields.append(field)
     exchange.identity = session.identity
@@ -130,10 +58,12 @@ export function createGate(options: GateOptions): Gate {
     exchange.note('oauth.user.name', session.identity.name)
     liveSessions.touch(session.id, nowSeconds)
     if (exchange.upgrading)
-      liveSessions.watch(exchange, { ...session, seen: nowSeconds }, (seen) => isAlive({ ...session, seen }))
+      liveSessions.watch(exchange, { ...session, seen: nowSeconds }, (seen) =>
+        sessions.isAlive({ ...session, seen }),
+      )
     // RFC 6455 section 4.2.2: the response that accepts a WebSocket may set cookies too.
     if (settings.inactivity_timeout > 0 && nowSeconds > session.seen) {
-      const renewedCookie = formatSessionCookie({ ...session, seen: nowSeconds }, isSecure(exchange))
+      const renewedCookie = sessions.formatCookie({ ...session, seen: nowSeconds }, isSecure(exchange))
       exchange.onResponse(({ fields }) => {
         fields.add('Set-Cookie', renewedCookie.slice('Set-Cookie: '.length, -2))
         return undefined
@@ -177,38 +107,6 @@ export function createGate(options: GateOptions): Gate {
     return pending.returnTo
   }
 
-  async function startSession(
-    exchange: Exchange,
-    identity: Identity,
-    returnTo: string,
-    signInId: string,
-  ): Promise<EdgeResponse> {
-    const secure = isSecure(exchange)
-    const origin = requestOrigin(exchange)
-    const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
-    const user = toUserSubject(provider.url, identity.id)
-    const nowSeconds = currentSeconds()
-    const session: Session = {
-      id: newId(ApplicationSession.prefix, clock.now()),
-      place: scopeId,
-      version,
-      identity,
-      user,
-      since: nowSeconds,
-      seen: nowSeconds,
-    }
-    const { locate } = options
-    store.recordSession(
-      describeSession(exchange, session, { accountId, user, provider, origin, lifetime, locate }),
-    )
-    const seconds = lifetime.isConfigured ? lifetime.maxSeconds : undefined
-    const fields =
-      formatSessionCookie(session, secure) +
-      (secure ? formatSetCookie(gateCookies.proof, session.id, { secure, seconds }) : '') +
-      (signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange)))
-    return redirect(303, toLocation(origin, returnTo), fields)
-  }
-
   /** Redeems a ticket of the login host. Codes and assertions of providers are redeemed there, never here. */
   async function redeemTicket(exchange: Exchange): Promise<EdgeResponse> {
     const ticket = tickets.openTicket(parseQuery(exchange).get('ticket') ?? '')
@@ -219,21 +117,12 @@ export function createGate(options: GateOptions): Gate {
     const ttlMs = MAX_STATE_SECONDS * 1000 + 120_000
     await consume(signInId === '' ? `ticket ${id}` : `sign-in ${signInId}`, ttlMs)
     const returnTo = resolveReturnTo(exchange, ticket)
-    return startSession(exchange, ticket.identity, returnTo, signInId)
-  }
-
-  /** Revokes a session on every node. Fails with a retryable error when that is not certain. */
-  async function revokeSession({ id, since }: Session): Promise<void> {
-    const revocation = {
-      place: scopeId,
-      subject: id,
-      at: since * 1000,
-      until: (since + lifetime.maxSeconds) * 1000,
-    }
-    await store.revoke(revocation).catch(() => {
-      throw edgeError('login_unavailable')
-    })
-    revocations.add(revocation, clock.now())
+    const provider = await withTimeout(signIn.describeProvider(), options.providerTimeoutMs)
+    const origin = requestOrigin(exchange)
+    const cookies = sessions.start(exchange, ticket.identity, { provider, origin })
+    const expired =
+      signInId === '' ? '' : gateCookies.expirePending(exchange, signInId, requestPath(exchange))
+    return redirect(303, toLocation(origin, returnTo), cookies + expired)
   }
 
   async function providerLogoutUrl({ identity }: Session): Promise<string | undefined> {
@@ -242,9 +131,9 @@ export function createGate(options: GateOptions): Gate {
   }
 
   async function logout(exchange: Exchange): Promise<EdgeResponse> {
-    const session = readSession(exchange, new Cookies(exchange))?.session
+    const session = sessions.read(exchange, new Cookies(exchange))?.session
     const expiredCookies = gateCookies.expireSession(isSecure(exchange))
-    if (session !== undefined) await revokeSession(session)
+    if (session !== undefined) await sessions.revoke(session)
     // The local session has ended even when the provider cannot be reached.
     const providerUrl = session && (await providerLogoutUrl(session))
     if (providerUrl !== undefined) return redirect(303, providerUrl, expiredCookies)
@@ -265,7 +154,7 @@ export function createGate(options: GateOptions): Gate {
       cookies.hide(gateCookies.isOwn)
       return undefined
     }
-    const cachedSession = readSession(exchange, cookies)
+    const cachedSession = sessions.read(exchange, cookies)
     return cachedSession === undefined
       ? beginSignIn(exchange).catch(throwLoginError)
       : admitRequest(exchange, cookies, cachedSession)

@@ -1,7 +1,7 @@
 import type { SessionActivity, StartedSession } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import type { ReplayGuard } from './replay-guard.ts'
-import type { Revocation } from './revocations.ts'
+import type { Revocation, Revocations } from './revocations.ts'
 
 /** Login state shared by all nodes and durable across restarts. Rejects while the store is unavailable. */
 export interface LoginStore {
@@ -29,4 +29,17 @@ export async function consumeOnce(
   } catch {
     throw edgeError('login_unavailable')
   }
+}
+
+/** Revokes sessions on all nodes. Fails with a retryable error when that is not certain. */
+export async function revokeEverywhere(
+  { store, revocations, now }: { store: LoginStore; revocations: Revocations; now: number },
+  revocation: Revocation,
+): Promise<void> {
+  try {
+    await store.revoke(revocation)
+  } catch {
+    throw edgeError('login_unavailable')
+  }
+  revocations.add(revocation, now)
 }

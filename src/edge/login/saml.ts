@@ -1,11 +1,10 @@
-import { hash, randomBytes } from 'node:crypto'
-import { generateServiceProviderMetadata, type Profile, SAML } from '@node-saml/node-saml'
+import { hash } from 'node:crypto'
 import type { Clock } from '../../base/clock.ts'
 import type { Outbound } from '../../base/outbound/outbound.ts'
 import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
-import { EdgeError, edgeError } from '../errors.ts'
+import { EdgeError } from '../errors.ts'
 import { CALLBACK_PATH } from '../sign-in-target.ts'
-import { consumeOnce, type LoginStore } from './login-store.ts'
+import { consumeOnce, type LoginStore, revokeEverywhere } from './login-store.ts'
 import type { ReplayGuard } from './replay-guard.ts'
 import { sanitizeReturnPath } from './return-to.ts'
 import { type Revocations, toSubject } from './revocations.ts'
@@ -13,6 +12,7 @@ import { type CheckedLogout, MAX_ASSERTION_AGE_MS, MAX_CLOCK_SKEW_MS, type Parti
 import { SamlIdentityProvider } from './saml-identity-provider.ts'
 import type { IdentityProvider } from './saml-metadata.ts'
 import type { SamlWorkers } from './saml-pool.ts'
+import { SamlWriter } from './saml-writer.ts'
 import { createLifetime } from './session.ts'
 import { type Identity, type SignIn, SignInError } from './sign-in.ts'
 import type { SignInOrigin, Tickets } from './tickets.ts'
@@ -60,27 +60,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   const { settings, urls, scopeId, version, tickets, replayGuard, store, revocations, clock } = options
   const { workers } = options
   const identityProvider = new SamlIdentityProvider({ ...options, ...settings })
-  const { request_signing_key_pem: keyPem } = settings
-  // A key that cannot be read must not be taken for none.
-  const signingKey = keyPem === '' ? {} : { privateKey: keyPem ?? '' }
-
-  /** Creates our own messages. Foreign ones are parsed in worker threads. */
-  function createWriter(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): SAML {
-    return new SAML({
-      callbackUrl: urls().assertion_consumer_service_url,
-      entryPoint: idp.ssoUrl,
-      ...(idp.sloUrl !== undefined && { logoutUrl: idp.sloUrl }),
-      issuer: urls().entity_id,
-      idpCert: [...idp.certificates],
-      ...signingKey,
-      signatureAlgorithm: 'sha256',
-      digestAlgorithm: 'sha256',
-      identifierFormat: settings.nameid_format,
-      forceAuthn: settings.force_authn,
-      disableRequestedAuthnContext: true,
-      generateUniqueId: () => requestId,
-    })
-  }
+  const writer = new SamlWriter(settings, urls)
 
   const consume = (id: string, ttlMs: number) =>
     consumeOnce({ replayGuard, store, now: clock.now() }, id, ttlMs)
@@ -129,7 +109,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
 
     async begin({ signInId }, state) {
       const idp = await identityProvider.load()
-      return createWriter(idp, `_${signInId}`).getAuthorizeUrlAsync(state, undefined, {})
+      return writer.authorizeUrl(idp, `_${signInId}`, state)
     },
 
     complete() {
@@ -137,18 +117,7 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       throw new SignInError('the identity provider used a response method that is not supported')
     },
 
-    metadata: () =>
-      generateServiceProviderMetadata({
-        issuer: urls().entity_id,
-        callbackUrl: urls().assertion_consumer_service_url,
-        logoutCallbackUrl: urls().single_logout_url,
-        identifierFormat: settings.nameid_format,
-        wantAssertionsSigned: true,
-        publicCerts: settings.request_signing_certificate_pem,
-        ...signingKey,
-        signatureAlgorithm: 'sha256',
-        digestAlgorithm: 'sha256',
-      }),
+    metadata: () => writer.metadata(),
 
     async consumeResponse(form, serves) {
       const relayState = readRelayState(form)
@@ -168,16 +137,8 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
       return tickets.ticketUrl(origin, requireGroup(identity), returnTo)
     },
 
-    async logoutUrl({ id, atProvider = {} }) {
-      const idp = await identityProvider.load()
-      if (idp.sloUrl === undefined) return undefined
-      const profile: Profile = {
-        issuer: idp.entityId,
-        nameID: id,
-        nameIDFormat: atProvider.format ?? settings.nameid_format,
-        ...(atProvider.index !== undefined && { sessionIndex: atProvider.index }),
-      }
-      return createWriter(idp).getLogoutUrlAsync(profile, '', {})
+    async logoutUrl(identity) {
+      return writer.logoutUrl(await identityProvider.load(), identity)
     },
 
     signedOutSince: ({ id }, since) => revocations.isRevoked(scopeId, toSubject(id), since),
@@ -206,26 +167,18 @@ export function createSamlServiceProvider(options: SamlOptions): SamlServiceProv
   }
 
   /** Revokes all local sessions of the person named in a logout request. */
-  async function signOut(
-    idp: IdentityProvider,
-    { id, issuer, nameId, nameIdFormat, relayState }: CheckedLogout,
-  ): Promise<string | undefined> {
-    if (!(await consume(`log-out ${scopeId} ${id}`, MAX_ASSERTION_AGE_MS)))
+  async function signOut(idp: IdentityProvider, logout: CheckedLogout): Promise<string | undefined> {
+    if (!(await consume(`log-out ${scopeId} ${logout.id}`, MAX_ASSERTION_AGE_MS)))
       throw new SignInError('the sign-out message was used already')
-    await revokeSessions(nameId)
-    if (idp.sloUrl === undefined) return undefined
-    const profile = { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat }
-    return createWriter(idp).getLogoutResponseUrlAsync(profile, relayState, {}, true)
+    await revokeSessions(logout.nameId)
+    return writer.logoutResponseUrl(idp, logout)
   }
 
   async function revokeSessions(nameId: string): Promise<void> {
     const now = clock.now()
     const until = now + createLifetime(settings, 0).maxSeconds * 1000
     const revocation = { place: scopeId, subject: toSubject(nameId), at: now, until }
-    await store.revoke(revocation).catch(() => {
-      throw edgeError('login_unavailable')
-    })
-    revocations.add(revocation, now)
+    await revokeEverywhere({ store, revocations, now }, revocation)
   }
 
   /**

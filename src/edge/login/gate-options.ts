@@ -1,0 +1,41 @@
+import type { Clock } from '../../base/clock.ts'
+import type { LiveSessions } from './live-sessions.ts'
+import type { LoginStore } from './login-store.ts'
+import type { ReplayGuard } from './replay-guard.ts'
+import type { Revocations } from './revocations.ts'
+import type { Seal } from './seal.ts'
+import type { SessionSettings } from './session.ts'
+import type { SessionCookieCache } from './session-cookie-cache.ts'
+import type { SignIn } from './sign-in.ts'
+import type { Locate } from './started-session.ts'
+import type { Tickets } from './tickets.ts'
+
+/** What all gates share. */
+export interface GateDependencies {
+  readonly seal: Seal
+  readonly tickets: Tickets
+  /** Sign-ins already completed on this node. */
+  readonly replayGuard: ReplayGuard
+  /** Completed sign-ins and sign-outs of all nodes. */
+  readonly store: LoginStore
+  /** Revoked sessions known to this node. */
+  readonly revocations: Revocations
+  readonly liveSessions: LiveSessions
+  readonly cookieCache: SessionCookieCache
+  readonly locate: Locate
+  readonly clock: Clock
+  /** How long a visitor waits for the provider. */
+  readonly providerTimeoutMs: number
+}
+
+/** What one gate is made from. */
+export interface GateOptions extends GateDependencies {
+  readonly accountId: string
+  readonly scopeId: string
+  readonly settings: SessionSettings
+  /** Seconds after which the visitor must sign in again; 0 for never. */
+  readonly recheckSeconds: number
+  /** Sessions, states and tickets of another version are invalid. */
+  readonly version: string
+  readonly signIn: SignIn
+}

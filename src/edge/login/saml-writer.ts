@@ -1,0 +1,81 @@
+import { randomBytes } from 'node:crypto'
+import { generateServiceProviderMetadata, SAML } from '@node-saml/node-saml'
+import type { Saml, SamlUrls, Settings } from '../../resources/index.ts'
+import type { CheckedLogout } from './saml-checks.ts'
+import type { IdentityProvider } from './saml-metadata.ts'
+import type { Identity } from './sign-in.ts'
+
+/** Writes the messages of a SAML service provider. Those of identity providers are parsed in worker threads. */
+export class SamlWriter {
+  readonly #settings: Settings<typeof Saml>
+  readonly #urls: () => SamlUrls
+
+  constructor(settings: Settings<typeof Saml>, urls: () => SamlUrls) {
+    this.#settings = settings
+    this.#urls = urls
+  }
+
+  /** The service provider metadata for the identity provider. */
+  metadata(): string {
+    const urls = this.#urls()
+    return generateServiceProviderMetadata({
+      issuer: urls.entity_id,
+      callbackUrl: urls.assertion_consumer_service_url,
+      logoutCallbackUrl: urls.single_logout_url,
+      identifierFormat: this.#settings.nameid_format,
+      wantAssertionsSigned: true,
+      publicCerts: this.#settings.request_signing_certificate_pem,
+      ...this.#signature(),
+    })
+  }
+
+  /** Where a visitor signs in; the response names the request. */
+  authorizeUrl(idp: IdentityProvider, requestId: string, state: string): Promise<string> {
+    return this.#createSaml(idp, requestId).getAuthorizeUrlAsync(state, undefined, {})
+  }
+
+  /** Where the session of a person ends; undefined when the identity provider cannot end it. */
+  async logoutUrl(idp: IdentityProvider, { id, atProvider = {} }: Identity): Promise<string | undefined> {
+    if (idp.sloUrl === undefined) return undefined
+    const profile = {
+      issuer: idp.entityId,
+      nameID: id,
+      nameIDFormat: atProvider.format ?? this.#settings.nameid_format,
+      ...(atProvider.index !== undefined && { sessionIndex: atProvider.index }),
+    }
+    return this.#createSaml(idp).getLogoutUrlAsync(profile, '', {})
+  }
+
+  /** The response to a logout request of the identity provider; undefined when it takes none. */
+  async logoutResponseUrl(
+    idp: IdentityProvider,
+    { id, issuer, nameId, nameIdFormat, relayState }: CheckedLogout,
+  ): Promise<string | undefined> {
+    if (idp.sloUrl === undefined) return undefined
+    const profile = { ID: id, issuer, nameID: nameId, nameIDFormat: nameIdFormat }
+    return this.#createSaml(idp).getLogoutResponseUrlAsync(profile, relayState, {}, true)
+  }
+
+  #createSaml(idp: IdentityProvider, requestId = `_${randomBytes(16).toString('hex')}`): SAML {
+    const urls = this.#urls()
+    return new SAML({
+      callbackUrl: urls.assertion_consumer_service_url,
+      entryPoint: idp.ssoUrl,
+      ...(idp.sloUrl !== undefined && { logoutUrl: idp.sloUrl }),
+      issuer: urls.entity_id,
+      idpCert: [...idp.certificates],
+      identifierFormat: this.#settings.nameid_format,
+      forceAuthn: this.#settings.force_authn,
+      disableRequestedAuthnContext: true,
+      generateUniqueId: () => requestId,
+      ...this.#signature(),
+    })
+  }
+
+  #signature() {
+    const { request_signing_key_pem: keyPem } = this.#settings
+    // A key that cannot be read must not be taken for none.
+    const key = keyPem === '' ? {} : { privateKey: keyPem ?? '' }
+    return { ...key, signatureAlgorithm: 'sha256', digestAlgorithm: 'sha256' } as const
+  }
+}
