@@ -5,10 +5,14 @@ import { newId } from '../base/id.ts'
 import { type EndpointAddress, GRACE_MS, isPublicPort } from '../naming/index.ts'
 import { ErrorCode, protocolError } from '../protocol/index.ts'
 import { type BindingKey, bindingKey } from './binding-table.ts'
+import { CredentialChanges } from './credential-changes.ts'
 import type { LegView } from './legs.ts'
+import type { LiveEvent } from './live-event.ts'
 import type { LiveSession } from './live-session.ts'
 import { LiveTunnel, type TunnelPatch, type TunnelSpec } from './live-tunnel.ts'
 import { ReportedLegs } from './reported-legs.ts'
+import { SessionDirectory } from './session-directory.ts'
+import { canPool, isStale, isSuccessor, outranks } from './succession.ts'
 import type {
   InternalAddress,
   LabelAddress,
@@ -18,33 +22,6 @@ import type {
   TunnelLookup,
 } from './tunnel.ts'
 import { TunnelDirectory } from './tunnel-directory.ts'
-
-/** A session or tunnel started or stopped. */
-export type LiveEvent =
-  | { readonly type: 'session_started'; readonly session: LiveSession }
-  /** `error`: why the session ended; undefined after an orderly end. `kept`: as for its tunnels. */
-  | {
-      readonly type: 'session_stopped'
-      readonly session: LiveSession
-      readonly error: string | undefined
-      readonly kept: boolean
-      /** A newer session of the agent took its place. */
-      readonly replaced: boolean
-    }
-  /** An SSH client sent the command that names its metadata, after it had logged in. */
-  | { readonly type: 'session_changed'; readonly session: LiveSession }
-  /** A connection of the session to this node opened or closed, also of a session of a peer. */
-  | { readonly type: 'legs_changed'; readonly session: LiveSession }
-  | { readonly type: 'tunnel_started'; readonly tunnel: LiveTunnel }
-  /** Its agent patched its name, texts, options or pooling. */
-  | { readonly type: 'tunnel_changed'; readonly tunnel: LiveTunnel }
-  /** `kept`: the name enters its grace period, reserved for the credential. `replaced`: as for its session. */
-  | {
-      readonly type: 'tunnel_stopped'
-      readonly tunnel: LiveTunnel
-      readonly kept: boolean
-      readonly replaced: boolean
-    }
 
 export interface RegistryOptions {
   ports: PublicPorts
@@ -63,22 +40,11 @@ export interface RegistryOptions {
 
 const SUPERSEDED_TIMEOUT_MS = 10_000
 
-/** Longer than any authentication takes, so a change made during one is not missed. */
-const CHANGE_RETENTION_MS = 60_000
-
 const SUPERSEDED_REASON = 'The agent has connected again.'
 
 /** The reservation of a name for a credential whose session was lost. */
 interface GracePeriod {
   credentialId: string
-  timer: NodeJS.Timeout
-}
-
-/** A recent change to a credential; `rules` is undefined after a deletion. */
-interface CredentialChange {
-  /** Position among all credential changes. */
-  sequence: number
-  rules: readonly string[] | undefined
   timer: NodeJS.Timeout
 }
 
@@ -116,20 +82,15 @@ interface CredentialChange {
 export class Registry implements TunnelLookup {
   readonly #options: RegistryOptions
   readonly #clock: Clock
-  readonly #sessions = new Map<string, LiveSession>()
-  readonly #byAccount = new Map<string, Set<LiveSession>>()
+  readonly #sessions = new SessionDirectory()
   readonly #revisions = new Map<string, number>()
-  readonly #byCredential = new Map<string, Set<LiveSession>>()
-  /** Sessions by agent: one credential may have thousands of agents, and all of them reconnect at once. */
-  readonly #byAgent = new Map<string, Set<LiveSession>>()
   readonly #tunnels = new Map<LiveSession, Map<string, LiveTunnel>>()
   readonly #directory: TunnelDirectory
   readonly #reportedLegs = new ReportedLegs()
   readonly #subscribers: ((event: LiveEvent) => void)[] = []
   readonly #gracePeriods = new Map<BindingKey, GracePeriod>()
   readonly #ports = new Set<number>()
-  readonly #credentialChanges = new Map<string, CredentialChange>()
-  #credentialChangeCount = 0
+  readonly #credentialChanges = new CredentialChanges()
   readonly #supersedeTimers = new Set<NodeJS.Timeout>()
 
   constructor(options: RegistryOptions) {
@@ -181,7 +142,7 @@ export class Registry implements TunnelLookup {
 
   /** The sessions of an account. */
   sessionsOf(accountId: string): LiveSession[] {
-    return [...(this.#byAccount.get(accountId) ?? [])]
+    return this.#sessions.ofAccount(accountId)
   }
 
   /** The tunnels of an account. */
@@ -241,12 +202,12 @@ export class Registry implements TunnelLookup {
 
   /** Number of credential changes so far. Read it before checking a credential, pass it to `addSession`. */
   get credentialChangeCount(): number {
-    return this.#credentialChangeCount
+    return this.#credentialChanges.count
   }
 
   /** A fence above those of all sessions of this agent registered here. */
   nextFence(credentialId: string, clientId: string, provenFence: number): number {
-    const sessions = [...(this.#byAgent.get(agentKey({ credentialId, clientId })) ?? [])]
+    const sessions = this.#sessions.ofAgent({ credentialId, clientId })
     return Math.max(provenFence, ...sessions.map(({ fence = 0 }) => fence)) + 1
   }
 
@@ -256,21 +217,18 @@ export class Registry implements TunnelLookup {
    */
   addSession(session: LiveSession, since = 0): void {
     if (session.remote && !this.#admitsRemote(session)) return
-    const change = this.#credentialChanges.get(session.credentialId)
-    if (change !== undefined && change.sequence > since) {
+    const change = this.#credentialChanges.since(session.credentialId, since)
+    if (change !== undefined) {
       if (change.rules === undefined) throw protocolError('credential_revoked')
       session.acl = compileAcl(change.rules)
     }
-    for (const old of [...(this.#byAgent.get(agentKey(session)) ?? [])]) {
+    for (const old of this.#sessions.ofAgent(session)) {
       if (!isSuccessor(session, old)) continue
       if (old.moving && this.tunnelsIn(old).length === 0) this.#closeSuperseded(old, session)
       else this.#supersede(old, session)
     }
-    this.#sessions.set(session.id, session)
+    this.#sessions.add(session)
     this.#tunnels.set(session, new Map())
-    addTo(this.#byAccount, session.accountId, session)
-    addTo(this.#byCredential, session.credentialId, session)
-    addTo(this.#byAgent, agentKey(session), session)
     this.#emit({ type: 'session_started', session })
   }
 
@@ -284,10 +242,7 @@ export class Registry implements TunnelLookup {
     const replaced = tunnels.size === 0 && this.#hasSuccessor(session)
     for (const tunnel of [...tunnels.values()]) this.#stop(tunnel, { startGrace: cause === 'lost' })
     this.#tunnels.delete(session)
-    this.#sessions.delete(session.id)
-    removeFrom(this.#byAccount, session.accountId, session)
-    removeFrom(this.#byCredential, session.credentialId, session)
-    removeFrom(this.#byAgent, agentKey(session), session)
+    this.#sessions.remove(session)
     this.#emit({ type: 'session_stopped', session, error, kept: cause === 'lost', replaced })
     // The legs of a session of this node end it; those of a peer's session end with it.
     if (session.remote) session.legs?.close(ErrorCode.NoError, error ?? 'The session has ended.')
@@ -387,8 +342,8 @@ export class Registry implements TunnelLookup {
 
   /** Ends every session of a deleted credential at once, without a grace period. */
   revokeCredential(credentialId: string, reason: string): void {
-    this.#recordCredentialChange(credentialId, undefined)
-    for (const session of [...(this.#byCredential.get(credentialId) ?? [])]) {
+    this.#credentialChanges.record(credentialId, undefined)
+    for (const session of this.#sessions.ofCredential(credentialId)) {
       this.removeSession(session, 'orderly', reason)
       session.end(reason)
     }
@@ -398,9 +353,9 @@ export class Registry implements TunnelLookup {
 
   /** Applies a credential's new rules and removes the tunnels they no longer allow. */
   updateAcl(credentialId: string, rules: readonly string[]): void {
-    this.#recordCredentialChange(credentialId, rules)
+    this.#credentialChanges.record(credentialId, rules)
     const acl = compileAcl(rules)
-    for (const session of this.#byCredential.get(credentialId) ?? []) {
+    for (const session of this.#sessions.ofCredential(credentialId)) {
       session.acl = acl
       for (const tunnel of this.tunnelsIn(session)) {
         if (!isStillAllowed(tunnel)) this.evict(tunnel, "The credential's ACL no longer allows this tunnel.")
@@ -411,7 +366,7 @@ export class Registry implements TunnelLookup {
   /** Clears all timers. The gateways end their own sessions. */
   close(): void {
     for (const key of [...this.#gracePeriods.keys()]) this.#endGracePeriod(key)
-    for (const { timer } of this.#credentialChanges.values()) clearTimeout(timer)
+    this.#credentialChanges.close()
     for (const timer of this.#supersedeTimers) clearTimeout(timer)
   }
 
@@ -424,7 +379,7 @@ export class Registry implements TunnelLookup {
     const existing = this.#sessions.get(remote.id)
     if (existing !== undefined && !existing.remote) return false
     if (existing !== undefined) this.removeSession(existing, 'lost')
-    const sessions = [...(this.#byAgent.get(agentKey(remote)) ?? [])]
+    const sessions = this.#sessions.ofAgent(remote)
     const successor = sessions.find((session) => isSuccessor(session, remote))
     if (successor !== undefined && !successor.remote) remote.supersede(SUPERSEDED_REASON)
     return successor === undefined
@@ -532,15 +487,8 @@ export class Registry implements TunnelLookup {
   }
 
   #hasSuccessor(session: LiveSession): boolean {
-    const sessions = [...(this.#byAgent.get(agentKey(session)) ?? [])]
+    const sessions = this.#sessions.ofAgent(session)
     return sessions.some((other) => isSuccessor(other, session))
-  }
-
-  #recordCredentialChange(credentialId: string, rules: readonly string[] | undefined): void {
-    clearTimeout(this.#credentialChanges.get(credentialId)?.timer)
-    const timer = setTimeout(() => this.#credentialChanges.delete(credentialId), CHANGE_RETENTION_MS)
-    timer.unref()
-    this.#credentialChanges.set(credentialId, { sequence: ++this.#credentialChangeCount, rules, timer })
   }
 
   /** Counts every event, and emits the local ones only: each node emits its own. */
@@ -563,50 +511,6 @@ export class Registry implements TunnelLookup {
   }
 }
 
-/** Same credential and same, proven, ClientId: two connections of one agent. */
-function isSameAgent(one: LiveSession, other: LiveSession): boolean {
-  return one.credentialId === other.credentialId && one.clientId === other.clientId
-}
-
-function agentKey({ credentialId, clientId }: Pick<LiveSession, 'credentialId' | 'clientId'>): string {
-  return `${credentialId} ${clientId}`
-}
-
-/**
- * Whether `session` is a later connection of the other's agent. A strict order, identical on every node, so no two
- * sessions can end each other: by fence, which involves no clock (decision 130); by start time where partitioned nodes
- * issued the same fence.
- */
-function isSuccessor(session: LiveSession, other: LiveSession): boolean {
-  if (session.id === other.id || !isSameAgent(session, other)) return false
-  const [fence, otherFence] = [session.fence ?? 0, other.fence ?? 0]
-  if (fence !== otherFence) return fence > otherFence
-  if (session.startedAt !== other.startedAt) return session.startedAt > other.startedAt
-  return session.id > other.id
-}
-
-function isStale(tunnel: LiveTunnel, session: LiveSession, bindId: string): boolean {
-  return tunnel.session === session ? tunnel.bindId === bindId : isSuccessor(session, tunnel.session)
-}
-
-function canPool(tunnel: Tunnel, session: LiveSession, spec: TunnelSpec): boolean {
-  return (
-    tunnel.poolingEnabled &&
-    spec.poolingEnabled &&
-    tunnel.accountId === session.accountId &&
-    tunnel.address.proto === spec.address.proto
-  )
-}
-
-/**
- * Of two claims on one name the higher fence wins, on every node. Among claims without a fence, made while the database
- * was unavailable, the older tunnel wins; only a peer node can cause that conflict.
- */
-function outranks(claim: { id: string; fence: number }, current: LiveTunnel, session: LiveSession): boolean {
-  if (claim.fence !== current.fence) return claim.fence > current.fence
-  return session.remote === true && claim.id < current.id
-}
-
 function isStillAllowed({ session: { acl }, address }: LiveTunnel): boolean {
   if (address.proto === undefined)
     return Object.entries(address.labels).every(([key, value]) => acl.allowsLabel(key, value))
@@ -616,16 +520,4 @@ function isStillAllowed({ session: { acl }, address }: LiveTunnel): boolean {
 
 function claimedReason({ address }: LiveTunnel): string {
   return `${address.proto === undefined ? 'The tunnel' : address.url} was claimed by another session.`
-}
-
-function addTo(index: Map<string, Set<LiveSession>>, key: string, session: LiveSession): void {
-  const sessions = index.get(key)
-  if (sessions === undefined) index.set(key, new Set([session]))
-  else sessions.add(session)
-}
-
-function removeFrom(index: Map<string, Set<LiveSession>>, key: string, session: LiveSession): void {
-  const sessions = index.get(key)
-  sessions?.delete(session)
-  if (sessions?.size === 0) index.delete(key)
 }

@@ -11,9 +11,10 @@ import { createNameWatch, type NameWatch, type Reservations } from '../../naming
 import { type AgentSession, type AgentSessionOptions, connectAgentSession } from '../../protocol/index.ts'
 import { type AgentGateway, type AgentGatewayOptions, createAgentGateway } from '../agent-gateway.ts'
 import { type BinderOptions, createBinder } from '../bind.ts'
+import type { LiveEvent } from '../live-event.ts'
 import type { LiveTunnel } from '../live-tunnel.ts'
 import type { PublicAddress } from '../public-address.ts'
-import { type LiveEvent, Registry, type RegistryOptions } from '../registry.ts'
+import { Registry, type RegistryOptions } from '../registry.ts'
 import { createResumeTokens } from '../resume.ts'
 import type { PublicPorts } from '../tunnel.ts'
 
