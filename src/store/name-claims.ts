@@ -63,7 +63,8 @@ const FENCE_LEASE = 'naming.fence'
 const SWEEP_BATCH_SIZE = 2_000
 
 /** Opens the name claims of a store. */
-export function openNameClaims({ inTransaction, engine }: DurableStore): NameClaimRows {
+export function openNameClaims(store: DurableStore): NameClaimRows {
+  const { inTransaction, engine } = store
   const { dialect } = engine
   const { unnest, wallClock } = dialect
   const readWallClock = async (sql: Sql) => Number((await sql.get(`SELECT ${wallClock} AS wall`))?.wall)
@@ -227,34 +228,46 @@ export function openNameClaims({ inTransaction, engine }: DurableStore): NameCla
     },
 
     async sweep({ graceMs, cooldownMs }, maxReleased) {
-      const remove = (condition: string, ...values: (string | number)[]) =>
-        inTransaction(async (sql) => {
-          const deleted = await sql.run(
-            `DELETE FROM name_claims WHERE (name, listener, tunnel) IN
-             (SELECT name, listener, tunnel FROM name_claims WHERE ${condition} LIMIT ${SWEEP_BATCH_SIZE})`,
-            ...values,
-          )
-          return deleted === SWEEP_BATCH_SIZE
-        })
       const before = (await readWallClock(engine.reader)) - Math.max(graceMs, cooldownMs)
-      while (await remove('released_at <= ?', before));
-      const overLimit = await engine.reader.all(
-        `SELECT account, count(*) - ? AS excess FROM name_claims WHERE released_at IS NOT NULL
-         GROUP BY account HAVING count(*) > ?`,
-        maxReleased,
-        maxReleased,
-      )
-      for (const { account, excess } of overLimit) {
-        const oldest = await engine.reader.get(
-          `SELECT released_at FROM name_claims WHERE account = ? AND released_at IS NOT NULL
-           ORDER BY released_at LIMIT 1 OFFSET ?`,
-          account!,
-          Number(excess) - 1,
-        )
-        while (await remove('account = ? AND released_at <= ?', account!, Number(oldest?.released_at ?? 0)));
-      }
+      await deleteReleased(store, 'released_at <= ?', before)
+      for (const { account, releasedAt } of await readExcess(engine.reader, maxReleased))
+        await deleteReleased(store, 'account = ? AND released_at <= ?', account, releasedAt)
     },
   }
+}
+
+/** Deletes released claims in batches, so that no transaction is long. */
+async function deleteReleased(
+  { inTransaction }: DurableStore,
+  condition: string,
+  ...values: (string | number)[]
+): Promise<void> {
+  const text = `DELETE FROM name_claims WHERE (name, listener, tunnel) IN
+    (SELECT name, listener, tunnel FROM name_claims WHERE ${condition} LIMIT ${SWEEP_BATCH_SIZE})`
+  let deleted: number
+  do deleted = await inTransaction(async (sql) => sql.run(text, ...values))
+  while (deleted === SWEEP_BATCH_SIZE)
+}
+
+/** The accounts with more released claims than this, and the time of release of the newest beyond it. */
+async function readExcess(sql: Sql, maxReleased: number): Promise<{ account: string; releasedAt: number }[]> {
+  const rows = await sql.all(
+    `SELECT account, count(*) - ? AS excess FROM name_claims WHERE released_at IS NOT NULL
+     GROUP BY account HAVING count(*) > ?`,
+    maxReleased,
+    maxReleased,
+  )
+  return Promise.all(
+    rows.map(async ({ account, excess }) => {
+      const newest = await sql.get(
+        `SELECT released_at FROM name_claims WHERE account = ? AND released_at IS NOT NULL
+         ORDER BY released_at LIMIT 1 OFFSET ?`,
+        String(account),
+        Number(excess) - 1,
+      )
+      return { account: String(account), releasedAt: Number(newest?.released_at ?? 0) }
+    }),
+  )
 }
 
 function toNameClaim(row: SqlRecord, alive: ReadonlySet<string> | undefined, wallMs: number): NameClaim {
