@@ -65,36 +65,39 @@ test('its commands need no files beside it', async (t) => {
   assert.match(unknown.stderr, /^ERROR: .*htpp/)
 })
 
-test('it serves the API, the dashboard, a tunnel and the inspector', async (t) => {
-  const { home, launcher, env } = installExecutable(t)
-  const server = await startServerProcess(t, join(home, 'data'), [], { program: launcher })
-  const port = new URL(server.credentials.http_url).port
-  const addr = await startHttpService(t, (_request, response) => response.end('hello'))
-  const host = 'one.adit.localhost'
-  const agent = startProgram(
-    t,
-    ['http', addr, `--url=http://${host}`, '--web-addr=127.0.0.1:0', '--log=stdout'],
-    {
-      env,
-      launcher,
-    },
-  )
-  await agent.until(({ stdout }) => /started tunnel/.test(stdout))
-  const inspector = /starting web service.* addr=(\S+)/.exec(agent.stdout)?.[1]
+for (const workers of ['1', '2'])
+  test(`with --workers ${workers} it serves the API, the dashboard, a tunnel and the inspector`, async (t) => {
+    const { home, launcher, env } = installExecutable(t)
+    const server = await startServerProcess(t, join(home, 'data'), ['--workers', workers], {
+      program: launcher,
+    })
+    const port = new URL(server.credentials.http_url).port
+    const addr = await startHttpService(t, (_request, response) => response.end('hello'))
+    const host = 'one.adit.localhost'
+    const agent = startProgram(
+      t,
+      ['http', addr, `--url=http://${host}`, '--web-addr=127.0.0.1:0', '--log=stdout'],
+      {
+        env,
+        launcher,
+      },
+    )
+    await agent.until(({ stdout }) => /started tunnel/.test(stdout))
+    const inspector = /starting web service.* addr=(\S+)/.exec(agent.stdout)?.[1]
 
-  const curl = ['-sS', '-H', `Host: ${host}:${port}`, `http://127.0.0.1:${port}`]
-  assert.equal((await promisify(execFile)('curl', curl)).stdout, 'hello')
-  for (const place of [`${server.url}/dashboard/`, `http://${inspector}/inspect/http`]) {
-    const html = await (await fetch(place)).text()
-    const script = /<script[^>]+src="([^"]+\.js)"/.exec(html)?.[1]
-    const asset = await fetch(new URL(script ?? 'missing', place))
-    assert.equal(asset.status, 200, `${place}: ${html}`)
-    assert.match(asset.headers.get('content-type') ?? '', /javascript/)
-  }
-  agent.child.kill('SIGTERM')
-  assert.equal(await agent.waitForExit(), 0)
-  await server.stop()
-})
+    const curl = ['-sS', '-H', `Host: ${host}:${port}`, `http://127.0.0.1:${port}`]
+    assert.equal((await promisify(execFile)('curl', curl)).stdout, 'hello')
+    for (const place of [`${server.url}/dashboard/`, `http://${inspector}/inspect/http`]) {
+      const html = await (await fetch(place)).text()
+      const script = /<script[^>]+src="([^"]+\.js)"/.exec(html)?.[1]
+      const asset = await fetch(new URL(script ?? 'missing', place))
+      assert.equal(asset.status, 200, `${place}: ${html}`)
+      assert.match(asset.headers.get('content-type') ?? '', /javascript/)
+    }
+    agent.child.kill('SIGTERM')
+    assert.equal(await agent.waitForExit(), 0)
+    await server.stop()
+  })
 
 test('its worker threads load their modules from it', async (t) => {
   const { launcher } = installExecutable(t)
