@@ -94,6 +94,7 @@ const FOLDERS: Record<string, { doors: readonly string[]; folders: Record<string
       'local-api': ['.', 'config', 'connect', 'inspector', 'log', 'tunnels'],
       screen: ['.', 'inspector', 'tunnels'],
       docker: ['connect', 'log', 'tunnels'],
+      'command-line': ['commands'],
       commands: ['.', 'config', 'connect', 'docker', 'local-api', 'log', 'screen', 'tunnels', 'update'],
     },
   },

@@ -4,7 +4,7 @@
  * `base` and `protocol`. Begin reading with `agent.ts`, which wires the rest: `connect` dials the server and maintains the
  * session, `tunnels` turns definitions into bound tunnels, `forward` relays client connections to the upstream, `inspector`
  * captures and replays requests, `local-api` serves both on this machine, `config` reads, edits and upgrades configuration
- * files, `commands` implements the command line, `screen` shows the status, `log` writes the log, `update` installs new
+ * files, `command-line` declares the commands and `commands` implements them, `screen` shows the status, `log` writes the log, `update` installs new
  * versions and `testing` holds the test harness.
  */
 export {

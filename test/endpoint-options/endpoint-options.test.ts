@@ -1,5 +1,5 @@
 import { mock, snapshot, type TestContext, test } from 'node:test'
-import { createProgram } from '../../src/agent/cli.ts'
+import { createProgram } from '../../src/agent/command-line/program.ts'
 import * as flags from '../../src/agent/commands/flags.ts'
 import { type TunnelDefinition, tunnelShape } from '../../src/agent/config/definitions.ts'
 import type { ConfigProblem } from '../../src/agent/config/shape.ts'

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { test } from 'node:test'
 import type { Command } from 'commander'
-import { createProgram } from '../cli.ts'
+import { createProgram } from '../command-line/program.ts'
 import { EXAMPLES } from './examples.ts'
 import * as endpointFlags from './flags.ts'
 
