@@ -45,16 +45,24 @@ require_runtime() {
   exit 1
 }
 
+# Not `npm ci`, which also accepts the lock file: it would install everything again after each change of it.
+install_dependencies() {
+  npm install --include=dev --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
+}
+
 stamp=node_modules/.installed
 checksum=$(cksum package-lock.json | cut -d' ' -f1,2)
 if [ ! -x node_modules/.bin/node ] || [ "$(cat "$stamp" 2>/dev/null || true)" != "$checksum" ]; then
   say 'installing dependencies (a minute or two, once)'
-  # Not `npm ci`, which also accepts the lock file: it would install everything again after each change of it.
-  npm install --include=dev --no-save --ignore-scripts --no-audit --no-fund --no-update-notifier --loglevel=error >&2
+  install_dependencies
   # The only install script that is needed: it installs the pinned Node.
   (cd node_modules/node && node installArchSpecificPackage.js >/dev/null)
   ln -sf ../node/bin/node node_modules/.bin/node
   require_runtime "${1:-}"
+  # npm leaves out optional packages that do not support the Node it runs on, such as that of the bundler below Node 20.19.
+  if ! ls -d node_modules/@rolldown/binding-* >/dev/null 2>&1; then
+    PATH="$PWD/node_modules/.bin:$PATH" install_dependencies
+  fi
   printf '%s' "$checksum" >"$stamp"
 fi
 
