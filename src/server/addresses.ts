@@ -1,7 +1,8 @@
 import { joinHostPort, publicUrl } from '../base/hostport.ts'
 import { isLocalDomain } from '../base/local-domain.ts'
 import type { PublicAddress } from '../sessions/index.ts'
-import type { ListenerAddress, PlatformHost, ServerSettings } from './settings.ts'
+import type { ListenerAddress } from './setting-values.ts'
+import type { PlatformHost, ServerSettings } from './settings.ts'
 
 /** The addresses of this server. Those of listeners are known once the listener is bound, which sets them. */
 export class ServerAddresses implements PublicAddress {

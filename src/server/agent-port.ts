@@ -1,6 +1,7 @@
 import { HoldingListener } from '../base/io/holding-listener.ts'
 import { requireFreePort } from '../base/io/require-free-port.ts'
-import type { ListenerAddress, ServerSettings } from './settings.ts'
+import type { ListenerAddress } from './setting-values.ts'
+import type { ServerSettings } from './settings.ts'
 
 /** The port of agents, open from the beginning of a start to the end of a stop. With workers, those have it in between. */
 export interface AgentPort {

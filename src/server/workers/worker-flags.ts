@@ -1,6 +1,7 @@
 import { CommandFailure } from '../../base/command-line.ts'
 import { joinHostPort, parseHostPort } from '../../base/hostport.ts'
-import type { ListenerAddress, RoleName, ServerSettings } from '../settings.ts'
+import type { ListenerAddress } from '../setting-values.ts'
+import type { RoleName, ServerSettings } from '../settings.ts'
 import type { WorkerAddresses } from './messages.ts'
 
 /** The roles that carry traffic: with several workers, those run them. */
