@@ -1,12 +1,9 @@
 // Measures the cost of traffic events: `npm run bench:events`. ROUNDS and SECONDS shorten or lengthen the run.
 import { once } from 'node:events'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { measureRequests } from './tunnel/load.ts'
 import { type BenchPlatform, startAgent, startServer } from './tunnel/platform.ts'
-import { cpuSeconds, findFreePort, stopAll } from './tunnel/processes.ts'
+import { cpuSeconds, findFreePort, withPrograms } from './tunnel/processes.ts'
 import { pathOf, startUpstream } from './tunnel/upstream.ts'
 
 /**
@@ -39,28 +36,25 @@ interface Measurement {
   readonly cost: number
 }
 
-const dir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
-// nginx workers started by root run as another user.
-chmodSync(dir, 0o755)
-const sink = createServer(acceptAll)
-try {
-  await once(sink.listen(0, '127.0.0.1'), 'listening')
-  const { port: sinkPort } = sink.address() as AddressInfo
-  const platform = await startServer(dir, ['--outbound-allow', '127.0.0.1'], {
-    ADIT_MONITORING_URL: `http://127.0.0.1:${sinkPort}`,
-  })
-  const upstream = await startUpstream(dir)
-  await startAgent(platform, dir, {
-    plain: { proto: 'http', addr: upstream.http, url: `http://${HOST}`, inspect: false },
-  })
-  const live = { monitoring: { api_key: 'key' } }
-  const dead = { webhook: { url: `http://127.0.0.1:${await findFreePort()}/`, secret: SECRET } }
-  report(await measureRounds(platform, { off: live, on: live, dead }))
-} finally {
-  await stopAll()
-  sink.close()
-  rmSync(dir, { recursive: true, force: true })
-}
+await withPrograms(async (dir) => {
+  const sink = createServer(acceptAll)
+  try {
+    await once(sink.listen(0, '127.0.0.1'), 'listening')
+    const { port: sinkPort } = sink.address() as AddressInfo
+    const platform = await startServer(dir, ['--outbound-allow', '127.0.0.1'], {
+      ADIT_MONITORING_URL: `http://127.0.0.1:${sinkPort}`,
+    })
+    const upstream = await startUpstream(dir)
+    await startAgent(platform, dir, {
+      plain: { proto: 'http', addr: upstream.http, url: `http://${HOST}`, inspect: false },
+    })
+    const live = { monitoring: { api_key: 'key' } }
+    const dead = { webhook: { url: `http://127.0.0.1:${await findFreePort()}/`, secret: SECRET } }
+    report(await measureRounds(platform, { off: live, on: live, dead }))
+  } finally {
+    sink.close()
+  }
+})
 
 /** Accepts every request and reads only its length, so that the sink itself costs little. */
 function acceptAll(socket: Socket): void {

@@ -1,9 +1,9 @@
 import { readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { PARTS, type PartName } from './tunnel/parts.ts'
-import { hasProgram } from './tunnel/processes.ts'
+import { hasProgram, withPrograms } from './tunnel/processes.ts'
 import { report } from './tunnel/report.ts'
-import { flags, openResults, RESULTS_FILE, withPrograms } from './tunnel/run.ts'
+import { flags, openResults, RESULTS_FILE } from './tunnel/run.ts'
 
 const USAGE = `Usage: npm run bench:tunnel -- [flags]
 

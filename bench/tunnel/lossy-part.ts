@@ -1,4 +1,5 @@
 import { measureLossy } from './parts.ts'
-import { openResults, withPrograms } from './run.ts'
+import { withPrograms } from './processes.ts'
+import { openResults } from './run.ts'
 
 await withPrograms((dir) => measureLossy(dir, openResults()))

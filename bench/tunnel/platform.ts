@@ -5,11 +5,13 @@ import type { Setting } from './forwards.ts'
 import { createKey, startSshClient } from './peers/openssh.ts'
 import { findFreePort, type Ready, startProgram } from './processes.ts'
 
-const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
+/** The program of this checkout. */
+export const ADIT_PROGRAM = join(import.meta.dirname, '..', '..', 'bin', 'adit')
 const LISTENERS = ['api', 'http', 'https', 'agent', 'ssh']
 
 /** Our server with its own home directory. */
 export interface BenchPlatform {
+  readonly program: string
   /** Its process group. */
   readonly edge: number
   readonly env: NodeJS.ProcessEnv
@@ -24,6 +26,7 @@ export async function startServer(
   dir: string,
   extraFlags: readonly string[] = [],
   extraEnv: NodeJS.ProcessEnv = {},
+  program = ADIT_PROGRAM,
 ): Promise<BenchPlatform> {
   const home = join(dir, 'home')
   mkdirSync(home)
@@ -31,9 +34,10 @@ export async function startServer(
   const env = { PATH: process.env.PATH, HOME: home, ADIT_DATA_DIR: dataDir, ...extraEnv }
   const addresses = LISTENERS.flatMap((name) => [`--${name}-addr`, '127.0.0.1:0'])
   const flags = [...addresses, '--dns-addr', 'false', '--log-level', 'error', ...extraFlags]
-  const edge = await startProgram(ADIT_PROGRAM, ['server', ...flags], { prints: /Adit is ready/ }, env)
+  const edge = await startProgram(program, ['server', ...flags], { prints: /Adit is ready/ }, env)
   const credentials = JSON.parse(readFileSync(join(dataDir, 'credentials.json'), 'utf8'))
   return {
+    program,
     edge,
     env,
     credentials,
@@ -55,12 +59,12 @@ export async function startServer(
 
 /** Starts our agent with these tunnels and returns its process group. */
 export function startAgent(
-  { env }: BenchPlatform,
+  { program, env }: BenchPlatform,
   dir: string,
   tunnels: Record<string, object>,
 ): Promise<number> {
   const file = writeAgentConfig(dir, tunnels)
-  return startProgram(...agentCommand(file, Object.keys(tunnels).length), env)
+  return startProgram(...agentCommand(file, Object.keys(tunnels).length, program), env)
 }
 
 /** Writes a configuration file of our agent; returns its path. */
@@ -73,9 +77,9 @@ function writeAgentConfig(dir: string, tunnels: Record<string, object>, settings
 }
 
 /** The command that starts our agent, and the output that tells that all its tunnels are bound. */
-function agentCommand(file: string, tunnels: number): [string, string[], Ready] {
+function agentCommand(file: string, tunnels: number, program = ADIT_PROGRAM): [string, string[], Ready] {
   const prints = new RegExp(`(Forwarding[\\s\\S]*){${tunnels}}`)
-  return [ADIT_PROGRAM, ['start', '--all', `--config=${file}`], { prints }]
+  return [program, ['start', '--all', `--config=${file}`], { prints }]
 }
 
 /** Our server with our agent, the official SDK and a plain SSH client. Agent links use TLS, as always. */

@@ -1,7 +1,9 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { readdirSync, readFileSync } from 'node:fs'
+import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { type AddressInfo, connect, createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 const TICKS_PER_SECOND = Number(execFileSync('getconf', ['CLK_TCK'], { encoding: 'utf8' }))
 const children: ChildProcess[] = []
@@ -50,6 +52,21 @@ export async function stopAll(): Promise<void> {
     const killTimer = setTimeout(() => signalGroup(child.pid!, 'SIGKILL'), 3000)
     await exited
     clearTimeout(killTimer)
+  }
+}
+
+/** Runs `work` with a directory for its files, and stops every program it has started. */
+export async function withPrograms(work: (dir: string) => Promise<void>): Promise<void> {
+  const dir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
+  chmodSync(dir, 0o755) // nginx workers started by root run as another user.
+  const interrupt = () => void stopAll().finally(() => process.exit(130))
+  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
+  try {
+    await work(dir)
+  } finally {
+    await stopAll()
+    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
+    rmSync(dir, { recursive: true, force: true })
   }
 }
 

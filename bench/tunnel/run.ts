@@ -1,9 +1,7 @@
 import { execFileSync } from 'node:child_process'
-import { chmodSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { stopAll } from './processes.ts'
 import { Results } from './results.ts'
 
 /** The command line of the benchmark, the same in the process that measures packet loss. */
@@ -29,19 +27,4 @@ export function openResults(): Results {
     rounds: Number(flags.rounds ?? (flags.quick ? 1 : 3)),
     seconds: Number(flags.seconds ?? (flags.quick ? 1 : 2)),
   })
-}
-
-/** Runs `work` with a directory for its files, and stops every program it has started. */
-export async function withPrograms(work: (dir: string) => Promise<void>): Promise<void> {
-  const dir = mkdtempSync(join(tmpdir(), 'adit-bench-'))
-  chmodSync(dir, 0o755) // nginx workers started by root run as another user.
-  const interrupt = () => void stopAll().finally(() => process.exit(130))
-  process.on('SIGINT', interrupt).on('SIGTERM', interrupt)
-  try {
-    await work(dir)
-  } finally {
-    await stopAll()
-    process.off('SIGINT', interrupt).off('SIGTERM', interrupt)
-    rmSync(dir, { recursive: true, force: true })
-  }
 }
