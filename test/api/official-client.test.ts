@@ -2,6 +2,7 @@ import assert from 'node:assert/strict'
 import { createRequire } from 'node:module'
 import { test } from 'node:test'
 import { shareApi, startApi, type TestApi } from '../support/api.ts'
+import { toCamelCase } from '../support/camel-case.ts'
 import { createOnline } from '../support/online.ts'
 import {
   type Body,
@@ -76,18 +77,6 @@ const { Ngrok: Client } = createRequire(import.meta.url)('@ngrok/ngrok-api') as 
 
 function createOfficialClient(api: TestApi, baseUrl = api.url): Ngrok {
   return new Client({ baseUrl, apiToken: api.account.apiKey.reveal() })
-}
-
-/** Converts keys to the spelling of the client's arguments. */
-function toCamelCase(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(toCamelCase)
-  if (typeof value !== 'object' || value === null) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, inner]) => [
-      key.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()),
-      toCamelCase(inner),
-    ]),
-  )
 }
 
 /** Every service of the client that we implement, and the fields whose map keys the client itself mangles. */

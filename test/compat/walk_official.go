@@ -13,7 +13,7 @@ import (
 )
 
 type service struct {
-	Package string         `json:"package"`
+	Service string         `json:"service"`
 	Create  map[string]any `json:"create"`
 	Update  map[string]any `json:"update"`
 	// The ids in the path of an object; a service that creates one adds its id.
@@ -40,7 +40,7 @@ func main() {
 	must(json.NewDecoder(os.Stdin).Decode(&input))
 	clients := newServices(input.APIKey, input.BaseURL)
 	for _, each := range input.Services {
-		walk(each, reflect.ValueOf(clients[each.Package]))
+		walk(each, reflect.ValueOf(clients[each.Service]))
 	}
 	must(json.NewEncoder(os.Stdout).Encode(result))
 }
@@ -146,7 +146,7 @@ func merge(first, second map[string]any) map[string]any {
 }
 
 func fail(each service, name string, cause error) reflect.Value {
-	result.Failures = append(result.Failures, fmt.Sprintf("%s.%s: %s", each.Package, name, cause))
+	result.Failures = append(result.Failures, fmt.Sprintf("%s.%s: %s", each.Service, name, cause))
 	return reflect.Value{}
 }
 
