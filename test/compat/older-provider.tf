@@ -1,5 +1,4 @@
-# Every resource that versions 0.4 to 0.7 of the provider share, but for event subscriptions: their sources crash these versions.
-# Without an owner_id these versions replace a credential with every plan, because the API answers who owns it, and without a
+# Every resource that versions 0.4 to 0.7 of the provider share. The sources of event subscriptions crash these versions. Without an owner_id these versions replace a credential with every plan, because the API answers who owns it, and without a
 # certificate policy they find that of the server different.
 terraform {
   required_providers {
@@ -132,4 +131,9 @@ resource "ngrok_event_destination" "firehose" {
       }
     }
   }
+}
+
+resource "ngrok_event_subscription" "none" {
+  description     = var.description
+  destination_ids = [ngrok_event_destination.firehose.id]
 }

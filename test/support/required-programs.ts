@@ -13,6 +13,7 @@ const PACKAGES = {
   'ssh-keygen': 'openssh-client',
   'systemd-analyze': 'systemd',
   terraform: 'terraform',
+  tofu: 'tofu',
   unshare: 'util-linux',
 } as const
 
