@@ -1476,9 +1476,9 @@ export interface VaultSecret {
   name: string
   /** The secret value. Never returned: always null in responses. */
   value: string | null
-  /** The vault that the secret belongs to. Give this or its name. */
+  /** The vault that the secret belongs to. */
   vault: Ref
-  /** The name of the vault that the secret belongs to. */
+  /** The name of the vault that the secret belongs to. A creation gives it or vault_id. */
   vault_name: string
   /** The user or bot user who created it. */
   created_by: Ref
@@ -2589,9 +2589,9 @@ export interface VaultSecretRequest {
   name: string
   /** The secret value. Never returned: always null in responses. */
   value?: string
-  /** The vault that the secret belongs to. Give this or its name. */
+  /** The vault that the secret belongs to. */
   vault_id?: string | null
-  /** The name of the vault that the secret belongs to. */
+  /** The name of the vault that the secret belongs to. A creation gives it or vault_id. */
   vault_name?: string | null
 }
 
@@ -4491,9 +4491,9 @@ export interface Operations {
       name: string
       /** The secret value. Never returned: always null in responses. */
       value: string
-      /** The vault that the secret belongs to. Give this or its name. */
+      /** The vault that the secret belongs to. */
       vault_id?: string | null
-      /** The name of the vault that the secret belongs to. */
+      /** The name of the vault that the secret belongs to. A creation gives it or vault_id. */
       vault_name?: string | null
     }, options?: CallOptions): Promise<VaultSecret>
     /** List vault secrets: one page. */

@@ -32,11 +32,11 @@ export const VaultSecret = defineResource({
       'a secret value',
     ),
     // One of the two is required: the API resolves a name to the id.
-    vault: fixed(
-      reference(['vault'], 'vault_id'),
-      'The vault that the secret belongs to. Give this or its name.',
+    vault: fixed(reference(['vault'], 'vault_id'), 'The vault that the secret belongs to.'),
+    vault_name: fixed(
+      text(255),
+      'The name of the vault that the secret belongs to. A creation gives it or vault_id.',
     ),
-    vault_name: fixed(text(255), 'The name of the vault that the secret belongs to.'),
     created_by: assigned(author('created_by_id'), 'The user or bot user who created it.'),
     last_updated_by: assigned(author('last_updated_by_id'), 'The user or bot user who changed it last.'),
   },

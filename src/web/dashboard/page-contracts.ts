@@ -39,6 +39,14 @@ export interface ExtraProps {
   readonly reload: () => void
 }
 
+/** How a form differs from the request schema that it is generated from. */
+export interface FormChanges {
+  /** Fields to leave out: with one possible value, or a second way to say the same. */
+  readonly omit?: readonly string[] | undefined
+  /** Fields to ask for that the schema does not require. */
+  readonly require?: readonly string[] | undefined
+}
+
 /** One kind of resource with pages to list, show, create, edit and delete it. */
 export interface ResourcePages {
   readonly prefix: string
@@ -61,6 +69,7 @@ export interface ResourcePages {
   readonly columns: readonly FieldColumn[]
   /** The field that is shown once, after creation, and its label. */
   readonly shownOnce?: { readonly field: string; readonly label: string }
+  readonly form?: FormChanges
   /** The warning in the delete dialog. */
   readonly deleteWarning: string
   /** Fields that the extra sections show. */

@@ -226,6 +226,7 @@ export const resourcePages: readonly ResourcePages[] = [
     lead: 'Values that traffic policies read with secrets.get, such as passwords and signing keys. They are never shown again.',
     emptyText: 'Create a vault first, then add a secret to it.',
     columns: [nameColumn, { title: 'Vault', field: 'vault_name' }, descriptionColumn, createdColumn],
+    form: { omit: ['vault_name'], require: ['vault_id'] },
     deleteWarning: 'Traffic policies that read it reject the traffic they read it for.',
   },
   {

@@ -3,6 +3,7 @@ import { ApiError, api, errorMessage } from '../api.ts'
 import type { ApiCall } from '../equivalent.ts'
 import { Button, Equivalents, LoadError, Loading, Notice } from '../kit/index.ts'
 import { bodySchema, type OpenApi, type Schema, templateOf, useOpenApi } from '../openapi.ts'
+import type { FormChanges } from '../page-contracts.ts'
 import { useSession } from '../session.ts'
 import { type FormContext, SchemaFields } from './fields.tsx'
 import { labelOf } from './labels.ts'
@@ -12,7 +13,7 @@ import './form.css'
 /** Rarely used fields, collapsed by default. */
 const ADVANCED_FIELDS = ['metadata', 'owner_id', 'endpoint_configuration_id', 'region']
 
-export interface ResourceFormProps<T> {
+export interface ResourceFormProps<T> extends FormChanges {
   /** POST sends the non-empty values, PATCH the changed ones, PUT all of them. */
   readonly method: 'POST' | 'PATCH' | 'PUT'
   /** The API path, such as `/ip_policies` or `/ip_policies/ipp_1`. */
@@ -62,10 +63,13 @@ function LoadedForm<T>({
   onCancel,
   focusFirst = false,
   children,
+  omit,
+  require,
   document,
   template,
-  schema,
+  schema: requestSchema,
 }: ResourceFormProps<T> & { document: OpenApi; template: string; schema: Schema }) {
+  const schema = useMemo(() => changeSchema(requestSchema, { omit, require }), [requestSchema, omit, require])
   const initial = useMemo(() => valuesOf(schema, item ?? {}, document), [schema, item, document])
   const [values, setValues] = useState<Values>(initial)
   const [error, setError] = useState<ApiError>()
@@ -169,6 +173,15 @@ function useFieldFocus(form: RefObject<HTMLFormElement | null>, focusFirst: bool
   useEffect(() => {
     if (error) form.current?.querySelector<HTMLElement>(INVALID_CONTROL)?.focus()
   }, [form, error])
+}
+
+function changeSchema(schema: Schema, { omit = [], require = [] }: FormChanges): Schema {
+  const properties = Object.entries(schema.properties ?? {}).filter(([name]) => !omit.includes(name))
+  return {
+    ...schema,
+    properties: Object.fromEntries(properties),
+    required: [...(schema.required ?? []), ...require],
+  }
 }
 
 /** Required fields first, then the description, then the rest. */

@@ -6,7 +6,7 @@ import { go } from '../route.ts'
 
 /** Creates a resource; a secret is displayed here once. */
 export function CreatePage({ resource }: { resource: ResourcePages }) {
-  const { title, singular, route, path, shownOnce } = resource
+  const { title, singular, route, path, shownOnce, form } = resource
   const [created, setCreated] = useState<Item>()
   const back = { path: route, title }
   if (created && shownOnce)
@@ -24,6 +24,7 @@ export function CreatePage({ resource }: { resource: ResourcePages }) {
     <Page title={`New ${singular}`} back={back}>
       <Card>
         <ResourceForm<Item>
+          {...form}
           method="POST"
           path={path}
           focusFirst

@@ -7,7 +7,7 @@ import { useCanChangeAt } from '../session.ts'
 
 /** Edits one resource. */
 export function EditPage({ resource, id }: { resource: ResourcePages; id: string }) {
-  const { singular, route } = resource
+  const { singular, route, form } = resource
   const path = `${resource.path}/${encodeURIComponent(id)}`
   const load = useApi<Item>(path)
   const { value } = load
@@ -20,6 +20,7 @@ export function EditPage({ resource, id }: { resource: ResourcePages; id: string
       {value && mayChange && (
         <Card>
           <ResourceForm<Item>
+            {...form}
             method="PATCH"
             path={path}
             item={value}

@@ -1,0 +1,36 @@
+import { type Column, Time } from '../kit/index.ts'
+import type { ExtraProps, Item } from '../page-contracts.ts'
+import { useCanChangeAt } from '../session.ts'
+import { ChildItems } from './child-items.tsx'
+import { useList } from './use-list.ts'
+import { IdLink } from './value-view.tsx'
+
+type Secret = Item & { name: string; description: string; updated_at: string }
+
+const COLUMNS: readonly Column<Secret>[] = [
+  { title: 'Name', render: ({ id, name }) => <IdLink id={id} name={name} /> },
+  { title: 'Description', render: ({ description }) => description },
+  { title: 'Updated', render: ({ updated_at }) => <Time value={updated_at} />, kind: 'fit' },
+]
+
+const FORM = { omit: ['vault_name'] }
+
+/** The secrets of a vault. */
+export default function VaultSecrets({ item }: ExtraProps) {
+  const list = useList<Secret>(`/vaults/${item.id}/secrets`, 'secrets', false)
+  return (
+    <ChildItems
+      title="Secrets"
+      singular="secret"
+      path="/vault_secrets"
+      list={list}
+      columns={COLUMNS}
+      nameOf={({ name }) => name}
+      parent={{ vault_id: item.id }}
+      form={FORM}
+      mayChange={useCanChangeAt('/vault_secrets')}
+      emptyText="Add one, then read it in a traffic policy with secrets.get. Its value is never shown again."
+      deleteWarning="Traffic policies that read it reject the traffic they read it for."
+    />
+  )
+}
