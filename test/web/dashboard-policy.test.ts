@@ -37,6 +37,8 @@ test('a cloud endpoint is written with completion, checked while typing, tried, 
   const path = page.getByRole('region', { name: 'Request path' })
   assert.match(await readText(path), /Visitor.*maintenance.*custom-response ends here/s)
   await page.getByText('Try a request').click()
+  assert.equal(await page.getByLabel('URL of the request').inputValue(), 'https://shop.adit.localhost/')
+  assert.equal(await page.getByLabel('Type', { exact: true }).count(), 0)
   await page.getByRole('button', { name: 'Try request' }).click()
   await page.getByText('The visitor gets 503.').waitFor()
   await assertAccessibleEverywhere(page, 'policy-editor')

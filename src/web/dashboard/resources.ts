@@ -47,6 +47,7 @@ export const cloudEndpoints: ResourcePages = {
   lead: '',
   emptyText: '',
   columns: [],
+  form: { omit: ['type'] },
   deleteWarning: 'Visitors of its URL see an error page.',
 }
 

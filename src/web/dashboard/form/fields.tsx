@@ -2,7 +2,7 @@ import { lazy, type ReactNode, Suspense, useId } from 'react'
 import type { ApiError } from '../api.ts'
 import { Button, type ControlProps, Field, Loading, Switch } from '../kit/index.ts'
 import { type OpenApi, resolveSchema, type Schema } from '../openapi.ts'
-import { policyAttachment } from '../policy/attachment.ts'
+import { policyAttachment, trialUrl } from '../policy/attachment.ts'
 import { EventSources, isEventSourceList } from './event-sources.tsx'
 import { choiceLabel, labelOf } from './labels.ts'
 import { belongsTo, type FieldKind, kindOf, type Values } from './model.ts'
@@ -168,7 +168,13 @@ function LongText({ name, path, schema, value, onValue, context, control }: Sche
   if (attachment !== undefined)
     return (
       <Suspense fallback={<Loading />}>
-        <PolicyEditor value={text} onValue={onValue} control={control} attachment={attachment} />
+        <PolicyEditor
+          value={text}
+          onValue={onValue}
+          control={control}
+          attachment={attachment}
+          trialUrl={trialUrl(attachment, context.values)}
+        />
       </Suspense>
     )
   return (

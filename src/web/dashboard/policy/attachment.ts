@@ -3,6 +3,12 @@ import type { Values } from '../form/model.ts'
 
 const PROTOCOLS = ['http', 'https', 'tcp', 'tls'] as const
 
+/** A URL for a trial of the policy: that of the endpoint, or an example. */
+export function trialUrl({ place, protocol }: PolicyAttachment, { url }: Values): string {
+  const own = place === 'cloud' ? String(url ?? '').replace('://*.', '://app.') : ''
+  return URL.canParse(own) ? new URL(own).href : `${protocol}://app.example.com/`
+}
+
 /**
  * What the traffic policy in a field of a form is for; undefined for a field that is none. `apiPath` is where the form is
  * sent: to an endpoint, an edge, a route or to their module.

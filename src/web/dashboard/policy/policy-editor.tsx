@@ -18,11 +18,14 @@ export default function PolicyEditor({
   onValue,
   control,
   attachment,
+  trialUrl,
 }: {
   value: string
   onValue: (value: string) => void
   control: ControlProps
   attachment: PolicyAttachment
+  /** The URL of the request to try first. */
+  trialUrl: string
 }) {
   const { check, error } = useCheck(value, attachment)
   const area = useRef<HTMLTextAreaElement>(null)
@@ -84,7 +87,7 @@ export default function PolicyEditor({
       </div>
       {check && check.rules.length > 0 && <PolicyPath rules={check.rules} attachment={attachment} />}
       {check && check.rules.length > 0 && attachment.protocol.startsWith('http') && (
-        <PolicyTrial policy={value} attachment={attachment} />
+        <PolicyTrial policy={value} attachment={attachment} initialUrl={trialUrl} />
       )}
     </div>
   )

@@ -5,16 +5,34 @@ import { Badge, Button, Field, TextField } from '../kit/index.ts'
 
 const METHODS = ['GET', 'POST', 'PUT', 'PATCH', 'DELETE', 'HEAD', 'OPTIONS']
 
+interface TypedRequest {
+  readonly method: string
+  readonly url?: string
+  readonly headers: string
+  readonly body: string
+  readonly client_ip: string
+  readonly signed_in_as: string
+}
+
 /** Runs a request through the policy on the server and shows what each rule does. */
-export function PolicyTrial({ policy, attachment }: { policy: string; attachment: PolicyAttachment }) {
-  const [request, setRequest] = useState({
+export function PolicyTrial({
+  policy,
+  attachment,
+  initialUrl,
+}: {
+  policy: string
+  attachment: PolicyAttachment
+  initialUrl: string
+}) {
+  // Without a URL, the request follows that of the endpoint.
+  const [typed, setTyped] = useState<TypedRequest>({
     method: 'GET',
-    url: `${attachment.protocol}://app.example.com/`,
     headers: '',
     body: '',
     client_ip: '203.0.113.1',
     signed_in_as: '',
   })
+  const request = { url: initialUrl, ...typed }
   const [result, setResult] = useState<PolicyTrialResult>()
   const [error, setError] = useState<{ field: string | undefined; message: string }>()
   const [busy, setBusy] = useState(false)
@@ -40,7 +58,7 @@ export function PolicyTrial({ policy, attachment }: { policy: string; attachment
       hint={hint}
       error={error?.field === field ? error.message : undefined}
       value={request[field]}
-      onValue={(value) => setRequest({ ...request, [field]: value })}
+      onValue={(value) => setTyped({ ...typed, [field]: value })}
     />
   )
   const lines = (field: 'headers' | 'body', label: string, hint?: string) => (
@@ -51,7 +69,7 @@ export function PolicyTrial({ policy, attachment }: { policy: string; attachment
           className="code"
           rows={2}
           value={request[field]}
-          onChange={({ target }) => setRequest({ ...request, [field]: target.value })}
+          onChange={({ target }) => setTyped({ ...typed, [field]: target.value })}
         />
       )}
     </Field>
@@ -68,7 +86,7 @@ export function PolicyTrial({ policy, attachment }: { policy: string; attachment
           <select
             {...control}
             value={request.method}
-            onChange={({ target }) => setRequest({ ...request, method: target.value })}
+            onChange={({ target }) => setTyped({ ...typed, method: target.value })}
           >
             {METHODS.map((method) => (
               <option key={method}>{method}</option>
