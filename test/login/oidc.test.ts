@@ -1,43 +1,13 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { type TestContext, test } from 'node:test'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventually, eventuallyEqual } from '../support/eventually.ts'
-import { eventuallyStatus, startPlatform } from '../support/platform.ts'
-import { signIn, startProvider } from './openid-provider.ts'
+import { startPlatform } from '../support/platform.ts'
+import { createProtectedRoute, signIn } from './openid-provider.ts'
 
 async function startProtectedRoute(t: TestContext, flags: string[] = []) {
   const platform = await startPlatform(t, ['--outbound-allow', '127.0.0.1', ...flags])
-  const { call, credentials } = platform
-  const port = new URL(credentials.https_url).port
-  const { issuer } = await startProvider(t, `https://idp.adit.localhost:${port}/oauth2/callback`)
-  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
-  upstream.listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-  t.after(() => upstream.close())
-  await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
-  const backend = await call.create('/backends/static', {
-    address: `127.0.0.1:${(upstream.address() as AddressInfo).port}`,
-  })
-  const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
-  const route = await call.create(`/edges/https/${edge.id}/routes`, {
-    match_type: 'path_prefix',
-    match: '/',
-    backend: { backend_id: backend.id },
-    oidc: { issuer, client_id: 'app', client_secret: 'app-secret-app-secret-app-secret' },
-  })
-  const path = `/edges/https/${edge.id}/routes/${route.id}`
-  const url = `https://app.adit.localhost:${port}`
-  await eventuallyStatus(platform, url, 302)
-  return {
-    platform,
-    url,
-    path,
-    issuer,
-    oidc: { issuer, client_id: 'app', client_secret: 'app-secret-app-secret-app-secret' },
-  }
+  return { platform, ...(await createProtectedRoute(t, platform)) }
 }
 
 test('a client signs in at the OpenID provider and returns to the requested page', async (t) => {
