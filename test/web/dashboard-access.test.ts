@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict'
 import { after, before, test } from 'node:test'
+import { createProtectedRoute, signIn } from '../login/openid-provider.ts'
+import { CookieClient } from '../support/browser-client.ts'
+import { eventuallyEqual } from '../support/eventually.ts'
 import { startDashboard, type TestDashboard } from './dashboard.ts'
-import { assertAccessibleEverywhere } from './inspected.ts'
+import { assertAccessibleEverywhere, readText } from './inspected.ts'
 
 let dashboard: TestDashboard
 before(async () => {
-  dashboard = await startDashboard()
+  dashboard = await startDashboard(['--outbound-allow', '127.0.0.1'])
 })
 after(() => dashboard.stop())
 
@@ -43,5 +46,57 @@ test('a vault lists its secrets; new ones there ask for no vault, those elsewher
   await page.getByLabel('Vault', { exact: true }).selectOption(String(other.id))
   await page.getByRole('button', { name: 'Create secret' }).click()
   await page.getByRole('heading', { name: 'github' }).waitFor()
+  assert.deepEqual(pageErrors, [])
+})
+
+test('visitors who have signed in are listed, searched and signed out', async (t) => {
+  const { platform } = dashboard
+  const { url } = await createProtectedRoute(t, platform)
+  const [desktop, phone, other] = [1, 2, 3].map(() => new CookieClient(platform)) as [
+    CookieClient,
+    CookieClient,
+    CookieClient,
+  ]
+  for (const browser of [desktop, phone]) await signIn(browser, url)
+  await signIn(other, url, 'grace')
+  const statusOf = async (browser: CookieClient) => (await browser.once(url)).status
+  const countSessions = async () =>
+    (await platform.call('GET', '/app/sessions')).body.application_sessions.length
+  await eventuallyEqual(countSessions, 3)
+
+  const { page, pageErrors } = await dashboard.open(t, '/endpoints', { bypassCSP: true })
+  await page.getByRole('link', { name: 'Application users' }).click()
+  const users = page.getByRole('table', { name: 'Application users' })
+  await users.getByRole('link', { name: 'ada@example.com' }).waitFor()
+  await assertAccessibleEverywhere(page, 'application-users')
+  assert.equal(await page.getByRole('link', { name: /^New / }).count(), 0)
+  assert.equal(await readText(page.locator('.nav [aria-current]')), 'Endpoints')
+  await page.getByLabel('Search application users').fill('ada@')
+  await page.getByText('1 of 2').waitFor()
+  await users.getByRole('link', { name: 'ada@example.com' }).click()
+
+  const sessions = page.getByRole('table', { name: 'Sessions' })
+  await sessions.getByText('127.0.0.1').nth(1).waitFor()
+  assert.equal(await sessions.getByRole('button', { name: 'Revoke' }).count(), 2)
+  await assertAccessibleEverywhere(page, 'application-user')
+  await sessions.getByRole('button', { name: 'Revoke' }).first().click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('Revoked.').waitFor()
+  await eventuallyEqual(async () => [await statusOf(desktop), await statusOf(phone)].sort(), [200, 302])
+  await page.getByRole('button', { name: 'Sign out' }).last().click()
+  assert.match(await readText(page.getByRole('dialog')), /ada@example.com is signed out in all browsers/)
+  await page.getByRole('dialog').getByRole('button', { name: 'Sign out' }).click()
+  await page.getByText('Signed out.').waitFor()
+  await eventuallyEqual(async () => [await statusOf(desktop), await statusOf(phone)], [302, 302])
+
+  await page.getByRole('link', { name: 'Application sessions' }).click()
+  const all = page.getByRole('table', { name: 'Application sessions' })
+  await all.getByRole('link', { name: 'grace@example.com' }).waitFor()
+  await assertAccessibleEverywhere(page, 'application-sessions')
+  await all.getByRole('link', { name: url }).click()
+  await page.getByRole('button', { name: 'Revoke' }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Revoke' }).click()
+  await page.getByText('No application sessions yet').waitFor()
+  await eventuallyEqual(() => statusOf(other), 302)
   assert.deepEqual(pageErrors, [])
 })

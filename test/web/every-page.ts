@@ -20,7 +20,7 @@ const OVERRIDES: Partial<Record<StoredKind, (text: string, index: number) => Rec
   reserved_domains: (_, index) => ({ domain: `app${index}.${LABEL}.${LABEL}.example.com` }),
 }
 
-const WITHOUT_TEXTS = new Set<StoredKind>(['users', 'bot_users'])
+const WITHOUT_TEXTS = new Set<StoredKind>(['users', 'bot_users', 'abuse_reports'])
 
 /** The pages of one kind, in the dashboard. */
 const ROUTES: Partial<Record<StoredKind, string>> = {
@@ -38,17 +38,19 @@ const ROUTES: Partial<Record<StoredKind, string>> = {
 /** Creates objects of every kind with such texts, and returns the path of every page. */
 export async function createEveryPage(
   { platform }: TestDashboard,
-  resourcePages: readonly { path: string; route: string }[],
+  resourcePages: readonly { path: string; route: string; operations?: readonly string[] }[],
 ): Promise<string[]> {
   const { call } = platform
   const paths = new Set(['/overview', '/agents', '/endpoints', '/audit-log', '/account', '/reference'])
   for (const path of ['/reference/edges_https_routes.create', '/domains/new', '/edges/new', '/backends/new'])
     paths.add(path)
+  for (const { route, operations } of resourcePages) if (operations !== undefined) paths.add(route)
   let index = 0
   for (const kind of Object.keys(samples) as StoredKind[]) {
     const parents = (await samples[kind].parents?.(call)) ?? {}
     const path = collectionPath(kind, parents)
-    const route = ROUTES[kind] ?? resourcePages.find((page) => page.path === path)?.route
+    const pages = resourcePages.find((page) => page.path === path)
+    const route = ROUTES[kind] ?? pages?.route
     if (route === undefined && kind !== 'edges_https_routes') continue
     // Uploaded material is the same each time, so there can be only one.
     const text = TEXTS[index++ % TEXTS.length]!
@@ -61,7 +63,8 @@ export async function createEveryPage(
       continue
     }
     paths.add(route).add(`${route}/${id}`)
-    if (ROUTES[kind] === undefined) paths.add(index % 3 === 0 ? `${route}/new` : `${route}/${id}/edit`)
+    const isEditable = pages?.operations === undefined
+    if (pages) paths.add(isEditable && index % 3 !== 0 ? `${route}/${id}/edit` : `${route}/new`)
   }
   return [...paths]
 }

@@ -22,6 +22,8 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
     nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest' })
   }, [path])
   const isAdmin = session.role === 'admin'
+  const isOpen = (page: PageEntry) =>
+    isWithin(page, path) || pages.some((tab) => tab.below === page.path && isWithin(tab, path))
   return (
     <nav ref={nav} aria-label="Pages" className="nav">
       {SECTIONS.map((section) => {
@@ -35,9 +37,7 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
                 <li key={page.path}>
                   <a
                     href={hrefTo(page.path)}
-                    aria-current={
-                      page === current ? 'page' : path.startsWith(`${page.path}/`) ? 'true' : undefined
-                    }
+                    aria-current={page === current ? 'page' : isOpen(page) ? 'true' : undefined}
                   >
                     <StrokeIcon path={PAGE_ICONS[page.path]} />
                     {page.title}
@@ -56,6 +56,24 @@ export function Navigation({ current, path }: { current: PageEntry | undefined; 
           </div>
         )
       })}
+    </nav>
+  )
+}
+
+const isWithin = (page: PageEntry, path: string) => `${path}/`.startsWith(`${page.path}/`)
+
+/** The page of the navigation that the current page belongs to, and the pages below it. */
+export function PageTabs({ current }: { current: PageEntry }) {
+  const root = current.below ?? current.path
+  const tabs = pages.filter(({ below }) => below === root)
+  if (tabs.length === 0) return null
+  return (
+    <nav className="page-tabs" aria-label="Related pages">
+      {[...pages.filter(({ path }) => path === root), ...tabs].map((page) => (
+        <a key={page.path} href={hrefTo(page.path)} aria-current={page === current ? 'page' : undefined}>
+          {page.title}
+        </a>
+      ))}
     </nav>
   )
 }

@@ -10,11 +10,15 @@ export interface PageProps {
 export const SECTIONS = ['', 'Traffic', 'Access', 'Certificates', 'Events', 'Account'] as const
 export type Section = (typeof SECTIONS)[number]
 
-/** One page. A page with a section appears in the navigation; a page with a key opens with `g` and that key. */
+/**
+ * One page. A page with a section appears in the navigation, one with `below` as a tab of the page at that path. A page with
+ * a key opens with `g` and that key.
+ */
 export interface PageEntry {
   readonly path: string
   readonly title: string
   readonly section?: Section
+  readonly below?: string
   readonly key?: string
   /** Only for administrators: hidden from the navigation of others, who see a notice at its address. */
   readonly adminOnly?: boolean
@@ -26,7 +30,7 @@ export interface PageEntry {
 /** A resource as the API returns it. */
 export type Item = { readonly id: string } & Readonly<Record<string, unknown>>
 
-/** A column of a list: a field of the resource and its format, plain text by default. */
+/** A column of a list: a field of the resource, such as `name` or `target.kind`, and its format, plain text by default. */
 export interface FieldColumn {
   readonly title: string
   readonly field: string
@@ -58,7 +62,9 @@ export interface ResourcePages {
   readonly route: string
   readonly title: string
   readonly singular: string
-  readonly section: Section
+  /** Where its list is found: in a section of the navigation, or as a tab of another page. */
+  readonly section?: Section
+  readonly below?: string
   readonly key?: string
   readonly adminOnly?: boolean
   /** One sentence on what it is, below the title of the list. */
@@ -70,8 +76,12 @@ export interface ResourcePages {
   /** The field that is shown once, after creation, and its label. */
   readonly shownOnce?: { readonly field: string; readonly label: string }
   readonly form?: FormChanges
+  /** What users can do besides reading it; everything unless given. */
+  readonly operations?: readonly ('create' | 'update' | 'delete')[]
   /** The warning in the delete dialog. */
   readonly deleteWarning: string
+  /** The texts of a deletion that is called otherwise: the button, what happens to the resource, and the result. */
+  readonly deletion?: { readonly verb: string; readonly effect: string; readonly done: string }
   /** Fields that the extra sections show. */
   readonly extraFields?: readonly string[]
 }

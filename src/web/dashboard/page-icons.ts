@@ -34,6 +34,11 @@ export const PAGE_ICONS: Readonly<Record<string, string>> = {
   '/docs':
     'M2.5 3h4a1.5 1.5 0 0 1 1.5 1.5v9a1.5 1.5 0 0 0-1.5-1.5h-4ZM13.5 3h-4A1.5 1.5 0 0 0 8 4.5v9A1.5 1.5 0 0 1 9.5 12h4Z',
   '/error-pages': 'M2.5 2.5h11v11h-11ZM8 5v4M8 11.2h.01',
+  '/application-users':
+    'M5.5 8a2.5 2.5 0 1 0 0-5 2.5 2.5 0 0 0 0 5ZM1.5 13.5c.3-2.4 1.7-3.5 4-3.5s3.7 1.1 4 3.5M10 6l1.5 1.5L14.5 4.5',
+  '/application-sessions': 'M2 3h12v10H2ZM2 5.8h12M6 9.4l1.5 1.5 2.8-2.8',
+  '/abuse-reports': 'M3.5 14V2.5h8l-1.5 3 1.5 3h-8',
+  '/kubernetes-operators': 'M8 1.8l5.4 3.1v6.2L8 14.2l-5.4-3.1V4.9ZM8 10a2 2 0 1 0 0-4 2 2 0 0 0 0 4Z',
   '/reference': 'M3 2.5h8.5a1 1 0 0 1 1 1v10H4a1 1 0 0 1-1-1ZM3 11.5h9.5',
 }
 

@@ -1,18 +1,36 @@
 import type { PageEntry, ResourcePages } from './page-contracts.ts'
-import { cloudEndpoints, resourcePages } from './resources.ts'
+import { allows, cloudEndpoints, resourcePages } from './resources.ts'
 
 /** The list, create, detail and edit pages of a resource. */
 function entriesOf(resource: ResourcePages): PageEntry[] {
-  const { route, path: changes, title, singular, section, key, adminOnly = false } = resource
+  const { route, path: changes, title, singular, section, below, key, adminOnly = false } = resource
   const load = (page: 'list' | 'create' | 'detail' | 'edit') => async () => {
     const { pagesFor } = await import('./resource/pages.tsx')
     return { default: pagesFor(resource)[page] }
   }
+  const list: PageEntry = {
+    path: route,
+    title,
+    adminOnly,
+    load: load('list'),
+    ...(section !== undefined && { section }),
+    ...(below !== undefined && { below }),
+    ...(key !== undefined && { key }),
+  }
+  const create = { path: `${route}/new`, title: `New ${singular}`, adminOnly, changes, load: load('create') }
+  const detail = { path: `${route}/:id`, title: singular, adminOnly, load: load('detail') }
+  const edit = {
+    path: `${route}/:id/edit`,
+    title: `Edit ${singular}`,
+    adminOnly,
+    changes,
+    load: load('edit'),
+  }
   return [
-    { path: route, title, section, adminOnly, load: load('list'), ...(key !== undefined && { key }) },
-    { path: `${route}/new`, title: `New ${singular}`, adminOnly, changes, load: load('create') },
-    { path: `${route}/:id`, title: singular, adminOnly, load: load('detail') },
-    { path: `${route}/:id/edit`, title: `Edit ${singular}`, adminOnly, changes, load: load('edit') },
+    list,
+    ...(allows(resource, 'create') ? [create] : []),
+    detail,
+    ...(allows(resource, 'update') ? [edit] : []),
   ]
 }
 

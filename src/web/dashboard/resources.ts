@@ -36,6 +36,12 @@ const signedCertificate: Pick<ResourcePages, 'columns' | 'deleteWarning'> = {
 /** The key of the list of a resource in responses. */
 export const listKeyOf = ({ path, listKey = path.slice(1) }: ResourcePages) => listKey
 
+/** Whether the resource can be created, updated or deleted at all. */
+export const allows = (
+  { operations = ['create', 'update', 'delete'] }: ResourcePages,
+  operation: 'create' | 'update' | 'delete',
+) => operations.includes(operation)
+
 /** The endpoints that can be created. Their list is a page of its own, with those of agents and edges. */
 export const cloudEndpoints: ResourcePages = {
   prefix: 'ep',
@@ -85,6 +91,86 @@ export const resourcePages: readonly ResourcePages[] = [
     emptyText: 'Create one for all errors or for a single status, such as 502 while your service is down.',
     columns: [{ title: 'Status', field: 'status', format: 'badge' }, descriptionColumn, createdColumn],
     deleteWarning: 'Visitors see the error page of the platform again.',
+  },
+  {
+    prefix: 'au',
+    path: '/app/users',
+    listKey: 'application_users',
+    route: '/application-users',
+    title: 'Application users',
+    singular: 'application user',
+    below: '/endpoints',
+    lead: 'Visitors who have signed in to your endpoints and edges with OAuth, OpenID Connect or SAML.',
+    emptyText: 'They appear once a visitor has signed in through one of these modules or actions.',
+    columns: [
+      { title: 'Email', field: 'email' },
+      nameColumn,
+      { title: 'Provider', field: 'identity_provider.name' },
+      { title: 'Last sign-in', field: 'last_login', format: 'time' },
+      { title: 'Last active', field: 'last_active', format: 'time' },
+    ],
+    operations: ['delete'],
+    deletion: { verb: 'Sign out', effect: 'is signed out in all browsers', done: 'Signed out.' },
+    deleteWarning: 'They can sign in again if their provider and your rules still allow it.',
+  },
+  {
+    prefix: 'as',
+    path: '/app/sessions',
+    listKey: 'application_sessions',
+    route: '/application-sessions',
+    title: 'Application sessions',
+    singular: 'application session',
+    below: '/endpoints',
+    lead: 'The browsers in which visitors are signed in to your endpoints and edges.',
+    emptyText: 'They appear once a visitor has signed in with OAuth, OpenID Connect or SAML.',
+    columns: [
+      { title: 'Signed in to', field: 'public_url' },
+      { title: 'User', field: 'application_user.id', format: 'link' },
+      { title: 'IP address', field: 'browser_session.ip_address', format: 'code' },
+      { title: 'Browser', field: 'browser_session.user_agent.browser_name' },
+      { title: 'Country', field: 'browser_session.location.country_code' },
+      { title: 'Last active', field: 'last_active', format: 'time' },
+    ],
+    operations: ['delete'],
+    deletion: { verb: 'Revoke', effect: 'no longer admits this browser', done: 'Revoked.' },
+    deleteWarning: 'The visitor has to sign in again there; their other sessions continue.',
+  },
+  {
+    prefix: 'abrp',
+    path: '/abuse_reports',
+    route: '/abuse-reports',
+    title: 'Abuse reports',
+    singular: 'abuse report',
+    below: '/endpoints',
+    lead: 'Records of URLs that were reported for abuse. A report blocks nothing.',
+    emptyText: 'Create one to record a complaint about URLs of this account.',
+    columns: [
+      { title: 'First URL', field: 'urls' },
+      { title: 'URLs', field: 'urls', format: 'count' },
+      { title: 'Status', field: 'status', format: 'badge' },
+      createdColumn,
+    ],
+    operations: ['create'],
+    deleteWarning: '',
+  },
+  {
+    prefix: 'k8sop',
+    path: '/kubernetes_operators',
+    listKey: 'operators',
+    route: '/kubernetes-operators',
+    title: 'Kubernetes operators',
+    singular: 'Kubernetes operator',
+    below: '/agents',
+    lead: 'Operators that manage the endpoints and domains of their Kubernetes cluster.',
+    emptyText: 'An operator registers itself when it starts with an API key of this account.',
+    columns: [
+      descriptionColumn,
+      { title: 'Cluster', field: 'deployment.cluster_name' },
+      { title: 'Namespace', field: 'deployment.namespace' },
+      { title: 'Version', field: 'deployment.version' },
+      createdColumn,
+    ],
+    deleteWarning: 'An operator that still runs registers again when it restarts.',
   },
   {
     prefix: 'agin',
@@ -199,7 +285,7 @@ export const resourcePages: readonly ResourcePages[] = [
     singular: 'bot user',
     section: 'Access',
     adminOnly: true,
-    lead: 'Users for programs: their keys and credentials do not depend on a person.',
+    lead: 'Users for programs, also called service users: their keys and credentials do not depend on a person.',
     emptyText: 'Create one for a service, then set it as the owner of an API key.',
     columns: [nameColumn, { title: 'Role', field: 'role', format: 'badge' }, activeColumn, createdColumn],
     deleteWarning: 'Delete what it owns first.',

@@ -4,7 +4,7 @@ import { Brand } from './brand.tsx'
 import { ErrorBoundary } from './error-boundary.tsx'
 import { Help } from './help.tsx'
 import { Button, ButtonLink, EmptyState, Loading, notify, Page, StrokeIcon, Toast } from './kit/index.ts'
-import { Navigation, ThemeSwitch } from './navigation.tsx'
+import { Navigation, PageTabs, ThemeSwitch } from './navigation.tsx'
 import { useOpenApi } from './openapi.ts'
 import type { PageEntry, PageProps } from './page-contracts.ts'
 import { SEARCH_ICON } from './page-icons.ts'
@@ -115,6 +115,7 @@ export function Shell() {
         </footer>
       </aside>
       <main ref={main} id="main" tabIndex={-1}>
+        {match && <PageTabs current={match.page} />}
         <ErrorBoundary key={location.path}>
           <Suspense fallback={<Loading />}>
             {match && PageComponent ? (

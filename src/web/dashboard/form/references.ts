@@ -2,14 +2,16 @@ import { useEffect, useState } from 'react'
 import { api } from '../api.ts'
 import type { Item } from '../page-contracts.ts'
 import { KIND_BY_PREFIX } from '../pages/backends/kinds.ts'
-import { listKeyOf, resourcePages } from '../resources.ts'
+import { allows, listKeyOf, resourcePages } from '../resources.ts'
 
 /** Where resources with an id prefix are listed and created. */
 interface ReferenceSource {
   readonly path: string
   readonly key: string
   readonly singular: string
-  readonly createPath?: string
+  /** The page of its list; that of an item is below it. */
+  readonly route?: string
+  readonly creatable?: boolean
 }
 
 /** Resources without generated pages. */
@@ -19,14 +21,26 @@ const OTHER_SOURCES: Readonly<Record<string, ReferenceSource>> = {
     key: 'endpoint_configurations',
     singular: 'endpoint configuration',
   },
-  rd: { path: '/reserved_domains', key: 'reserved_domains', singular: 'domain', createPath: '/domains/new' },
-  edghts: { path: '/edges/https', key: 'https_edges', singular: 'edge', createPath: '/edges/new' },
-  edgtls: { path: '/edges/tls', key: 'tls_edges', singular: 'edge', createPath: '/edges/new' },
-  edgtcp: { path: '/edges/tcp', key: 'tcp_edges', singular: 'edge', createPath: '/edges/new' },
+  rd: {
+    path: '/reserved_domains',
+    key: 'reserved_domains',
+    singular: 'domain',
+    route: '/domains',
+    creatable: true,
+  },
+  edghts: { path: '/edges/https', key: 'https_edges', singular: 'edge', route: '/edges', creatable: true },
+  edgtls: { path: '/edges/tls', key: 'tls_edges', singular: 'edge', route: '/edges', creatable: true },
+  edgtcp: { path: '/edges/tcp', key: 'tcp_edges', singular: 'edge', route: '/edges', creatable: true },
   ...Object.fromEntries(
     Object.entries(KIND_BY_PREFIX).map(([prefix, kind]) => [
       prefix,
-      { path: `/backends/${kind}`, key: 'backends', singular: 'backend', createPath: '/backends/new' },
+      {
+        path: `/backends/${kind}`,
+        key: 'backends',
+        singular: 'backend',
+        route: '/backends',
+        creatable: true,
+      },
     ]),
   ),
 }
@@ -38,7 +52,8 @@ function sourceOf(prefix: string): ReferenceSource | undefined {
     path: pages.path,
     key: listKeyOf(pages),
     singular: pages.singular,
-    createPath: `${pages.route}/new`,
+    route: pages.route,
+    creatable: allows(pages, 'create'),
   }
 }
 
@@ -57,6 +72,7 @@ export function displayName(item: Item): string {
   const candidates = [
     'email',
     'name',
+    'username',
     'url',
     'domain',
     'addr',
@@ -64,7 +80,10 @@ export function displayName(item: Item): string {
     'description',
     'hostport',
     'cidr',
-  ].map((key) => item[key])
+    'urls',
+    'public_url',
+    'provider_user_id',
+  ].map((key) => [item[key]].flat()[0])
   const name = candidates.find((word) => typeof word === 'string' && word !== '')
   return typeof name === 'string' ? name : formatLabels(item.labels) || item.id
 }
@@ -129,11 +148,15 @@ export function useReferenceOptions(prefixes: readonly string[]): {
     }
   }, [prefixKey])
   const first = sourceOf(prefixes[0]!)
-  return { options, one: first?.singular ?? 'resource', create: first?.createPath }
+  return {
+    options,
+    one: first?.singular ?? 'resource',
+    create: first?.creatable ? `${first.route}/new` : undefined,
+  }
 }
 
 /** The dashboard page of an id, if there is one. */
 export function pagePathOf(id: string): string | undefined {
-  const createPath = sourceOf(id.slice(0, id.indexOf('_')))?.createPath
-  return createPath && `${createPath.slice(0, -'/new'.length)}/${id}`
+  const route = sourceOf(id.slice(0, id.indexOf('_')))?.route
+  return route && `${route}/${id}`
 }

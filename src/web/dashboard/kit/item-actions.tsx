@@ -25,21 +25,32 @@ interface DeleteItemProps {
   path: string
   /** The page to show afterwards. */
   back: string
+  verb?: string | undefined
+  /** The message afterwards. */
+  done?: string | undefined
   onClose: () => void
   /** The consequences. */
   children: ReactNode
 }
 
 /** Asks, deletes the item, and shows the list it was in. */
-export function DeleteItem({ name, path, back, onClose, children }: DeleteItemProps) {
+export function DeleteItem({
+  name,
+  path,
+  back,
+  verb = 'Delete',
+  done = 'Deleted.',
+  onClose,
+  children,
+}: DeleteItemProps) {
   return (
     <Confirm
-      title={`Delete ${name}?`}
-      verb="Delete"
+      title={`${verb} ${name}?`}
+      verb={verb}
       onClose={onClose}
       onConfirm={async () => {
         await api.delete(path)
-        notify('Deleted.')
+        notify(done)
         go(back, { replace: true })
       }}
     >

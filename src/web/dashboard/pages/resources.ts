@@ -2,6 +2,7 @@ import type {
   FailoverBackend,
   HttpResponseBackend,
   HttpsRoute,
+  ApplicationSession as OnlineApplicationSession,
   Endpoint as OnlineEndpoint,
   Tunnel as OnlineTunnel,
   TunnelSession as OnlineTunnelSession,
@@ -52,6 +53,7 @@ export type Backend = CommonFields &
     readonly backends?: View<typeof WeightedBackend>['backends'] | View<typeof FailoverBackend>['backends']
   }
 
+export type ApplicationSession = View<typeof OnlineApplicationSession>
 export type Tunnel = View<typeof OnlineTunnel>
 export type TunnelSession = View<typeof OnlineTunnelSession>
 export type Endpoint = View<typeof OnlineEndpoint>

@@ -13,6 +13,7 @@ import {
   useApi,
 } from '../kit/index.ts'
 import type { ExtraProps, Item, ResourcePages } from '../page-contracts.ts'
+import { allows } from '../resources.ts'
 import { useCanChangeAt } from '../session.ts'
 import { extras } from './extras.ts'
 import { ItemFacts } from './value-view.tsx'
@@ -28,7 +29,7 @@ function extrasOf(resource: ResourcePages): readonly ComponentType<ExtraProps>[]
 
 /** The fields and actions of one resource. */
 export function DetailPage({ resource, id }: { resource: ResourcePages; id: string }) {
-  const { singular, route, title, deleteWarning } = resource
+  const { singular, route, title, deleteWarning, deletion } = resource
   const path = `${resource.path}/${encodeURIComponent(id)}`
   const load = useApi<Item>(path)
   const { value: item, reload } = load
@@ -46,12 +47,16 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
         item &&
         mayChange && (
           <>
-            <ButtonLink to={`${route}/${id}/edit`} shortcut="e">
-              Edit
-            </ButtonLink>
-            <Button kind="danger" onClick={() => setConfirming(true)}>
-              Delete
-            </Button>
+            {allows(resource, 'update') && (
+              <ButtonLink to={`${route}/${id}/edit`} shortcut="e">
+                Edit
+              </ButtonLink>
+            )}
+            {allows(resource, 'delete') && (
+              <Button kind="danger" onClick={() => setConfirming(true)}>
+                {deletion?.verb ?? 'Delete'}
+              </Button>
+            )}
           </>
         )
       }
@@ -80,8 +85,15 @@ export function DetailPage({ resource, id }: { resource: ResourcePages; id: stri
         </>
       )}
       {confirming && (
-        <DeleteItem name={singular} path={path} back={route} onClose={() => setConfirming(false)}>
-          <strong>{name}</strong> will be permanently deleted. {deleteWarning}
+        <DeleteItem
+          name={singular}
+          path={path}
+          back={route}
+          verb={deletion?.verb}
+          done={deletion?.done}
+          onClose={() => setConfirming(false)}
+        >
+          <strong>{name}</strong> {deletion?.effect ?? 'will be permanently deleted'}. {deleteWarning}
         </DeleteItem>
       )}
     </Page>

@@ -1,6 +1,6 @@
 import { ButtonLink, type Column, EmptyState, Page } from '../kit/index.ts'
 import type { Item, ResourcePages } from '../page-contracts.ts'
-import { listKeyOf } from '../resources.ts'
+import { allows, listKeyOf } from '../resources.ts'
 import { useCanChangeAt } from '../session.ts'
 import { ListBody, lowerFirst, useSearchedList } from './searched-list.tsx'
 import { Cell } from './value-view.tsx'
@@ -10,7 +10,7 @@ export function ListPage({ resource }: { resource: ResourcePages }) {
   const { title, singular, route, lead, emptyText, columns } = resource
   const list = useSearchedList<Item>(resource.path, listKeyOf(resource))
   const mayChange = useCanChangeAt(resource.path)
-  const create = mayChange && (
+  const create = mayChange && allows(resource, 'create') && (
     <ButtonLink to={`${route}/new`} kind="main" shortcut="n">
       New {singular}
     </ButtonLink>

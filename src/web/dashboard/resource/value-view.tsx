@@ -118,7 +118,7 @@ function isUnset(value: unknown): boolean {
 
 /** A cell of a list. */
 export function Cell({ item, column, href }: { item: Item; column: FieldColumn; href?: string }): ReactNode {
-  const value = item[column.field]
+  const value = fieldOf(item, column.field)
   if (href !== undefined) {
     const name = typeof value === 'string' && value !== '' ? value : displayName(item)
     return (
@@ -145,6 +145,13 @@ export function Cell({ item, column, href }: { item: Item; column: FieldColumn; 
     default:
       return String(value ?? '')
   }
+}
+
+/** The value at a path such as `deployment.version`. */
+function fieldOf(item: Item, path: string): unknown {
+  return path
+    .split('.')
+    .reduce<unknown>((value, name) => (value as Record<string, unknown> | null | undefined)?.[name], item)
 }
 
 /** The label of the one field that is set. */
