@@ -12,7 +12,13 @@ import { goTo, goToLoaded, signInWithKey, startDashboard, type TestDashboard } f
 // A dynamic import: this file is type-checked without the DOM types that the module's imports need.
 const resourcesUrl = new URL('../../src/web/dashboard/resources.ts', import.meta.url)
 const { resourcePages } = (await import(resourcesUrl.href)) as {
-  resourcePages: readonly { route: string; singular: string; path: string; prefix: string }[]
+  resourcePages: readonly {
+    route: string
+    singular: string
+    path: string
+    prefix: string
+    operations?: readonly ('create' | 'update' | 'delete')[]
+  }[]
 }
 
 /** The operation that a control calls, and whether the object has an owner or a use that requires another role. */
@@ -32,6 +38,7 @@ const NEUTRAL = /^(Add: |Remove |(All|Agents|Export (CSV|JSON)|Cancel|Cloud|Edge
 /** The controls of sections that only some resources have. */
 const EXTRAS: Readonly<Record<string, Controls>> = {
   '/ip_policies': { 'Add a rule': { operation: 'POST /ip_policy_rules' } },
+  '/vaults': { 'Add a secret': { operation: 'POST /vault_secrets' } },
   '/users': {
     'Create invitation link': { operation: 'PATCH /users/{id}' },
     'Generate password': { operation: 'PATCH /users/{id}' },
@@ -102,12 +109,16 @@ async function listPages({ call }: TestPlatform): Promise<Record<string, Control
     Delete: { operation: `DELETE ${path}/{id}`, guarded: true },
   })
   const pages: Record<string, Controls> = {}
-  for (const { route, singular, path } of resourcePages) {
+  for (const { route, singular, path, operations } of resourcePages) {
+    if (operations?.includes('create') === false) {
+      pages[route] = {}
+      continue
+    }
     const id = await createObject(path)
     const create = { operation: `POST ${path}` }
     pages[route] = { [`New ${singular}`]: create }
     pages[`${route}/new`] = { [`Create ${singular}`]: create }
-    pages[`${route}/${id}`] = { ...change(path), ...EXTRAS[path] }
+    pages[`${route}/${id}`] = { ...(operations === undefined && change(path)), ...EXTRAS[path] }
     if (path === '/api_keys') pages[`${route}/${id}/edit`] = { Save: change(path).Edit }
   }
   const {
