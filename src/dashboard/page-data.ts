@@ -91,6 +91,17 @@ export interface TrafficHistory {
   readonly statuses: readonly (readonly number[])[]
 }
 
+/** The clients of one country. `country` is its code in two letters, or null for addresses whose country is not known. */
+export interface CountryCount {
+  readonly country: string | null
+  readonly connections: number
+}
+
+/** `GET /dashboard/api/countries`: the clients since the server started, by country, the most first. */
+export interface VisitorCountries {
+  readonly countries: readonly CountryCount[]
+}
+
 /** The traffic of an edge or route. */
 export interface ScopeCounters {
   readonly requests: number

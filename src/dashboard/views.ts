@@ -1,22 +1,21 @@
 import type { Api } from '../api/index.ts'
 import type { Logger } from '../base/log.ts'
-import type { MaybePromise } from '../base/maybe-promise.ts'
 import type { Store } from '../store/index.ts'
 import { mountAgentList } from './agent-list.ts'
 import { mountEdgeList } from './edge-list.ts'
 import { mountIpCheck } from './ip-check.ts'
 import { type LiveSources, mountLive } from './live.ts'
-import type { PlatformInfo, TrafficHistory } from './page-data.ts'
+import type { PlatformInfo } from './page-data.ts'
 import { mountPlatform } from './platform.ts'
 import { mountPolicyTools } from './policy-tools.ts'
 import { mountSearch, type SearchSources } from './search.ts'
-import { mountTrafficHistory } from './traffic-history.ts'
+import { mountTrafficHistory, type TrafficSource } from './traffic-history.ts'
 
 /** The sources of the views beyond the management API. */
 export interface ViewSources {
   readonly store: Store
   readonly live: LiveSources & {
-    readonly traffic: { history(accountId: string): MaybePromise<TrafficHistory> }
+    readonly traffic: TrafficSource
     readonly online: SearchSources['online']
   }
   readonly platform: () => PlatformInfo

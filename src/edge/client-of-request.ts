@@ -41,6 +41,7 @@ class ForwardedConnection implements ClientConnection {
   readonly startedAt: number
   readonly bytes: ClientConnection['bytes']
   readonly tlsAtProxy: boolean
+  countedBy: ClientConnection['countedBy'] = undefined
 
   constructor(
     proxy: ClientConnection,

@@ -50,4 +50,6 @@ export interface ClientConnection {
   readonly isProxy?: boolean
   /** A trusted proxy terminated the client's TLS, so that the connection itself has no policy. */
   readonly tlsAtProxy?: boolean
+  /** The traffic that has counted the client by its country: the last one, where requests are for several accounts. */
+  countedBy?: object | undefined
 }

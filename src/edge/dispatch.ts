@@ -41,6 +41,8 @@ export function dispatch(exchange: Exchange): void {
     }
     exchange.entry = entry
     entry.traffic.requests++
+    // Once for a connection, unless its requests alternate between accounts.
+    if (connection.countedBy !== entry.traffic) core.traffic.countClient(entry.traffic, connection)
     if (core.observer?.wantsRequests(entry.accountId) === true) {
       exchange.trace = {
         startedAt: core.clock.now(),

@@ -114,7 +114,7 @@ export interface Edge {
   /** Counters of edges and routes, which of them are broken, and whether every change has been applied. */
   readonly scopes: Pick<EdgeTable, 'counts' | 'countsOf' | 'broken' | 'brokenIn' | 'settled' | 'flush'>
   /** Traffic of each account: totals, and the last hour. */
-  readonly traffic: Pick<Traffic, 'totals'> & { history(accountId: string): TrafficHistoryView }
+  readonly traffic: Pick<Traffic, 'totals' | 'countries'> & { history(accountId: string): TrafficHistoryView }
   /** The counts of rate limits and circuit breakers, which workers exchange. */
   readonly sharedCounts: ExchangedCounts
   start(): Promise<void>
@@ -139,7 +139,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     idleUpstreams: new Set(),
     trustedProxies: config.trustedProxies,
     observer: observe,
-    traffic: new Traffic(),
+    traffic: new Traffic(dependencies.ipData),
     heldBodyBudgets: new ByteBudgets({ ...HELD_BODY_LIMITS, isShared: config.isShared }),
     windows: dependencies.windows ?? new WindowBudget(),
     acmeChallenge: dependencies.acmeChallenge,
@@ -236,6 +236,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     sharedCounts: edgeTable.counts,
     traffic: {
       totals: (accountId) => core.traffic.totals(accountId),
+      countries: (accountId) => core.traffic.countries(accountId),
       history: (accountId) => history.of(accountId),
     },
     start,

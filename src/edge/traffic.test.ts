@@ -105,3 +105,40 @@ test('an account sees the counters and broken scopes of its own edges, and no ot
   assert.deepEqual(edge.scopes.countsOf('ac_other', edgeId), [])
   assert.deepEqual(edge.scopes.brokenIn('ac_other', edgeId), [])
 })
+
+test('a connection is counted once by the country of its client, and behind a proxy each request', async (t) => {
+  const upstream = await startHttp(t, (request, response) => response.end(`hello ${request.url}.`))
+  const tunnels = new TestTunnels().add(HOST, createLocalTunnel(upstream))
+  const codes: Record<string, string> = { '127.0.0.1': 'NL', '203.0.113.1': 'JP' }
+  const lookUp = (address: string) => ({
+    location: { country_code: codes[address] },
+    registeredLocation: undefined,
+    as: undefined,
+    categories: undefined,
+    isTorNode: undefined,
+  })
+  const { edge, port } = await startEdge(t, tunnels, {}, { ipData: { lookUp } })
+  const behindProxy = await startEdge(
+    t,
+    tunnels,
+    { trustedProxies: { isTrusted: (ip) => ip === '127.0.0.1', field: 'x-forwarded-for' } },
+    { ipData: { lookUp } },
+  )
+  const client = openRawClient(t, port)
+  const request = (path: string, from: string) =>
+    `GET ${path} HTTP/1.1\r\nHost: ${HOST}\r\nX-Forwarded-For: ${from}\r\n\r\n`
+
+  await client.write(request('/1', '203.0.113.1')).untilText('hello /1.')
+  await client.write(request('/2', '203.0.113.1')).untilText('hello /2.')
+  const proxied = openRawClient(t, behindProxy.port)
+  await proxied.write(request('/3', '203.0.113.1')).untilText('hello /3.')
+  await proxied.write(request('/4', '203.0.113.1')).untilText('hello /4.')
+  await proxied.write(request('/5', '198.51.100.1')).untilText('hello /5.')
+
+  assert.deepEqual(edge.traffic.countries('ac_test'), [{ country: 'NL', connections: 1 }])
+  assert.deepEqual(behindProxy.edge.traffic.countries('ac_test'), [
+    { country: 'JP', connections: 2 },
+    { country: null, connections: 1 },
+  ])
+  assert.deepEqual(edge.traffic.countries('ac_unknown'), [])
+})

@@ -1,3 +1,9 @@
+import { type IpData, NO_IP_DATA } from '../policy/index.ts'
+import type { ClientConnection } from './connection.ts'
+
+/** There are some 250 countries; a database with more would be wrong. */
+const MAX_COUNTRIES = 300
+
 /** Counts the bytes of one open connection. */
 export interface ByteCounter {
   readonly bytesIn: number
@@ -18,6 +24,14 @@ export interface AccountTraffic {
   readonly statuses: [number, number, number, number, number, number]
   /** Open raw connections, which count their own bytes. */
   readonly open: Set<ByteCounter>
+  /** Connections of clients by the code of their country; behind a trusted proxy, requests. */
+  readonly countries: Map<string, number>
+}
+
+/** The clients of one country. `country` is its code in two letters, or null for addresses whose country is not known. */
+export interface CountryCount {
+  readonly country: string | null
+  readonly connections: number
 }
 
 /** A snapshot of an account's traffic. */
@@ -42,12 +56,18 @@ export function createAccountTraffic(): AccountTraffic {
     bytesOut: 0,
     statuses: [0, 0, 0, 0, 0, 0],
     open: new Set(),
+    countries: new Map(),
   }
 }
 
 /** The traffic of all accounts. Entries look up their account's once, when they are compiled. */
 export class Traffic {
   readonly #byAccount = new Map<string, AccountTraffic>()
+  readonly #ipData: IpData
+
+  constructor(ipData = NO_IP_DATA) {
+    this.#ipData = ipData
+  }
 
   forAccount(accountId: string): AccountTraffic {
     let traffic = this.#byAccount.get(accountId)
@@ -76,6 +96,24 @@ export class Traffic {
       open_connections: traffic.open.size,
     }
   }
+
+  /** Counts a client by its country, as far as imported data knows it. */
+  countClient(traffic: AccountTraffic, connection: ClientConnection): void {
+    connection.countedBy = traffic
+    const { countries } = traffic
+    const code = this.#ipData.lookUp(connection.remoteAddress)?.location?.country_code
+    const country =
+      typeof code === 'string' && (countries.size < MAX_COUNTRIES || countries.has(code)) ? code : ''
+    countries.set(country, (countries.get(country) ?? 0) + 1)
+  }
+
+  /** The clients of an account by country, the most first. */
+  countries(accountId: string): CountryCount[] {
+    return [...(this.#byAccount.get(accountId)?.countries ?? [])]
+      .map(([country, connections]) => ({ country: country || null, connections }))
+      .sort((one, other) => other.connections - one.connections)
+  }
+
   /** Every account that has an entry, with its traffic. */
   accounts(): Iterable<readonly [string, AccountTraffic]> {
     return this.#byAccount

@@ -1,6 +1,13 @@
 import assert from 'node:assert/strict'
+import { join } from 'node:path'
 import { after, before, test } from 'node:test'
+import { systemClock } from '../../src/base/clock.ts'
+import { silentLog } from '../../src/base/log.ts'
+import { importIpData } from '../../src/server/ip-data.ts'
+import { openIpDataFiles, openStore } from '../../src/store/index.ts'
+import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
+import { writeMmdb } from '../support/mmdb-writer.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
@@ -8,8 +15,26 @@ import { startAgent } from './served.ts'
 let dashboard: TestDashboard
 before(async () => {
   dashboard = await startDashboard()
+  // Imported first: the server looks for new data every 15 seconds.
+  await importCountry('127.0.0.0/8', 'NL')
 })
 after(() => dashboard.stop())
+
+/** What `adit server ipdata import` does beside a running server. */
+async function importCountry(range: string, code: string): Promise<void> {
+  const { dataDir, databaseUrl } = dashboard.platform
+  const store = await openStore({
+    url: databaseUrl,
+    dataDir,
+    masterKeyFile: join(dataDir, 'master.key'),
+    clock: systemClock,
+    log: silentLog,
+  })
+  const bytes = writeMmdb([[range, { country: { iso_code: code } }]])
+  const file = { path: 'countries.mmdb', bytes, category: undefined }
+  await importIpData(openIpDataFiles(store), file, systemClock)
+  await store.close()
+}
 
 test('an empty account shows getting-started instructions with commands to copy', async (t) => {
   const { page, pageErrors, requestedOrigins } = await dashboard.open(t, '/overview')
@@ -214,4 +239,24 @@ test('the navigation leads to the documentation that this server has', async (t)
   const link = page.getByRole('navigation').getByRole('link', { name: 'Documentation' })
 
   assert.equal(await link.getAttribute('href'), '/docs/')
+})
+
+test('visitors are counted by country once facts about addresses are imported', async (t) => {
+  const { platform } = dashboard
+  const port = await startHttp(t, (_request, response) => response.end('hello'))
+  const { url } = await (await startAgent(t, platform)).forward(port)
+  const known = async () => {
+    await (await platform.fetch(url, { headers: { connection: 'close' } })).text()
+    const { countries } = (await platform.call('GET', '/dashboard/api/countries')).body
+    return countries.some(({ country }: { country: string | null }) => country === 'NL')
+  }
+  await eventually(known, 'the country of a visitor is known')
+
+  const { page, pageErrors } = await dashboard.open(t, '/overview', { bypassCSP: true })
+  const table = page.getByRole('table', { name: 'Visitors by country' })
+  await table.getByText('Netherlands').waitFor()
+  assert.match(await readText(table), /Netherlands\s+\d+\s+\d+ %/)
+  await table.scrollIntoViewIfNeeded()
+  await assertAccessibleEverywhere(page, 'overview-countries')
+  assert.deepEqual(pageErrors, [])
 })

@@ -16,6 +16,7 @@ export class SocketConnection implements ClientConnection {
   readonly startedAt: number
   readonly isProxy: boolean
   readonly bytes: ByteCounts
+  countedBy: ClientConnection['countedBy'] = undefined
 
   constructor(
     ends: SocketEnds,

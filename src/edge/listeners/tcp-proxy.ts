@@ -62,6 +62,7 @@ export class TcpProxyConnection extends TimerEntry implements LiveConnection {
     const { path, connection } = options
     path.first.counters.connections++
     path.first.traffic.connections++
+    options.core.traffic.countClient(path.first.traffic, connection)
     const stream = path.open(connection)
     if (stream !== undefined) new TcpProxyConnection(options, stream)
     else resetSocket(options.transport, options.socket)

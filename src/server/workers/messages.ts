@@ -37,6 +37,7 @@ export interface WorkerMethods {
   metrics(): Promise<Metrics>
   totals: Edge['traffic']['totals']
   history: Edge['traffic']['history']
+  countries: Edge['traffic']['countries']
   countsOf: Edge['scopes']['countsOf']
   brokenIn: Edge['scopes']['brokenIn']
   /** Drains its clients and agents, then ends the process. */

@@ -82,6 +82,7 @@ function createMethods(
     metrics: () => metrics.getMetricsAsJSON(),
     totals: edge.traffic.totals,
     history: edge.traffic.history,
+    countries: edge.traffic.countries,
     countsOf: (accountId, edgeId) => edge.scopes.countsOf(accountId, edgeId),
     brokenIn: (accountId, edgeId) => edge.scopes.brokenIn(accountId, edgeId),
     async stop() {

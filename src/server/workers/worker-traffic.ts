@@ -4,6 +4,7 @@ import type { Metrics } from './messages.ts'
 import type { Workers } from './workers.ts'
 
 type Totals = ReturnType<Edge['traffic']['totals']>
+type Countries = ReturnType<Edge['traffic']['countries']>
 type History = ReturnType<Edge['traffic']['history']>
 
 /** The traffic of all workers together, for the dashboard. */
@@ -13,6 +14,8 @@ export function createWorkerTraffic(workers: Pick<Workers, 'callAll'>) {
       totals: async (accountId: string) => sumTotals(valuesOf(await workers.callAll('totals', accountId))),
       history: async (accountId: string) =>
         sumHistories(valuesOf(await workers.callAll('history', accountId))),
+      countries: async (accountId: string) =>
+        sumCountries(valuesOf(await workers.callAll('countries', accountId))),
     },
     scopes: {
       async countsOf(accountId: string, edgeId: string) {
@@ -81,6 +84,15 @@ function sumHistories(all: readonly History[]): History {
     bytes_out: column(({ bytes_out }) => bytes_out),
     statuses: [0, 1, 2, 3, 4].map((index) => column(({ statuses }) => statuses[index] ?? [])),
   }
+}
+
+function sumCountries(all: readonly Countries[]): Countries {
+  const totals = new Map<string | null, number>()
+  for (const { country, connections } of all.flat())
+    totals.set(country, (totals.get(country) ?? 0) + connections)
+  return [...totals]
+    .map(([country, connections]) => ({ country, connections }))
+    .sort((one, other) => other.connections - one.connections)
 }
 
 function sumCounts(all: readonly ReturnType<Edge['scopes']['countsOf']>[]) {

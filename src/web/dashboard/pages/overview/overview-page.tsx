@@ -9,6 +9,7 @@ import { type Live, ratesOf, type Sample, useLive, versionOf } from '../live.ts'
 import { usePlatform } from '../platform.ts'
 import type { Domain, Endpoint } from '../resources.ts'
 import { describeAction } from './audit-labels.ts'
+import { Countries } from './countries.tsx'
 import { FirstSteps } from './first-steps.tsx'
 import { Tile } from './tiles.tsx'
 import { perSecond, TrafficPlots } from './traffic-plots.tsx'
@@ -36,6 +37,7 @@ export default function OverviewPage() {
       <Attention />
       <EdgelessNotice />
       <TrafficPlots samples={live.samples} />
+      <Countries />
       <div className="two-columns">
         <Endpoints endpoints={endpoints.value} error={endpoints.error} />
         <RecentChanges />

@@ -1,0 +1,62 @@
+import type { VisitorCountries } from '../../../../dashboard/page-data.ts'
+import { Card, type Column, Table, useApi } from '../../kit/index.ts'
+
+const MAX_ROWS = 10
+const NAMES = new Intl.DisplayNames(['en'], { type: 'region' })
+
+interface Row {
+  readonly name: string
+  readonly connections: number
+  readonly share: number
+}
+
+const COLUMNS: readonly Column<Row>[] = [
+  { title: 'Country', render: ({ name }) => name },
+  { title: 'Connections', kind: 'number', render: ({ connections }) => connections.toLocaleString('en') },
+  {
+    title: 'Share',
+    render: ({ share }) => (
+      <span className="country-share">
+        <span className="country-bar" style={{ width: `${share * 100}%` }} />
+        {formatShare(share)}
+      </span>
+    ),
+  },
+]
+
+/** Where visitors are, once facts about addresses are imported. */
+export function Countries() {
+  const { value } = useApi<VisitorCountries>('/dashboard/api/countries', { everyMs: 10_000 })
+  const rows = rowsOf(value?.countries ?? [])
+  if (value?.countries.every(({ country }) => country === null) !== false) return null
+  return (
+    <Card title="Visitors by country">
+      <Table label="Visitors by country" columns={COLUMNS} rows={rows} keyOf={({ name }) => name} />
+      <p className="quiet">
+        Connections since the server started; behind a trusted proxy, requests. Each node counts its own.
+      </p>
+    </Card>
+  )
+}
+
+/** The countries with the most connections; the others are one row. */
+function rowsOf(countries: VisitorCountries['countries']): Row[] {
+  const total = sum(countries)
+  const row = (name: string, connections: number) => ({ name, connections, share: connections / total })
+  const others = countries.slice(MAX_ROWS)
+  return [
+    ...countries.slice(0, MAX_ROWS).map(({ country, connections }) => row(nameOf(country), connections)),
+    ...(others.length > 0 ? [row('Other countries', sum(others))] : []),
+  ]
+}
+
+const sum = (countries: VisitorCountries['countries']) =>
+  countries.reduce((total, { connections }) => total + connections, 0)
+
+function nameOf(country: string | null): string {
+  if (country === null) return 'Unknown'
+  // The data may be of any kind; other codes would throw.
+  return /^[A-Z]{2}$/.test(country) ? (NAMES.of(country) ?? country) : country
+}
+
+const formatShare = (share: number) => (share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`)
