@@ -129,7 +129,7 @@ export interface ReservedAddress {
   addr: string
   /** Accepted for compatibility; it has no effect. */
   region: "au" | "eu" | "ap" | "us" | "jp" | "in" | "sa"
-  /** An endpoint configuration of older clients; it has no effect. */
+  /** The endpoint configuration of type tcp whose modules apply to the endpoints at this address. */
   endpoint_configuration: Ref | null
 }
 
@@ -160,9 +160,9 @@ export interface ReservedDomain {
   region: "au" | "eu" | "ap" | "us" | "jp" | "in" | "sa" | null
   /** The target of the DNS CNAME record to create; null for a name below the domain of the platform. */
   cname_target: string | null
-  /** An endpoint configuration of older clients; it has no effect. */
+  /** The endpoint configuration of type http whose modules apply to the endpoints at this domain. */
   http_endpoint_configuration: Ref | null
-  /** An endpoint configuration of older clients; it has no effect. */
+  /** The endpoint configuration of type https whose modules apply to the endpoints at this domain. */
   https_endpoint_configuration: Ref | null
   /** The TLS certificate that is served: uploaded, or issued automatically. */
   certificate: Ref | null
@@ -195,6 +195,588 @@ export interface ReservedDomain {
   resolves_to: ReservedDomainResolvesTo[] | null
 }
 
+export interface BasicAuthModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** Where the credentials come from: the agent that serves the endpoint. */
+  auth_provider_id?: "agent" | null
+  /** What browsers call the protected area. */
+  realm?: string | null
+  /** Whether OPTIONS requests pass without credentials, as CORS preflight requests have to. */
+  allow_options?: boolean | null
+}
+
+export interface CircuitBreakerModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** How long the breaker stays open, in seconds. */
+  tripped_duration?: number | null
+  /** The length of the rolling window, in seconds. */
+  rolling_window?: number | null
+  /** The number of buckets that the window is divided into. */
+  num_buckets?: number | null
+  /** The number of requests within the window before the breaker can open. */
+  volume_threshold?: number | null
+  /** The ratio of server errors at which the breaker opens, from 0 to 1. */
+  error_threshold_percentage?: number | null
+}
+
+export interface CompressionModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+}
+
+export interface RequestHeadersModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
+  add?: Record<string, string> | null
+  /** The names of headers to remove, before others are added. */
+  remove?: string[] | null
+}
+
+export interface ResponseHeadersModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
+  add?: Record<string, string> | null
+  /** The names of headers to remove, before others are added. */
+  remove?: string[] | null
+}
+
+export interface IpRestrictionModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The IP policies, of which at least one must allow the address. */
+  ip_policy_ids: string[]
+}
+
+export interface MutualTlsModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The authorities that may have issued the client certificate. */
+  certificate_authority_ids: string[]
+}
+
+export interface TlsTerminationModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** Where TLS terminates: at this edge, or at the upstream service. */
+  terminate_at?: "edge" | null
+  /** The minimum TLS version. Older versions are rejected. Default: 1.2. */
+  min_version?: "1.0" | "1.1" | "1.2" | "1.3" | null
+}
+
+export interface WebhookVerificationModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The service that signs the webhooks, such as github or stripe. */
+  provider: string
+  /** The secret with which the service signs. */
+  secret?: string | null
+}
+
+export interface OauthModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** Lets CORS preflight requests pass without signing in. */
+  options_passthrough?: boolean | null
+  /** The prefix of its cookie names. */
+  cookie_prefix?: string | null
+  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
+  inactivity_timeout?: number | null
+  /** Seconds after which visitors must sign in again; 0 for never. */
+  maximum_duration?: number | null
+  /** Seconds after which the session is checked with the provider again; 0 for never. */
+  auth_check_interval?: number | null
+  /** The provider at which visitors sign in. Exactly one is set. */
+  provider: {
+    /** Sign-in with Amazon. */
+    amazon?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+    } | null
+    /** Sign-in with Facebook. */
+    facebook?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+    } | null
+    /** Sign-in with GitHub. */
+    github?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+      /** Admits members of one of these teams, such as example/platform. */
+      teams?: string[] | null
+      /** Admits members of one of these organizations. */
+      organizations?: string[] | null
+    } | null
+    /** Sign-in with GitLab. */
+    gitlab?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+      /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+      authorized_groups?: string[] | null
+    } | null
+    /** Sign-in with Google. */
+    google?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+    } | null
+    /** Sign-in with LinkedIn. */
+    linkedin?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+    } | null
+    /** Sign-in with Microsoft. */
+    microsoft?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+    } | null
+    /** Sign-in with Twitch. */
+    twitch?: {
+      /** The ID of this application at the provider. */
+      client_id?: string | null
+      /** The secret of this application at the provider. */
+      client_secret?: string | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes?: string[] | null
+      /** Admits visitors with one of these email addresses. */
+      email_addresses?: string[] | null
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains?: string[] | null
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims?: string[] | null
+    } | null
+  }
+}
+
+export interface SamlModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** Lets CORS preflight requests pass without signing in. */
+  options_passthrough?: boolean | null
+  /** The prefix of its cookie names. */
+  cookie_prefix?: string | null
+  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
+  inactivity_timeout?: number | null
+  /** Seconds after which visitors must sign in again; 0 for never. */
+  maximum_duration?: number | null
+  /** The metadata XML of the identity provider, if it is not published at a URL. */
+  idp_metadata?: string | null
+  /** The URL at which the identity provider publishes its metadata. */
+  idp_metadata_url?: string | null
+  /** Requires visitors to enter their password at every sign-in. */
+  force_authn?: boolean | null
+  /** Accepts sign-ins that start at the identity provider. */
+  allow_idp_initiated?: boolean | null
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  authorized_groups?: string[] | null
+  /** The format of the name that the identity provider sends. */
+  nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | null
+}
+
+export interface OidcModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** Lets CORS preflight requests pass without signing in. */
+  options_passthrough?: boolean | null
+  /** The prefix of its cookie names. */
+  cookie_prefix?: string | null
+  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
+  inactivity_timeout?: number | null
+  /** Seconds after which visitors must sign in again; 0 for never. */
+  maximum_duration?: number | null
+  /** The URL of the provider, such as https://login.example.com. */
+  issuer: string
+  /** The ID of this application at the provider. */
+  client_id: string
+  /** The secret of this application at the provider. */
+  client_secret: string | null
+  /** The scopes to request. OpenID Connect always requests openid. */
+  scopes?: string[] | null
+  /** Admits visitors with one of these email addresses. */
+  email_addresses?: string[] | null
+  /** Admits visitors with an email address at one of these domains. */
+  email_domains?: string[] | null
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  authorized_groups?: string[] | null
+  /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+  authorized_claims?: string[] | null
+}
+
+export interface BackendModuleRequest {
+  /** Whether the module applies to traffic. */
+  enabled?: boolean | null
+  /** The backend that receives the traffic. */
+  backend_id: string
+}
+
+export interface BasicAuthModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** Where the credentials come from: the agent that serves the endpoint. */
+  auth_provider_id: "agent"
+  /** What browsers call the protected area. */
+  realm: string
+  /** Whether OPTIONS requests pass without credentials, as CORS preflight requests have to. */
+  allow_options: boolean
+}
+
+export interface CircuitBreakerModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** How long the breaker stays open, in seconds. */
+  tripped_duration: number
+  /** The length of the rolling window, in seconds. */
+  rolling_window: number
+  /** The number of buckets that the window is divided into. */
+  num_buckets: number
+  /** The number of requests within the window before the breaker can open. */
+  volume_threshold: number
+  /** The ratio of server errors at which the breaker opens, from 0 to 1. */
+  error_threshold_percentage: number
+}
+
+export interface CompressionModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+}
+
+export interface RequestHeadersModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
+  add: Record<string, string>
+  /** The names of headers to remove, before others are added. */
+  remove: string[]
+}
+
+export interface ResponseHeadersModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
+  add: Record<string, string>
+  /** The names of headers to remove, before others are added. */
+  remove: string[]
+}
+
+export interface IpRestrictionModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** The IP policies, of which at least one must allow the address. */
+  ip_policies: Ref[]
+}
+
+export interface MutualTlsModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** The authorities that may have issued the client certificate. */
+  certificate_authorities: Ref[]
+}
+
+export interface TlsTerminationModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** Where TLS terminates: at this edge, or at the upstream service. */
+  terminate_at: "edge"
+  /** The minimum TLS version. Older versions are rejected. Default: 1.2. */
+  min_version: "1.0" | "1.1" | "1.2" | "1.3" | null
+}
+
+export interface WebhookVerificationModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** The service that signs the webhooks, such as github or stripe. */
+  provider: string
+  /** The secret with which the service signs. */
+  secret: string | null
+}
+
+export interface OauthModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** Lets CORS preflight requests pass without signing in. */
+  options_passthrough: boolean
+  /** The prefix of its cookie names. */
+  cookie_prefix: string
+  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
+  inactivity_timeout: number
+  /** Seconds after which visitors must sign in again; 0 for never. */
+  maximum_duration: number
+  /** Seconds after which the session is checked with the provider again; 0 for never. */
+  auth_check_interval: number
+  /** The provider at which visitors sign in. Exactly one is set. */
+  provider: {
+    /** Sign-in with Amazon. */
+    amazon: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+    } | null
+    /** Sign-in with Facebook. */
+    facebook: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+    } | null
+    /** Sign-in with GitHub. */
+    github: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+      /** Admits members of one of these teams, such as example/platform. */
+      teams: string[]
+      /** Admits members of one of these organizations. */
+      organizations: string[]
+    } | null
+    /** Sign-in with GitLab. */
+    gitlab: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+      /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+      authorized_groups: string[]
+    } | null
+    /** Sign-in with Google. */
+    google: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+    } | null
+    /** Sign-in with LinkedIn. */
+    linkedin: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+    } | null
+    /** Sign-in with Microsoft. */
+    microsoft: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+    } | null
+    /** Sign-in with Twitch. */
+    twitch: {
+      /** The ID of this application at the provider. */
+      client_id: string | null
+      /** The secret of this application at the provider. */
+      client_secret: string | null | null
+      /** The scopes to request. OpenID Connect always requests openid. */
+      scopes: string[]
+      /** Admits visitors with one of these email addresses. */
+      email_addresses: string[]
+      /** Admits visitors with an email address at one of these domains. */
+      email_domains: string[]
+      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+      authorized_claims: string[]
+    } | null
+  }
+}
+
+export interface SamlModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** Lets CORS preflight requests pass without signing in. */
+  options_passthrough: boolean
+  /** The prefix of its cookie names. */
+  cookie_prefix: string
+  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
+  inactivity_timeout: number
+  /** Seconds after which visitors must sign in again; 0 for never. */
+  maximum_duration: number
+  /** The metadata XML of the identity provider, if it is not published at a URL. */
+  idp_metadata: string
+  /** The URL at which the identity provider publishes its metadata. */
+  idp_metadata_url: string
+  /** Requires visitors to enter their password at every sign-in. */
+  force_authn: boolean
+  /** Accepts sign-ins that start at the identity provider. */
+  allow_idp_initiated: boolean
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  authorized_groups: string[]
+  /** The format of the name that the identity provider sends. */
+  nameid_format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"
+  /** The entity ID of this service provider. */
+  entity_id: string
+  /** The URL to which the identity provider sends its responses. */
+  assertion_consumer_service_url: string
+  /** The URL for single logout. */
+  single_logout_url: string
+  /** The URL of the metadata of this service provider. */
+  metadata_url: string
+  /** The certificate with which requests to the identity provider are signed. */
+  request_signing_certificate_pem: string
+}
+
+export interface OidcModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** Lets CORS preflight requests pass without signing in. */
+  options_passthrough: boolean
+  /** The prefix of its cookie names. */
+  cookie_prefix: string
+  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
+  inactivity_timeout: number
+  /** Seconds after which visitors must sign in again; 0 for never. */
+  maximum_duration: number
+  /** The URL of the provider, such as https://login.example.com. */
+  issuer: string
+  /** The ID of this application at the provider. */
+  client_id: string
+  /** The secret of this application at the provider. */
+  client_secret: string | null
+  /** The scopes to request. OpenID Connect always requests openid. */
+  scopes: string[]
+  /** Admits visitors with one of these email addresses. */
+  email_addresses: string[]
+  /** Admits visitors with an email address at one of these domains. */
+  email_domains: string[]
+  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
+  authorized_groups: string[]
+  /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
+  authorized_claims: string[]
+}
+
+export interface BackendModule {
+  /** Whether the module applies to traffic. */
+  enabled: boolean
+  /** The backend that receives the traffic. */
+  backend: Ref
+}
+
 export interface EndpointConfiguration {
   /** The unique ID. */
   id: string
@@ -208,6 +790,32 @@ export interface EndpointConfiguration {
   metadata: string
   /** The protocol. */
   type: "http" | "https" | "tcp"
+  /** Asks visitors for a user name and password of the agent. */
+  basic_auth: BasicAuthModule | null
+  /** Stops sending requests to a backend that returns too many errors. */
+  circuit_breaker: CircuitBreakerModule | null
+  /** Compresses responses. */
+  compression: CompressionModule | null
+  /** Adds and removes request headers. */
+  request_headers: RequestHeadersModule | null
+  /** Adds and removes response headers. */
+  response_headers: ResponseHeadersModule | null
+  /** Allows only addresses that one of the IP policies allows. */
+  ip_policy: IpRestrictionModule | null
+  /** Requires a client certificate. */
+  mutual_tls: MutualTlsModule | null
+  /** Where TLS terminates, and the minimum version. */
+  tls_termination: TlsTerminationModule | null
+  /** Accepts only webhooks with a valid signature. */
+  webhook_validation: WebhookVerificationModule | null
+  /** Requires visitors to sign in at an OAuth provider. */
+  oauth: OauthModule | null
+  /** Requires visitors to sign in at a SAML identity provider. */
+  saml: SamlModule | null
+  /** Requires visitors to sign in at an OpenID Connect provider. */
+  oidc: OidcModule | null
+  /** Sends traffic to a backend. */
+  backend: BackendModule | null
 }
 
 export interface AgentIngress {
@@ -461,307 +1069,6 @@ export interface SSHHostCertificate {
   certificate: string
 }
 
-export interface MutualTlsModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** The authorities that may have issued the client certificate. */
-  certificate_authority_ids: string[]
-}
-
-export interface TlsTerminationModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** Where TLS terminates: at this edge, or at the upstream service. */
-  terminate_at?: "edge" | null
-  /** The minimum TLS version. Older versions are rejected. Default: 1.2. */
-  min_version?: "1.0" | "1.1" | "1.2" | "1.3" | null
-}
-
-export interface MutualTlsModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** The authorities that may have issued the client certificate. */
-  certificate_authorities: Ref[]
-}
-
-export interface TlsTerminationModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** Where TLS terminates: at this edge, or at the upstream service. */
-  terminate_at: "edge"
-  /** The minimum TLS version. Older versions are rejected. Default: 1.2. */
-  min_version: "1.0" | "1.1" | "1.2" | "1.3" | null
-}
-
-export interface BackendModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** The backend that receives the traffic. */
-  backend: Ref
-}
-
-export interface IpRestrictionModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** The IP policies, of which at least one must allow the address. */
-  ip_policies: Ref[]
-}
-
-export interface CircuitBreakerModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** How long the breaker stays open, in seconds. */
-  tripped_duration: number
-  /** The length of the rolling window, in seconds. */
-  rolling_window: number
-  /** The number of buckets that the window is divided into. */
-  num_buckets: number
-  /** The number of requests within the window before the breaker can open. */
-  volume_threshold: number
-  /** The ratio of server errors at which the breaker opens, from 0 to 1. */
-  error_threshold_percentage: number
-}
-
-export interface CompressionModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-}
-
-export interface RequestHeadersModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
-  add: Record<string, string>
-  /** The names of headers to remove, before others are added. */
-  remove: string[]
-}
-
-export interface ResponseHeadersModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
-  add: Record<string, string>
-  /** The names of headers to remove, before others are added. */
-  remove: string[]
-}
-
-export interface WebhookVerificationModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** The service that signs the webhooks, such as github or stripe. */
-  provider: string
-  /** The secret with which the service signs. */
-  secret: string | null
-}
-
-export interface OauthModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** Lets CORS preflight requests pass without signing in. */
-  options_passthrough: boolean
-  /** The prefix of its cookie names. */
-  cookie_prefix: string
-  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
-  inactivity_timeout: number
-  /** Seconds after which visitors must sign in again; 0 for never. */
-  maximum_duration: number
-  /** Seconds after which the session is checked with the provider again; 0 for never. */
-  auth_check_interval: number
-  /** The provider at which visitors sign in. Exactly one is set. */
-  provider: {
-    /** Sign-in with Amazon. */
-    amazon: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-    } | null
-    /** Sign-in with Facebook. */
-    facebook: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-    } | null
-    /** Sign-in with GitHub. */
-    github: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-      /** Admits members of one of these teams, such as example/platform. */
-      teams: string[]
-      /** Admits members of one of these organizations. */
-      organizations: string[]
-    } | null
-    /** Sign-in with GitLab. */
-    gitlab: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-      /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
-      authorized_groups: string[]
-    } | null
-    /** Sign-in with Google. */
-    google: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-    } | null
-    /** Sign-in with LinkedIn. */
-    linkedin: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-    } | null
-    /** Sign-in with Microsoft. */
-    microsoft: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-    } | null
-    /** Sign-in with Twitch. */
-    twitch: {
-      /** The ID of this application at the provider. */
-      client_id: string | null
-      /** The secret of this application at the provider. */
-      client_secret: string | null | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes: string[]
-      /** Admits visitors with one of these email addresses. */
-      email_addresses: string[]
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains: string[]
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims: string[]
-    } | null
-  }
-}
-
-export interface SamlModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** Lets CORS preflight requests pass without signing in. */
-  options_passthrough: boolean
-  /** The prefix of its cookie names. */
-  cookie_prefix: string
-  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
-  inactivity_timeout: number
-  /** Seconds after which visitors must sign in again; 0 for never. */
-  maximum_duration: number
-  /** The metadata XML of the identity provider, if it is not published at a URL. */
-  idp_metadata: string
-  /** The URL at which the identity provider publishes its metadata. */
-  idp_metadata_url: string
-  /** Requires visitors to enter their password at every sign-in. */
-  force_authn: boolean
-  /** Accepts sign-ins that start at the identity provider. */
-  allow_idp_initiated: boolean
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
-  authorized_groups: string[]
-  /** The format of the name that the identity provider sends. */
-  nameid_format: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified"
-  /** The entity ID of this service provider. */
-  entity_id: string
-  /** The URL to which the identity provider sends its responses. */
-  assertion_consumer_service_url: string
-  /** The URL for single logout. */
-  single_logout_url: string
-  /** The URL of the metadata of this service provider. */
-  metadata_url: string
-  /** The certificate with which requests to the identity provider are signed. */
-  request_signing_certificate_pem: string
-}
-
-export interface OidcModule {
-  /** Whether the module applies to traffic. */
-  enabled: boolean
-  /** Lets CORS preflight requests pass without signing in. */
-  options_passthrough: boolean
-  /** The prefix of its cookie names. */
-  cookie_prefix: string
-  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
-  inactivity_timeout: number
-  /** Seconds after which visitors must sign in again; 0 for never. */
-  maximum_duration: number
-  /** The URL of the provider, such as https://login.example.com. */
-  issuer: string
-  /** The ID of this application at the provider. */
-  client_id: string
-  /** The secret of this application at the provider. */
-  client_secret: string | null
-  /** The scopes to request. OpenID Connect always requests openid. */
-  scopes: string[]
-  /** Admits visitors with one of these email addresses. */
-  email_addresses: string[]
-  /** Admits visitors with an email address at one of these domains. */
-  email_domains: string[]
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
-  authorized_groups: string[]
-  /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-  authorized_claims: string[]
-}
-
 export interface WebsocketTcpConverterModule {
   /** Whether the module applies to traffic. */
   enabled: boolean
@@ -919,265 +1226,6 @@ export interface HTTPSEdge {
   routes: HTTPSEdgeRoute[]
   /** Reserved; always null. */
   policies: null
-}
-
-export interface BackendModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** The backend that receives the traffic. */
-  backend_id: string
-}
-
-export interface IpRestrictionModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** The IP policies, of which at least one must allow the address. */
-  ip_policy_ids: string[]
-}
-
-export interface CircuitBreakerModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** How long the breaker stays open, in seconds. */
-  tripped_duration?: number | null
-  /** The length of the rolling window, in seconds. */
-  rolling_window?: number | null
-  /** The number of buckets that the window is divided into. */
-  num_buckets?: number | null
-  /** The number of requests within the window before the breaker can open. */
-  volume_threshold?: number | null
-  /** The ratio of server errors at which the breaker opens, from 0 to 1. */
-  error_threshold_percentage?: number | null
-}
-
-export interface CompressionModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-}
-
-export interface RequestHeadersModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
-  add?: Record<string, string> | null
-  /** The names of headers to remove, before others are added. */
-  remove?: string[] | null
-}
-
-export interface ResponseHeadersModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** The headers to add, by name. Values can contain variables, such as ${conn.client_ip}. */
-  add?: Record<string, string> | null
-  /** The names of headers to remove, before others are added. */
-  remove?: string[] | null
-}
-
-export interface WebhookVerificationModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** The service that signs the webhooks, such as github or stripe. */
-  provider: string
-  /** The secret with which the service signs. */
-  secret?: string | null
-}
-
-export interface OauthModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** Lets CORS preflight requests pass without signing in. */
-  options_passthrough?: boolean | null
-  /** The prefix of its cookie names. */
-  cookie_prefix?: string | null
-  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
-  inactivity_timeout?: number | null
-  /** Seconds after which visitors must sign in again; 0 for never. */
-  maximum_duration?: number | null
-  /** Seconds after which the session is checked with the provider again; 0 for never. */
-  auth_check_interval?: number | null
-  /** The provider at which visitors sign in. Exactly one is set. */
-  provider: {
-    /** Sign-in with Amazon. */
-    amazon?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-    } | null
-    /** Sign-in with Facebook. */
-    facebook?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-    } | null
-    /** Sign-in with GitHub. */
-    github?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-      /** Admits members of one of these teams, such as example/platform. */
-      teams?: string[] | null
-      /** Admits members of one of these organizations. */
-      organizations?: string[] | null
-    } | null
-    /** Sign-in with GitLab. */
-    gitlab?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-      /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
-      authorized_groups?: string[] | null
-    } | null
-    /** Sign-in with Google. */
-    google?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-    } | null
-    /** Sign-in with LinkedIn. */
-    linkedin?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-    } | null
-    /** Sign-in with Microsoft. */
-    microsoft?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-    } | null
-    /** Sign-in with Twitch. */
-    twitch?: {
-      /** The ID of this application at the provider. */
-      client_id?: string | null
-      /** The secret of this application at the provider. */
-      client_secret?: string | null
-      /** The scopes to request. OpenID Connect always requests openid. */
-      scopes?: string[] | null
-      /** Admits visitors with one of these email addresses. */
-      email_addresses?: string[] | null
-      /** Admits visitors with an email address at one of these domains. */
-      email_domains?: string[] | null
-      /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-      authorized_claims?: string[] | null
-    } | null
-  }
-}
-
-export interface SamlModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** Lets CORS preflight requests pass without signing in. */
-  options_passthrough?: boolean | null
-  /** The prefix of its cookie names. */
-  cookie_prefix?: string | null
-  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
-  inactivity_timeout?: number | null
-  /** Seconds after which visitors must sign in again; 0 for never. */
-  maximum_duration?: number | null
-  /** The metadata XML of the identity provider, if it is not published at a URL. */
-  idp_metadata?: string | null
-  /** The URL at which the identity provider publishes its metadata. */
-  idp_metadata_url?: string | null
-  /** Requires visitors to enter their password at every sign-in. */
-  force_authn?: boolean | null
-  /** Accepts sign-ins that start at the identity provider. */
-  allow_idp_initiated?: boolean | null
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
-  authorized_groups?: string[] | null
-  /** The format of the name that the identity provider sends. */
-  nameid_format?: "urn:oasis:names:tc:SAML:2.0:nameid-format:persistent" | "urn:oasis:names:tc:SAML:2.0:nameid-format:transient" | "urn:oasis:names:tc:SAML:1.1:nameid-format:emailAddress" | "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified" | null
-}
-
-export interface OidcModuleRequest {
-  /** Whether the module applies to traffic. */
-  enabled?: boolean | null
-  /** Lets CORS preflight requests pass without signing in. */
-  options_passthrough?: boolean | null
-  /** The prefix of its cookie names. */
-  cookie_prefix?: string | null
-  /** Seconds of inactivity after which visitors must sign in again; 0 for never. */
-  inactivity_timeout?: number | null
-  /** Seconds after which visitors must sign in again; 0 for never. */
-  maximum_duration?: number | null
-  /** The URL of the provider, such as https://login.example.com. */
-  issuer: string
-  /** The ID of this application at the provider. */
-  client_id: string
-  /** The secret of this application at the provider. */
-  client_secret: string | null
-  /** The scopes to request. OpenID Connect always requests openid. */
-  scopes?: string[] | null
-  /** Admits visitors with one of these email addresses. */
-  email_addresses?: string[] | null
-  /** Admits visitors with an email address at one of these domains. */
-  email_domains?: string[] | null
-  /** Admits only members of one of these groups. Without groups, everyone who can sign in. */
-  authorized_groups?: string[] | null
-  /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
-  authorized_claims?: string[] | null
 }
 
 export interface WebsocketTcpConverterModuleRequest {
@@ -2070,7 +2118,7 @@ export interface ReservedAddressRequest {
   metadata?: string | null
   /** Accepted for compatibility; it has no effect. */
   region?: "au" | "eu" | "ap" | "us" | "jp" | "in" | "sa" | null
-  /** An endpoint configuration of older clients; it has no effect. */
+  /** The endpoint configuration of type tcp whose modules apply to the endpoints at this address. */
   endpoint_configuration_id?: string | null
 }
 
@@ -2083,9 +2131,9 @@ export interface ReservedDomainRequest {
   domain: string
   /** Accepted for compatibility; it has no effect. */
   region?: "au" | "eu" | "ap" | "us" | "jp" | "in" | "sa" | null
-  /** An endpoint configuration of older clients; it has no effect. */
+  /** The endpoint configuration of type http whose modules apply to the endpoints at this domain. */
   http_endpoint_configuration_id?: string | null
-  /** An endpoint configuration of older clients; it has no effect. */
+  /** The endpoint configuration of type https whose modules apply to the endpoints at this domain. */
   https_endpoint_configuration_id?: string | null
   /** An uploaded TLS certificate to serve. */
   certificate_id?: string | null
@@ -2098,132 +2146,6 @@ export interface ReservedDomainRequest {
   } | null
   /** Accepted for compatibility; it has no effect. */
   resolves_to?: ReservedDomainResolvesToRequest[] | null
-}
-
-export interface EndpointConfigurationRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The protocol. */
-  type: "http" | "https" | "tcp"
-}
-
-export interface AgentIngressRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The host name through which your agents connect, such as connect.example.com. */
-  domain: string
-  /** How certificates are issued and renewed automatically; null to switch it off. */
-  certificate_management_policy?: {
-    /** The certificate authority to request certificates from. */
-    authority?: "letsencrypt" | null
-    /** The type of the key of issued certificates. */
-    private_key_type?: "rsa" | "ecdsa" | null
-  } | null
-}
-
-export interface EndpointRequest {
-  /** Whether the endpoint belongs to an agent (ephemeral), to an edge, or is a cloud endpoint. Only cloud endpoints can be created. */
-  type?: string | null
-  /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
-  url: string
-  /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
-  bindings?: ("public" | "internal")[] | null
-  /** Whether several endpoints, of agents and of the cloud, can share the URL. */
-  pooling_enabled?: boolean | null
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
-  traffic_policy?: string | null
-}
-
-export interface CertificateAuthorityRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The certificate of the authority in PEM format. */
-  ca_pem: string
-}
-
-export interface TLSCertificateRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The certificate in PEM format, followed by its intermediate certificates. */
-  certificate_pem: string
-  /** The private key in PEM format. It is stored encrypted and never returned. */
-  private_key_pem?: string
-}
-
-export interface SSHCertificateAuthorityRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The type of the key to generate. */
-  private_key_type?: "rsa" | "ecdsa" | "ed25519" | null
-  /** The curve of an ecdsa key. */
-  elliptic_curve?: "p256" | "p384" | "p521" | null
-  /** The size of an rsa key in bits. */
-  key_size?: 2048 | 4096 | null
-}
-
-export interface SSHUserCertificateRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The public key on one line, as in an authorized_keys file. */
-  public_key: string
-  /** The SSH authority that signs the certificate. */
-  ssh_certificate_authority_id: string
-  /** The user names that the holder may sign in as. Without names, the certificate is valid for all of them. */
-  principals?: string[] | null
-  /** Critical options of the certificate: force-command and source-address. */
-  critical_options?: Record<string, string> | null
-  /** Extensions of the certificate. Default: permit-pty and permit-user-rc. Most have no value. */
-  extensions?: Record<string, string> | null
-  /** The start of the validity period, such as 2027-01-31T12:00:00Z. Default: now. */
-  valid_after?: string | null
-  /** The end of the validity period, such as 2027-01-31T12:00:00Z. Default: 24 hours after the start. */
-  valid_until?: string | null
-}
-
-export interface SSHHostCertificateRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The public key on one line, as in an authorized_keys file. */
-  public_key: string
-  /** The SSH authority that signs the certificate. */
-  ssh_certificate_authority_id: string
-  /** The host names that the certificate is valid for. Without names, it is valid for all of them. */
-  principals?: string[] | null
-  /** The start of the validity period, such as 2027-01-31T12:00:00Z. Default: now. */
-  valid_after?: string | null
-  /** The end of the validity period, such as 2027-01-31T12:00:00Z. Default: one year after the start. */
-  valid_until?: string | null
-}
-
-export interface HTTPSEdgeRequest {
-  /** What it is for. Shown in lists. At most 255 bytes. */
-  description?: string | null
-  /** Free text for your own programs, often JSON. At most 4096 bytes. */
-  metadata?: string | null
-  /** The addresses that the edge serves, each a host and a port: app.example.com:443. */
-  hostports?: string[] | null
-  /** Requires a client certificate. */
-  mutual_tls?: MutualTlsModuleRequest | null
-  /** Where TLS terminates, and the minimum version. */
-  tls_termination?: TlsTerminationModuleRequest | null
 }
 
 export interface AccountOauthModuleRequest {
@@ -2422,6 +2344,158 @@ export interface AccountOidcModuleRequest {
   authorized_groups?: string[] | null
   /** Admits only visitors with these claims, such as department=ops. If a claim is listed several times, any of its values is enough. */
   authorized_claims?: string[] | null
+}
+
+export interface EndpointConfigurationRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The protocol. */
+  type: "http" | "https" | "tcp"
+  /** Asks visitors for a user name and password of the agent. */
+  basic_auth?: BasicAuthModuleRequest | null
+  /** Stops sending requests to a backend that returns too many errors. */
+  circuit_breaker?: CircuitBreakerModuleRequest | null
+  /** Compresses responses. */
+  compression?: CompressionModuleRequest | null
+  /** Adds and removes request headers. */
+  request_headers?: RequestHeadersModuleRequest | null
+  /** Adds and removes response headers. */
+  response_headers?: ResponseHeadersModuleRequest | null
+  /** Allows only addresses that one of the IP policies allows. */
+  ip_policy?: IpRestrictionModuleRequest | null
+  /** Requires a client certificate. */
+  mutual_tls?: MutualTlsModuleRequest | null
+  /** Where TLS terminates, and the minimum version. */
+  tls_termination?: TlsTerminationModuleRequest | null
+  /** Accepts only webhooks with a valid signature. */
+  webhook_validation?: WebhookVerificationModuleRequest | null
+  /** Requires visitors to sign in at an OAuth provider. */
+  oauth?: AccountOauthModuleRequest | null
+  /** Requires visitors to sign in at a SAML identity provider. */
+  saml?: AccountSamlModuleRequest | null
+  /** Requires visitors to sign in at an OpenID Connect provider. */
+  oidc?: AccountOidcModuleRequest | null
+  /** Sends traffic to a backend. */
+  backend?: BackendModuleRequest | null
+}
+
+export interface AgentIngressRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The host name through which your agents connect, such as connect.example.com. */
+  domain: string
+  /** How certificates are issued and renewed automatically; null to switch it off. */
+  certificate_management_policy?: {
+    /** The certificate authority to request certificates from. */
+    authority?: "letsencrypt" | null
+    /** The type of the key of issued certificates. */
+    private_key_type?: "rsa" | "ecdsa" | null
+  } | null
+}
+
+export interface EndpointRequest {
+  /** Whether the endpoint belongs to an agent (ephemeral), to an edge, or is a cloud endpoint. Only cloud endpoints can be created. */
+  type?: string | null
+  /** The URL, such as https://app.example.com for a reserved domain, tcp://1.tcp.example.com:20000 for a reserved address or https://app.internal. The scheme of a cloud endpoint cannot be changed. */
+  url: string
+  /** Where the endpoint is reachable: by visitors (public), or by traffic policies of the account (internal). By default names below .internal are internal. */
+  bindings?: ("public" | "internal")[] | null
+  /** Whether several endpoints, of agents and of the cloud, can share the URL. */
+  pooling_enabled?: boolean | null
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The traffic policy, in YAML or JSON; empty for an endpoint without one, and for an edge. That of a cloud endpoint has to end every request or connection. */
+  traffic_policy?: string | null
+}
+
+export interface CertificateAuthorityRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The certificate of the authority in PEM format. */
+  ca_pem: string
+}
+
+export interface TLSCertificateRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The certificate in PEM format, followed by its intermediate certificates. */
+  certificate_pem: string
+  /** The private key in PEM format. It is stored encrypted and never returned. */
+  private_key_pem?: string
+}
+
+export interface SSHCertificateAuthorityRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The type of the key to generate. */
+  private_key_type?: "rsa" | "ecdsa" | "ed25519" | null
+  /** The curve of an ecdsa key. */
+  elliptic_curve?: "p256" | "p384" | "p521" | null
+  /** The size of an rsa key in bits. */
+  key_size?: 2048 | 4096 | null
+}
+
+export interface SSHUserCertificateRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The public key on one line, as in an authorized_keys file. */
+  public_key: string
+  /** The SSH authority that signs the certificate. */
+  ssh_certificate_authority_id: string
+  /** The user names that the holder may sign in as. Without names, the certificate is valid for all of them. */
+  principals?: string[] | null
+  /** Critical options of the certificate: force-command and source-address. */
+  critical_options?: Record<string, string> | null
+  /** Extensions of the certificate. Default: permit-pty and permit-user-rc. Most have no value. */
+  extensions?: Record<string, string> | null
+  /** The start of the validity period, such as 2027-01-31T12:00:00Z. Default: now. */
+  valid_after?: string | null
+  /** The end of the validity period, such as 2027-01-31T12:00:00Z. Default: 24 hours after the start. */
+  valid_until?: string | null
+}
+
+export interface SSHHostCertificateRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The public key on one line, as in an authorized_keys file. */
+  public_key: string
+  /** The SSH authority that signs the certificate. */
+  ssh_certificate_authority_id: string
+  /** The host names that the certificate is valid for. Without names, it is valid for all of them. */
+  principals?: string[] | null
+  /** The start of the validity period, such as 2027-01-31T12:00:00Z. Default: now. */
+  valid_after?: string | null
+  /** The end of the validity period, such as 2027-01-31T12:00:00Z. Default: one year after the start. */
+  valid_until?: string | null
+}
+
+export interface HTTPSEdgeRequest {
+  /** What it is for. Shown in lists. At most 255 bytes. */
+  description?: string | null
+  /** Free text for your own programs, often JSON. At most 4096 bytes. */
+  metadata?: string | null
+  /** The addresses that the edge serves, each a host and a port: app.example.com:443. */
+  hostports?: string[] | null
+  /** Requires a client certificate. */
+  mutual_tls?: MutualTlsModuleRequest | null
+  /** Where TLS terminates, and the minimum version. */
+  tls_termination?: TlsTerminationModuleRequest | null
 }
 
 export interface AccountTrafficPolicyModuleRequest {
@@ -2764,7 +2838,7 @@ export interface AccountDocumentRequest {
   reserved_addrs?: Record<string, ReservedAddressRequest>
   /** Host names that belong to the account, with their certificates. */
   reserved_domains?: Record<string, ReservedDomainRequest>
-  /** Accepted for compatibility with older clients; use edges instead. */
+  /** Modules for the endpoints of agents at reserved domains and addresses; kept for older clients, use edges instead. */
   endpoint_configurations?: Record<string, EndpointConfigurationRequest>
   /** Custom host names at which agents connect. */
   agent_ingresses?: Record<string, AgentIngressRequest>
@@ -3166,7 +3240,7 @@ export interface Operations {
       metadata?: string | null
       /** Accepted for compatibility; it has no effect. */
       region?: "au" | "eu" | "ap" | "us" | "jp" | "in" | "sa" | null
-      /** An endpoint configuration of older clients; it has no effect. */
+      /** The endpoint configuration of type tcp whose modules apply to the endpoints at this address. */
       endpoint_configuration_id?: string | null
     }, options?: CallOptions): Promise<ReservedAddress>
     /** List reserved addresses: one page. */
@@ -3195,7 +3269,7 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** An endpoint configuration of older clients; it has no effect. */
+      /** The endpoint configuration of type tcp whose modules apply to the endpoints at this address. */
       endpoint_configuration_id?: string | null
     }, options?: CallOptions): Promise<ReservedAddress>
     /** Delete a reserved address. */
@@ -3217,9 +3291,9 @@ export interface Operations {
       domain: string
       /** Accepted for compatibility; it has no effect. */
       region?: "au" | "eu" | "ap" | "us" | "jp" | "in" | "sa" | null
-      /** An endpoint configuration of older clients; it has no effect. */
+      /** The endpoint configuration of type http whose modules apply to the endpoints at this domain. */
       http_endpoint_configuration_id?: string | null
-      /** An endpoint configuration of older clients; it has no effect. */
+      /** The endpoint configuration of type https whose modules apply to the endpoints at this domain. */
       https_endpoint_configuration_id?: string | null
       /** An uploaded TLS certificate to serve. */
       certificate_id?: string | null
@@ -3259,9 +3333,9 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
-      /** An endpoint configuration of older clients; it has no effect. */
+      /** The endpoint configuration of type http whose modules apply to the endpoints at this domain. */
       http_endpoint_configuration_id?: string | null
-      /** An endpoint configuration of older clients; it has no effect. */
+      /** The endpoint configuration of type https whose modules apply to the endpoints at this domain. */
       https_endpoint_configuration_id?: string | null
       /** An uploaded TLS certificate to serve. */
       certificate_id?: string | null
@@ -3294,7 +3368,7 @@ export interface Operations {
       delete(id: string, options?: CallOptions): Promise<void>
     }
   }
-  /** Accepted for compatibility with older clients; use edges instead. */
+  /** Modules for the endpoints of agents at reserved domains and addresses; kept for older clients, use edges instead. */
   readonly endpointConfigurations: {
     /** Create an endpoint configuration. */
     create(body: {
@@ -3304,6 +3378,32 @@ export interface Operations {
       metadata?: string | null
       /** The protocol. */
       type: "http" | "https" | "tcp"
+      /** Asks visitors for a user name and password of the agent. */
+      basic_auth?: BasicAuthModuleRequest | null
+      /** Stops sending requests to a backend that returns too many errors. */
+      circuit_breaker?: CircuitBreakerModuleRequest | null
+      /** Compresses responses. */
+      compression?: CompressionModuleRequest | null
+      /** Adds and removes request headers. */
+      request_headers?: RequestHeadersModuleRequest | null
+      /** Adds and removes response headers. */
+      response_headers?: ResponseHeadersModuleRequest | null
+      /** Allows only addresses that one of the IP policies allows. */
+      ip_policy?: IpRestrictionModuleRequest | null
+      /** Requires a client certificate. */
+      mutual_tls?: MutualTlsModuleRequest | null
+      /** Where TLS terminates, and the minimum version. */
+      tls_termination?: TlsTerminationModuleRequest | null
+      /** Accepts only webhooks with a valid signature. */
+      webhook_validation?: WebhookVerificationModuleRequest | null
+      /** Requires visitors to sign in at an OAuth provider. */
+      oauth?: OauthModuleRequest | null
+      /** Requires visitors to sign in at a SAML identity provider. */
+      saml?: SamlModuleRequest | null
+      /** Requires visitors to sign in at an OpenID Connect provider. */
+      oidc?: OidcModuleRequest | null
+      /** Sends traffic to a backend. */
+      backend?: BackendModuleRequest | null
     }, options?: CallOptions): Promise<EndpointConfiguration>
     /** List endpoint configurations: one page. */
     list(query?: {
@@ -3331,9 +3431,139 @@ export interface Operations {
       description?: string | null
       /** Free text for your own programs, often JSON. At most 4096 bytes. */
       metadata?: string | null
+      /** Asks visitors for a user name and password of the agent. */
+      basic_auth?: BasicAuthModuleRequest | null
+      /** Stops sending requests to a backend that returns too many errors. */
+      circuit_breaker?: CircuitBreakerModuleRequest | null
+      /** Compresses responses. */
+      compression?: CompressionModuleRequest | null
+      /** Adds and removes request headers. */
+      request_headers?: RequestHeadersModuleRequest | null
+      /** Adds and removes response headers. */
+      response_headers?: ResponseHeadersModuleRequest | null
+      /** Allows only addresses that one of the IP policies allows. */
+      ip_policy?: IpRestrictionModuleRequest | null
+      /** Requires a client certificate. */
+      mutual_tls?: MutualTlsModuleRequest | null
+      /** Where TLS terminates, and the minimum version. */
+      tls_termination?: TlsTerminationModuleRequest | null
+      /** Accepts only webhooks with a valid signature. */
+      webhook_validation?: WebhookVerificationModuleRequest | null
+      /** Requires visitors to sign in at an OAuth provider. */
+      oauth?: OauthModuleRequest | null
+      /** Requires visitors to sign in at a SAML identity provider. */
+      saml?: SamlModuleRequest | null
+      /** Requires visitors to sign in at an OpenID Connect provider. */
+      oidc?: OidcModuleRequest | null
+      /** Sends traffic to a backend. */
+      backend?: BackendModuleRequest | null
     }, options?: CallOptions): Promise<EndpointConfiguration>
     /** Delete an endpoint configuration. */
     delete(id: string, options?: CallOptions): Promise<void>
+    readonly basicAuth: {
+      /** Replace the basic_auth module of an endpoint configuration. */
+      replace(id: string, body?: BasicAuthModuleRequest, options?: CallOptions): Promise<BasicAuthModule>
+      /** Get the basic_auth module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<BasicAuthModule>
+      /** Delete the basic_auth module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly circuitBreaker: {
+      /** Replace the circuit_breaker module of an endpoint configuration. */
+      replace(id: string, body?: CircuitBreakerModuleRequest, options?: CallOptions): Promise<CircuitBreakerModule>
+      /** Get the circuit_breaker module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<CircuitBreakerModule>
+      /** Delete the circuit_breaker module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly compression: {
+      /** Replace the compression module of an endpoint configuration. */
+      replace(id: string, body?: CompressionModuleRequest, options?: CallOptions): Promise<CompressionModule>
+      /** Get the compression module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<CompressionModule>
+      /** Delete the compression module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly requestHeaders: {
+      /** Replace the request_headers module of an endpoint configuration. */
+      replace(id: string, body?: RequestHeadersModuleRequest, options?: CallOptions): Promise<RequestHeadersModule>
+      /** Get the request_headers module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<RequestHeadersModule>
+      /** Delete the request_headers module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly responseHeaders: {
+      /** Replace the response_headers module of an endpoint configuration. */
+      replace(id: string, body?: ResponseHeadersModuleRequest, options?: CallOptions): Promise<ResponseHeadersModule>
+      /** Get the response_headers module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<ResponseHeadersModule>
+      /** Delete the response_headers module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly ipPolicy: {
+      /** Replace the ip_policy module of an endpoint configuration. */
+      replace(id: string, body: IpRestrictionModuleRequest, options?: CallOptions): Promise<IpRestrictionModule>
+      /** Get the ip_policy module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<IpRestrictionModule>
+      /** Delete the ip_policy module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly mutualTls: {
+      /** Replace the mutual_tls module of an endpoint configuration. */
+      replace(id: string, body: MutualTlsModuleRequest, options?: CallOptions): Promise<MutualTlsModule>
+      /** Get the mutual_tls module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<MutualTlsModule>
+      /** Delete the mutual_tls module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly tlsTermination: {
+      /** Replace the tls_termination module of an endpoint configuration. */
+      replace(id: string, body?: TlsTerminationModuleRequest, options?: CallOptions): Promise<TlsTerminationModule>
+      /** Get the tls_termination module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<TlsTerminationModule>
+      /** Delete the tls_termination module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly webhookValidation: {
+      /** Replace the webhook_validation module of an endpoint configuration. */
+      replace(id: string, body: WebhookVerificationModuleRequest, options?: CallOptions): Promise<WebhookVerificationModule>
+      /** Get the webhook_validation module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<WebhookVerificationModule>
+      /** Delete the webhook_validation module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly oauth: {
+      /** Replace the oauth module of an endpoint configuration. */
+      replace(id: string, body: OauthModuleRequest, options?: CallOptions): Promise<OauthModule>
+      /** Get the oauth module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<OauthModule>
+      /** Delete the oauth module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly saml: {
+      /** Replace the saml module of an endpoint configuration. */
+      replace(id: string, body?: SamlModuleRequest, options?: CallOptions): Promise<SamlModule>
+      /** Get the saml module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<SamlModule>
+      /** Delete the saml module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly oidc: {
+      /** Replace the oidc module of an endpoint configuration. */
+      replace(id: string, body: OidcModuleRequest, options?: CallOptions): Promise<OidcModule>
+      /** Get the oidc module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<OidcModule>
+      /** Delete the oidc module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
+    readonly backend: {
+      /** Replace the backend module of an endpoint configuration. */
+      replace(id: string, body: BackendModuleRequest, options?: CallOptions): Promise<BackendModule>
+      /** Get the backend module of an endpoint configuration. */
+      get(id: string, options?: CallOptions): Promise<BackendModule>
+      /** Delete the backend module of an endpoint configuration. */
+      delete(id: string, options?: CallOptions): Promise<void>
+    }
   }
   /** Custom host names at which agents connect. */
   readonly agentIngresses: {

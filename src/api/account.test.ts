@@ -47,16 +47,16 @@ async function addSecrets(document: Document): Promise<Document> {
     Object.assign((target as { kinesis: { auth: { creds: object } } }).kinesis.auth.creds, {
       cloud_secret_access_key: 'secret',
     })
-  const {
-    edges_https_routes = {},
-    edges_tls = {},
-    edges_tcp = {},
-  } = complete as never as Record<string, Record<string, Record<string, object>>>
-  for (const route of [edges_https_routes, edges_tls, edges_tcp].flatMap((each) => Object.values(each))) {
-    if (route.traffic_policy) Object.assign(route.traffic_policy, { value: 'on_http_request: []' })
-    if (route.webhook_verification) Object.assign(route.webhook_verification, { secret: 'hook secret' })
-    if (route.oidc) Object.assign(route.oidc, { client_secret: 'client secret' })
+  const secrets = {
+    traffic_policy: { value: 'on_http_request: []' },
+    webhook_verification: { secret: 'hook secret' },
+    webhook_validation: { secret: 'hook secret' },
+    oidc: { client_secret: 'client secret' },
   }
+  for (const kind of ['edges_https_routes', 'edges_tls', 'edges_tcp', 'endpoint_configurations'])
+    for (const owner of Object.values(complete[kind] ?? {}))
+      for (const [module, secret] of Object.entries(secrets))
+        if (owner[module]) Object.assign(owner[module], secret)
   return complete
 }
 

@@ -7,6 +7,7 @@ import { certificateAuthorities, tlsCertificates } from './certificates.ts'
 import { endpoints } from './cloud-endpoints.ts'
 import { type Behaviour, crud } from './crud.ts'
 import { httpsEdges, httpsRoutes, tcpEdges, tlsEdges } from './edges.ts'
+import { endpointConfigurations } from './endpoint-configurations.ts'
 import { eventDestinations, eventSubscriptions } from './event-destinations.ts'
 import { ipPolicyRules, ipRestrictions } from './ip-restrictions.ts'
 import { kubernetesOperators } from './kubernetes-operators.ts'
@@ -25,6 +26,7 @@ const behaviours: Partial<Record<ResourceKind, Behaviour>> = {
   ip_restrictions: ipRestrictions,
   reserved_addrs: reservedAddrs,
   reserved_domains: reservedDomains,
+  endpoint_configurations: endpointConfigurations,
   agent_ingresses: agentIngresses,
   endpoints,
   certificate_authorities: certificateAuthorities,

@@ -14,7 +14,13 @@ import { invalidBodies } from '../../test/support/wrong-values.ts'
 import { resources } from '../resources/index.ts'
 import { moduleRoutes } from './routes.ts'
 
-const KINDS = ['edges_https', 'edges_https_routes', 'edges_tls', 'edges_tcp'] as const
+const KINDS = [
+  'endpoint_configurations',
+  'edges_https',
+  'edges_https_routes',
+  'edges_tls',
+  'edges_tcp',
+] as const
 
 /** Fields of a module that responses show in another form than requests. */
 const SHOWN_AS: Record<string, string> = {
@@ -23,13 +29,23 @@ const SHOWN_AS: Record<string, string> = {
   certificate_authority_ids: 'certificate_authorities',
 }
 
+/** Fields that may have one value only, at least of some resources. */
+const ONE_CHOICE = ['terminate_at', 'auth_provider_id']
+
+/** What a resource requires beside its modules. */
+const REQUIRED: Partial<Record<StoredKind, Body>> = {
+  endpoint_configurations: { type: 'https' },
+  edges_https_routes: { match_type: 'path_prefix' },
+}
+
 async function createOwner(
   api: TestApi,
   kind: StoredKind,
   module: string,
 ): Promise<{ path: string; id: string }> {
   const parents = (await samples[kind].parents?.(api.call)) ?? {}
-  const body: Body = kind === 'edges_https_routes' ? { match_type: 'path_prefix', match: `/${module}` } : {}
+  const body: Body = { ...REQUIRED[kind] }
+  if (kind === 'edges_https_routes') body.match = `/${module}`
   // Mutual TLS requires TLS termination at the edge.
   if (kind === 'edges_tls' && module === 'mutual_tls') body.tls_termination = { terminate_at: 'edge' }
   const path = collectionPath(kind, parents)
@@ -69,7 +85,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   const minimal = Object.fromEntries(required.map((field) => [field, body[field]]))
   // Not required by the schema, but by the module's rules.
   if (module === 'saml') minimal.idp_metadata = body.idp_metadata
-  if (module === 'webhook_verification') minimal.secret = body.secret
+  if (module === 'webhook_verification' || module === 'webhook_validation') minimal.secret = body.secret
 
   for (const method of ['GET', 'DELETE'])
     await assertRejected(api, () => api.call(method, modulePath), {
@@ -97,7 +113,7 @@ async function checkModule(api: TestApi, kind: StoredKind, module: string, thoro
   const again = await api.call('PUT', modulePath, { body: minimal })
   assert.deepEqual(again.body, replaced.body[module], 'PUT and PATCH replace alike')
   for (const [field, value] of Object.entries(body))
-    if (!(field in minimal) && SHOWN_AS[field] === undefined && field !== 'terminate_at')
+    if (!(field in minimal) && SHOWN_AS[field] === undefined && !ONE_CHOICE.includes(field))
       assert.notDeepEqual(again.body[field], value, `${field} is left over from the previous module`)
   const { [module]: _replaced, ...others } = (await api.call('GET', owner)).body
   const { [module]: _before, ...othersBefore } = described.body

@@ -1,13 +1,11 @@
-import { X509Certificate } from 'node:crypto'
 import { hostOf } from '../base/hostport.ts'
-import { Secret } from '../base/secret.ts'
-import { createSelfSigned, type KeyedCertificate, renewSelfSigned } from '../certs/index.ts'
 import { findReservation } from '../naming/index.ts'
-import { HttpsEdge, HttpsRoute, samlUrls, TcpEdge, TlsEdge } from '../resources/index.ts'
+import { HttpsEdge, HttpsRoute, TcpEdge, TlsEdge } from '../resources/index.ts'
 import type { CommitContext, WriteContext } from './call.ts'
 import { requireNoCloudEndpoint } from './cloud-endpoints.ts'
 import { crud, render } from './crud.ts'
 import { fieldProblem, problem } from './problems.ts'
+import { withSamlService } from './saml-service.ts'
 import { requireOneSignIn, requireValidPolicy } from './traffic-policies.ts'
 
 /** `host:443` means the HTTPS listener wherever it is bound, so its actual port is normalised to 443. */
@@ -93,45 +91,15 @@ export const httpsRoutes = crud(HttpsRoute, {
     return record
   },
   async prepare(record, context) {
-    const { saml } = record
     const attachment = { protocol: 'https', place: 'route' } as const
     const policy = await requireValidPolicy(record.traffic_policy, attachment, context)
     requireOneSignIn(
       policy,
       (['oauth', 'oidc', 'saml'] as const).find((name) => record[name]?.enabled),
     )
-    if (saml === null) return { record }
-    const { certificatePem, privateKeyPem } = await signingCertificate(context)
-    return {
-      record: {
-        ...record,
-        saml: {
-          ...saml,
-          ...samlUrls(context.config.idpUrl(), context.id),
-          request_signing_certificate_pem: certificatePem,
-          request_signing_key_pem: privateKeyPem.reveal(),
-        },
-      },
-    }
+    return { record: { ...record, saml: await withSamlService(record.saml, context) } }
   },
 })
-
-/** Keeps the key that signs SAML requests; replaces its certificate when that is not valid now (decision 148). */
-async function signingCertificate({
-  id,
-  existing,
-  clock,
-}: WriteContext<typeof HttpsRoute.kind>): Promise<KeyedCertificate> {
-  const certificatePem = existing?.data.saml?.request_signing_certificate_pem
-  const keyPem = existing?.secrets?.['saml.request_signing_key_pem']
-  if (!certificatePem || !keyPem) return createSelfSigned({ commonName: id })
-  const stored = { certificatePem, privateKeyPem: new Secret(keyPem) }
-  const { validFromDate, validToDate } = new X509Certificate(certificatePem)
-  const now = clock.now()
-  return validFromDate.getTime() <= now && now <= validToDate.getTime()
-    ? stored
-    : renewSelfSigned(stored, { commonName: id })
-}
 
 export const httpsEdges = crud(HttpsEdge, {
   async prepare(record, context) {

@@ -90,7 +90,8 @@ function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] 
     }),
     operation(routes.get, async (call, { params }) => {
       const row = await find(resource, call, params.id, params)
-      const settings = recordOf(row)[key]
+      // Undefined in a record of an earlier release that did not have the module.
+      const settings = recordOf(row)[key] ?? null
       if (settings === null) throw problem('module_unset', module, params.id)
       if (call.renderContext.secrets && value.revealed?.some((secret) => row.secrets?.[`${key}.${secret}`]))
         call.secrets.shown = true
@@ -98,7 +99,7 @@ function moduleOperations(behaviour: Behaviour, module: string): ApiOperation[] 
     }),
     operation(routes.delete, async (call, { params }) => {
       await rewrite(behaviour, call, params.id, params, (record) => {
-        if (record[key] === null) throw problem('module_unset', module, params.id)
+        if ((record[key] ?? null) === null) throw problem('module_unset', module, params.id)
         return { ...record, [key]: null }
       })
       return undefined

@@ -1,11 +1,13 @@
 import {
   CertificateAuthority,
+  EndpointConfiguration,
   ErrorPage,
   HttpsEdge,
   HttpsRoute,
   IpPolicy,
   IpPolicyRule,
   IpRestriction,
+  ReservedAddr,
   ReservedDomain,
   type ResourceKind,
   resources,
@@ -53,6 +55,8 @@ const resourcesByTable = {
   restrictions: IpRestriction,
   authorities: CertificateAuthority,
   domains: ReservedDomain,
+  addresses: ReservedAddr,
+  configurations: EndpointConfiguration,
   certificates: TlsCertificate,
   errorPages: ErrorPage,
   vaults: Vault,
@@ -127,6 +131,11 @@ export class Snapshot extends TableMaps {
     return this.#childrenOf(`domain ${name}`, this.domains)[0]
   }
 
+  /** The reserved address with this port. */
+  addressAt(port: number): OwnedRecord<ResourcesByTable['addresses']> | undefined {
+    return this.#childrenOf(`address ${port}`, this.addresses)[0]
+  }
+
   /** Stores or deletes a row. Returns the ids affected: its own, and its old and new parent. */
   put(kind: string, id: string, row: EdgeRow | undefined): string[] {
     const records = this.#byKind.get(kind)
@@ -180,6 +189,11 @@ export class Snapshot extends TableMaps {
   }
 }
 
+/** The port of a reserved address. */
+export function portOf({ addr }: Pick<OwnedRecord<typeof ReservedAddr>, 'addr'>): number {
+  return Number(addr.slice(addr.lastIndexOf(':') + 1))
+}
+
 /** Key for the rules of a policy, which change while the policy itself does not. */
 export function rulesKey(policyId: string): string {
   return `rules ${policyId}`
@@ -198,6 +212,8 @@ function parentKey(kind: string, record: { accountId: string }): string {
       return `error pages ${record.accountId}`
     case ReservedDomain.kind:
       return `domain ${(record as OwnedRecord<typeof ReservedDomain>).domain}`
+    case ReservedAddr.kind:
+      return `address ${portOf(record as OwnedRecord<typeof ReservedAddr>)}`
     case Vault.kind:
       return `vault ${record.accountId} ${(record as OwnedRecord<typeof Vault>).name}`
     case VaultSecret.kind: {

@@ -15,3 +15,21 @@ export function hostportClaims(hostports: readonly string[] | null): UniqueName[
     taken: `${name} is served by another edge already.`,
   }))
 }
+
+type Login = { readonly enabled: boolean } | null | undefined
+
+/** What is wrong with modules of which several sign visitors in. */
+export function oneSignIn({
+  oauth,
+  saml,
+  oidc,
+}: {
+  readonly oauth: Login
+  readonly saml: Login
+  readonly oidc: Login
+}): { field: string; message: string } | undefined {
+  const [, second] = Object.entries({ oauth, saml, oidc }).filter(([, login]) => login?.enabled)
+  return second === undefined
+    ? undefined
+    : { field: second[0], message: 'Only one of oauth, saml and oidc can be enabled, not several.' }
+}

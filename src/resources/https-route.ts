@@ -1,5 +1,5 @@
 import { common, defineResource, editable, fixed, live } from './define.ts'
-import { noPolicies } from './edge-fields.ts'
+import { noPolicies, oneSignIn } from './edge-fields.ts'
 import { moduleFields } from './module.ts'
 import { routeModules } from './modules/index.ts'
 import { choice, idOf, required, text } from './value.ts'
@@ -44,13 +44,5 @@ export const HttpsRoute = defineResource({
       taken: `The edge has a route for ${match_type} ${match} already.`,
     },
   ],
-  rule({ oauth, saml, oidc }) {
-    const logins = Object.entries({ oauth, saml, oidc }).filter(([, login]) => login?.enabled)
-    return logins.length > 1
-      ? {
-          field: logins[1]![0],
-          message: 'A route can have one of oauth, saml and oidc enabled, not several.',
-        }
-      : undefined
-  },
+  rule: oneSignIn,
 })

@@ -16,7 +16,7 @@ export const ReservedAddr = defineResource({
     region: fixed(region, 'Accepted for compatibility; it has no effect.'),
     endpoint_configuration: editable(
       nullable(reference(['ec'], 'endpoint_configuration_id')),
-      'An endpoint configuration of older clients; it has no effect.',
+      'The endpoint configuration of type tcp whose modules apply to the endpoints at this address.',
     ),
   },
   naturalName: ({ addr }) => addr,

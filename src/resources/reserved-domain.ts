@@ -50,11 +50,11 @@ export const ReservedDomain = defineResource({
     ),
     http_endpoint_configuration: editable(
       nullable(reference(['ec'], 'http_endpoint_configuration_id')),
-      'An endpoint configuration of older clients; it has no effect.',
+      'The endpoint configuration of type http whose modules apply to the endpoints at this domain.',
     ),
     https_endpoint_configuration: editable(
       nullable(reference(['ec'], 'https_endpoint_configuration_id')),
-      'An endpoint configuration of older clients; it has no effect.',
+      'The endpoint configuration of type https whose modules apply to the endpoints at this domain.',
     ),
     certificate: editable(certificate),
     certificate_management_policy: editable(certificatePolicy),

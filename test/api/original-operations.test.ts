@@ -7,7 +7,6 @@ import { toNativeUrl } from '../../src/api/dialect.ts'
 /** Paths of the original that are not served, with the reason. */
 const LACKING: readonly (readonly [path: RegExp, reason: string])[] = [
   [/^\/ai_gateway_api_keys/, 'keys of the hosted AI gateway, which is not part of the platform'],
-  [/^\/endpoint_configurations\/x\//, 'not yet: configurations have no effect (decision 18)'],
 ]
 
 const withIds = (path: string) => path.replace(/\{[a-z_]+\}/g, 'x')

@@ -81,7 +81,45 @@ export async function startEdgeHarness(t: TestContext) {
     return { path: `/edges/tcp/${edge.id}`, probe }
   }
 
-  return { t, platform, call, backends, ports: { one, two }, httpsEdge, tlsEdge, tcpEdge }
+  const session = await connectAgent(t, platform)
+
+  /** Serves service two at a reserved domain with an endpoint configuration, through an agent. */
+  async function httpsEndpoint(credential?: string) {
+    const host = `edge-${edgeCount++}.adit.localhost`
+    const { id } = await call.create('/endpoint_configurations', { type: 'https' })
+    await call.create('/reserved_domains', { domain: host, https_endpoint_configuration_id: id })
+    const listener = session.httpEndpoint().domain(host)
+    if (credential !== undefined) {
+      const [user = '', password = ''] = credential.split(':')
+      listener.basicAuth(user, password)
+    }
+    await listener.listenAndForward(`http://127.0.0.1:${two}`)
+    const ask = (options: Partial<TestRequest> = {}): Promise<TestResponse> =>
+      sendHttps(httpsPort, caPem, { host, ...options })
+    return { path: `/endpoint_configurations/${id}`, host, ask }
+  }
+
+  /** Serves raw service two at a reserved address with an endpoint configuration, through an agent. */
+  async function tcpEndpoint() {
+    const { id } = await call.create('/endpoint_configurations', { type: 'tcp' })
+    const { addr } = await call.create('/reserved_addrs', { endpoint_configuration_id: id })
+    await session.tcpEndpoint().remoteAddr(addr).listenAndForward(`tcp://127.0.0.1:${rawTwo}`)
+    const probe = () => probeSocket(connect(Number(addr.split(':')[1]), '127.0.0.1'), 'connect')
+    return { path: `/endpoint_configurations/${id}`, probe }
+  }
+
+  return {
+    t,
+    platform,
+    call,
+    backends,
+    ports: { one, two },
+    httpsEdge,
+    tlsEdge,
+    tcpEdge,
+    httpsEndpoint,
+    tcpEndpoint,
+  }
 }
 
 /** Starts an HTTP service that returns its name and the request headers, and 500 for `/fails`. */
@@ -137,18 +175,23 @@ function probeSocket(socket: ReturnType<typeof connect>, ready: string): Promise
   })
 }
 
-/** Connects the official SDK and forwards connections for these labels to the port. */
-export async function connectLabelled(
-  t: TestContext,
-  { credentials }: TestPlatform,
-  port: number,
-  labels: Record<string, string>,
-): Promise<void> {
+/** Connects the official SDK. */
+async function connectAgent(t: TestContext, { credentials }: TestPlatform) {
   const builder = new ngrok.SessionBuilder()
   builder.authtoken(credentials.authtoken).serverAddr(credentials.agent_addr).rootCas(credentials.ca_file)
   const session = await builder.connect()
   t.after(() => session.close())
-  const listener = session.labeledListener()
+  return session
+}
+
+/** Connects the official SDK and forwards connections for these labels to the port. */
+export async function connectLabelled(
+  t: TestContext,
+  platform: TestPlatform,
+  port: number,
+  labels: Record<string, string>,
+): Promise<void> {
+  const listener = (await connectAgent(t, platform)).labeledListener()
   for (const [key, value] of Object.entries(labels)) listener.label(key, value)
   await listener.listenAndForward(`http://127.0.0.1:${port}`)
 }

@@ -3,6 +3,7 @@ import { createHmac } from 'node:crypto'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
+import { sendHttps } from '../../src/edge/testing/client.ts'
 import { createClientAuthority } from '../../src/edge/testing/client-certificates.ts'
 import { bearer, createTokenIssuer } from '../../src/edge/testing/token-issuer.ts'
 import { startProvider } from '../login/openid-provider.ts'
@@ -67,54 +68,265 @@ const respondWith = (status_code: number) =>
 const denyConnections = (expression: string) =>
   JSON.stringify({ on_tcp_connect: [{ expressions: [expression], actions: [{ type: 'deny' }] }] })
 
-/** A module of a route, observed through requests. */
-const onRoute = (
-  module: string,
-  observe: (ask: Awaited<ReturnType<EdgeHarness['httpsEdge']>>['ask']) => Promise<string>,
-  row: Omit<Row, 'start'>,
-): Row => ({
+type Ask = Awaited<ReturnType<EdgeHarness['httpsEdge']>>['ask']
+
+/** A module whose effect requests show, wherever it is attached. */
+interface HttpModule extends Omit<Row, 'start'> {
+  observe(ask: Ask): Promise<string>
+}
+
+const onHttpsEdge = (module: string, row: HttpModule): Row => ({
+  ...row,
+  async start({ httpsEdge }) {
+    const { path, ask } = await httpsEdge()
+    return { path: `${path}/${module}`, observe: () => row.observe(ask) }
+  },
+})
+
+const onRoute = (module: string, row: HttpModule): Row => ({
   ...row,
   async start({ httpsEdge }) {
     const { route, ask } = await httpsEdge()
-    return { path: `${route}/${module}`, observe: () => observe(ask) }
+    return { path: `${route}/${module}`, observe: () => row.observe(ask) }
+  },
+})
+
+const onConfiguration = (module: string, row: HttpModule, credential?: string): Row => ({
+  ...row,
+  async start({ httpsEndpoint }) {
+    const { path, ask } = await httpsEndpoint(credential)
+    return { path: `${path}/${module}`, observe: () => row.observe(ask) }
   },
 })
 
 /** Returns the URL a client is redirected to for signing in. */
-const signInTarget: Parameters<typeof onRoute>[1] = async (ask) => {
+const signInTarget = async (ask: Ask) => {
   const { status, headers } = await ask()
   if (status !== 302) return `${status}`
   const { host, pathname, searchParams } = new URL(String(headers.location))
   return [host.replace(/^127.*/, 'provider') + pathname, searchParams.get('scope') ?? []].flat().join(' ')
 }
 
-const rows: Record<string, Row> = {
-  'edges/https mutual_tls': {
-    async start({ httpsEdge }) {
-      const { path, ask } = await httpsEdge()
-      const observe = async () => {
-        const replies = [
-          await ask(),
-          await ask({ tls: clients[0]!.certificate }),
-          await ask({ tls: clients[1]!.certificate }),
-        ]
-        return replies.map(({ status }) => status).join(' ')
-      }
-      return { path: `${path}/mutual_tls`, observe }
+/** The modules of HTTPS edges, routes and endpoint configurations. */
+const httpModules = {
+  ip_restriction: {
+    observe: async (ask) => formatStatus(await ask()),
+
+    on: (harness) => createPolicy(harness, '10.0.0.0/8'),
+    changed: (harness) => createPolicy(harness, '127.0.0.0/8'),
+    expected: ['200', '403 ERR_ADIT_3203', '200'],
+  },
+  user_agent_filter: {
+    observe: async (ask) => {
+      const statuses = ['curl/8', 'Mozilla/5.0'].map(
+        async (agent) => (await ask({ headers: { 'user-agent': agent } })).status,
+      )
+      return (await Promise.all(statuses)).join(' ')
+    },
+
+    on: () => ({ deny: ['curl'] }),
+    changed: () => ({ deny: ['Mozilla'] }),
+    expected: ['200 200', '403 200', '200 403'],
+  },
+  webhook_verification: {
+    observe: async (ask) => {
+      const statuses = ['one', 'two'].map(async (secret) => {
+        const signature = `sha256=${createHmac('sha256', secret).update('{}').digest('hex')}`
+        return (await ask({ method: 'POST', body: '{}', headers: { 'x-hub-signature-256': signature } }))
+          .status
+      })
+      return (await Promise.all(statuses)).join(' ')
+    },
+
+    on: () => ({ provider: 'github', secret: 'one' }),
+    changed: () => ({ provider: 'github', secret: 'two' }),
+    expected: ['200 200', '200 403', '403 200'],
+  },
+  jwt_validation: {
+    observe: async (ask) => {
+      const { sign } = await tokenIssuer
+      const tokens = [await sign(), await sign({ aud: 'other' })]
+      const statuses = tokens.map(async (token) => (await ask(bearer(token))).status)
+      return (await Promise.all(statuses)).join(' ')
+    },
+
+    on: ({ t }) => acceptTokens(t, 'shop'),
+    changed: ({ t }) => acceptTokens(t, 'other'),
+    expected: ['200 200', '200 403', '403 200'],
+  },
+  oidc: {
+    observe: signInTarget,
+
+    on: async ({ t }) => ({
+      issuer: (await startProvider(t, 'https://idp.adit.localhost/oauth2/callback')).issuer,
+      client_id: 'app',
+      client_secret: 'secret',
+    }),
+    changed: async ({ t }) => ({
+      issuer: (await startProvider(t, 'https://idp.adit.localhost/oauth2/callback')).issuer,
+      client_id: 'app',
+      client_secret: 'secret',
+      scopes: ['openid', 'groups'],
+    }),
+    expected: ['200', 'provider/auth openid profile email', 'provider/auth openid groups'],
+  },
+  saml: {
+    observe: signInTarget,
+
+    on: () => ({ idp_metadata: idpMetadata('first') }),
+    changed: () => ({ idp_metadata: idpMetadata('second') }),
+    expected: ['200', 'idp.example/first', 'idp.example/second'],
+  },
+  oauth: {
+    observe: async (ask) => (await signInTarget(ask)).split('/')[0]!,
+
+    on: () => ({ provider: { github: { client_id: 'a', client_secret: 'b' } } }),
+    changed: () => ({ provider: { gitlab: { client_id: 'a', client_secret: 'b' } } }),
+    expected: ['200', 'github.com', 'gitlab.com'],
+  },
+  compression: {
+    observe: async (ask) =>
+      String((await ask({ headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding']),
+    on: () => ({}),
+    changed: () => ({}),
+    expected: ['undefined', 'gzip', 'gzip'],
+  },
+  request_headers: {
+    observe: async (ask) => {
+      const { status, text } = await ask()
+      return status === 200 ? String(JSON.parse(text).headers['x-given']) : `${status}`
+    },
+
+    on: () => ({ add: { 'x-given': 'one' } }),
+    changed: () => ({ add: { 'x-given': 'two' } }),
+    expected: ['undefined', 'one', 'two'],
+  },
+  response_headers: {
+    observe: async (ask) => String((await ask()).headers['x-given']),
+
+    on: () => ({ add: { 'x-given': 'one' } }),
+    changed: () => ({ add: { 'x-given': 'two' } }),
+    expected: ['undefined', 'one', 'two'],
+  },
+  circuit_breaker: {
+    observe: async (ask) => {
+      const statuses: number[] = []
+      for (let index = 0; index < 30; index++) statuses.push((await ask({ path: '/fails' })).status)
+      return String(statuses.at(-1))
+    },
+
+    on: () => ({ error_threshold_percentage: 0.5, volume_threshold: 2, tripped_duration: 60 }),
+    changed: () => ({ error_threshold_percentage: 0.5, volume_threshold: 1000, tripped_duration: 60 }),
+    expected: ['500', '503', '500'],
+  },
+  websocket_tcp_converter: {
+    observe: async (ask) => formatStatus(await ask()),
+    on: () => ({}),
+    changed: () => ({}),
+    expected: ['200', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'],
+  },
+  traffic_policy: {
+    observe: async (ask) => `${(await ask()).status}`,
+
+    on: () => ({ value: respondWith(418) }),
+    changed: () => ({ value: respondWith(451) }),
+    expected: ['200', '418', '451'],
+  },
+  mutual_tls: {
+    async observe(ask) {
+      const replies = [
+        await ask(),
+        await ask({ tls: clients[0]!.certificate }),
+        await ask({ tls: clients[1]!.certificate }),
+      ]
+      return replies.map(({ status }) => status).join(' ')
     },
     on: (harness) => createAuthority(harness, 0),
     changed: (harness) => createAuthority(harness, 1),
     expected: ['200 200 200', '0 200 0', '0 0 200'],
   },
-  'edges/https tls_termination': {
-    async start({ httpsEdge }) {
-      const { path, ask } = await httpsEdge()
-      const observe = async () => (await ask({ tls: { maxVersion: 'TLSv1.2' } })).status.toString()
-      return { path: `${path}/tls_termination`, observe }
-    },
+  tls_termination: {
+    observe: async (ask) => (await ask({ tls: { maxVersion: 'TLSv1.2' } })).status.toString(),
     on: () => ({ min_version: '1.3' }),
     changed: () => ({ min_version: '1.2' }),
     expected: ['200', '0', '200'],
+  },
+} satisfies Record<string, HttpModule>
+
+const { mutual_tls, tls_termination, ...routeModules } = httpModules
+
+/** Modules that endpoint configurations have under the same name. */
+const SHARED = [
+  'circuit_breaker',
+  'compression',
+  'request_headers',
+  'response_headers',
+  'mutual_tls',
+  'tls_termination',
+  'oauth',
+  'saml',
+  'oidc',
+] as const
+
+const rows: Record<string, Row> = {
+  'edges/https mutual_tls': onHttpsEdge('mutual_tls', mutual_tls),
+  'edges/https tls_termination': onHttpsEdge('tls_termination', tls_termination),
+  ...Object.fromEntries(
+    Object.entries(routeModules).map(([name, row]) => [`edges/https/routes ${name}`, onRoute(name, row)]),
+  ),
+  ...Object.fromEntries(
+    SHARED.map((name) => [`endpoint_configurations ${name}`, onConfiguration(name, httpModules[name])]),
+  ),
+  'endpoint_configurations ip_policy': onConfiguration('ip_policy', httpModules.ip_restriction),
+  'endpoint_configurations webhook_validation': onConfiguration(
+    'webhook_validation',
+    httpModules.webhook_verification,
+  ),
+  'endpoint_configurations basic_auth': onConfiguration(
+    'basic_auth',
+    {
+      async observe(ask) {
+        const authorization = `Basic ${Buffer.from('ann:a long password').toString('base64')}`
+        const replies = [
+          await ask(),
+          await ask({ method: 'OPTIONS' }),
+          await ask({ headers: { authorization } }),
+        ]
+        const realm = /realm="([^"]*)"/.exec(String(replies[0]!.headers['www-authenticate']))?.[1]
+        return `${realm} ${replies.map(({ status }) => status).join(' ')}`
+      },
+      on: () => ({ realm: 'Staff', allow_options: true }),
+      changed: () => ({ realm: 'Shop' }),
+      expected: ['adit 401 401 200', 'Staff 401 200 200', 'Shop 401 401 200'],
+    },
+    'ann:a long password',
+  ),
+  'endpoint_configurations backend': onConfiguration('backend', {
+    observe: async (ask) => serviceName((await ask()).text),
+    on: ({ backends }) => ({ backend_id: backends.one }),
+    changed: async ({ call }) => {
+      const { id } = await call.create('/backends/http_response', { body: '{"name":"fixed"}' })
+      return { backend_id: id }
+    },
+    expected: ['two', 'one', 'fixed'],
+  }),
+  'endpoint_configurations ip_policy of a TCP address': {
+    async start({ tcpEndpoint }) {
+      const { path, probe } = await tcpEndpoint()
+      return { path: `${path}/ip_policy`, observe: probe }
+    },
+    on: (harness) => createPolicy(harness, '10.0.0.0/8'),
+    changed: (harness) => createPolicy(harness, '127.0.0.0/8'),
+    expected: ['two', 'no', 'two'],
+  },
+  'endpoint_configurations backend of a TCP address': {
+    async start({ tcpEndpoint }) {
+      const { path, probe } = await tcpEndpoint()
+      return { path: `${path}/backend`, observe: probe }
+    },
+    on: ({ backends }) => ({ backend_id: backends.rawOne }),
+    changed: ({ backends }) => ({ backend_id: backends.rawTwo }),
+    expected: ['two', 'one', 'two'],
   },
   'edges/https/routes backend': {
     async start({ httpsEdge }) {
@@ -129,126 +341,6 @@ const rows: Record<string, Row> = {
     changed: ({ backends }) => ({ backend_id: backends.two }),
     expected: ['503 ERR_ADIT_6528', 'one', 'two'],
   },
-  'edges/https/routes ip_restriction': onRoute('ip_restriction', async (ask) => formatStatus(await ask()), {
-    on: (harness) => createPolicy(harness, '10.0.0.0/8'),
-    changed: (harness) => createPolicy(harness, '127.0.0.0/8'),
-    expected: ['200', '403 ERR_ADIT_3203', '200'],
-  }),
-  'edges/https/routes user_agent_filter': onRoute(
-    'user_agent_filter',
-    async (ask) => {
-      const statuses = ['curl/8', 'Mozilla/5.0'].map(
-        async (agent) => (await ask({ headers: { 'user-agent': agent } })).status,
-      )
-      return (await Promise.all(statuses)).join(' ')
-    },
-    {
-      on: () => ({ deny: ['curl'] }),
-      changed: () => ({ deny: ['Mozilla'] }),
-      expected: ['200 200', '403 200', '200 403'],
-    },
-  ),
-  'edges/https/routes webhook_verification': onRoute(
-    'webhook_verification',
-    async (ask) => {
-      const statuses = ['one', 'two'].map(async (secret) => {
-        const signature = `sha256=${createHmac('sha256', secret).update('{}').digest('hex')}`
-        return (await ask({ method: 'POST', body: '{}', headers: { 'x-hub-signature-256': signature } }))
-          .status
-      })
-      return (await Promise.all(statuses)).join(' ')
-    },
-    {
-      on: () => ({ provider: 'github', secret: 'one' }),
-      changed: () => ({ provider: 'github', secret: 'two' }),
-      expected: ['200 200', '200 403', '403 200'],
-    },
-  ),
-  'edges/https/routes jwt_validation': onRoute(
-    'jwt_validation',
-    async (ask) => {
-      const { sign } = await tokenIssuer
-      const tokens = [await sign(), await sign({ aud: 'other' })]
-      const statuses = tokens.map(async (token) => (await ask(bearer(token))).status)
-      return (await Promise.all(statuses)).join(' ')
-    },
-    {
-      on: ({ t }) => acceptTokens(t, 'shop'),
-      changed: ({ t }) => acceptTokens(t, 'other'),
-      expected: ['200 200', '200 403', '403 200'],
-    },
-  ),
-  'edges/https/routes oidc': onRoute('oidc', signInTarget, {
-    on: async ({ t }) => ({
-      issuer: (await startProvider(t, 'https://idp.adit.localhost/oauth2/callback')).issuer,
-      client_id: 'app',
-      client_secret: 'secret',
-    }),
-    changed: async ({ t }) => ({
-      issuer: (await startProvider(t, 'https://idp.adit.localhost/oauth2/callback')).issuer,
-      client_id: 'app',
-      client_secret: 'secret',
-      scopes: ['openid', 'groups'],
-    }),
-    expected: ['200', 'provider/auth openid profile email', 'provider/auth openid groups'],
-  }),
-  'edges/https/routes saml': onRoute('saml', signInTarget, {
-    on: () => ({ idp_metadata: idpMetadata('first') }),
-    changed: () => ({ idp_metadata: idpMetadata('second') }),
-    expected: ['200', 'idp.example/first', 'idp.example/second'],
-  }),
-  'edges/https/routes oauth': onRoute('oauth', async (ask) => (await signInTarget(ask)).split('/')[0]!, {
-    on: () => ({ provider: { github: { client_id: 'a', client_secret: 'b' } } }),
-    changed: () => ({ provider: { gitlab: { client_id: 'a', client_secret: 'b' } } }),
-    expected: ['200', 'github.com', 'gitlab.com'],
-  }),
-  'edges/https/routes compression': {
-    ...onRoute(
-      'compression',
-      async (ask) =>
-        String((await ask({ headers: { 'accept-encoding': 'gzip' } })).headers['content-encoding']),
-      { on: () => ({}), changed: () => ({}), expected: ['undefined', 'gzip', 'gzip'] },
-    ),
-  },
-  'edges/https/routes request_headers': onRoute(
-    'request_headers',
-    async (ask) => {
-      const { status, text } = await ask()
-      return status === 200 ? String(JSON.parse(text).headers['x-given']) : `${status}`
-    },
-    {
-      on: () => ({ add: { 'x-given': 'one' } }),
-      changed: () => ({ add: { 'x-given': 'two' } }),
-      expected: ['undefined', 'one', 'two'],
-    },
-  ),
-  'edges/https/routes response_headers': onRoute(
-    'response_headers',
-    async (ask) => String((await ask()).headers['x-given']),
-    {
-      on: () => ({ add: { 'x-given': 'one' } }),
-      changed: () => ({ add: { 'x-given': 'two' } }),
-      expected: ['undefined', 'one', 'two'],
-    },
-  ),
-  'edges/https/routes circuit_breaker': onRoute(
-    'circuit_breaker',
-    async (ask) => {
-      const statuses: number[] = []
-      for (let index = 0; index < 30; index++) statuses.push((await ask({ path: '/fails' })).status)
-      return String(statuses.at(-1))
-    },
-    {
-      on: () => ({ error_threshold_percentage: 0.5, volume_threshold: 2, tripped_duration: 60 }),
-      changed: () => ({ error_threshold_percentage: 0.5, volume_threshold: 1000, tripped_duration: 60 }),
-      expected: ['500', '503', '500'],
-    },
-  ),
-  'edges/https/routes websocket_tcp_converter': onRoute(
-    'websocket_tcp_converter',
-    async (ask) => formatStatus(await ask()),
-    { on: () => ({}), changed: () => ({}), expected: ['200', '400 ERR_ADIT_3206', '400 ERR_ADIT_3206'] },
-  ),
   'edges/tls backend': {
     async start({ tlsEdge }) {
       const { path, probe } = await tlsEdge({})
@@ -258,11 +350,6 @@ const rows: Record<string, Row> = {
     changed: ({ backends }) => ({ backend_id: backends.rawTwo }),
     expected: ['no', 'one in TLS', 'two in TLS'],
   },
-  'edges/https/routes traffic_policy': onRoute('traffic_policy', async (ask) => `${(await ask()).status}`, {
-    on: () => ({ value: respondWith(418) }),
-    changed: () => ({ value: respondWith(451) }),
-    expected: ['200', '418', '451'],
-  }),
   'edges/tls traffic_policy': {
     async start({ tlsEdge, backends }) {
       const { path, probe } = await tlsEdge({ backend: { backend_id: backends.rawOne } })
@@ -395,6 +482,19 @@ test('every module takes effect while enabled, and not while disabled or deleted
   }
 })
 
+test('the SAML metadata of an endpoint configuration is served at the URL that the module shows', async (t) => {
+  const { call, httpsEndpoint, platform } = await startEdgeHarness(t)
+  const { path } = await httpsEndpoint()
+
+  const { body } = await call('PUT', `${path}/saml`, { body: { idp_metadata: idpMetadata('first') } })
+
+  const { host, hostname, pathname } = new URL(body.metadata_url)
+  const port = Number(host.slice(hostname.length + 1))
+  const metadata = async () => sendHttps(port, platform.caPem, { host: hostname, path: pathname })
+  await eventuallyEqual(async () => (await metadata()).status, 200, 'the metadata is served')
+  assert.ok((await metadata()).text.includes(body.assertion_consumer_service_url))
+})
+
 test('every kind of backend serves while enabled, and not while disabled or deleted', async (t) => {
   const harness = await startEdgeHarness(t)
   const { call, httpsEdge } = harness
@@ -437,7 +537,8 @@ test('the tables cover every module and every kind of backend of the API', async
   const { paths } = JSON.parse(await readFile(file, 'utf8')) as { paths: Record<string, Body> }
 
   const modules = Object.keys(paths).flatMap((path) => {
-    const [, scope, module] = /^\/(edges\/(?:https|tls|tcp).*)\/\{id\}\/([a-z_]+)$/.exec(path) ?? []
+    const [, scope, module] =
+      /^\/(edges\/(?:https|tls|tcp).*|endpoint_configurations)\/\{id\}\/([a-z_]+)$/.exec(path) ?? []
     return module !== undefined && paths[path]!.put ? [`${scope!.replace('/{edge_id}', '')} ${module}`] : []
   })
   const backendKinds = Object.keys(paths).flatMap((path) => /^\/backends\/([a-z_]+)$/.exec(path)?.[1] ?? [])

@@ -347,7 +347,7 @@ test('endpoint options become module settings, in the order in which a request p
       core: { clock: {}, log: { warn: (...args: unknown[]) => warnings.push(args) } },
       ipPolicies: { accountAdmission: () => () => undefined },
     }
-    const { admission, steps, wrapBackend, tls } = compileEndpoint(tunnel as never, parts as never)
+    const { admission, steps, wrapBackend, tls } = compileEndpoint(tunnel as never, undefined, parts as never)
     return {
       // Only those that see requests have an order.
       built: [...built.filter(isRequest), ...built.filter((each) => !isRequest(each)).toSorted()],

@@ -1,5 +1,5 @@
 import type { ModuleName } from '../../src/edge/modules/index.ts'
-import { type ResourceKind, resources } from '../../src/resources/index.ts'
+import { type configurationModules, type ResourceKind, resources } from '../../src/resources/index.ts'
 import type { ApiClient } from './api.ts'
 import { generateSshPublicKey } from './ssh-keys.ts'
 import { createTestCa, type TestCa, type TlsIdentity } from './test-ca.ts'
@@ -81,11 +81,24 @@ const kinesis = {
   stream_arn: 'arn:aws:kinesis:us-east-1:123456789012:stream/events',
 }
 
+const ipRestriction = async (api: ApiClient) => ({ enabled: false, ip_policy_ids: [await ipPolicy(api)] })
+const webhook = async () => ({ enabled: false, provider: 'github', secret: 'hook secret' })
+
 /** A complete request body of every module. Mutually exclusive modules are last and left out of creations. */
-export const moduleSamples: Record<ModuleName | 'backend', (api: ApiClient) => Promise<Body>> &
+export const moduleSamples: Record<
+  ModuleName | 'backend' | keyof typeof configurationModules,
+  (api: ApiClient) => Promise<Body>
+> &
   Record<string, (api: ApiClient) => Promise<Body>> = {
   backend: async (api) => ({ enabled: false, backend_id: await backend(api) }),
-  ip_restriction: async (api) => ({ enabled: false, ip_policy_ids: [await ipPolicy(api)] }),
+  ip_restriction: ipRestriction,
+  ip_policy: ipRestriction,
+  basic_auth: async () => ({
+    enabled: false,
+    auth_provider_id: 'agent',
+    realm: 'Staff only',
+    allow_options: true,
+  }),
   mutual_tls: async (api) => ({
     enabled: false,
     certificate_authority_ids: [await certificateAuthority(api)],
@@ -102,7 +115,8 @@ export const moduleSamples: Record<ModuleName | 'backend', (api: ApiClient) => P
   compression: async () => ({ enabled: false }),
   request_headers: async () => ({ enabled: false, add: { 'x-one': '1' }, remove: ['x-two'] }),
   response_headers: async () => ({ enabled: false, add: { 'x-one': '1' }, remove: ['x-two'] }),
-  webhook_verification: async () => ({ enabled: false, provider: 'github', secret: 'hook secret' }),
+  webhook_verification: webhook,
+  webhook_validation: webhook,
   websocket_tcp_converter: async () => ({ enabled: false }),
   // Has no rule, so that it fits all edges.
   traffic_policy: async () => ({ enabled: false, value: 'on_http_request: []' }),
@@ -164,6 +178,11 @@ export const moduleSamples: Record<ModuleName | 'backend', (api: ApiClient) => P
 async function modules(api: ApiClient, ...names: string[]): Promise<Body> {
   const entries = await Promise.all(names.map(async (name) => [name, await moduleSamples[name]!(api)]))
   return Object.fromEntries(entries)
+}
+
+/** The modules of a resource as they are shown before they are set. */
+function unset(kind: ResourceKind): Body {
+  return Object.fromEntries(resources[kind].modules.map((name) => [name, null]))
 }
 
 const CLOUD_POLICY = 'on_http_request: [{actions: [{type: deny}]}]'
@@ -266,9 +285,26 @@ export const samples: Record<StoredKind, ResourceSample> = {
     },
   },
   endpoint_configurations: {
-    create: async () => ({ ...TEXTS, type: 'https' }),
-    defaults: EMPTY_TEXTS,
-    rejected: TOO_LONG,
+    create: async (api) => ({
+      ...TEXTS,
+      type: 'https',
+      ...(await modules(
+        api,
+        'basic_auth',
+        'circuit_breaker',
+        'compression',
+        'request_headers',
+        'response_headers',
+        'ip_policy',
+        'mutual_tls',
+        'tls_termination',
+        'webhook_validation',
+        'oidc',
+      )),
+    }),
+    defaults: { ...EMPTY_TEXTS, ...unset('endpoint_configurations') },
+    update: async (api) => ({ backend: { enabled: true, backend_id: await backend(api) } }),
+    rejected: { ...TOO_LONG, 'backend.backend_id': [`bkdhr_${NO_SUCH_ID}`] },
   },
   agent_ingresses: {
     create: async () => ({
@@ -381,11 +417,7 @@ export const samples: Record<StoredKind, ResourceSample> = {
     }),
     defaults: {
       ...EMPTY_TEXTS,
-      ...Object.fromEntries(
-        Object.keys(moduleSamples)
-          .filter((name) => name !== 'mutual_tls' && name !== 'tls_termination')
-          .map((name) => [name, null]),
-      ),
+      ...unset('edges_https_routes'),
     },
     update: async (api) => ({
       match_type: 'exact_path',

@@ -1,8 +1,8 @@
 /**
  * `compile` turns stored configuration and agents' options into the routing table. `snapshot.ts` holds the records,
  * `edge-table.ts` finds out which edges a change affects and recompiles them, `edge.ts` and `route.ts` compile one edge,
- * `endpoints.ts` and `endpoint-options.ts` compile agents' endpoints. The folder may use the edge's contracts, `modules`
- * and `backends`. `createEdgeTable` below wires it; begin with `edge-table.ts`.
+ * `endpoints.ts`, `endpoint-options.ts` and `endpoint-configurations.ts` compile agents' endpoints. The folder may use the
+ * edge's contracts, `modules` and `backends`. `createEdgeTable` below wires it; begin with `edge-table.ts`.
  */
 
 import type { Dial } from '../../base/outbound/guarded-dial.ts'
@@ -23,6 +23,7 @@ import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { CompiledBackends } from './backends.ts'
 import type { InternalEndpoints } from './context.ts'
 import { EdgeTable } from './edge-table.ts'
+import { EndpointConfigurations } from './endpoint-configurations.ts'
 import { compileEndpoint } from './endpoint-options.ts'
 import { createEndpointTable } from './endpoint-table.ts'
 import { CompiledEndpoints } from './endpoints.ts'
@@ -95,19 +96,29 @@ export function createEdgeTable(parts: TableDependencies): {
     bodyReplacer,
     internalEndpoints,
   }
-  const endpoints: CompiledEndpoints = new CompiledEndpoints(core, budgets, tlsPolicies, tunnels, (tunnel) =>
-    compileEndpoint(tunnel, { ...policyParts, logins, signingKeys }),
-  )
-  const edgePorts = new DesiredPorts(ports, core.log)
-  const table = new EdgeTable(snapshot, {
+  const compilerParts = {
     ...policyParts,
-    tunnels,
     backends: new CompiledBackends(snapshot, { core, tunnels, budgets, dial }),
     scopedState,
     tlsPolicies,
     logins,
     signingKeys,
-    endpoints: createEndpointTable(tunnels, endpoints),
+  }
+  const configurations = new EndpointConfigurations(compilerParts)
+  const endpoints: CompiledEndpoints = new CompiledEndpoints({
+    core,
+    budgets,
+    policies: tlsPolicies,
+    tunnels,
+    configurations,
+    compileModules: (tunnel, configuration) => compileEndpoint(tunnel, configuration, compilerParts),
+  })
+  const edgePorts = new DesiredPorts(ports, core.log)
+  const table = new EdgeTable(snapshot, {
+    ...compilerParts,
+    tunnels,
+    endpoints: createEndpointTable(tunnels, endpoints, configurations),
+    configurations,
     onPortsChanged: (ports) => edgePorts.setDesired(ports),
   })
   return {

@@ -5,6 +5,7 @@ import type { EntryCounters, HttpEntry, HttpRoute, RawEntry, RoutingTable } from
 import type { Tunnel, TunnelLookup } from '../tunnels.ts'
 import type { BrokenScope, CompilerParts } from './context.ts'
 import { type CompiledEdge, compileHttpsEdge, compileTcpEdge, compileTlsEdge, denyEdge } from './edge.ts'
+import type { EndpointConfigurations } from './endpoint-configurations.ts'
 
 /** Changes that arrive within this delay are applied together. */
 const COALESCE_DELAY_MS = 20
@@ -17,7 +18,8 @@ export interface EdgeTableDependencies extends Omit<CompilerParts, 'snapshot'> {
   readonly tunnels: TunnelLookup
   /** Agents' endpoints, consulted where no edge matches. */
   readonly endpoints: RoutingTable
-  /** Called with the ports that TCP edges serve whenever they may have changed. */
+  readonly configurations: Pick<EndpointConfigurations, 'applyChanges' | 'ports'>
+  /** Called with the ports that TCP edges and configurations serve whenever they may have changed. */
   onPortsChanged(ports: ReadonlySet<number>): void
 }
 
@@ -90,8 +92,8 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
 
   route(id: string): HttpRoute | undefined {
     const edgeId = this.#snapshot.routes.get(id)?.edge_id
-    const edge = edgeId === undefined ? undefined : this.#compiled.get(edgeId)
-    return edge?.routes.find((route) => route.id === id)
+    if (edgeId === undefined) return this.#parts.endpoints.route(id)
+    return this.#compiled.get(edgeId)?.routes.find((route) => route.id === id)
   }
 
   reset(rows: readonly EdgeRow[]): void {
@@ -185,7 +187,7 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
     this.#applying = false
     this.#applied.resolve()
     this.#applied = Promise.withResolvers()
-    this.#parts.onPortsChanged(new Set(this.#ports.keys()))
+    this.#parts.onPortsChanged(new Set([...this.#ports.keys(), ...this.#parts.configurations.ports()]))
     const { connections, log } = this.#parts.core
     fanOut(
       [...connections],
@@ -200,13 +202,19 @@ export class EdgeTable implements RoutingTable, EdgeFollower {
     this.#changedIds.clear()
     this.#parts.ipPolicies.refresh(changed)
     this.#parts.backends.invalidate(changed)
+    this.#parts.configurations.applyChanges(changed)
     for (const id of changed) {
       if (this.#isEdge(id)) this.#dirtyEdges.add(id)
       const dependents = this.#dependents.get(id)
       if (typeof dependents === 'string') this.#dirtyEdges.add(dependents)
       else for (const dependent of dependents ?? []) this.#dirtyEdges.add(dependent)
-      if (!this.#snapshot.routes.has(id) && !this.#isEdge(id)) this.#parts.scopedState.delete(id)
+      if (!this.#hasState(id)) this.#parts.scopedState.delete(id)
     }
+  }
+
+  #hasState(id: string): boolean {
+    const { routes, configurations } = this.#snapshot
+    return routes.has(id) || configurations.has(id) || this.#isEdge(id)
   }
 
   #isEdge(id: string): boolean {

@@ -15,6 +15,11 @@ import { createPathRouter } from './path-router.ts'
 import { buildPolicyModule } from './policy.ts'
 import { compileRoute, deniedRoute } from './route.ts'
 
+type RawModules = Pick<
+  OwnedRecord<typeof TcpEdge>,
+  'id' | 'accountId' | 'ip_restriction' | 'backend' | 'traffic_policy' | 'hostports'
+>
+
 /** An edge compiled for the routing table. */
 export interface CompiledEdge {
   /** Host names, which may be wildcards. TCP edges have ports instead. */
@@ -132,8 +137,9 @@ function toRawEdge(
   }
 }
 
-function compileRawEntry(
-  { id, accountId, ip_restriction, backend, traffic_policy, hostports }: OwnedRecord<typeof TcpEdge>,
+/** Compiles what a raw connection passes. An entry that cannot be built denies and is reported. */
+export function compileRawEntry(
+  { id, accountId, ip_restriction, backend, traffic_policy, hostports }: RawModules,
   via: 'tls-edge' | 'tcp-edge',
   context: CompileContext,
   buildTls: (byPolicy: ReadTlsSettings | undefined) => TlsPolicySettings | undefined,
@@ -188,7 +194,7 @@ function compileRawEntry(
 }
 
 /** TLS settings from the `tls` phase modules of an edge. */
-function buildTlsSettings(
+export function buildTlsSettings(
   {
     id,
     tls_termination,

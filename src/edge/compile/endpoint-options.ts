@@ -5,7 +5,7 @@ import { routeModules } from '../../resources/index.ts'
 import type { BackendStep, ConnectionStep, Phase, PhaseResult, RequestStep } from '../module.ts'
 import { readAuthorities } from '../modules/authorities.ts'
 import { basicAuth } from '../modules/basic-auth.ts'
-import type { ModuleContext } from '../modules/context.ts'
+import { ModuleConfigError, type ModuleContext } from '../modules/context.ts'
 import { modules, requestOrder } from '../modules/index.ts'
 import { noteAdmitted } from '../modules/ip-restriction.ts'
 import { clientIdentity } from '../modules/mutual-tls.ts'
@@ -16,6 +16,7 @@ import type { CompiledPolicy } from '../policy/index.ts'
 import type { TlsSettings } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel } from '../tunnels.ts'
 import type { CompilerParts } from './context.ts'
+import type { CompiledConfiguration } from './endpoint-configurations.ts'
 import { buildModule, denyAll, ModuleBuildError } from './module.ts'
 import { buildPolicy, type PolicyParts } from './policy.ts'
 
@@ -33,17 +34,27 @@ export interface EndpointModules {
   readonly securedAdmission?: readonly ConnectionStep[]
 }
 
-/** Compiles an endpoint's options with the same modules that edges use. */
+/**
+ * Compiles an endpoint's options with the same modules that edges use. Its configuration acts before them, as an edge in
+ * front would.
+ */
 export function compileEndpoint(
   tunnel: Tunnel,
+  configuration: CompiledConfiguration | undefined,
   parts: PolicyParts & Pick<CompilerParts, 'logins' | 'signingKeys'>,
 ): EndpointModules {
   const { id, accountId, options } = tunnel
   const accountAdmission = parts.ipPolicies.accountAdmission(accountId)
   try {
     const context = createEndpointContext(tunnel, parts)
-    const { connection, request, backend, tls: tlsOptions } = buildOptions(options, context)
+    const {
+      connection,
+      request,
+      backend,
+      tls: tlsOptions,
+    } = buildOptions(options, context, configuration?.basicAuth)
     const policy = buildEndpointPolicy(tunnel, context, parts)
+    if (configuration !== undefined) requireCompatible(configuration, tunnel, policy)
     // A policy is nearest to the upstream: it sees requests as the options leave them, and responses first.
     // Where a tls endpoint terminates TLS, the policy runs after the handshake.
     const terminates = policy?.tls !== undefined || options.tlsTermination !== undefined
@@ -51,12 +62,16 @@ export function compileEndpoint(
     const securedAdmission: ConnectionStep[] = []
     if (policy?.connection !== undefined) (isSecured ? securedAdmission : connection).push(policy.connection)
     if (policy?.request !== undefined) request.push(policy.request)
-    const tls = Object.assign(buildTlsSettings(options, context), ...tlsOptions)
-    if (tls.clientAuthorities !== undefined) request.unshift(clientIdentity)
+    const own: TlsSettings = Object.assign(buildTlsSettings(options, context), ...tlsOptions)
+    const tls = { ...own, ...configuration?.tls }
+    // The steps of a configuration that verifies clients pass the identity themselves.
+    if (own.clientAuthorities !== undefined && configuration?.tls.clientAuthorities === undefined)
+      request.unshift(clientIdentity)
     if (options.ipRestriction !== undefined) request.unshift(noteAdmitted)
+    const steps = [...(configuration?.route?.steps ?? []), ...request]
     return {
-      admission: [accountAdmission, ...connection],
-      steps: request.length === 0 ? undefined : request,
+      admission: [...(configuration?.admission ?? [accountAdmission]), ...connection],
+      steps: steps.length === 0 ? undefined : steps,
       signIns: policy?.signIns,
       wrapBackend:
         backend.length === 0 ? undefined : (inner) => backend.reduce((wrapped, wrap) => wrap(wrapped), inner),
@@ -70,6 +85,23 @@ export function compileEndpoint(
     parts.core.log.warn({ id, module, reason: message }, 'endpoint option broken: denying all traffic')
     return { admission: [denyAll(module)], steps: undefined, wrapBackend: undefined, tls: {} }
   }
+}
+
+/** Rejects a configuration that cannot act on an endpoint as it is meant to. */
+function requireCompatible(
+  { requiresHttp, signsIn }: CompiledConfiguration,
+  { address, options }: Tunnel,
+  policy: CompiledPolicy | undefined,
+): void {
+  const reject = (reason: string): never => {
+    throw new ModuleBuildError('endpoint_configuration', new ModuleConfigError(reason))
+  }
+  if (address.proto === 'tls' && requiresHttp)
+    reject('the endpoint configuration of the domain has modules that cannot act on a TLS endpoint')
+  const signsInItself =
+    options.oauth !== undefined || options.oidc !== undefined || (policy?.signIns ?? []).length > 0
+  if (signsIn && signsInItself)
+    reject('the endpoint and the endpoint configuration of its domain both sign visitors in')
 }
 
 /** Compiles the endpoint's traffic policy, if it has one. */
@@ -179,9 +211,19 @@ const optionNames = (Object.keys(endpointOptions) as OptionName[]).toSorted(
 
 type BuiltOptions = { readonly [P in Phase]: PhaseResult[P][] }
 
-function buildOptions(options: EndpointOptions, context: ModuleContext): BuiltOptions {
+function buildOptions(
+  options: EndpointOptions,
+  context: ModuleContext,
+  configuredBasicAuth: CompiledConfiguration['basicAuth'],
+): BuiltOptions {
   const built: BuiltOptions = { connection: [], tls: [], request: [], backend: [] }
   for (const name of optionNames) {
+    if (name === 'basic_auth' && configuredBasicAuth !== undefined) {
+      // Without credentials of the agent this throws: the owner of the domain asked for protection.
+      const build = () => basicAuth(options.basicAuth ?? [], configuredBasicAuth)
+      built.request.push(nameModuleInErrors(name, build))
+      continue
+    }
     const option = options[endpointOptions[name].name]
     if (option === undefined || option === false) continue
     const phase = name === 'basic_auth' ? 'request' : modules[name].phase

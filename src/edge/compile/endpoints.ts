@@ -11,39 +11,49 @@ import {
 import type { TlsPolicies } from '../tls-policy.ts'
 import type { EndpointOptions, Tunnel, TunnelLookup } from '../tunnels.ts'
 import { type IdleBudgets, TunnelTarget } from '../upstream/tunnel-target.ts'
+import type { CompiledConfiguration, EndpointConfigurations } from './endpoint-configurations.ts'
 import type { EndpointModules } from './endpoint-options.ts'
 import { withLivePolicy } from './live-policy.ts'
 import { denyAll } from './module.ts'
 
-/** Compiles agents' endpoints, once per tunnel and for each change of its options. */
+/** What the endpoints are compiled with. */
+export interface EndpointParts {
+  readonly core: Core
+  readonly budgets: IdleBudgets
+  readonly policies: TlsPolicies
+  readonly tunnels: Pick<TunnelLookup, 'poolOf'>
+  readonly configurations: Configurations
+  compileModules(tunnel: Tunnel, configuration: CompiledConfiguration | undefined): EndpointModules
+}
+
+type Configurations = Pick<EndpointConfigurations, 'find' | 'revision'>
+
+/** Compiles agents' endpoints, once per tunnel and for each change of its options or configuration. */
 export class CompiledEndpoints {
   readonly #core: Core
   readonly #budgets: IdleBudgets
   readonly #policies: TlsPolicies
   readonly #tunnels: Pick<TunnelLookup, 'poolOf'>
-  readonly #compileModules: (tunnel: Tunnel) => EndpointModules
-  readonly #http = new CompiledEntries<HttpEntry>()
-  readonly #raw = new CompiledEntries<RawEntry>()
-  readonly #redirects = new CompiledEntries<HttpEntry>()
+  readonly #compileModules: EndpointParts['compileModules']
+  readonly #http: CompiledEntries<HttpEntry>
+  readonly #raw: CompiledEntries<RawEntry>
+  readonly #redirects: CompiledEntries<HttpEntry>
   readonly #targets = new WeakMap<Tunnel, TunnelTarget>()
 
-  constructor(
-    core: Core,
-    budgets: IdleBudgets,
-    policies: TlsPolicies,
-    tunnels: Pick<TunnelLookup, 'poolOf'>,
-    compileModules: (tunnel: Tunnel) => EndpointModules,
-  ) {
+  constructor({ core, budgets, policies, tunnels, configurations, compileModules }: EndpointParts) {
     this.#core = core
     this.#budgets = budgets
     this.#policies = policies
     this.#tunnels = tunnels
     this.#compileModules = compileModules
+    this.#http = new CompiledEntries(configurations)
+    this.#raw = new CompiledEntries(configurations)
+    this.#redirects = new CompiledEntries(configurations)
   }
 
   /** The endpoint of an http or https tunnel. */
   http(tunnel: Tunnel): HttpEntry {
-    return this.#http.getOrCompile(tunnel, (counters) => this.#compileHttp(tunnel, counters))
+    return this.#http.getOrCompile(tunnel, (...parts) => this.#compileHttp(tunnel, ...parts))
   }
 
   /** What plain HTTP requests get where only https is served. */
@@ -57,7 +67,7 @@ export class CompiledEndpoints {
 
   /** The endpoint of a tcp or tls tunnel. */
   raw(tunnel: Tunnel): RawEntry {
-    return this.#raw.getOrCompile(tunnel, (counters) => this.#compileRaw(tunnel, counters))
+    return this.#raw.getOrCompile(tunnel, (...parts) => this.#compileRaw(tunnel, ...parts))
   }
 
   /** Upstream connections outlive a change of options. */
@@ -91,9 +101,16 @@ export class CompiledEndpoints {
     }
   }
 
-  #compileHttp(tunnel: Tunnel, counters: EntryCounters): HttpEntry {
+  #compileHttp(
+    tunnel: Tunnel,
+    counters: EntryCounters,
+    configuration: CompiledConfiguration | undefined,
+  ): HttpEntry {
     const { id, accountId } = tunnel
-    const { admission, steps, signIns, wrapBackend, tls, termination } = this.#compileModules(tunnel)
+    const { admission, steps, signIns, wrapBackend, tls, termination } = this.#compileModules(
+      tunnel,
+      configuration,
+    )
     const select = this.#selector(tunnel)
     const backend: HttpBackend = ({ failedTargets }, attempt) =>
       select(attempt === 0 ? [] : (failedTargets ?? []))
@@ -118,9 +135,13 @@ export class CompiledEndpoints {
     return termination === undefined ? entry : withLivePolicy(entry, settings, termination, this.#policies)
   }
 
-  #compileRaw(tunnel: Tunnel, counters: EntryCounters): RawEntry {
+  #compileRaw(
+    tunnel: Tunnel,
+    counters: EntryCounters,
+    configuration: CompiledConfiguration | undefined,
+  ): RawEntry {
     const { id, accountId, options } = tunnel
-    const { admission, tls, termination, securedAdmission } = this.#compileModules(tunnel)
+    const { admission, tls, termination, securedAdmission } = this.#compileModules(tunnel, configuration)
     const byOption = tunnel.address.proto === 'tls' && options.tlsTermination !== undefined
     const terminated = byOption || termination !== undefined
     const settings = { http: false, ...tls }
@@ -135,7 +156,7 @@ export class CompiledEndpoints {
       // A client certificate can only be requested where TLS terminates here, so the option denies otherwise (P36).
       admission: options.mutualTls !== undefined && !terminated ? [denyAll('mutual_tls')] : admission,
       securedAdmission,
-      restricted: options.ipRestriction !== undefined,
+      restricted: options.ipRestriction !== undefined || configuration?.restricted === true,
       backend: this.#selector(tunnel),
       counters,
     } as const
@@ -143,20 +164,42 @@ export class CompiledEndpoints {
   }
 }
 
-/** Entries by tunnel, compiled again when the agent has replaced the tunnel's options. */
+/** Entries by tunnel, compiled again when the tunnel's options or configuration have been replaced. */
 class CompiledEntries<E> {
+  readonly #configurations: Configurations
   readonly #entries = new WeakMap<
     Tunnel,
-    { readonly options: EndpointOptions; readonly entry: E; readonly counters: EntryCounters }
+    {
+      readonly options: EndpointOptions
+      readonly configuration: CompiledConfiguration | undefined
+      /** Of the configurations, when this one was looked up last. */
+      revision: number
+      readonly entry: E
+      readonly counters: EntryCounters
+    }
   >()
 
-  getOrCompile(tunnel: Tunnel, compile: (counters: EntryCounters) => E): E {
+  constructor(configurations: Configurations) {
+    this.#configurations = configurations
+  }
+
+  getOrCompile(
+    tunnel: Tunnel,
+    compile: (counters: EntryCounters, configuration: CompiledConfiguration | undefined) => E,
+  ): E {
     const existing = this.#entries.get(tunnel)
     const { options } = tunnel
-    if (existing !== undefined && existing.options === options) return existing.entry
+    const { revision } = this.#configurations
+    const isUnchanged = existing?.options === options
+    if (isUnchanged && existing.revision === revision) return existing.entry
+    const configuration = this.#configurations.find(tunnel)
+    if (isUnchanged && existing.configuration === configuration) {
+      existing.revision = revision
+      return existing.entry
+    }
     const counters = existing?.counters ?? createCounters()
-    const entry = compile(counters)
-    this.#entries.set(tunnel, { options, entry, counters })
+    const entry = compile(counters, configuration)
+    this.#entries.set(tunnel, { options, configuration, revision, entry, counters })
     return entry
   }
 }

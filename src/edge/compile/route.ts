@@ -1,4 +1,4 @@
-import type { HttpsRoute } from '../../resources/index.ts'
+import type { HttpsRoute, routeModules } from '../../resources/index.ts'
 import type { HttpBackend } from '../backend.ts'
 import { toHttpBackend } from '../backends/index.ts'
 import type { ConnectionStep, RequestStep } from '../module.ts'
@@ -12,11 +12,12 @@ import type { CompileContext } from './context.ts'
 import { buildModule, denyAll } from './module.ts'
 import { buildPolicyModule } from './policy.ts'
 
-type OwnedRoute = OwnedRecord<typeof HttpsRoute>
+/** The modules of a route, and what they belong to. */
+export type RouteModules = Pick<OwnedRecord<typeof HttpsRoute>, 'id' | 'edge_id' | keyof typeof routeModules>
 
 /** Compiles a route of an HTTPS edge with its modules in order. A route that cannot be built denies and is reported. */
 export function compileRoute(
-  record: OwnedRoute,
+  record: RouteModules,
   context: CompileContext,
   { mutualTls, hostports }: { mutualTls: boolean; hostports: readonly string[] | null },
 ): HttpRoute {
@@ -58,7 +59,7 @@ export function deniedRoute(id: string, module: string, counters = createCounter
 }
 
 function buildAdmission(
-  { ip_restriction }: OwnedRoute,
+  { ip_restriction }: RouteModules,
   context: CompileContext,
   moduleContext: ModuleContext,
 ): ConnectionStep[] {
@@ -67,7 +68,7 @@ function buildAdmission(
   return steps
 }
 
-function buildRequestSteps(record: OwnedRoute, moduleContext: ModuleContext): RequestStep[] {
+function buildRequestSteps(record: RouteModules, moduleContext: ModuleContext): RequestStep[] {
   return requestOrder.flatMap((name) => {
     const settings = record[name]
     // Each name matches its own settings type, which the module list ensures; the union type cannot express that.
@@ -76,7 +77,7 @@ function buildRequestSteps(record: OwnedRoute, moduleContext: ModuleContext): Re
 }
 
 function buildBackend(
-  { backend: backendSettings, websocket_tcp_converter }: OwnedRoute,
+  { backend: backendSettings, websocket_tcp_converter }: RouteModules,
   context: CompileContext,
   moduleContext: ModuleContext,
 ): HttpBackend {

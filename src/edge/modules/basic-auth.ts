@@ -1,4 +1,5 @@
 import { createHash, timingSafeEqual } from 'node:crypto'
+import type { BasicAuth, Settings } from '../../resources/index.ts'
 import { edgeError } from '../errors.ts'
 import type { Exchange } from '../exchange.ts'
 import type { RequestStep } from '../module.ts'
@@ -11,12 +12,17 @@ export interface BasicCredential {
 }
 
 /** Requires HTTP basic authentication (RFC 7617). Only agents' endpoints have it; there is no such edge module. */
-export function basicAuth(credentials: readonly BasicCredential[]): RequestStep {
+export function basicAuth(
+  credentials: readonly BasicCredential[],
+  settings?: Settings<typeof BasicAuth>,
+): RequestStep {
   const check = compileCredentials(credentials.map(({ username, password }) => `${username}:${password}`))
 
   return (exchange) => {
-    if (!check(exchange).authorized) throw edgeError('credentials_required')
-    return undefined
+    if (settings?.allow_options && exchange.head.method === 'OPTIONS') return undefined
+    if (check(exchange).authorized) return undefined
+    const error = edgeError('credentials_required')
+    throw settings?.realm ? error.withRealm(settings.realm) : error
   }
 }
 

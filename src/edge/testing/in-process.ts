@@ -12,6 +12,15 @@ import { IdleBudgets } from '../upstream/tunnel-target.ts'
 import { type RecordedRequest, Recorder } from './recorder.ts'
 import { createLocalTunnel, TestTunnels } from './tunnels.ts'
 
+/** No reservation has an endpoint configuration. */
+const noConfigurations = {
+  revision: 0,
+  find: () => undefined,
+  http: () => undefined,
+  tcp: () => undefined,
+  route: () => undefined,
+}
+
 /** The edge without sockets: client bytes go in, upstream bytes come out. */
 export class InProcessEdge {
   readonly tunnels = new TestTunnels()
@@ -24,13 +33,15 @@ export class InProcessEdge {
 
   constructor(...hosts: string[]) {
     const core = createDetachedCore()
-    const endpoints = new CompiledEndpoints(core, new IdleBudgets(), new TlsPolicies(), this.tunnels, () => ({
-      admission: [],
-      steps: undefined,
-      wrapBackend: undefined,
-      tls: {},
-    }))
-    const table = createEndpointTable(this.tunnels, endpoints)
+    const endpoints = new CompiledEndpoints({
+      core,
+      budgets: new IdleBudgets(),
+      policies: new TlsPolicies(),
+      tunnels: this.tunnels,
+      configurations: noConfigurations,
+      compileModules: () => ({ admission: [], steps: undefined, wrapBackend: undefined, tls: {} }),
+    })
+    const table = createEndpointTable(this.tunnels, endpoints, noConfigurations)
     core.table = {
       ...table,
       http: (scheme, host) => {

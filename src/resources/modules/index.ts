@@ -37,6 +37,26 @@ export const routeModules = {
   traffic_policy: TrafficPolicy,
 } as const
 
+/**
+ * The modules of an endpoint configuration, in the order of the original's API and with its names. The declarations are
+ * those of routes and edges.
+ */
+export const configurationModules = {
+  basic_auth: BasicAuth,
+  circuit_breaker: CircuitBreaker,
+  compression: Compression,
+  request_headers: RequestHeaders,
+  response_headers: ResponseHeaders,
+  ip_policy: IpRestriction,
+  mutual_tls: MutualTls,
+  tls_termination: HttpsTlsTermination,
+  webhook_validation: WebhookVerification,
+  oauth: Oauth,
+  saml: Saml,
+  oidc: Oidc,
+  backend: Backend,
+} as const
+
 /** The options of endpoints by module, in the order of the agent's help. A module whose option is missing here does not compile. */
 export const endpointOptions = {
   ip_restriction: IpRestriction.endpoint,
@@ -59,6 +79,7 @@ type OptionsOf<M extends Record<string, { readonly endpoint: unknown }>> = {
 export {
   BACKEND_PREFIXES,
   Backend,
+  BasicAuth,
   CircuitBreaker,
   Compression,
   HttpsTlsTermination,

@@ -1,0 +1,199 @@
+import { coveringNames } from '../../base/name-index.ts'
+import {
+  type BasicAuth,
+  configurationModules,
+  type EndpointConfiguration,
+  type Settings,
+} from '../../resources/index.ts'
+import type { ConnectionStep } from '../module.ts'
+import { type OwnedRecord, portOf } from '../snapshot.ts'
+import type { HttpEntry, HttpRoute, RawEntry } from '../table.ts'
+import type { TlsSettings } from '../tls-policy.ts'
+import type { Tunnel } from '../tunnels.ts'
+import { CompileContext, type CompilerParts } from './context.ts'
+import { buildTlsSettings, compileRawEntry } from './edge.ts'
+import { compileRoute, deniedRoute } from './route.ts'
+
+/** An endpoint configuration, compiled once for all endpoints that it applies to. */
+export interface CompiledConfiguration {
+  readonly admission: readonly ConnectionStep[] | undefined
+  /** What requests pass before the endpoint's own options; undefined for TCP. */
+  readonly route: HttpRoute | undefined
+  readonly tls: TlsSettings
+  /** Set when visitors are asked for a password of the agent. */
+  readonly basicAuth: Settings<typeof BasicAuth> | undefined
+  readonly signsIn: boolean
+  /** Whether it has an IP policy. */
+  readonly restricted: boolean
+  /** Whether it does more than to admit connections. */
+  readonly requiresHttp: boolean
+  /** Serves the names instead of agents; undefined without a backend. */
+  readonly entry: HttpEntry | RawEntry | undefined
+  /** Ids of everything it was compiled from. */
+  readonly dependencies: ReadonlySet<string>
+}
+
+type OwnedConfiguration = OwnedRecord<typeof EndpointConfiguration>
+
+/**
+ * The endpoint configurations of reserved domains and addresses, each compiled when it is first needed after a change. The
+ * most specific reservation that covers a name decides.
+ */
+export class EndpointConfigurations {
+  readonly #parts: CompilerParts
+  readonly #compiled = new Map<string, CompiledConfiguration>()
+  #hasBackends = false
+  #revision = 0
+
+  constructor(parts: CompilerParts) {
+    this.#parts = parts
+  }
+
+  /** Another number whenever the configuration of an endpoint may have changed. */
+  get revision(): number {
+    return this.#revision
+  }
+
+  /** Drops the compiled configurations that depend on these ids. */
+  applyChanges(ids: ReadonlySet<string>): void {
+    for (const [id, { dependencies }] of this.#compiled)
+      if (!dependencies.isDisjointFrom(ids)) this.#compiled.delete(id)
+    const { configurations } = this.#parts.snapshot
+    this.#hasBackends = configurations.values().some(({ backend }) => backend?.enabled === true)
+    this.#revision++
+  }
+
+  /** The configuration that applies to an agent's endpoint. */
+  find({ accountId, address }: Tunnel): CompiledConfiguration | undefined {
+    if (address.proto === undefined || address.internalTo !== undefined) return undefined
+    if (address.proto === 'tcp')
+      return this.#get(accountId, this.#parts.snapshot.addressAt(address.port)?.endpoint_configuration_id)
+    const domain = this.#domainOf(address.host)
+    return this.#get(
+      accountId,
+      address.proto === 'http'
+        ? domain?.http_endpoint_configuration_id
+        : domain?.https_endpoint_configuration_id,
+    )
+  }
+
+  /** The entry of a host whose configuration has a backend. */
+  http(scheme: 'http' | 'https', host: string): HttpEntry | undefined {
+    if (!this.#hasBackends) return undefined
+    const domain = this.#domainOf(host)
+    const entry = domain && this.#get(domain.accountId, domain[`${scheme}_endpoint_configuration_id`])?.entry
+    return entry?.kind === 'http' ? entry : undefined
+  }
+
+  /** The entry of a port whose configuration has a backend. */
+  tcp(port: number): RawEntry | undefined {
+    if (!this.#hasBackends) return undefined
+    const address = this.#parts.snapshot.addressAt(port)
+    const entry = address && this.#get(address.accountId, address.endpoint_configuration_id)?.entry
+    return entry?.kind === 'raw' ? entry : undefined
+  }
+
+  /** The ports that are served by a backend. */
+  ports(): number[] {
+    if (!this.#hasBackends) return []
+    return [...this.#parts.snapshot.addresses.values()].map(portOf).filter((port) => this.tcp(port))
+  }
+
+  /** The route of the configuration with this id. */
+  route(id: string): HttpRoute | undefined {
+    const record = this.#parts.snapshot.configurations.get(id)
+    return record && this.#get(record.accountId, id)?.route
+  }
+
+  #domainOf(host: string) {
+    for (const name of coveringNames(host)) {
+      const domain = this.#parts.snapshot.domainNamed(name)
+      if (domain !== undefined) return domain
+    }
+    return undefined
+  }
+
+  #get(accountId: string, id: string | null | undefined): CompiledConfiguration | undefined {
+    if (!id) return undefined
+    const record = this.#parts.snapshot.configurations.get(id)
+    if (record === undefined || record.accountId !== accountId) return undefined
+    const existing = this.#compiled.get(id)
+    if (existing !== undefined) return existing
+    const compiled = compileConfiguration(record, this.#parts)
+    this.#compiled.set(id, compiled)
+    return compiled
+  }
+}
+
+function compileConfiguration(record: OwnedConfiguration, parts: CompilerParts): CompiledConfiguration {
+  const context = new CompileContext(parts, record.accountId)
+  context.dependOn(record.id)
+  const { basic_auth, oauth, oidc, saml } = record
+  const enabled = (Object.keys(configurationModules) as (keyof typeof configurationModules)[]).filter(
+    (name) => record[name]?.enabled,
+  )
+  const shared = {
+    basicAuth: basic_auth?.enabled ? basic_auth : undefined,
+    signsIn: [oauth, oidc, saml].some((login) => login?.enabled),
+    restricted: enabled.includes('ip_policy'),
+    requiresHttp: enabled.some((name) => name !== 'ip_policy'),
+    dependencies: context.dependencies,
+  }
+  return record.type === 'tcp'
+    ? { ...shared, ...compileTcp(record, context) }
+    : { ...shared, ...compileHttp(record, context) }
+}
+
+type Compiled = Pick<CompiledConfiguration, 'admission' | 'route' | 'tls' | 'entry'>
+
+function compileTcp(record: OwnedConfiguration, context: CompileContext): Compiled {
+  const { id, accountId, ip_policy: ip_restriction, backend } = record
+  const modules = { id, accountId, ip_restriction, backend, traffic_policy: null, hostports: null }
+  const entry = compileRawEntry(modules, 'tcp-edge', context, () => undefined)
+  return {
+    admission: entry.admission,
+    route: undefined,
+    tls: {},
+    entry: backend?.enabled ? entry : undefined,
+  }
+}
+
+function compileHttp(record: OwnedConfiguration, context: CompileContext): Compiled {
+  const { id, accountId, type, backend } = record
+  const { core, tlsPolicies } = context.parts
+  const { tls, route } = buildHttp(record, context)
+  const entry: HttpEntry = {
+    kind: 'http',
+    id,
+    accountId,
+    traffic: core.traffic.forAccount(accountId),
+    policy: type === 'https' ? tlsPolicies.get({ http: true, ...tls }) : undefined,
+    redirectToHttps: false,
+    routeFor: () => route,
+  }
+  return { admission: route.admission, route, tls, entry: backend?.enabled ? entry : undefined }
+}
+
+function buildHttp(
+  record: OwnedConfiguration,
+  context: CompileContext,
+): { tls: TlsSettings; route: HttpRoute } {
+  const { id, mutual_tls } = record
+  try {
+    const tls = buildTlsSettings(record, context)
+    const modules = {
+      ...record,
+      edge_id: id,
+      ip_restriction: record.ip_policy,
+      webhook_verification: record.webhook_validation,
+      websocket_tcp_converter: null,
+      user_agent_filter: null,
+      jwt_validation: null,
+      traffic_policy: null,
+    }
+    const mutualTls = mutual_tls?.enabled === true
+    return { tls, route: compileRoute(modules, context, { mutualTls, hostports: null }) }
+  } catch (error) {
+    return { tls: {}, route: deniedRoute(id, context.reportBroken(id, error)) }
+  }
+}
