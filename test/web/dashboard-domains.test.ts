@@ -84,6 +84,8 @@ test('automatic certificates are switched off and on, and the domain is edited a
   const configuration = await call.create('/endpoint_configurations', {
     type: 'https',
     description: 'Old one',
+    compression: {},
+    request_headers: { enabled: false },
   })
   const { page, pageErrors } = await dashboard.open(t, `/domains/${id}`)
   const dialog = page.getByRole('dialog')
@@ -106,6 +108,7 @@ test('automatic certificates are switched off and on, and the domain is edited a
   assert.equal(removed, null)
   assert.equal(restored.authority, 'letsencrypt')
   assert.equal((await read()).https_endpoint_configuration.id, configuration.id)
+  await page.getByText('Old one: Compression', { exact: true }).waitFor()
   await page.getByRole('button', { name: 'Delete' }).click()
   await dialog.getByRole('button', { name: 'Delete', exact: true }).click()
   await page.getByRole('heading', { name: 'Domains' }).waitFor()

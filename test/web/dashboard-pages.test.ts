@@ -138,7 +138,9 @@ test('a reference can be cleared', async (t) => {
     description: 'for the address',
   })
   const { id } = await call.create('/reserved_addrs', { endpoint_configuration_id: configuration.id })
-  const { page } = await dashboard.open(t, `/addresses/${id}/edit`)
+  const { page } = await dashboard.open(t, `/addresses/${id}`)
+  await page.getByText('for the address: no modules', { exact: true }).waitFor()
+  await page.getByRole('link', { name: 'Edit' }).click()
 
   await field(page, 'Endpoint configuration').selectOption('')
   await page.getByText('Do the same from a shell').click()

@@ -1,7 +1,7 @@
 import type { ReactNode } from 'react'
 import { choiceLabel, labelOf } from '../form/labels.ts'
 import { displayName, pagePathOf } from '../form/references.ts'
-import { Badge, BreakableText, CopyButton, Facts, Time } from '../kit/index.ts'
+import { Badge, BreakableText, CopyButton, Facts, Time, useApi } from '../kit/index.ts'
 import type { FieldColumn, Item } from '../page-contracts.ts'
 import { hrefTo } from '../route.ts'
 import { useName } from './use-name.ts'
@@ -50,7 +50,8 @@ function Items({ values }: { values: readonly unknown[] }) {
 }
 
 function ObjectView({ value }: { value: Record<string, unknown> }) {
-  if (typeof value.id === 'string' && typeof value.uri === 'string') return <NamedLink id={value.id} />
+  if (typeof value.id === 'string' && typeof value.uri === 'string')
+    return value.id.startsWith('ec_') ? <ConfigurationView id={value.id} /> : <NamedLink id={value.id} />
   const entries = Object.entries(value).filter(([name, each]) => name !== 'uri' && !isUnset(each))
   // An event source with only a type is displayed as its type.
   if (entries.length === 1 && entries[0]![0] === 'type') return <ValueView value={entries[0]![1]} />
@@ -92,6 +93,20 @@ export function NamedLink({ id }: { id: string }) {
     <span title={id}>
       {name === undefined ? <code>{shortenId(id)}</code> : <BreakableText text={name} />}
     </span>
+  )
+}
+
+/** An endpoint configuration, which has no page of its own, with the modules that it applies. */
+export function ConfigurationView({ id }: { id: string }) {
+  const { value } = useApi<Item>(`/endpoint_configurations/${encodeURIComponent(id)}`)
+  const modules = Object.entries(value ?? {})
+    .filter(([, each]) => (each as { enabled?: boolean } | null)?.enabled === true)
+    .map(([name]) => labelOf(name))
+  return (
+    <>
+      <NamedLink id={id} />
+      {value !== undefined && `: ${modules.join(', ') || 'no modules'}`}
+    </>
   )
 }
 

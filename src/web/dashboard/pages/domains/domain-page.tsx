@@ -22,7 +22,7 @@ import {
   useApi,
 } from '../../kit/index.ts'
 import type { PageProps } from '../../page-contracts.ts'
-import { IdLink } from '../../resource/value-view.tsx'
+import { ConfigurationView, IdLink } from '../../resource/value-view.tsx'
 import { hrefTo } from '../../route.ts'
 import { useCanChange } from '../../session.ts'
 import { CommandLine } from '../command-line.tsx'
@@ -67,13 +67,13 @@ export default function DomainPage({ params: { id = '' } }: PageProps) {
             [
               'Endpoint configuration for http',
               value.http_endpoint_configuration && (
-                <IdLink key="h" id={value.http_endpoint_configuration.id} />
+                <ConfigurationView key="h" id={value.http_endpoint_configuration.id} />
               ),
             ],
             [
               'Endpoint configuration for https',
               value.https_endpoint_configuration && (
-                <IdLink key="s" id={value.https_endpoint_configuration.id} />
+                <ConfigurationView key="s" id={value.https_endpoint_configuration.id} />
               ),
             ],
             ['Region', value.region],
