@@ -98,6 +98,27 @@ test('authz_url_params are added to the URL of the sign-in page', async (t) => {
   )
 })
 
+test('auth_id names the cookies of a sign-in, and upstreams do not get them', async (t) => {
+  const { signIn, visit } = await start(t, { auth_id: 'staff' })
+
+  const { cookies } = await signIn()
+  const { status, text } = await visit(cookies)
+
+  assert.ok(
+    cookies.some((cookie) => cookie.startsWith('adit.staff.session=')),
+    cookies.join(),
+  )
+  assert.ok(
+    cookies.some((cookie) => cookie.startsWith('__Host-adit.staff.session=')),
+    cookies.join(),
+  )
+  assert.equal(status, 200)
+  assert.ok(!text.includes('adit.staff'), text)
+  const renamed = cookies.map((cookie) => cookie.replace('adit.staff.', 'adit.'))
+  assert.equal((await visit(renamed)).status, 302)
+  assert.equal((await visit(cookies, '/auth/logout?auth_id=staff')).status, 303)
+})
+
 test('saml signs visitors in, and a later rule decides by their groups', async (t) => {
   const { metadata, formFor } = await createSamlProvider()
   const rules = [

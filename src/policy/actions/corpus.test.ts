@@ -16,6 +16,7 @@ interface Example {
 const { certificatePem, privateKeyPem } = await createSelfSigned({ commonName: 'app.example.com' })
 
 const signIn = {
+  auth_id: 'staff-1',
   client_id: 'app',
   client_secret: '${"se" + "cret"}',
   scopes: ['email'],
@@ -25,6 +26,7 @@ const signIn = {
   allow_cors_preflight: true,
 }
 const invalidSignIn = {
+  auth_id: ['a;b', 2204],
   client_id: ['', 2223],
   client_secret: ['x'.repeat(4097), 2221],
   scopes: ['email', 2204],

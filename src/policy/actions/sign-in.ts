@@ -28,6 +28,16 @@ const session = {
 }
 
 const client = {
+  auth_id: described(
+    optional(
+      text({
+        minLength: 1,
+        maxLength: 48,
+        check: (id) => (/^[\w-]+$/.test(id) ? undefined : 'it may contain letters, digits, - and _ only'),
+      }),
+    ),
+    'names the sign-in in its cookies: adit.<auth_id>.session in place of adit.session',
+  ),
   client_id: described(template({ minLength: 1, maxLength: 1024 }), 'the application at the provider'),
   client_secret: described(template({ minLength: 1, maxLength: 4096 }), 'its secret'),
   scopes: described(withDefault(listOf(text({ maxLength: 255 }), { maxItems: 50 }), []), 'what is asked for'),

@@ -87,12 +87,14 @@ interface SessionConfig {
 /** The settings of a session at a provider that is asked with parameters, and again after a time. */
 function clientSettings(
   config: SessionConfig & {
+    readonly auth_id: string | undefined
     readonly userinfo_refresh_interval: number | undefined
     readonly authz_url_params: readonly (readonly [name: string, value: string])[]
   },
 ) {
   return {
     ...sessionSettings(config),
+    ...(config.auth_id !== undefined && { cookie_prefix: `adit.${config.auth_id}.` }),
     auth_check_interval: Math.ceil((config.userinfo_refresh_interval ?? 0) / 1000),
     authz_url_params: Object.fromEntries(config.authz_url_params),
   }
