@@ -4,8 +4,10 @@ import { type TestContext, test } from 'node:test'
 import { startHttp } from '../../../test/support/local-server.ts'
 import { systemClock } from '../../base/clock.ts'
 import { Secret } from '../../base/secret.ts'
+import { EndpointConfiguration, ReservedDomain } from '../../resources/index.ts'
 import { createTestCertificates } from '../testing/certificates.ts'
 import { sendHttp, sendHttps } from '../testing/client.ts'
+import { TestConfiguration } from '../testing/configuration.ts'
 import { startEdge } from '../testing/edge.ts'
 import { echo } from '../testing/https-edge.ts'
 import { forgetfulLoginStore } from '../testing/login-store.ts'
@@ -31,6 +33,8 @@ interface ConnectOptions {
   oauth?: Partial<typeof google> | null
   trafficPolicy?: string
   proto?: 'http' | 'https'
+  /** The modules of the endpoint configuration of the domain. */
+  configuration?: object
 }
 
 /** An agent's endpoint behind a Google sign-in, with a signed-in visitor. */
@@ -51,7 +55,8 @@ async function start(t: TestContext, first: ConnectOptions = {}) {
   })
   const { ca, lookup } = await createTestCertificates('adit.localhost')
   const loginHost = { name: IDP, entry: logins.host }
-  const { tlsPort, port } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
+  const { edge, tlsPort, port } = await startEdge(t, tunnels, {}, { certificates: lookup, logins, loginHost })
+  const config = new TestConfiguration(edge, 'ac_one')
   const ask = (path: string, cookies: readonly string[] = [], host = HOST) =>
     sendHttps(tlsPort, ca, { host, path, headers: { cookie: cookies.join('; ') } })
   const cookiesOf = (lines: string | string[] | undefined) =>
@@ -77,6 +82,10 @@ async function start(t: TestContext, first: ConnectOptions = {}) {
 
   const redeem = (state: string) => ask(`/oauth2/callback?code=c&state=${state}`, [], IDP)
 
+  const configurationId =
+    first.configuration && config.create(EndpointConfiguration, { type: 'https', ...first.configuration })
+  config.create(ReservedDomain, { domain: HOST, https_endpoint_configuration_id: configurationId })
+  await edge.scopes.flush()
   connect(first)
   const { state, cookies: pendingCookies } = await begin()
   const redeemed = await redeem(state)
@@ -89,7 +98,13 @@ async function start(t: TestContext, first: ConnectOptions = {}) {
   const cookies = cookiesOf(completed.headers['set-cookie'])
   const visit = async (host = HOST) => (await ask('/', cookies, host)).status
   const read = (path: string) => ask(path, cookies)
-  return { port, read, connect, disconnect, begin, redeem, ask, visit }
+
+  /** Changes modules of the endpoint configuration. */
+  async function configure(modules: object) {
+    config.update(configurationId!, { ...modules })
+    await edge.scopes.flush()
+  }
+  return { port, read, connect, disconnect, configure, begin, redeem, ask, visit }
 }
 
 test('a session survives the tunnel: visitors stay signed in when the agent reconnects', async (t) => {
@@ -128,6 +143,24 @@ test('a policy signs visitors in and knows who they are, and its other rules may
   connect({ trafficPolicy: signInPolicy('x').replace('"app"', '"another"') })
 
   assert.deepEqual([greeting.text, changed.text], ['hello ada@example.com', 'changed'])
+  assert.equal(await visit(), 302, 'another application')
+})
+
+test('an endpoint configuration signs visitors in, and its other modules may change meanwhile', async (t) => {
+  const login = (client_id: string) => ({ provider: { google: { client_id, client_secret: 'secret' } } })
+  const { connect, configure, read, visit } = await start(t, {
+    oauth: null,
+    configuration: { oauth: login('app') },
+  })
+  const statuses = [await visit()]
+
+  connect({ oauth: null })
+  statuses.push(await visit())
+  await configure({ response_headers: { add: { 'x-from': 'configuration' } } })
+  const { status, headers } = await read('/')
+  await configure({ oauth: login('another') })
+
+  assert.deepEqual([...statuses, status, headers['x-from']], [200, 200, 200, 'configuration'])
   assert.equal(await visit(), 302, 'another application')
 })
 
