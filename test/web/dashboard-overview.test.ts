@@ -1,5 +1,9 @@
 import assert from 'node:assert/strict'
+import { once } from 'node:events'
+import type { IncomingMessage } from 'node:http'
+import { get } from 'node:https'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
 import { silentLog } from '../../src/base/log.ts'
@@ -245,17 +249,28 @@ test('visitors are counted by country once facts about addresses are imported', 
   const { platform } = dashboard
   const port = await startHttp(t, (_request, response) => response.end('hello'))
   const { url } = await (await startAgent(t, platform)).forward(port)
-  const known = async () => {
-    await (await platform.fetch(url, { headers: { connection: 'close' } })).text()
+  const { hostname, port: httpsPort } = new URL(url)
+  const isKnown = async () => {
+    // A connection of its own: one is counted once, perhaps before the data was there.
+    const visit = get({
+      host: '127.0.0.1',
+      port: httpsPort,
+      servername: hostname,
+      headers: { host: hostname },
+      ca: platform.caPem,
+      agent: false,
+    })
+    const [response] = (await once(visit, 'response')) as [IncomingMessage]
+    await text(response)
     const { countries } = (await platform.call('GET', '/dashboard/api/countries')).body
     return countries.some(({ country }: { country: string | null }) => country === 'NL')
   }
-  await eventually(known, 'the country of a visitor is known')
+  await eventually(isKnown, 'the country of a visitor is known')
 
   const { page, pageErrors } = await dashboard.open(t, '/overview', { bypassCSP: true })
   const table = page.getByRole('table', { name: 'Visitors by country' })
   await table.getByText('Netherlands').waitFor()
-  assert.match(await readText(table), /Netherlands\s+\d+\s+\d+ %/)
+  assert.match(await readText(table), /Netherlands\s+\d+\s+(< 1|\d+) %/)
   await table.scrollIntoViewIfNeeded()
   await assertAccessibleEverywhere(page, 'overview-countries')
   assert.deepEqual(pageErrors, [])
