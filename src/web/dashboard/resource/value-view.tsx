@@ -1,4 +1,5 @@
 import type { ReactNode } from 'react'
+import { ScrollRegion } from '../../shared/scroll-region.tsx'
 import { choiceLabel, labelOf } from '../form/labels.ts'
 import { displayName, pagePathOf } from '../form/references.ts'
 import { Badge, BreakableText, CopyButton, Facts, Time, useApi } from '../kit/index.ts'
@@ -27,13 +28,22 @@ function ValueView({ value, name = '' }: { value: unknown; name?: string }): Rea
   if (COPYABLE_FIELD.test(name))
     return (
       <div className="long-value">
-        <pre>{text}</pre>
+        <LongValue name={name} text={text} />
         <CopyButton text={text} />
       </div>
     )
-  if (text.includes('\n') || text.length > MAX_INLINE_LENGTH) return <pre>{text}</pre>
+  if (text.includes('\n') || text.length > MAX_INLINE_LENGTH) return <LongValue name={name} text={text} />
   if (/key|token|addr|cidr|hash|serial/.test(name)) return <code>{text}</code>
   return text
+}
+
+/** A text of several lines; a long one scrolls, also by keyboard. */
+function LongValue({ name, text }: { name: string; text: string }) {
+  return (
+    <ScrollRegion label={name === '' ? 'Value' : labelOf(name)}>
+      <pre>{text}</pre>
+    </ScrollRegion>
+  )
 }
 
 function Items({ values }: { values: readonly unknown[] }) {
