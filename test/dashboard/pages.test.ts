@@ -53,7 +53,7 @@ test('the page has a strict content security policy, and its assets are cached f
   assert.match(await page.text(), /built/)
   assert.equal(
     page.headers.get('content-security-policy'),
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'",
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types error-page-preview",
   )
   for (const { headers } of [page, file]) {
     assert.equal(headers.get('x-content-type-options'), 'nosniff')

@@ -100,3 +100,44 @@ test('visitors who have signed in are listed, searched and signed out', async (t
   await eventuallyEqual(() => statusOf(other), 302)
   assert.deepEqual(pageErrors, [])
 })
+
+/** The part of a DOM element that the next test reads: this file is type-checked without the DOM types. */
+interface PageElement {
+  readonly naturalWidth?: number
+  readonly ownerDocument: {
+    readonly defaultView: { getComputedStyle(element: PageElement): { readonly color: string } }
+  }
+}
+
+test('an error page is previewed while it is written, with its styles and without its scripts', async (t) => {
+  const { page, pageErrors, requestedOrigins } = await dashboard.open(t, '/error-pages/new')
+  await page.getByLabel('Status', { exact: true }).fill('404')
+  await page.getByLabel('HTML', { exact: true }).fill(
+    `<style>h1 { color: rgb(1, 2, 3) }</style><h1>{{title}}</h1><p style="color: rgb(4, 5, 6)">{{status}} {{host}}</p>
+<script>parent.location = 'https://attacker.example'</script><form action="/dashboard/api/session"><button>Go</button></form>
+<img src="data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==">`,
+  )
+  const preview = page.frameLocator('iframe[title="Preview of the error page"]')
+  const colorOf = (selector: string) =>
+    preview
+      .locator(selector)
+      .evaluate((element: PageElement) => element.ownerDocument.defaultView.getComputedStyle(element).color)
+
+  await preview.getByRole('heading', { name: 'This site is offline' }).waitFor()
+  await eventuallyEqual(() => colorOf('h1'), 'rgb(1, 2, 3)')
+  assert.equal(await colorOf('p'), 'rgb(4, 5, 6)')
+  assert.equal(await preview.locator('p').textContent(), '404 shop.example.com')
+  assert.equal(await preview.locator('img').evaluate((image: PageElement) => image.naturalWidth), 1)
+  await page.getByRole('button', { name: 'Create error page' }).click()
+  await page.getByRole('button', { name: 'Copy ID' }).waitFor()
+  await eventuallyEqual(() => colorOf('h1'), 'rgb(1, 2, 3)')
+  assert.deepEqual([...requestedOrigins], [new URL(dashboard.url).origin])
+  const unexpected = pageErrors.filter(
+    (text) => !/^(Applying inline style|Blocked script execution)/.test(text),
+  )
+  assert.deepEqual(unexpected, [])
+
+  const saved = await dashboard.open(t, new URL(page.url()).hash.slice(1), { bypassCSP: true })
+  await saved.page.getByRole('figure').scrollIntoViewIfNeeded()
+  await assertAccessibleEverywhere(saved.page, 'error-page')
+})

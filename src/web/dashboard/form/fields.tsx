@@ -9,6 +9,10 @@ import { belongsTo, type FieldKind, kindOf, type Values } from './model.ts'
 import { MultiPicker, Picker, Weights } from './pickers.tsx'
 import { LinesInput, PairsInput, SuggestInput } from './texts.tsx'
 
+const ErrorPagePreview = lazy(async () => {
+  const { ErrorPagePreview } = await import('../pages/error-pages/error-page-preview.tsx')
+  return { default: ErrorPagePreview }
+})
 const PolicyEditor = lazy(() => import('../policy/policy-editor.tsx'))
 
 /** Shared by all fields of a form. */
@@ -178,14 +182,21 @@ function LongText({ name, path, schema, value, onValue, context, control }: Sche
       </Suspense>
     )
   return (
-    <textarea
-      {...control}
-      dir="auto"
-      className="code"
-      rows={rowsOf(name, schema)}
-      value={text}
-      onChange={(event) => onValue(event.target.value)}
-    />
+    <>
+      <textarea
+        {...control}
+        dir="auto"
+        className="code"
+        rows={rowsOf(name, schema)}
+        value={text}
+        onChange={(event) => onValue(event.target.value)}
+      />
+      {name === 'html' && text !== '' && (
+        <Suspense fallback={<Loading />}>
+          <ErrorPagePreview html={text} status={String(context.values.status ?? '')} />
+        </Suspense>
+      )}
+    </>
   )
 }
 
