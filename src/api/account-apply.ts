@@ -1,5 +1,6 @@
 import type { FastifyError } from 'fastify'
-import type { ResourceKind } from '../resources/index.ts'
+import { managedClaim, type ResourceKind } from '../resources/index.ts'
+import { claimOf } from '../store/index.ts'
 import type { AccountDocument } from './account-document.ts'
 import {
   allFields,
@@ -7,6 +8,7 @@ import {
   differences,
   type FieldDifference,
   requestBody,
+  uniqueKeys,
   unlisted,
 } from './account-plan.ts'
 import { type Entry, orderedBatches } from './account-references.ts'
@@ -47,6 +49,9 @@ class Application {
   readonly #changes: AccountChange[] = []
   /** The places of entries that were not created. */
   readonly #failed = new Set<string>()
+  /** What earlier documents held and this one does not, by its unique names. */
+  readonly #formerHolders = new Map<string, NamedRow>()
+  readonly #renamed = new Set<NamedRow>()
   #unchanged = 0
   #assumedIds = 0
 
@@ -58,8 +63,12 @@ class Application {
 
   async run(document: AccountDocument, prune: boolean) {
     const batches = orderedBatches(document, this.#state)
-    const removable = prune ? unlisted(this.#state, batches.flat()) : []
+    const absent = unlisted(this.#state, batches.flat())
+    for (const named of absent)
+      for (const key of uniqueKeys(named.resource, completeRecord(named.resource, named.row)))
+        this.#formerHolders.set(key, named)
     for (const batch of batches) this.#record(await Promise.all(batch.map((entry) => this.#write(entry))))
+    const removable = prune ? absent.filter((named) => !this.#renamed.has(named)) : []
     for (const named of removable) this.#record([await this.#remove(named)])
     return this.#report()
   }
@@ -82,9 +91,43 @@ class Application {
     }
   }
 
-  #write(entry: Entry): Promise<AccountChange | undefined> {
-    const existing = this.#state.find(entry.resource.kind, entry.name)
-    return existing === undefined ? this.#create(entry) : this.#update(entry, existing)
+  async #write(entry: Entry): Promise<AccountChange | undefined> {
+    const existing = this.#state.find(entry.resource.kind, entry.name) ?? this.#takeFormer(entry)
+    if (existing !== undefined) return this.#update(entry, existing)
+    const change = await this.#create(entry)
+    const concurrent = change?.status === 'failed' ? await this.#findConcurrent(entry) : undefined
+    return concurrent === undefined ? change : this.#update(entry, concurrent)
+  }
+
+  /** What another run has created for the entry since this one has read the account. */
+  async #findConcurrent({ resource, name }: Entry): Promise<NamedRow | undefined> {
+    const { store, principal } = this.#call
+    const claim = claimOf(managedClaim(resource, name), principal.accountId)
+    const holder = await store.holder(claim.scope, claim.name)
+    const row = holder && (await store.get(resource.kind, principal.accountId, holder.id))
+    if (row === undefined) return undefined
+    this.#failed.delete(`${resource.kind}.${name}`)
+    this.#state.register(resource.kind, name, row.id, row.data.addr)
+    return { resource, name, row, isManaged: true }
+  }
+
+  /** The resource that a document held under another name: it has a unique name of the entry, such as its domain. */
+  #takeFormer(entry: Entry): NamedRow | undefined {
+    const { resource, name } = entry
+    let former: NamedRow | undefined
+    try {
+      const body = requestBody(entry, this.#state, this.#failed)
+      const keys = uniqueKeys(resource, { ...body, ...resource.parseCreate(body) })
+      former = keys.map((key) => this.#formerHolders.get(key)).find((named) => named !== undefined)
+      if (former === undefined || this.#renamed.has(former)) return undefined
+      desiredRecord(resource, body, completeRecord(resource, former.row), this.#state)
+    } catch {
+      // It cannot become the entry; the creation reports why.
+      return undefined
+    }
+    this.#renamed.add(former)
+    this.#state.register(resource.kind, name, former.row.id, former.row.data.addr)
+    return former
   }
 
   #create(entry: Entry): Promise<AccountChange | undefined> {
@@ -112,15 +155,16 @@ class Application {
 
   #update(entry: Entry, existing: NamedRow): Promise<AccountChange | undefined> {
     const { resource, name } = entry
-    const { row, isManaged } = existing
+    const { row } = existing
+    const hasName = existing.isManaged && existing.name === name
     const behaviour = behaviourOf(resource.kind as ResourceKind)
     return this.#attempt('update', entry, row.id, async () => {
       const body = requestBody(entry, this.#state, this.#failed)
       const desired = (record: Record<string, unknown>) => desiredRecord(resource, body, record, this.#state)
       const fields = differences(existing, desired(completeRecord(resource, row)), this.#state)
       if (fields.length === 0) this.#unchanged += 1
-      // A resource that the document has not managed so far gets its name, even if nothing else changes.
-      if (!this.#isDryRun && (fields.length > 0 || !isManaged)) {
+      // A resource that the document has not held under this name so far gets it, even if nothing else changes.
+      if (!this.#isDryRun && (fields.length > 0 || !hasName)) {
         const change = (record: Record<string, unknown>) => ({ ...desired(record), managed_name: name })
         const call = this.#callFor(resourceRoutes(resource).update)
         await rewrite(behaviour, call, row.id, parentsOf(behaviour, row.data), change, body)

@@ -42,7 +42,7 @@ export function requestBody(
 
 /**
  * The stored record after an update by the document: absent fields get their default, except secrets, fields that are set
- * at creation only, and what the service sets.
+ * at creation only, and what the service sets or chooses.
  */
 export function desiredRecord(
   resource: Resource,
@@ -54,7 +54,8 @@ export function desiredRecord(
   const desired = { ...stored }
   for (const [key, { schema, isFixed }] of writtenFields(resource)) {
     const isAbsent = body[key] === undefined || body[key] === null
-    if (isAbsent && (isFixed || resource.sealed.includes(key) || state.isAutomatic(stored[key]))) continue
+    const isKept = isFixed || [...resource.sealed, ...resource.chosen].includes(key)
+    if (isAbsent && (isKept || state.isAutomatic(stored[key]))) continue
     const value = withServiceFields(schema, checked[key], stored[key])
     if (!isFixed) desired[key] = value
     else if (!isEqual(withoutSpace(value), withoutSpace(stored[key])))
@@ -143,6 +144,11 @@ function valueAt(record: Record<string, unknown>, path: string): unknown {
   let value: unknown = record
   for (const step of path.split('.')) value = (value as Record<string, unknown> | null | undefined)?.[step]
   return value ?? undefined
+}
+
+/** The unique names of a record, each as one text. */
+export function uniqueKeys(resource: Resource, record: Fields): string[] {
+  return resource.unique(record as never).map(({ scope, name }) => `${resource.kind}/${scope}/${name}`)
 }
 
 /** The managed resources that a document does not hold, each before what it refers to. */

@@ -148,6 +148,8 @@ export interface Declaration<F extends ResourceFields, P extends string = string
   readonly naturalName?: (record: RecordOf<F>) => string
   /** Whether the service created the record by itself, so that account documents leave it out. */
   readonly isAutomatic?: (record: RecordOf<F>) => boolean
+  /** Fields that the service chooses when a creation leaves them out; account documents that leave them out keep them. */
+  readonly chosen?: readonly (keyof F & string)[]
   /** Validates several fields together; returns the offending field and a message. */
   readonly rule?: (record: RecordOf<F>) => { field: string; message: string } | undefined
 }
@@ -194,6 +196,7 @@ export interface Resource<F extends ResourceFields = ResourceFields, K extends s
   unique(record: RecordOf<F>): UniqueName[]
   naturalName(record: RecordOf<F>): string
   isAutomatic(record: RecordOf<F>): boolean
+  readonly chosen: readonly string[]
 }
 
 export type View<R> = R extends Resource<infer F> ? ViewOf<F> : never
@@ -344,12 +347,21 @@ export function defineResource<const F extends ResourceFields, const P extends s
       const { managed_name: name } = record as { managed_name?: string | null }
       if (!name) return names
       const taken = `The account has another ${declaration.name} with the managed name ${name}.`
-      return [...names, { within: 'account', scope: `managed:${declaration.prefix}`, name, taken }]
+      return [...names, { ...managedClaim(declaration, name), taken }]
     },
 
     naturalName: declaration.naturalName ?? (() => ''),
     isAutomatic: declaration.isAutomatic ?? (() => false),
+    chosen: declaration.chosen ?? [],
   }
+}
+
+/** The unique name of the resource that documents call `name`. */
+export function managedClaim(
+  { prefix }: { readonly prefix: string },
+  name: string,
+): Omit<UniqueName, 'taken'> {
+  return { within: 'account', scope: `managed:${prefix}`, name }
 }
 
 /** The same resource with the same rows at a second path, under another name. */

@@ -104,6 +104,7 @@ export const Endpoint = defineResource({
     /** Tells the members of a pool apart: its id, or empty where it is alone at its URL. */
     member: hidden(text(64)),
   },
+  chosen: ['bindings'],
   unique: ({ url, member }) => [
     {
       within: 'account',

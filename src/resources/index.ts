@@ -107,7 +107,7 @@ export type {
 } from './application-session.ts'
 export type { UserProfile } from './application-user.ts'
 export type { Operation, Resource, StoredRecord, UniqueName, View } from './define.ts'
-export { listSchema } from './define.ts'
+export { listSchema, managedClaim } from './define.ts'
 export { type ErrorPagePlaceholder, PLACEHOLDER } from './error-page.ts'
 export { eventSource } from './event-subscription.ts'
 export { EVENT_TYPES, TRAFFIC_FIELDS } from './event-types.ts'

@@ -67,6 +67,8 @@ export const ReservedDomain = defineResource({
     resolves_to: editable(nullable(resolvesTo), 'Accepted for compatibility; it has no effect.'),
   },
   naturalName: ({ domain }) => domain,
+  // Decision 11: a custom domain gets an automatic certificate by default.
+  chosen: ['certificate_management_policy'],
   unique: ({ domain }) => [
     {
       within: 'platform',

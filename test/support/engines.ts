@@ -1,5 +1,5 @@
-import type { TestContext } from 'node:test'
-import { startApi, type TestApi, type TestApiOptions } from './api.ts'
+import { after, type TestContext } from 'node:test'
+import { shareApi, startApi, type TestApi, type TestApiOptions } from './api.ts'
 import { createTestDatabase } from './postgres.ts'
 
 /** The API on each engine of the store. */
@@ -9,4 +9,13 @@ export const engines: Readonly<
   SQLite: (t, options) => startApi(t, options),
   PostgreSQL: async (t, options) =>
     startApi(t, { ...options, databaseUrl: (await createTestDatabase(t)).url }),
+}
+
+/** One API on each engine for all tests of a file, as `shareApi` has one. */
+export async function shareEngines(): Promise<[engine: string, fresh: () => Promise<TestApi>][]> {
+  const { url: databaseUrl } = await createTestDatabase({ after: (end) => after(end as () => void) })
+  return [
+    ['SQLite', (await shareApi()).fresh],
+    ['PostgreSQL', (await shareApi({ databaseUrl })).fresh],
+  ]
 }

@@ -26,7 +26,7 @@ let shared: Promise<{ url: string; dataDir: string | undefined }> | undefined
 
 /** Creates an empty database on the server shared by this test run; it is dropped when the test ends. */
 export async function createTestDatabase(
-  t: TestContext,
+  t: Pick<TestContext, 'after'>,
 ): Promise<{ url: string; dataDir: string | undefined }> {
   shared ??= openSharedServer()
   const { url, dataDir } = await shared
