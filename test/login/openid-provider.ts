@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { CookieClient } from '../support/browser-client.ts'
 import { eventuallyStatus, type TestPlatform } from '../support/platform.ts'
+import { createAppRoute } from './protected-route.ts'
 
 // oidc-provider warns about every setting that makes it usable in a test.
 for (const level of ['info', 'warn'] as const) {
@@ -51,25 +52,10 @@ export async function startProvider(t: TestContext, redirectUri: string) {
 
 /** Starts a service behind a route that asks for a sign-in at a provider. The platform has to allow calls to 127.0.0.1. */
 export async function createProtectedRoute(t: TestContext, platform: TestPlatform) {
-  const { call, credentials } = platform
-  const port = new URL(credentials.https_url).port
+  const port = new URL(platform.credentials.https_url).port
   const { issuer } = await startProvider(t, `https://idp.adit.localhost:${port}/oauth2/callback`)
-  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
-  upstream.listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-  t.after(() => upstream.close())
-  await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
-  const backend = await call.create('/backends/static', {
-    address: `127.0.0.1:${(upstream.address() as AddressInfo).port}`,
-  })
-  const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
   const oidc = { issuer, client_id: 'app', client_secret: CLIENT_SECRET }
-  const route = await call.create(`/edges/https/${edge.id}/routes`, {
-    match_type: 'path_prefix',
-    match: '/',
-    backend: { backend_id: backend.id },
-    oidc,
-  })
+  const { edge, route } = await createAppRoute(t, platform, { oidc })
   const path = `/edges/https/${edge.id}/routes/${route.id}`
   const url = `https://app.adit.localhost:${port}`
   await eventuallyStatus(platform, url, 302)

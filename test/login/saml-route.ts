@@ -1,7 +1,4 @@
-import { once } from 'node:events'
 import { readFile } from 'node:fs/promises'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import { inflateRawSync } from 'node:zlib'
 import { SAML } from '@node-saml/node-saml'
@@ -13,6 +10,7 @@ import { createClient, tempDir } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventuallyStatus, startPlatform, type TestPlatform } from '../support/platform.ts'
 import { type ProcessOptions, startServerProcess } from '../support/server-process.ts'
+import { createAppRoute } from './protected-route.ts'
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 
@@ -161,23 +159,8 @@ async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credenti
   platform: P,
   settings: Record<string, unknown>,
 ) {
-  const { call } = platform
   const idp = await createIdp()
-  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers))).listen(
-    0,
-    '127.0.0.1',
-  )
-  await once(upstream, 'listening')
-  t.after(() => upstream.close())
-  await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
-  const backend = await call.create('/backends/static', {
-    address: `127.0.0.1:${(upstream.address() as AddressInfo).port}`,
-  })
-  const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
-  const route = await call.create(`/edges/https/${edge.id}/routes`, {
-    match_type: 'path_prefix',
-    match: '/',
-    backend: { backend_id: backend.id },
+  const { edge, route } = await createAppRoute(t, platform, {
     saml: { idp_metadata: idp.metadata, ...settings },
   })
   const url = `https://app.adit.localhost:${new URL(platform.credentials.https_url).port}`

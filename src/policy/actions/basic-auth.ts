@@ -1,3 +1,4 @@
+import { isQuotable } from '../../base/quoted-string.ts'
 import { BOOL, STRING } from '../cel/types.ts'
 import { described, flag, listOf, object, template, text, withDefault } from '../config.ts'
 import { plain } from '../variables/shape.ts'
@@ -23,7 +24,7 @@ export const basicAuth = defineAction({
         text({
           maxLength: 128,
           check: (realm) =>
-            /^[\x20-\x7e]*$/.test(realm) && !/["\\]/.test(realm)
+            isQuotable(realm)
               ? undefined
               : [2258, 'it consists of ASCII characters, without quotation marks'],
         }),

@@ -1,4 +1,5 @@
 import { Type } from 'typebox'
+import { isQuotable } from '../../base/quoted-string.ts'
 import { defineModule } from '../module.ts'
 import { defineEndpointOption, optionalText } from '../option.ts'
 import { choice, described, flag, InvalidValue, text } from '../value.ts'
@@ -72,9 +73,8 @@ export const BasicAuth = defineModule(
   { endpoint: option },
 )
 
-/** The realm is a quoted string of a header. */
 function realmError(realm: string): string | undefined {
-  return /^[\x20!\x23-\x5b\x5d-\x7e]*$/.test(realm)
+  return isQuotable(realm)
     ? undefined
     : 'may contain printable ASCII characters, without quotes and backslashes.'
 }
