@@ -15,11 +15,14 @@ import { dockerCommand, specsOfLabels } from './docker.ts'
 
 const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
 
+/** The word by which each engine filters the ends of containers; both report `die`. */
+const END_FILTERS = { Docker: 'die', Podman: 'died' }
+
 /** A socket that answers as the API of a container engine does. */
-async function startEngine(t: TestContext) {
+async function startEngine(t: TestContext, product: keyof typeof END_FILTERS) {
   const path = join(await tempDir(t), 'engine.sock')
   const containers = new Map<string, { labels: Record<string, string>; address: string }>()
-  const followers = new Set<ServerResponse>()
+  const followers = new Map<ServerResponse, readonly string[]>()
   const sockets = new Set<Socket>()
   const server = createServer((request, response) => {
     response.setHeader('content-type', 'application/json')
@@ -35,9 +38,10 @@ async function startEngine(t: TestContext) {
           })),
         ),
       )
-    if (!request.url?.startsWith('/events?filters=')) return response.writeHead(404).end('{}')
+    const filters = new URL(request.url ?? '', 'http://engine').searchParams.get('filters')
+    if (filters === null) return response.writeHead(404).end('{}')
     response.flushHeaders()
-    followers.add(response)
+    followers.set(response, JSON.parse(filters).event)
     response.on('close', () => followers.delete(response))
   })
   server.on('connection', (socket) => {
@@ -53,9 +57,10 @@ async function startEngine(t: TestContext) {
     disconnect()
     server.close()
   })
-  const emit = (Action: string, name: string) => {
-    for (const follower of followers)
-      follower.write(`${JSON.stringify({ Type: 'container', Action, Actor: { ID: name } })}\n`)
+  const emit = (Action: string, name: string, filter = Action) => {
+    for (const [follower, filters] of followers)
+      if (filters.includes(filter))
+        follower.write(`${JSON.stringify({ Type: 'container', Action, Actor: { ID: name } })}\n`)
   }
   return {
     host: `unix://${path}`,
@@ -68,14 +73,14 @@ async function startEngine(t: TestContext) {
     },
     stop(name: string) {
       containers.delete(name)
-      emit('die', name)
+      emit('die', name, END_FILTERS[product])
     },
   }
 }
 
-async function follow(t: TestContext) {
+async function follow(t: TestContext, product: keyof typeof END_FILTERS = 'Docker') {
   const gateway = await TestGateway.start(t)
-  const engine = await startEngine(t)
+  const engine = await startEngine(t, product)
   const { agent, lines } = startAgent(t, gateway)
   const follower = new ContainerFollower({
     engine: new ContainerEngine(engine.host),
@@ -89,17 +94,18 @@ async function follow(t: TestContext) {
   return { gateway, engine, lines, tunnels: agent.tunnels }
 }
 
-test('a container with a label is reachable while it runs', async (t) => {
-  const { gateway, engine, tunnels } = await follow(t)
-  const port = await startHttp(t, (_, response) => response.end('from the container'))
+for (const product of ['Docker', 'Podman'] as const)
+  test(`a container of ${product} with a label is reachable while it runs`, async (t) => {
+    const { gateway, engine, tunnels } = await follow(t, product)
+    const port = await startHttp(t, (_, response) => response.end('from the container'))
 
-  engine.start('web', { 'adit.http': String(port), 'com.example.other': 'x' })
-  const tunnel = await eventually(() => tunnels.get('web'))
-  assert.match(await gateway.request(tunnel.publicUrl, GET), /from the container$/)
+    engine.start('web', { 'adit.http': String(port), 'com.example.other': 'x' })
+    const tunnel = await eventually(() => tunnels.get('web'))
+    assert.match(await gateway.request(tunnel.publicUrl, GET), /from the container$/)
 
-  engine.stop('web')
-  await eventually(() => tunnels.list().length === 0)
-})
+    engine.stop('web')
+    await eventually(() => tunnels.list().length === 0)
+  })
 
 test('a container that comes back with other labels gets another endpoint, others stay', async (t) => {
   const { engine, tunnels } = await follow(t)

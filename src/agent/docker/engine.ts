@@ -14,8 +14,8 @@ const DEFAULT_HOST = 'unix:///var/run/docker.sock'
 const LIST_TIMEOUT_MS = 10_000
 const MAX_LIST_BYTES = 32 * 1024 * 1024
 
-/** What can start or stop a container, or change its name. */
-const EVENTS = { type: ['container'], event: ['start', 'die', 'pause', 'unpause', 'rename'] }
+/** What can start or stop a container, or change its name. Podman filters by `died` what it then reports as `die`. */
+const EVENTS = { type: ['container'], event: ['start', 'die', 'died', 'pause', 'unpause', 'rename'] }
 
 /** The API of a container engine (Docker, or Podman's compatible socket) at `DOCKER_HOST`. */
 export class ContainerEngine {
