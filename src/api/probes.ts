@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Admission } from '../base/io/admission.ts'
+import { type Listen, type ListenAddress, listen as openListener } from '../base/io/listeners.ts'
 
 /** The response to a probe. */
 export interface ProbeResponse {
@@ -41,7 +42,7 @@ const PROBE_TIMEOUT_MS = 5_000
 
 /** A listener for probes alone, which responds even when the API's listener is saturated. */
 export function createProbeListener(probes: Probes): {
-  listen(address: { host: string; port: number }): Promise<AddressInfo>
+  listen(address: ListenAddress, listen?: Listen): Promise<AddressInfo>
   close(): Promise<void>
 } {
   const admission = new Admission({ total: MAX_CONNECTIONS })
@@ -63,11 +64,7 @@ export function createProbeListener(probes: Probes): {
   server.timeout = PROBE_TIMEOUT_MS
   server.on('connection', (socket) => admission.admit(socket))
   return {
-    async listen({ host, port }) {
-      server.listen(port, host)
-      await once(server, 'listening')
-      return server.address() as AddressInfo
-    },
+    listen: (address, listen = openListener) => listen(server, 'probe', address),
     async close() {
       if (!server.listening) return
       const closed = once(server, 'close')

@@ -12,6 +12,7 @@ import type { Principal } from '../auth/index.ts'
 import type { Clock } from '../base/clock.ts'
 import { KsuidGenerator } from '../base/id.ts'
 import { Admission } from '../base/io/admission.ts'
+import { type Listen, type ListenAddress, listen as openListener } from '../base/io/listeners.ts'
 import type { Logger } from '../base/log.ts'
 import type { Store } from '../store/index.ts'
 import { operations } from './all-operations.ts'
@@ -61,7 +62,7 @@ const VALIDATION = {
 /** The management API on its listener. */
 export interface Api {
   /** Binds the address and returns the actual one. */
-  listen(address: { host: string; port: number }): Promise<{ host: string; port: number }>
+  listen(address: ListenAddress, listen?: Listen): Promise<{ host: string; port: number }>
   /** Prepares the API for `connect` when it has no listener of its own. */
   start(): Promise<void>
   /** Opens a connection in memory on behalf of a client of the edge, whose address the API sees. */
@@ -130,11 +131,10 @@ export function createApi(options: ApiOptions): Api {
     http,
     authenticate,
     probes,
-    async listen({ host, port }) {
-      await http.listen({ host, port })
-      const address = http.server.address()
-      if (address === null || typeof address === 'string') throw new Error('the API listener has no address')
-      return { host: address.address, port: address.port }
+    async listen(listenAddress, listen = openListener) {
+      await http.ready()
+      const { address, port } = await listen(http.server, 'api', listenAddress)
+      return { host: address, port }
     },
     start: async () => void (await http.ready()),
     connect: (origin) => edgeConnections.open(origin),

@@ -123,6 +123,7 @@ export function createCluster(options: ClusterOptions) {
 
   /** The agent addresses of all nodes, this one first. */
   function agentAddresses(): readonly string[] {
+    if (stopped) return []
     const all = [options.agentAddress?.(), ...listed.map(({ agentAddress }) => agentAddress)]
     return [...new Set(all.filter((each) => each !== undefined))]
   }
@@ -210,11 +211,13 @@ export function createCluster(options: ClusterOptions) {
 
     /** Publishes a change of this node's row at once, and reads the registries of peers that are new in the list. */
     async announce(): Promise<void> {
+      if (stopped) return
       await beat().then(waitForSyncs, (error) => log.debug({ err: error }, 'node not announced'))
     },
 
     async start(): Promise<void> {
       stopped = false
+      signedOff = false
       const boundAddress = await listener?.start()
       address = boundAddress && (options.advertise ?? boundAddress)
       // Without the database, dial the peers of the last list.

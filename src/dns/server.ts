@@ -1,7 +1,8 @@
 import { createSocket, type RemoteInfo, type Socket as UdpSocket } from 'node:dgram'
 import { once } from 'node:events'
-import { type AddressInfo, isIPv6, type Server, type Socket } from 'node:net'
+import { isIPv6, type Server, type Socket } from 'node:net'
 import { type Clock, systemClock } from '../base/clock.ts'
+import { type Listen, listen as openListener } from '../base/io/listeners.ts'
 import type { Logger } from '../base/log.ts'
 import { respondTo } from './message.ts'
 import { ResponseRateLimit, type ResponseRateLimitOptions } from './rate-limit.ts'
@@ -19,6 +20,8 @@ export interface DnsOptions {
   rateLimit?: Partial<ResponseRateLimitOptions> | false
   tcp?: Partial<TcpLimits>
   clock?: Clock
+  /** Opens the TCP listener. */
+  listen?: Listen
 }
 
 /** Counts since the start. */
@@ -46,7 +49,7 @@ const MAX_PORT_ATTEMPTS = 20
 
 /** Creates an authoritative server for its zones, over UDP and TCP on one port. */
 export function createDns(options: DnsOptions): Dns {
-  const { table, addr, log, clock = systemClock } = options
+  const { table, addr, log, clock = systemClock, listen = openListener } = options
   const rateLimit =
     options.rateLimit === false
       ? undefined
@@ -56,6 +59,7 @@ export function createDns(options: DnsOptions): Dns {
   const connections = new Set<Socket>()
   let udp: UdpSocket | undefined
   let tcp: Server | undefined
+  let boundPort = 0
 
   /** No message may crash the process, not even through a bug. */
   function respond(query: Buffer, transport: 'udp' | 'tcp') {
@@ -88,7 +92,9 @@ export function createDns(options: DnsOptions): Dns {
   }
 
   async function bindUdp(port: number): Promise<UdpSocket> {
-    const socket = createSocket(isIPv6(addr.host) ? 'udp6' : 'udp4')
+    const type = isIPv6(addr.host) ? 'udp6' : 'udp4'
+    // The release that replaces this one listens beside it for a moment; the TCP port belongs to one server alone.
+    const socket = createSocket({ type, reusePort: process.platform === 'linux' })
     socket.bind(port, addr.host)
     await once(socket, 'listening')
     socket.on('message', (query, client) => onDatagram(socket, query, client))
@@ -96,7 +102,7 @@ export function createDns(options: DnsOptions): Dns {
     return socket
   }
 
-  async function bindTcp(port: number): Promise<Server> {
+  async function bindTcp(): Promise<{ server: Server; port: number }> {
     const server = createTcpServer((query) => {
       counts.tcp += 1
       return respond(query, 'tcp')?.bytes
@@ -105,20 +111,20 @@ export function createDns(options: DnsOptions): Dns {
       connections.add(socket)
       socket.on('close', () => connections.delete(socket))
     })
-    server.listen(port, addr.host)
-    await once(server, 'listening')
+    const { port } = await listen(server, 'dns', addr)
     server.on('error', (error) => log.warn({ err: error }, 'DNS listener error'))
-    return server
+    return { server, port }
   }
 
-  /** UDP picks the port, and TCP needs the same one, which may be in use. */
+  /** TCP picks the port, and UDP needs the same one, which may be in use. */
   async function bind(attempts: number): Promise<void> {
-    const socket = await bindUdp(addr.port)
+    const { server, port } = await bindTcp()
     try {
-      tcp = await bindTcp(socket.address().port)
-      udp = socket
+      udp = await bindUdp(port)
+      tcp = server
+      boundPort = port
     } catch (error) {
-      socket.close()
+      server.close()
       if (addr.port !== 0 || attempts <= 1) throw error
       await bind(attempts - 1)
     }
@@ -128,7 +134,7 @@ export function createDns(options: DnsOptions): Dns {
     counts,
     get address() {
       if (tcp === undefined) throw new Error('The DNS server has not been started.')
-      return { host: addr.host, port: (tcp.address() as AddressInfo).port }
+      return { host: addr.host, port: boundPort }
     },
     start: () => bind(MAX_PORT_ATTEMPTS),
     async stop() {

@@ -5,6 +5,7 @@ import { fanOut } from '../base/fan-out.ts'
 import type { TrustedProxies } from '../base/forwarded.ts'
 import { ByteBudgets } from '../base/io/byte-budget.ts'
 import { FlushScheduler } from '../base/io/flush-scheduler.ts'
+import { type Listen, listen as openListener } from '../base/io/listeners.ts'
 import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
 import { TimerWheel } from '../base/io/timer-wheel.ts'
 import { WindowBudget } from '../base/io/window-budget.ts'
@@ -50,6 +51,8 @@ export interface EdgeConfig {
   readonly tcp: PortRange
   /** Other processes listen on the same ports; the kernel spreads connections over them. */
   readonly reusePort?: boolean
+  /** Opens the listeners. */
+  readonly listen?: Listen
   /** The port clients connect to when it is not the bound one, as behind a NAT or load balancer. */
   readonly publicHttpsPort?: number
   /** Base URL of the pages that explain error codes, if clients can reach them. */
@@ -153,8 +156,8 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
   const policies = new TlsPolicies()
   const admission = { total: config.maxConnections ?? DEFAULT_MAX_CONNECTIONS, isShared: config.isShared }
   const { proxyProtocol = {} } = config
-  const { reusePort = false } = config
-  const ports = new TcpPorts(core, { ...config.tcp, reusePort }, admission, proxyProtocol.tcp)
+  const { reusePort = false, listen = openListener } = config
+  const ports = new TcpPorts(core, { ...config.tcp, reusePort, listen }, admission, proxyProtocol.tcp)
   const { logins, dial = createDial(), outbound, policyOutbound, ipData = NO_IP_DATA } = dependencies
   const signingKeys = outbound === undefined ? undefined : createSnsKeys({ fetch: outbound.fetch, clock })
   const keySets = outbound === undefined ? undefined : createKeySets({ fetch: outbound.fetch, clock })
@@ -187,7 +190,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
     if (config.http !== false) {
       const server = createHttpListener(core, admission, proxyProtocol.http)
       servers.push(server)
-      addresses.http = await listen(server, { ...config.http, reusePort })
+      addresses.http = await listen(server, 'http', { ...config.http, reusePort })
       if (config.publicHttpPort === undefined) core.publicHttpPort = addresses.http.port
     }
     if (config.https !== false) {
@@ -199,7 +202,7 @@ export function createEdge(dependencies: EdgeDependencies): Edge {
         proxyProtocol: proxyProtocol.https,
       })
       servers.push(server)
-      addresses.https = await listen(server, { ...config.https, reusePort })
+      addresses.https = await listen(server, 'https', { ...config.https, reusePort })
       if (config.publicHttpsPort === undefined) core.publicHttpsPort = addresses.https.port
     }
   }
@@ -279,16 +282,4 @@ async function waitForConnections({ connections }: Core, timeoutMs: number): Pro
   while (connections.size > 0 && performance.now() < deadline) {
     await new Promise((resolve) => setTimeout(resolve, 20))
   }
-}
-
-function listen(server: Server, options: EdgeListenAddress & { reusePort: boolean }): Promise<AddressInfo> {
-  return new Promise((resolve, reject) => {
-    server.once('error', reject)
-    server.listen(options, () => {
-      server.off('error', reject)
-      // An accept error, such as too many open files, must not end the process.
-      server.on('error', () => {})
-      resolve(server.address() as AddressInfo)
-    })
-  })
 }

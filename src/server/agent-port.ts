@@ -1,4 +1,5 @@
 import { HoldingListener } from '../base/io/holding-listener.ts'
+import type { Listen } from '../base/io/listeners.ts'
 import { requireFreePort } from '../base/io/require-free-port.ts'
 import type { ListenerAddress } from './setting-values.ts'
 import type { ServerSettings } from './settings.ts'
@@ -20,11 +21,12 @@ export async function openAgentPort(
     isWorker,
     hasWorkers,
     isShared,
-  }: { isWorker: boolean; hasWorkers: boolean; isShared: (ip: string) => boolean },
+    listen,
+  }: { isWorker: boolean; hasWorkers: boolean; isShared: (ip: string) => boolean; listen: Listen },
 ): Promise<AgentPort | undefined> {
   if (agentAddr === undefined || !roles.has('gateway')) return undefined
   if (hasWorkers) await requireFreePort(agentAddr)
   const listener = new HoldingListener({ isShared })
-  const { port } = await listener.listen({ ...agentAddr, reusePort: isWorker || hasWorkers })
+  const { port } = await listener.listen({ ...agentAddr, reusePort: isWorker || hasWorkers }, listen)
   return { listener, address: { host: agentAddr.host, port } }
 }

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { parseEnv } from 'node:util'
 import { CommandFailure, findCommand } from '../base/command-line.ts'
 import { describeUnresolved, isLocalDomain, resolvesLocally } from '../base/local-domain.ts'
+import { createLog } from '../base/log.ts'
 import type { Secret } from '../base/secret.ts'
 import { formatError } from '../base/serialize-error.ts'
 import { isRootTrusted, TRUST_HINT } from '../base/trusted-root.ts'
@@ -19,6 +20,7 @@ import {
   settingsFilePath,
 } from './settings.ts'
 import { parseSubcommand, type Subcommand, subcommands } from './subcommands.ts'
+import { findPredecessor, type RunningPredecessor } from './upgrade/predecessor.ts'
 
 function formatHelp(): string {
   const usages = subcommands.map(({ words, operand = '', help }) => {
@@ -158,9 +160,10 @@ export async function runServer(args: readonly string[]): Promise<number> {
     process.stdout.write(command === undefined ? formatHelp() : formatSubcommandHelp(command))
     return 0
   }
+  const predecessor = findPredecessor(process.env)
   try {
     const { settings, rest } = readCommandLine(args, process.env)
-    if (rest.length === 0) await serve(settings)
+    if (rest.length === 0) await serve(settings, args, predecessor)
     else {
       const { command, operands, switches } = parseSubcommand(rest)
       const isForService = settings.given.size === 0 && command.words[0] !== 'setup'
@@ -169,8 +172,9 @@ export async function runServer(args: readonly string[]): Promise<number> {
     }
     return 0
   } catch (error) {
-    const message = await describeError(error)
-    process.stderr.write(message === undefined ? `ERROR:  ${formatError(error)}\n` : `ERROR:  ${message}\n`)
+    const message = (await describeError(error)) ?? formatError(error)
+    process.stderr.write(`ERROR:  ${message}\n`)
+    await predecessor?.reportFailure(message)
     // Not `return 1`: handles left open by a failed start must not keep the process alive.
     process.exit(1)
   }
@@ -182,23 +186,58 @@ const STOP_TIMEOUT_MS = 35_000
 const START_STOP_TIMEOUT_MS = 5_000
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const
 
-/** Runs until a signal; a second signal ends the process at once. */
-async function serve(settings: ServerSettings): Promise<void> {
+/** Runs until a signal or until another release has taken over; a second signal ends the process at once. */
+async function serve(
+  settings: ServerSettings,
+  args: readonly string[],
+  predecessor: RunningPredecessor | undefined,
+): Promise<void> {
   // Installed before the start: a signal may arrive as soon as the server prints that it is ready.
   const signal = new Promise<void>((resolve) => {
     for (const name of STOP_SIGNALS) process.once(name, () => resolve())
   })
   const progress = { started: false }
   void signal.then(() => enforceStopTimeout(progress))
+  void predecessor?.ended.then(() => {
+    // Whoever stopped the running release does not want another one either.
+    if (!progress.started) killProcess()
+  })
   const { startServer } = await import('./index.ts')
-  const server = await startServer(settings)
+  const server = await startServer(settings, {}, predecessor)
   progress.started = true
+  if (predecessor === undefined) await printWelcome(server, settings)
+  const replaced = waitForUpgrade(settings, args, { server, predecessor })
+  if (await Promise.race([signal, replaced])) enforceStopTimeout(progress)
+  await server.stop()
+}
+
+async function printWelcome(server: RunningServer, settings: ServerSettings): Promise<void> {
   const isPublic = !isLocalDomain(settings.domain)
   const link = isPublic && isTerminalOutput() ? await server.createPasswordLink() : undefined
   process.stdout.write(formatWelcome(server, settings, link))
   void printUnresolved(server.credentials)
-  await signal
-  await server.stop()
+}
+
+/** Resolves once another release has taken over from this one. One upgrade is over before the next can begin. */
+async function waitForUpgrade(
+  settings: ServerSettings,
+  args: readonly string[],
+  { server, predecessor }: { server: RunningServer; predecessor: RunningPredecessor | undefined },
+): Promise<true> {
+  try {
+    if (predecessor !== undefined) {
+      predecessor.reportReady()
+      await predecessor.ended
+      await server.completeUpgrade()
+    }
+    const { acceptUpgrades } = await import('./upgrade/upgrade-socket.ts')
+    const { startSuccessor } = await import('./upgrade/successor.ts')
+    await acceptUpgrades(settings, (program) => startSuccessor(program, args, server.handOver))
+    return true
+  } catch (err) {
+    createLog(settings.logLevel).warn({ part: 'server', err }, 'no upgrade without a restart is possible')
+    return new Promise(() => {})
+  }
 }
 
 /** Not part of the welcome: a name server that is down would delay it. */

@@ -2,7 +2,7 @@
  * Wires all parts and starts them. This folder may use every part; no part may use it. Start with `startServer` below;
  * `parts.ts` creates and starts the parts of one process, `wiring/` has them in four phases and in the order in which they
  * start and stop, and `workers/` runs traffic in processes of its own.
- * `settings.ts` declares flags and variables, `cli.ts` and `subcommands.ts` the command line, `check/` holds
+ * `upgrade/` lets another release take over from a running one. `settings.ts` declares flags and variables, `cli.ts` and `subcommands.ts` the command line, `check/` holds
  * `adit server check`. The other files belong to the process: its id, locks, addresses, limits and
  * the port of agents, `credentials.json`, and the host keys of the SSH gateway, where `certs`, `sessions` and `store` meet.
  */
@@ -13,6 +13,9 @@ import { type CredentialsFile, readCredentialsFile, writeCredentialsFile } from 
 import { startParts, stopAfterFailure } from './parts.ts'
 import type { ServerLimits } from './server-limits.ts'
 import type { ServerSettings } from './settings.ts'
+import { completeUpgrade, createHandOver, takeOver } from './upgrade/hand-over.ts'
+import type { RunningPredecessor } from './upgrade/predecessor.ts'
+import type { HandOver } from './upgrade/successor.ts'
 import type { Foundation } from './wiring/foundation.ts'
 
 export type { ServerLimits } from './server-limits.ts'
@@ -26,6 +29,10 @@ export interface RunningServer {
   readonly databaseError: string | undefined
   /** Creates a one-time link with which the administrator of the created account sets a password. */
   createPasswordLink(): Promise<Secret | undefined>
+  /** What a release that replaces this one takes over. */
+  readonly handOver: HandOver
+  /** The release that this one replaced has ended: this one is the only one again. */
+  completeUpgrade(): Promise<void>
   stop(): Promise<void>
 }
 
@@ -33,10 +40,12 @@ export interface RunningServer {
 export async function startServer(
   settings: ServerSettings,
   limits: ServerLimits = {},
+  predecessor?: RunningPredecessor,
 ): Promise<RunningServer> {
-  const { parts, stop } = await startParts(settings, limits)
+  const { parts, stop } = await startParts(settings, limits, { predecessor })
   const { foundation } = parts
   try {
+    if (predecessor !== undefined) await takeOver(parts)
     const credentials = await publishCredentials(foundation)
     failpoint('server.start')
     return {
@@ -52,6 +61,8 @@ export async function startServer(
         const user = { account: account.accountId, id: account.userId, email: account.email }
         return (await createPasswordLink(foundation, user, addresses.dashboardUrl)).url
       },
+      handOver: createHandOver(parts),
+      completeUpgrade: () => completeUpgrade(parts),
       stop,
     }
   } catch (error) {

@@ -7,7 +7,7 @@ import type { ServerLimits } from './server-limits.ts'
 import type { ServerSettings } from './settings.ts'
 import { wireBackground } from './wiring/background.ts'
 import { wireControl } from './wiring/control.ts'
-import { type LogOf, openFoundation, type WorkerIdentity } from './wiring/foundation.ts'
+import { type LogOf, openFoundation, type ProcessContext } from './wiring/foundation.ts'
 import { type Parts, startOrder } from './wiring/start-order.ts'
 import { wireTraffic } from './wiring/traffic.ts'
 
@@ -16,12 +16,12 @@ const CLEANUP_TIMEOUT_MS = 5_000
 
 /**
  * Creates the parts of a process, phase by phase: each phase gets what the phases before it created. Then starts them in
- * order. A failed start stops everything it had started before it throws. `worker` is given in the process of a worker.
+ * order. A failed start stops everything it had started before it throws.
  */
 export async function startParts(
   settings: ServerSettings,
   limits: ServerLimits,
-  worker?: WorkerIdentity,
+  { worker, predecessor }: Partial<Pick<ProcessContext, 'worker' | 'predecessor'>> = {},
 ): Promise<{ parts: Parts; stop(): Promise<void> }> {
   const processLog = createLog(settings.logLevel)
   const logOf: LogOf = (part) =>
@@ -30,7 +30,7 @@ export async function startParts(
   let serving = false
   createDirectory(settings.dataDir, 0o700)
   try {
-    const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker })
+    const foundation = await openFoundation(settings, limits, { cleanup, logOf, worker, predecessor })
     const background = await wireBackground(foundation)
     const traffic = await wireTraffic(foundation, background)
     const control = wireControl(foundation, background, traffic, () => serving)

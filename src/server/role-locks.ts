@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { setTimeout as delay } from 'node:timers/promises'
 import { CommandFailure } from '../base/command-line.ts'
 import { errorMessage } from '../base/error-message.ts'
 import { StoreUnavailable } from '../store/index.ts'
@@ -25,6 +26,34 @@ export function lockRoles(dataDir: string, roles: Iterable<RoleName>, worker?: n
   } catch (error) {
     release()
     throw error
+  }
+}
+
+/** How often a process tries to lock the roles of one that has just ended. */
+const RETRY_MS = 50
+
+/** Locks the roles as soon as the process that this one replaces has ended, and with it its locks. */
+export function inheritRoleLocks(
+  dataDir: string,
+  roles: Iterable<RoleName>,
+  predecessorEnded: Promise<void>,
+): () => void {
+  const stopped = new AbortController()
+  let release = () => {}
+  const lock = async () => {
+    await predecessorEnded
+    while (!stopped.signal.aborted)
+      try {
+        release = lockRoles(dataDir, roles)
+        return
+      } catch {
+        await delay(RETRY_MS, undefined, { ref: false })
+      }
+  }
+  void lock()
+  return () => {
+    stopped.abort()
+    release()
   }
 }
 

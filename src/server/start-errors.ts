@@ -5,6 +5,7 @@ import { FailpointError } from '../base/failpoint.ts'
 import { describeFileError } from '../base/file-error.ts'
 import {
   BackupError,
+  IncompatibleSchema,
   MasterKeyError,
   NewerSchema,
   StoreUnavailable,
@@ -15,6 +16,7 @@ import {
 const USER_FACING_ERRORS = [
   CommandFailure,
   FailpointError,
+  IncompatibleSchema,
   MasterKeyError,
   NewerSchema,
   StoreUnavailable,

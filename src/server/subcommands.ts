@@ -4,6 +4,7 @@ import { CommandFailure, findCommand, takeFlags } from '../base/command-line.ts'
 import { describeFileError } from '../base/file-error.ts'
 import { silentLog } from '../base/log.ts'
 import { findNearest } from '../base/nearest.ts'
+import { LAUNCH_COMMAND } from '../base/version.ts'
 import type { Events } from '../events/index.ts'
 import type { DurableStore } from '../store/index.ts'
 import { readCredentialsFile } from './credentials-file.ts'
@@ -109,6 +110,16 @@ export const subcommands: readonly Subcommand[] = [
       const { runSetup } = await import('./setup/setup.ts')
       const options = { yes: switches.has('yes'), print: switches.has('print') }
       await runSetup({ given, ...options, environment: process.env }, print)
+    },
+  },
+  {
+    words: ['upgrade'],
+    operand: '[PROGRAM]',
+    help: 'let this release, or that of PROGRAM, take over from the running server without a break',
+    examples: ['adit server upgrade', 'adit server upgrade /opt/adit-next/bin/adit'],
+    async run([program], settings) {
+      const { requestUpgrade } = await import('./upgrade/upgrade-socket.ts')
+      await requestUpgrade(settings, program === undefined ? LAUNCH_COMMAND : [program], print)
     },
   },
   {

@@ -2,6 +2,7 @@ import { once } from 'node:events'
 import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { fanOut } from '../base/fan-out.ts'
 import { Admission } from '../base/io/admission.ts'
+import { type Listen, listen as openListener } from '../base/io/listeners.ts'
 import type { ProxyProtocolReader } from '../base/io/proxy-protocol-reader.ts'
 import { readEnds, type SocketEnds } from '../base/io/socket-ends.ts'
 import type { Logger } from '../base/log.ts'
@@ -29,6 +30,7 @@ export interface GatewayOptions {
   proxyProtocol?: ProxyProtocolReader | undefined
   /** Other processes listen on the same port; the kernel spreads connections over them. */
   reusePort?: boolean
+  listen?: Listen
   /** Tells other processes of a failed login. */
   reportAuthFailure?: ((ip: string) => void) | undefined
   log: Logger
@@ -64,9 +66,8 @@ export class GatewayListener<C extends { end(reason: string): void }> {
   }
 
   async listen(port: number, host: string): Promise<AddressInfo> {
-    this.#server.listen({ port, host, reusePort: this.#options.reusePort === true })
-    await once(this.#server, 'listening')
-    return this.#server.address() as AddressInfo
+    const { name, reusePort = false, listen = openListener } = this.#options
+    return listen(this.#server, name, { port, host, reusePort })
   }
 
   /** Admits a client that has not authenticated yet; undefined when too many are connected. Call the result afterwards. */

@@ -11,7 +11,7 @@ import type { Clock } from '../base/clock.ts'
 import type { Logger } from '../base/log.ts'
 import { createDurableStore, type DurableStore } from './durable-store.ts'
 import { FALLBACK_COPY_FILE, FallbackCopy } from './fallback-copy.ts'
-import { type Migrator, migrate } from './migrations.ts'
+import { type Migrator, migrate, requireCompatibleSchema } from './migrations.ts'
 import { PostgresEngine, UnsupportedDatabase } from './postgres.ts'
 import { ReconnectingEngine } from './reconnecting-engine.ts'
 import { migrations } from './schema.ts'
@@ -42,7 +42,7 @@ export { type IpDataFile, type IpDataFiles, openIpDataFiles } from './ip-data-fi
 export { openLoginRecords } from './login-records.ts'
 export { createLoginSync } from './login-sync.ts'
 export { MasterKeyError } from './master-key.ts'
-export { NewerSchema } from './migrations.ts'
+export { IncompatibleSchema, NewerSchema } from './migrations.ts'
 export type {
   NameClaimOutcome,
   NameClaimRequest,
@@ -66,6 +66,8 @@ export interface StoreOptions {
   readonly masterKeyFile: string
   /** Keeps a fallback copy of the database in the data directory, for reads while the database is unavailable (P8). */
   readonly keepCopy?: boolean
+  /** An earlier release uses the database: only migrations that it can live with are run. */
+  readonly isUpgrade?: boolean
   /** Called after each commit of this process that has changes. */
   readonly onCommit?: (() => void) | undefined
   readonly clock: Clock
@@ -121,11 +123,12 @@ function openSqlite(file: string, log: Logger, copy: FallbackCopy | undefined): 
 
 async function openOnEngine(
   engine: Engine & Migrator,
-  { masterKeyFile, onCommit, clock, log }: StoreOptions,
+  { masterKeyFile, onCommit, isUpgrade, clock, log }: StoreOptions,
   copy?: FallbackCopy,
 ): Promise<DurableStore> {
   try {
     try {
+      if (isUpgrade) await requireCompatibleSchema(engine, migrations)
       await migrate(engine, migrations)
     } catch (error) {
       if (!copy?.failOver(error)) throw error

@@ -13,6 +13,11 @@ export class NewerSchema extends Error {
   override name = 'NewerSchema'
 }
 
+/** The schema of this release does not suit the release that uses the database. */
+export class IncompatibleSchema extends Error {
+  override name = 'IncompatibleSchema'
+}
+
 /**
  * Migrates the tables to the newest version this release supports, one transaction per step, so that a process killed in
  * between leaves a version that the next start continues from. Returns the version before the migration.
@@ -52,6 +57,19 @@ export async function migrate(
     })
   }
   return current.version
+}
+
+/** Rejects migrations after which the release that uses the database now could not read it. */
+export async function requireCompatibleSchema(
+  migrator: Migrator,
+  migrations: readonly Migration[],
+): Promise<void> {
+  const { version } = await migrator.runExclusive(schemaVersion)
+  const newest = migrations.at(-1)!
+  if (newest.version > version && newest.compatibleFrom > version)
+    throw new IncompatibleSchema(
+      `The new release changes the database to schema ${newest.version}, which the running one cannot read. Stop the server, then start the new release.`,
+    )
 }
 
 /** The current version of the tables; 0 for an empty database. */

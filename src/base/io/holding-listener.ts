@@ -1,6 +1,6 @@
-import { once } from 'node:events'
-import { type AddressInfo, createServer, type ListenOptions, type Socket } from 'node:net'
+import { type AddressInfo, createServer, type Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from './admission.ts'
+import { type Listen, type ListenAddress, listen as openListener } from './listeners.ts'
 import { readEnds } from './socket-ends.ts'
 
 const MAX_HELD = 2_000
@@ -27,12 +27,8 @@ export class HoldingListener {
   }
 
   /** Opens the port. */
-  async listen(options: ListenOptions): Promise<AddressInfo> {
-    this.#server.listen(options)
-    await once(this.#server, 'listening')
-    // An accept error, such as too many open files, must not end the process.
-    this.#server.on('error', () => {})
-    return this.#server.address() as AddressInfo
+  listen(address: ListenAddress, listen: Listen = openListener): Promise<AddressInfo> {
+    return listen(this.#server, 'agent', address)
   }
 
   /** Serves the connections that wait, and every later one. */

@@ -1,5 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net'
 import { Admission, type AdmissionLimits } from '../../base/io/admission.ts'
+import { type Listen, listen as openListener } from '../../base/io/listeners.ts'
 import type { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
 import { requireFreePort } from '../../base/io/require-free-port.ts'
 import { resetSocket } from '../../base/io/reset.ts'
@@ -17,6 +18,7 @@ export interface PortRange {
   readonly last: number
   /** Other processes may listen on the same ports. */
   readonly reusePort?: boolean
+  readonly listen?: Listen
 }
 
 /** How long a released port is reassigned only on request by number: clients of the old tunnel still use it. */
@@ -105,15 +107,8 @@ export class TcpPorts implements PublicPorts {
       acceptClient(socket, this.#admission, this.#proxyProtocol, (ends) => this.#start(port, socket, ends))
     })
     try {
-      await new Promise<void>((resolve, reject) => {
-        server.once('error', reject)
-        const { host, reusePort = false } = this.#range
-        server.listen({ port, host, reusePort }, () => {
-          server.off('error', reject)
-          server.on('error', () => {})
-          resolve()
-        })
-      })
+      const { host, reusePort = false, listen = openListener } = this.#range
+      await listen(server, 'tcp', { port, host, reusePort })
     } catch (error) {
       this.#servers.delete(port)
       throw error

@@ -51,7 +51,11 @@ export async function wireBackground(foundation: Foundation) {
     log: logOf('dns'),
   })
   const dns =
-    settings.dnsAddr && createDns({ table: zones.table, addr: settings.dnsAddr, clock, log: logOf('dns') })
+    settings.dnsAddr &&
+    createDns({
+      ...{ table: zones.table, addr: settings.dnsAddr, clock, log: logOf('dns') },
+      listen: foundation.listeners.listen,
+    })
 
   const deliveries = createOutboundThread({ allow: settings.outboundAllow })
   cleanup.defer(() => deliveries.close())

@@ -11,14 +11,15 @@ const MAX_MOVE_MS = 10_000
  * cannot move, as those of the SDKs, reconnect when the gateway closes.
  */
 export async function drain(
-  { addresses, clock, hasRole }: Pick<Foundation, 'addresses' | 'clock' | 'hasRole'>,
+  { addresses, clock, hasRole, listeners }: Pick<Foundation, 'addresses' | 'clock' | 'hasRole' | 'listeners'>,
   { agentGateway, cluster, edge }: Pick<Traffic, 'agentGateway' | 'cluster' | 'edge'>,
 ): Promise<void> {
   const startedAt = clock.monotonic()
   await cluster?.leave()
   const others = cluster?.agentAddresses.filter((address) => address !== addresses.agentDial) ?? []
-  const canMove = hasRole('gateway') && others.length > 0
-  if (canMove) await agentGateway.moveAgents(others, MAX_MOVE_MS)
+  const canMove = hasRole('gateway') && (listeners.isHandedOver || others.length > 0)
+  // A release that has taken over the listeners is at the address that agents know.
+  if (canMove) await agentGateway.moveAgents(listeners.isHandedOver ? [] : others, MAX_MOVE_MS)
   const remainingMs = DRAIN_MS - (clock.monotonic() - startedAt)
   await Promise.all([edge.stop(remainingMs), cluster?.drain(remainingMs, canMove)])
 }

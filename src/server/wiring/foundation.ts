@@ -4,6 +4,7 @@ import { createAuth, createIpRestrictions, firstAccount } from '../../auth/index
 import type { CleanupStack } from '../../base/cleanup-stack.ts'
 import { type Clock, systemClock } from '../../base/clock.ts'
 import type { TrustedProxies } from '../../base/forwarded.ts'
+import { Listeners } from '../../base/io/listeners.ts'
 import { ProxyProtocolReader } from '../../base/io/proxy-protocol-reader.ts'
 import type { Logger } from '../../base/log.ts'
 import { createOutbound } from '../../base/outbound/outbound.ts'
@@ -18,7 +19,7 @@ import { openAgentPort } from '../agent-port.ts'
 import { ApiStreams } from '../api-streams.ts'
 import { computeConnectionLimits, openFilesLimit } from '../connection-limits.ts'
 import { loadNodeId } from '../node-id.ts'
-import { lockRoles } from '../role-locks.ts'
+import { inheritRoleLocks, lockRoles } from '../role-locks.ts'
 import type { ServerLimits } from '../server-limits.ts'
 import {
   isLimitedByPeerAddress,
@@ -27,6 +28,7 @@ import {
   resolveMasterKeyFile,
   type ServerSettings,
 } from '../settings.ts'
+import type { RunningPredecessor } from '../upgrade/predecessor.ts'
 import type { WorkerUpdate } from '../workers/messages.ts'
 import { controlSettings, countWorkers } from '../workers/worker-flags.ts'
 import { Workers } from '../workers/workers.ts'
@@ -62,6 +64,16 @@ export interface WorkerIdentity {
   broadcast(update: WorkerUpdate): void
 }
 
+/** What a process is given at its start. */
+export interface ProcessContext {
+  readonly cleanup: CleanupStack
+  readonly logOf: LogOf
+  /** Set in the process of a worker. */
+  readonly worker: WorkerIdentity | undefined
+  /** Set in a process that replaces another. */
+  readonly predecessor: RunningPredecessor | undefined
+}
+
 /** What every other part of the server builds on. */
 export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 
@@ -72,10 +84,16 @@ export type Foundation = Awaited<ReturnType<typeof openFoundation>>
 export async function openFoundation(
   serverSettings: ServerSettings,
   limits: ServerLimits,
-  { cleanup, logOf, worker }: { cleanup: CleanupStack; logOf: LogOf; worker: WorkerIdentity | undefined },
+  { cleanup, logOf, worker, predecessor }: ProcessContext,
 ) {
   const clock: Clock = systemClock
-  cleanup.defer(lockRoles(serverSettings.dataDir, serverSettings.roles, worker?.number))
+  const { dataDir, roles } = serverSettings
+  cleanup.defer(
+    predecessor === undefined
+      ? lockRoles(dataDir, roles, worker?.number)
+      : inheritRoleLocks(dataDir, roles, predecessor.ended),
+  )
+  const listeners = new Listeners(predecessor)
   const count = worker === undefined ? countWorkers(serverSettings) : 0
   if (worker === undefined && isLimitedByPeerAddress(serverSettings))
     logOf('server').info('one worker, because --peer-addr is set: --workers N runs more')
@@ -85,6 +103,7 @@ export async function openFoundation(
     isWorker: worker !== undefined,
     hasWorkers: count > 0,
     isShared: proxyTrust.isShared,
+    listen: listeners.listen,
   })
   cleanup.defer(() => agentPort?.listener.close())
   const workers =
@@ -107,6 +126,7 @@ export async function openFoundation(
     dataDir: settings.dataDir,
     masterKeyFile: resolveMasterKeyFile(settings),
     keepCopy: TRAFFIC_ROLES.some((role) => settings.roles.has(role)),
+    isUpgrade: predecessor !== undefined,
     onCommit: worker?.onCommit ?? (() => workers?.notifyCommit()),
     clock,
     log: logOf('store'),
@@ -122,7 +142,7 @@ export async function openFoundation(
   const outbound = createOutbound({ allow: settings.outboundAllow })
   cleanup.defer(() => outbound.close())
 
-  const nodeId = await loadNodeId(settings.dataDir, worker?.number)
+  const nodeId = predecessor === undefined ? await loadNodeId(dataDir, worker?.number) : randomUUID()
   const nameSpans = { graceMs: limits.graceMs ?? GRACE_MS, cooldownMs: settings.nameCooldown }
   const claims = new NameClaims({
     rows: openNameClaims(store),
@@ -139,6 +159,9 @@ export async function openFoundation(
     workers,
     /** Set when this process is a worker, which shares its ports with others. */
     worker,
+    /** The release that this process replaces, while that drains. */
+    predecessor,
+    listeners,
     cleanup,
     logOf,
     clock,

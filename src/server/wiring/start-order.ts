@@ -9,7 +9,7 @@ import type { Background } from './background.ts'
 import type { Control } from './control.ts'
 import { drain } from './drain.ts'
 import type { Foundation } from './foundation.ts'
-import type { Traffic } from './traffic.ts'
+import { isStandalone, type Traffic } from './traffic.ts'
 
 /** The parts of one process, by the phase that creates them. */
 export interface Parts {
@@ -30,7 +30,7 @@ export function startOrder({ foundation, background, traffic, control }: Parts):
     ...followers(foundation, traffic, control),
     ...backgroundComponents(foundation, background),
     ...edge.table,
-    clusterComponent(traffic),
+    clusterComponent(foundation, traffic),
     edge.listeners,
     ...gateways(foundation, traffic),
     ...workerProcesses(foundation, traffic),
@@ -40,9 +40,10 @@ export function startOrder({ foundation, background, traffic, control }: Parts):
 }
 
 /** Probes respond from the beginning of the start to the end of the stop. */
-function probes({ settings }: Foundation, { probes: listener }: Control): Lifecycle {
+function probes({ settings, listeners }: Foundation, { probes: listener }: Control): Lifecycle {
   return {
-    start: async () => void (settings.probeAddr && (await listener.listen(settings.probeAddr))),
+    start: async () =>
+      void (settings.probeAddr && (await listener.listen(settings.probeAddr, listeners.listen))),
     stop: () => listener.close(),
   }
 }
@@ -122,9 +123,14 @@ function edgeComponents(
   }
 }
 
-function clusterComponent({ cluster, nodeCertificate }: Traffic): Lifecycle {
+/** A process without peers is linked with another release alone, while one replaces the other. */
+function clusterComponent(
+  { settings, predecessor }: Foundation,
+  { cluster, nodeCertificate }: Traffic,
+): Lifecycle {
+  const hasPeers = predecessor !== undefined || !isStandalone(settings)
   return {
-    start: async () => void (await cluster?.start()),
+    start: async () => void (hasPeers && (await cluster?.start())),
     async stop() {
       await cluster?.stop()
       nodeCertificate.stop()
@@ -192,7 +198,7 @@ function workerProcesses({ workers, addresses, agentPort }: Foundation, { cluste
 }
 
 function apiListener(
-  { settings, addresses, apiStreams, hasRole, workers }: Foundation,
+  { settings, addresses, apiStreams, hasRole, workers, listeners }: Foundation,
   { api }: Control,
 ): Lifecycle {
   return {
@@ -201,7 +207,7 @@ function apiListener(
       await api.start()
       apiStreams.local = api
       if (settings.apiAddr === undefined) return
-      const { port } = await api.listen(settings.apiAddr)
+      const { port } = await api.listen(settings.apiAddr, listeners.listen)
       addresses.setApi(settings.apiAddr, port)
       await workers?.setListenerUrl(addresses.listenerUrl)
     },

@@ -41,7 +41,7 @@ import {
   openNodes,
 } from '../../store/index.ts'
 import { followIpData } from '../ip-data.ts'
-import { ROLES, type ServerSettings } from '../settings.ts'
+import { type ListenerAddress, ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
 import { type Foundation, loadOrCreateSecret } from './foundation.ts'
@@ -121,6 +121,7 @@ async function wireEdge(
       https: settings.httpsAddr ?? false,
       tcp: { host: settings.tcpHost, first: settings.tcpPorts[0], last: settings.tcpPorts[1] },
       reusePort: foundation.worker !== undefined,
+      listen: foundation.listeners.listen,
       ...(settings.publicHttpsPort !== undefined && { publicHttpsPort: settings.publicHttpsPort }),
       ...(settings.publicHttpPort !== undefined && { publicHttpPort: settings.publicHttpPort }),
       errorPagesUrl: () => errorPagesUrl(foundation),
@@ -197,7 +198,7 @@ async function wireRegistry(
     clock,
     log: logOf('server'),
   })
-  const peerAddr = resolvePeerAddress(settings)
+  const { peerAddr } = settings
   const cluster =
     peerAddr &&
     createCluster({
@@ -211,7 +212,8 @@ async function wireRegistry(
         return authority.certificatePem
       },
       // A node with tunnels or the API is dialled by those without.
-      listen: settings.roles.has('gateway') || settings.roles.has('api') ? peerAddr : undefined,
+      listen:
+        settings.roles.has('gateway') || settings.roles.has('api') ? toPeerAddress(peerAddr) : undefined,
       advertise: settings.peerAdvertise,
       agentAddress: () => addresses.agentDial,
       openApi: settings.roles.has('api')
@@ -277,6 +279,7 @@ async function wireGateways(
     sessions: new Admission({ total: foundation.connectionLimits.sessions }),
     isShared: foundation.isShared,
     reusePort: foundation.worker !== undefined,
+    listen: foundation.listeners.listen,
     region: settings.region,
     clock,
     log: logOf('sessions'),
@@ -337,11 +340,16 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
   }
 }
 
-/** With `auto`, peers exist only on a shared database or when this process does not run every role. */
-function resolvePeerAddress({ peerAddr, databaseUrl, roles }: ServerSettings) {
-  if (peerAddr !== 'auto') return peerAddr
-  const isStandalone = databaseUrl === undefined && ROLES.every((role) => roles.has(role))
-  return isStandalone ? undefined : { host: '127.0.0.1', port: 0 }
+/**
+ * Whether this process has no peers but the release that replaces it: with `auto`, peers exist only on a shared database or
+ * when this process does not run every role.
+ */
+export function isStandalone({ peerAddr, databaseUrl, roles }: ServerSettings): boolean {
+  return peerAddr === 'auto' && databaseUrl === undefined && ROLES.every((role) => roles.has(role))
+}
+
+function toPeerAddress(peerAddr: ListenerAddress | 'auto'): ListenerAddress {
+  return peerAddr === 'auto' ? { host: '127.0.0.1', port: 0 } : peerAddr
 }
 
 /** The names and addresses that agents may dial. */

@@ -48,11 +48,12 @@ async function start({ number, args, limits, listenerUrl }: WorkerStart): Promis
       import('../settings.ts'),
       import('../parts.ts'),
     ])
-    const { parts, stop } = await startParts(readSettings(args, {}), limits, {
+    const worker = {
       number,
       onCommit: () => send({ committed: true }),
-      broadcast: (update) => send({ broadcast: update }),
-    })
+      broadcast: (update: WorkerUpdate) => send({ broadcast: update }),
+    }
+    const { parts, stop } = await startParts(readSettings(args, {}), limits, { worker })
     parts.foundation.addresses.setListenerUrl(listenerUrl)
     methods = createMethods(parts, stop)
     receive = exchangeUpdates(parts)

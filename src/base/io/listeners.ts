@@ -1,0 +1,112 @@
+import { once } from 'node:events'
+import type { AddressInfo, Server } from 'node:net'
+import { joinHostPort } from '../hostport.ts'
+
+/** Where to listen; port 0 means any free port. */
+export interface ListenAddress {
+  readonly host: string
+  readonly port: number
+  /** Other processes may listen on the same port. */
+  readonly reusePort?: boolean
+}
+
+/** Opens the listener of a server, which has a name within its process; resolves to the address that it is bound to. */
+export type Listen = (server: Server, name: string, address: ListenAddress) => Promise<AddressInfo>
+
+/** The process that had the listeners before, and still serves. */
+export interface Predecessor {
+  /** Where it listens under this name; undefined when it does not. */
+  addressOf(name: string): Promise<AddressInfo | undefined>
+  /**
+   * Hands over a listener. It accepts connections as soon as the promise is resolved, so it has to be used in the same turn
+   * of the event loop.
+   */
+  take(name: string): Promise<Server | undefined>
+}
+
+/** Opens a listener that belongs to this process alone. */
+export const listen: Listen = async (server, _name, address) => {
+  server.listen({ ...address })
+  return listening(server)
+}
+
+async function listening(server: Server): Promise<AddressInfo> {
+  await once(server, 'listening')
+  // An accept error, such as too many open files, must not end the process.
+  server.on('error', () => {})
+  return server.address() as AddressInfo
+}
+
+interface WaitingListener {
+  readonly server: Server
+  readonly address: ListenAddress
+}
+
+/**
+ * The listeners of a process by name, so that another process can take them over with the connections that wait in their
+ * queues. With a predecessor, listeners that it has stay its own until `takeOver`: a start that fails has accepted nothing.
+ */
+export class Listeners {
+  readonly #open = new Map<string, Server>()
+  readonly #waiting = new Map<string, WaitingListener>()
+  readonly #predecessor: Predecessor | undefined
+  #takesOver = false
+  #isHandedOver = false
+
+  constructor(predecessor?: Predecessor) {
+    this.#predecessor = predecessor
+  }
+
+  /** Opens a listener, or takes it over if the predecessor has one of this name and address. */
+  readonly listen: Listen = async (server, name, address) => {
+    const key = `${name} ${joinHostPort(address.host, address.port)}`
+    const offered = await this.#predecessor?.addressOf(key)
+    if (offered === undefined) return this.#add(key, server, await listen(server, name, address))
+    const waiting = { server, address }
+    this.#waiting.set(key, waiting)
+    server.once('close', () => this.#waiting.delete(key))
+    if (this.#takesOver) await this.#take(key, waiting)
+    return offered
+  }
+
+  /** Takes over the listeners that the predecessor still has; from now on connections are accepted here too. */
+  async takeOver(): Promise<void> {
+    this.#takesOver = true
+    await Promise.all([...this.#waiting].map(([key, waiting]) => this.#take(key, waiting)))
+  }
+
+  /** The open listener of this name and address, for a successor. */
+  find(key: string): Server | undefined {
+    return this.#open.get(key)
+  }
+
+  /** Whether a successor has the listeners. */
+  get isHandedOver(): boolean {
+    return this.#isHandedOver
+  }
+
+  /** Stops accepting everywhere: a successor has the listeners. Open connections stay. */
+  handOver(): void {
+    this.#isHandedOver = true
+    for (const server of this.#open.values()) server.close()
+  }
+
+  async #take(key: string, { server, address }: WaitingListener): Promise<void> {
+    const taken = await this.#predecessor?.take(key)
+    const isWanted = this.#waiting.delete(key)
+    if (!isWanted) taken?.close()
+    else if (taken === undefined) this.#add(key, server, await listen(server, key, address))
+    else {
+      server.listen(taken)
+      this.#add(key, server, await listening(server))
+    }
+  }
+
+  #add(key: string, server: Server, address: AddressInfo): AddressInfo {
+    this.#open.set(key, server)
+    server.once('close', () => {
+      if (this.#open.get(key) === server) this.#open.delete(key)
+    })
+    return address
+  }
+}

@@ -1,0 +1,91 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import type { AddressInfo, Server } from 'node:net'
+import { setTimeout as delay } from 'node:timers/promises'
+import { CommandFailure } from '../../base/command-line.ts'
+import { describeFileError } from '../../base/file-error.ts'
+import type { MessageToPredecessor, MessageToSuccessor } from './messages.ts'
+import { SUCCESSOR_VARIABLE } from './predecessor.ts'
+
+/** How long a new release may take until it serves. */
+const READY_TIMEOUT_MS = 60_000
+
+/** A new release that serves. */
+export interface Successor {
+  readonly pid: number
+  readonly version: string
+}
+
+/** What the running release offers to the one that replaces it. */
+export interface HandOver {
+  /** The listener of this name. */
+  find(name: string): Server | undefined
+  /** Links the two releases, so that each reaches the tunnels of the other. */
+  prepare(): Promise<void>
+  /** The new release has failed: this one carries on as before. */
+  cancel(): Promise<void>
+  /** The new release has the listeners: this one accepts nothing more. */
+  commit(): void
+}
+
+/**
+ * Starts a release beside this one, with the same arguments, and hands it the listeners; resolves once it serves. One that
+ * fails or takes too long is ended, and this release carries on.
+ */
+export async function startSuccessor(
+  [program, ...args]: readonly [string, ...string[]],
+  serverArgs: readonly string[],
+  handOver: HandOver,
+): Promise<Successor> {
+  await handOver.prepare()
+  const child = spawn(program, [...args, 'server', ...serverArgs], {
+    stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
+    env: { ...process.env, [SUCCESSOR_VARIABLE]: '1' },
+  })
+  try {
+    const version = await waitUntilReady(child, program, handOver)
+    handOver.commit()
+    // This process ends when it has drained, whatever the new one does.
+    child.unref()
+    child.channel?.unref()
+    return { pid: child.pid ?? 0, version }
+  } catch (error) {
+    child.kill('SIGKILL')
+    await handOver.cancel()
+    throw error
+  }
+}
+
+async function waitUntilReady(child: ChildProcess, program: string, handOver: HandOver): Promise<string> {
+  const { promise: ready, resolve, reject } = Promise.withResolvers<string>()
+  const timeout = new AbortController()
+  child.on('message', (message: MessageToPredecessor) => {
+    if ('ready' in message) resolve(message.ready.version)
+    else if ('failed' in message) reject(new CommandFailure(`The new release has failed: ${message.failed}`))
+    else answer(child, message, handOver)
+  })
+  child.once('error', (error) =>
+    reject(new CommandFailure(`${program} cannot be run: ${describeFileError(error)}.`)),
+  )
+  child.once('exit', (code, signal) =>
+    reject(new CommandFailure(`The new release ended during its start (${signal ?? `exit code ${code}`}).`)),
+  )
+  delay(READY_TIMEOUT_MS, undefined, { ref: false, signal: timeout.signal }).then(
+    () =>
+      reject(new CommandFailure(`The new release was not ready within ${READY_TIMEOUT_MS / 1000} seconds.`)),
+    () => {},
+  )
+  return ready.finally(() => timeout.abort())
+}
+
+function answer(
+  child: ChildProcess,
+  question: Extract<MessageToPredecessor, { readonly id: number }>,
+  { find }: HandOver,
+): void {
+  const { id } = question
+  const server = find('take' in question ? question.take : question.addressOf)
+  const address = server?.address() as AddressInfo | undefined
+  const message: MessageToSuccessor = { id, address }
+  // A process that has just ended takes no messages.
+  if (child.connected) child.send(message, 'take' in question ? server : undefined, () => {})
+}
