@@ -40,6 +40,25 @@ export function payloadLength(head: Buffer): number {
   return shortLength === 127 ? head.readUInt32BE(2) * 2 ** 32 + head.readUInt32BE(6) : shortLength
 }
 
+/** The head of an unmasked, final frame. */
+export function frameHead(opcode: number, length: number): Buffer {
+  const first = 0x80 | opcode
+  if (length <= 125) return Buffer.from([first, length])
+  if (length <= 0xffff) return Buffer.from([first, 126, length >> 8, length & 0xff])
+  const head = Buffer.alloc(10)
+  head[0] = first
+  head[1] = 127
+  head.writeBigUInt64BE(BigInt(length), 2)
+  return head
+}
+
+/** A close frame with a status code (RFC 6455 section 7.4). */
+export function closeFrame(status: number): Buffer {
+  const frame = Buffer.concat([frameHead(Opcode.close, 2), Buffer.alloc(2)])
+  frame.writeUInt16BE(status, 2)
+  return frame
+}
+
 /** Unmasks bytes that begin at `offset` of the payload, in place; long aligned ones in 32-bit words. */
 export function unmask(bytes: Buffer, mask: Buffer, offset: number): void {
   let index = 0

@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto'
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 import { test } from 'node:test'
-import { eventually } from '../../test/support/eventually.ts'
+import { eventually, TIMEOUT_MS } from '../../test/support/eventually.ts'
 import { startTcp } from '../../test/support/local-server.ts'
 import { shortLimits, startEdge } from './testing/edge.ts'
 import { openRawClient } from './testing/raw-client.ts'
@@ -31,8 +31,8 @@ async function startUpstreamSide(t: Parameters<typeof startTcp>[0], onHead: (soc
       socket.end()
     })
   })
-  const { port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
-  return { port, received }
+  const { edge, port } = await startEdge(t, new TestTunnels().add(HOST, createLocalTunnel(upstream)))
+  return { edge, port, received }
 }
 
 test('after 101 bytes pass both ways, early ones included, until both sides end', async (t) => {
@@ -50,6 +50,47 @@ test('after 101 bytes pass both ways, early ones included, until both sides end'
   assert.match(received.text, /\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n/)
   assert.match(client.text, /^HTTP\/1\.1 101 [\s\S]*Connection: Upgrade\r\nUpgrade: websocket\r\n/)
   assert.equal(received.ended, true)
+})
+
+test('an edge that stops closes a WebSocket with 1001 after the frame under way, and the upstream hears of it', async (t) => {
+  const sent = Promise.withResolvers<Socket>()
+  const { edge, port, received } = await startUpstreamSide(t, (socket) => {
+    socket.write(`${ACCEPT_RESPONSE}\x81\x02hi\x81\x0abegun `, 'latin1')
+    sent.resolve(socket)
+  })
+  const client = openRawClient(t, port).write(UPGRADE_REQUEST)
+  await client.untilText('begun ')
+
+  const stopped = edge.stop(TIMEOUT_MS)
+  // The edge accepts what waits in its queues for two turns before it drains.
+  for (let turn = 0; turn < 3; turn++) await new Promise(setImmediate)
+  assert.ok(client.text.endsWith('begun '))
+  const upstream = await sent.promise
+  upstream.write('done\x81\x04more', 'latin1')
+  const closeFrame = Buffer.from([0x88, 2, 1001 >> 8, 1001 & 0xff]).toString('latin1')
+  await client.untilText(closeFrame)
+  client.write('a masked close frame')
+  await eventually(() => received.text.endsWith('a masked close frame'), 'the upstream has it')
+  upstream.end()
+  client.socket.end()
+  await client.untilClosed()
+  await stopped
+
+  assert.equal(client.text.slice(client.text.indexOf('\x81')), `\x81\x02hi\x81\x0abegun done${closeFrame}`)
+})
+
+test('an idle WebSocket is closed with 1001 at once', async (t) => {
+  const { edge, port } = await startUpstreamSide(t, (socket) =>
+    socket.write(`${ACCEPT_RESPONSE}\x81\x02hi`, 'latin1'),
+  )
+  const client = openRawClient(t, port).write(UPGRADE_REQUEST)
+  await client.untilText('hi')
+
+  const stopped = edge.stop(TIMEOUT_MS)
+  await client.untilText('\x88\x02\x03\xe9')
+  client.socket.end()
+
+  await stopped
 })
 
 test('a client that disconnects before the upstream accepts ends the upstream connection', async (t) => {

@@ -112,7 +112,8 @@ export class Http1ServerConnection extends TimerEntry implements LiveConnection 
   /** Closes after the next response, or after `limits.drainIdle`: a request may be in flight (P9, decision 102). */
   drain(): void {
     this.closing = true
-    if (this.#state === 'head' && this.#partialHead.length === 0)
+    if (typeof this.#state !== 'string') this.#state.closeWebSocket()
+    else if (this.#state === 'head' && this.#partialHead.length === 0)
       this.#core.timers.set(this, this.#core.limits.drainIdle)
   }
 

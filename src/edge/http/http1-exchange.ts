@@ -1,9 +1,14 @@
+import { closeFrame } from '../../base/websocket-frame.ts'
 import type { ClientConnection } from '../connection.ts'
 import type { Core } from '../core.ts'
 import { Exchange } from '../exchange.ts'
 import { formatChunkHeader, formatLastChunk } from '../message/chunked.ts'
 import type { RequestHead } from '../message/request-head.ts'
+import { FrameBoundaries } from './frame-boundaries.ts'
 import type { Http1ServerConnection } from './http1-connection.ts'
+
+/** The status of a WebSocket whose server stops (RFC 6455 section 7.4.1). */
+const GOING_AWAY = 1001
 
 const Framing = { none: 0, length: 1, chunked: 2, untilClose: 3, upgraded: 4 } as const
 type Framing = (typeof Framing)[keyof typeof Framing]
@@ -12,6 +17,9 @@ type Framing = (typeof Framing)[keyof typeof Framing]
 export class Http1Exchange extends Exchange {
   readonly #client: Http1ServerConnection
   #framing: Framing = Framing.none
+  /** Set while the client and the upstream speak WebSocket. */
+  #frames: FrameBoundaries | undefined
+  #closeFrame: 'none' | 'due' | 'sent' = 'none'
 
   constructor(core: Core, client: Http1ServerConnection, connection: ClientConnection, head: RequestHead) {
     super(core, connection, head)
@@ -21,6 +29,16 @@ export class Http1Exchange extends Exchange {
   /** The client and the upstream speak WebSocket: bytes pass unchanged. */
   get upgraded(): boolean {
     return this.#framing === Framing.upgraded
+  }
+
+  /**
+   * Tells the client of a WebSocket to go on elsewhere, after the frame that it is receiving. Its own close frame then passes
+   * to the upstream, which ends the connection; what the upstream sends until then is dropped.
+   */
+  closeWebSocket(): void {
+    if (this.#frames === undefined || this.#closeFrame === 'sent') return
+    this.#closeFrame = 'due'
+    if (this.#frames.isBetween) this.#sendClose()
   }
 
   /** Forwards a chunk of the request body; `trailers` come with the last one. */
@@ -84,19 +102,35 @@ export class Http1Exchange extends Exchange {
     this.#client.writer.writeText(
       `HTTP/1.1 101 ${reason}\r\n${fields}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`,
     )
+    this.#frames = new FrameBoundaries()
     this.#client.switchToUpgraded()
+    if (this.core.draining) this.closeWebSocket()
   }
 
   protected writeBody(chunk: Buffer): void {
     const { writer } = this.#client
     // An empty chunk would be the end of the body.
     if (chunk.length === 0) return
-    if (this.#framing === Framing.chunked) {
+    if (this.#frames !== undefined) this.#writeFrames(chunk, this.#frames)
+    else if (this.#framing === Framing.chunked) {
       writer.writeText(formatChunkHeader(chunk.length))
       writer.write(chunk)
       writer.writeText('\r\n')
     } else writer.write(chunk)
     this.#client.touch()
+  }
+
+  #writeFrames(chunk: Buffer, frames: FrameBoundaries): void {
+    if (this.#closeFrame === 'sent') return
+    const end = frames.push(chunk)
+    const isLast = this.#closeFrame === 'due' && end !== -1
+    this.#client.writer.write(isLast ? chunk.subarray(0, end) : chunk)
+    if (isLast) this.#sendClose()
+  }
+
+  #sendClose(): void {
+    this.#closeFrame = 'sent'
+    this.#client.writer.write(closeFrame(GOING_AWAY))
   }
 
   protected writeEnd(trailers: string): void {
@@ -110,6 +144,10 @@ export class Http1Exchange extends Exchange {
 
   protected account(bytes: number): void {
     const { writer } = this.#client
+    if (this.#closeFrame === 'sent') {
+      this.upstream?.consumed(bytes)
+      return
+    }
     // Bytes of an abandoned upstream must not be credited to the next one.
     if (writer.source !== this.upstream) writer.creditAll()
     writer.source = this.upstream

@@ -1,5 +1,6 @@
 import {
   frameFault,
+  frameHead,
   frameHeadLength,
   isControlFrame,
   Opcode,
@@ -22,24 +23,6 @@ export function binaryFrameHead(length: number): Buffer {
 
 export function pongFrame(payload: Buffer): Buffer {
   return Buffer.concat([frameHead(Opcode.pong, payload.length), payload])
-}
-
-/** A close frame with a status code (RFC 6455 section 7.4). */
-export function closeFrame(status: number): Buffer {
-  const frame = Buffer.concat([frameHead(Opcode.close, 2), Buffer.alloc(2)])
-  frame.writeUInt16BE(status, 2)
-  return frame
-}
-
-function frameHead(opcode: number, length: number): Buffer {
-  const first = 0x80 | opcode
-  if (length <= 125) return Buffer.from([first, length])
-  if (length <= 0xffff) return Buffer.from([first, 126, length >> 8, length & 0xff])
-  const head = Buffer.alloc(10)
-  head[0] = first
-  head[1] = 127
-  head.writeBigUInt64BE(BigInt(length), 2)
-  return head
 }
 
 /**

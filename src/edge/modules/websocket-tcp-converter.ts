@@ -3,6 +3,7 @@ import { prefixOf } from '../../base/id.ts'
 import type { ByteStream, StreamSink } from '../../base/io/stream.ts'
 import { TimerEntry } from '../../base/io/timer-wheel.ts'
 import { trimOws } from '../../base/optional-white-space.ts'
+import { closeFrame } from '../../base/websocket-frame.ts'
 import { HttpsEdge, type Settings, WebsocketTcpConverter } from '../../resources/index.ts'
 import { isEdgeResponse, type Pool, type UpstreamTarget } from '../backend.ts'
 import { edgeError } from '../errors.ts'
@@ -11,7 +12,7 @@ import { implementModule } from '../module.ts'
 import type { Upstream } from '../upstream.ts'
 import { webSocketAccept } from '../websocket.ts'
 import type { ModuleContext } from './context.ts'
-import { binaryFrameHead, closeFrame, FrameReader, pongFrame } from './websocket-frames.ts'
+import { binaryFrameHead, FrameReader, pongFrame } from './websocket-frames.ts'
 
 /** Converts WebSocket connections to plain TCP towards the upstream; rejects all other requests. */
 export const websocketTcpConverter = implementModule(WebsocketTcpConverter, {
