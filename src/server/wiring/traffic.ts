@@ -41,7 +41,8 @@ import {
   openNodes,
 } from '../../store/index.ts'
 import { followIpData } from '../ip-data.ts'
-import { type ListenerAddress, ROLES, type ServerSettings } from '../settings.ts'
+import type { ListenerAddress } from '../setting-values.ts'
+import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
 import { type Foundation, loadOrCreateSecret } from './foundation.ts'
