@@ -271,6 +271,8 @@ test('visitors are counted by country once facts about addresses are imported', 
   const table = page.getByRole('table', { name: 'Visitors by country' })
   await table.getByText('Netherlands').waitFor()
   assert.match(await readText(table), /Netherlands\s+\d+\s+(< 1|\d+) %/)
+  const visited = page.getByRole('img', { name: 'World map of visitors' }).locator('path.visited title')
+  assert.match((await visited.textContent()) ?? '', /^Netherlands: \d+$/)
   await table.scrollIntoViewIfNeeded()
   await assertAccessibleEverywhere(page, 'overview-countries')
   assert.deepEqual(pageErrors, [])

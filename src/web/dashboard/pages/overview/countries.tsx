@@ -1,8 +1,12 @@
+import { lazy, Suspense } from 'react'
 import type { VisitorCountries } from '../../../../dashboard/page-data.ts'
 import { Card, type Column, Table, useApi } from '../../kit/index.ts'
+import { countryName } from './country-name.ts'
+
+// It has the borders of all countries, which are needed once addresses are known.
+const WorldMap = lazy(() => import('./world-map.tsx'))
 
 const MAX_ROWS = 10
-const NAMES = new Intl.DisplayNames(['en'], { type: 'region' })
 
 interface Row {
   readonly name: string
@@ -31,6 +35,9 @@ export function Countries() {
   if (value?.countries.every(({ country }) => country === null) !== false) return null
   return (
     <Card title="Visitors by country">
+      <Suspense fallback={<div className="world-map" />}>
+        <WorldMap countries={value.countries} />
+      </Suspense>
       <Table label="Visitors by country" columns={COLUMNS} rows={rows} keyOf={({ name }) => name} />
       <p className="quiet">
         Connections since the server started; behind a trusted proxy, requests. Each node counts its own.
@@ -45,18 +52,12 @@ function rowsOf(countries: VisitorCountries['countries']): Row[] {
   const row = (name: string, connections: number) => ({ name, connections, share: connections / total })
   const others = countries.slice(MAX_ROWS)
   return [
-    ...countries.slice(0, MAX_ROWS).map(({ country, connections }) => row(nameOf(country), connections)),
+    ...countries.slice(0, MAX_ROWS).map(({ country, connections }) => row(countryName(country), connections)),
     ...(others.length > 0 ? [row('Other countries', sum(others))] : []),
   ]
 }
 
 const sum = (countries: VisitorCountries['countries']) =>
   countries.reduce((total, { connections }) => total + connections, 0)
-
-function nameOf(country: string | null): string {
-  if (country === null) return 'Unknown'
-  // The data may be of any kind; other codes would throw.
-  return /^[A-Z]{2}$/.test(country) ? (NAMES.of(country) ?? country) : country
-}
 
 const formatShare = (share: number) => (share < 0.01 ? '< 1 %' : `${Math.round(share * 100)} %`)
