@@ -45,7 +45,7 @@ export async function writePackageTree(directory: string, options: PackageOption
 async function serverUnit(): Promise<string> {
   const unit = await readFile(join(root, 'deploy', 'adit.service'), 'utf8')
   return unit
-    .replace('/opt/adit/bin/adit', '/usr/bin/adit')
+    .replaceAll('/opt/adit/bin/adit', '/usr/bin/adit')
     .replace('file:///opt/adit/docs', `file:///${DOCUMENTS}`)
     .replace('docs/install.md says how to install it.', 'Settings: /etc/adit/adit.env')
 }

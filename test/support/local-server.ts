@@ -25,16 +25,15 @@ export function startHttp(t: TestContext, listener: RequestListener): Promise<nu
   return listen(t, createHttpServer(listener))
 }
 
-/** Starts an HTTP service that holds requests for `/wait` until they are released, and counts the bytes that it receives. */
+/** Starts an HTTP service that holds requests for `/wait` until they are released. */
 export async function startHoldingHttp(t: TestContext) {
   const released = Promise.withResolvers<void>()
-  const service = { port: 0, waiting: 0, received: 0, release: () => released.resolve() }
-  service.port = await startHttp(t, async (request, response) => {
-    if (request.url === '/wait') {
+  const service = { port: 0, waiting: 0, release: () => released.resolve() }
+  service.port = await startHttp(t, async ({ url }, response) => {
+    if (url === '/wait') {
       service.waiting++
       await released.promise
     }
-    for await (const chunk of request) service.received += chunk.length
     response.end('served')
   })
   return service

@@ -1,5 +1,19 @@
+import { once } from 'node:events'
+import { createServer, request, type ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
 import type { TestContext } from 'node:test'
 import { type AgentProcess, cleanEnv, startProgram } from '../../src/agent/testing/program.ts'
+import { closeFrame } from '../../src/base/websocket-frame.ts'
+import { webSocketAccept } from '../../src/edge/websocket.ts'
+import { startAgent } from './agents.ts'
+import { tempDir } from './api.ts'
+import { eventually, TIMEOUT_MS } from './eventually.ts'
+import { listen } from './local-server.ts'
+import { httpPortOf } from './rolling-restart.ts'
+import { startServerProcess } from './server-process.ts'
+import { requestHost, startLoad } from './steady-load.ts'
+
+const HOST = 'app.adit.localhost'
 
 /** A run of `adit server upgrade`. */
 export interface Upgrade extends AgentProcess {
@@ -26,4 +40,96 @@ function killIfRunning(pid: number): void {
   try {
     process.kill(pid, 'SIGKILL')
   } catch {}
+}
+
+/** A server with an agent whose service gets requests at a steady rate. */
+export async function startLoadedServer(
+  t: TestContext,
+  {
+    perSecond,
+    environment = {},
+  }: { readonly perSecond: number; readonly environment?: Record<string, string> },
+) {
+  const dataDir = await tempDir(t)
+  const server = await startServerProcess(t, dataDir, [], { environment })
+  const service = await startService(t)
+  const agent = await startAgent(t, server, server.authtoken)
+  await agent.forward({ addr: service.port, url: `http://${HOST}` })
+  const port = httpPortOf(server)
+  const load = startLoad(t, { host: HOST, perSecond, ports: () => [port], timeoutMs: TIMEOUT_MS })
+  return { dataDir, server, service, agent, port, load }
+}
+
+/** An HTTP service that holds requests for `/wait`, takes uploads and speaks WebSocket. */
+async function startService(t: TestContext) {
+  const held: ServerResponse[] = []
+  const service = { port: 0, held, uploaded: 0, webSockets: 0 }
+  const server = createServer(async (incoming, response) => {
+    if (incoming.url === '/wait') {
+      held.push(response)
+      return
+    }
+    for await (const chunk of incoming) service.uploaded += chunk.length
+    response.end('served')
+  })
+  server.on('upgrade', ({ headers }, socket: Socket) => {
+    service.webSockets++
+    const accept = webSocketAccept(String(headers['sec-websocket-key']))
+    socket.write(
+      `HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Accept: ${accept}\r\n\r\n`,
+    )
+    // The only thing that its client sends is a close frame.
+    socket.once('data', () => socket.end(closeFrame(1001)))
+  })
+  service.port = await listen(t, server)
+  return service
+}
+
+/** A slow request, an upload and a WebSocket that are under way. */
+export interface WorkUnderWay {
+  /** Lets the request and the upload end; resolves to their status, and to that with which the WebSocket was closed. */
+  finish(): Promise<{ slow: string; upload: number; webSocket: number }>
+}
+
+/** Starts one of each, and resolves once all have reached the service. */
+export async function startWork(
+  port: number,
+  service: Awaited<ReturnType<typeof startService>>,
+): Promise<WorkUnderWay> {
+  const { uploaded, webSockets } = service
+  const options = { host: '127.0.0.1', port, agent: false, headers: { Host: `${HOST}:${port}` } }
+  const slow = requestHost(port, HOST, { path: '/wait', timeoutMs: TIMEOUT_MS })
+  const upload = request({ ...options, method: 'PUT' })
+  upload.write('first half, ')
+  const webSocket = openWebSocket(options)
+  await eventually(
+    () => service.held.length === 1 && service.uploaded > uploaded && service.webSockets > webSockets,
+  )
+  return {
+    async finish() {
+      const closeStatus = await webSocket
+      for (const response of service.held.splice(0)) response.end('served')
+      upload.end('second half')
+      const [{ statusCode }] = await once(upload, 'response')
+      return { slow: await slow, upload: Number(statusCode), webSocket: closeStatus }
+    },
+  }
+}
+
+/** Opens a WebSocket that is never written to; resolves to the status with which the server closes it. */
+async function openWebSocket(options: { host: string; port: number; headers: Record<string, string> }) {
+  const outgoing = request({
+    ...options,
+    headers: {
+      ...options.headers,
+      ...{ Connection: 'Upgrade', Upgrade: 'websocket' },
+      ...{ 'Sec-WebSocket-Version': '13', 'Sec-WebSocket-Key': 'dGhlIHNhbXBsZSBub25jZQ==' },
+    },
+  }).end()
+  const [, socket, head] = (await once(outgoing, 'upgrade')) as [unknown, Socket, Buffer]
+  const frame = head.length > 0 ? head : ((await once(socket, 'data'))[0] as Buffer)
+  // A client masks its frames; a mask of zeros changes nothing.
+  const [first, , ...status] = frame
+  socket.end(Buffer.from([first!, 0x82, 0, 0, 0, 0, ...status]))
+  return frame.readUInt16BE(2)
 }

@@ -39,6 +39,10 @@ Group=adit
 EnvironmentFile=${quoteUnitValue(settingsFile)}
 Environment=ADIT_DATA_DIR=${quoteUnitValue(dataDir)}
 ExecStart=${command.map(quoteUnitValue).join(' ')} server
+# A new release takes over from the running one, which tells systemd of its process.
+ExecReload=${command.map(quoteUnitValue).join(' ')} server upgrade
+NotifyAccess=all
+TimeoutStartSec=120
 # The first signal lets running requests finish; systemd ends what is left after the time-out.
 KillMode=mixed
 TimeoutStopSec=45

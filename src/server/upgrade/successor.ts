@@ -5,6 +5,7 @@ import { CommandFailure } from '../../base/command-line.ts'
 import { describeFileError } from '../../base/file-error.ts'
 import type { MessageToPredecessor, MessageToSuccessor } from './messages.ts'
 import { SUCCESSOR_VARIABLE } from './predecessor.ts'
+import { reportMainProcess, requireFollower } from './service-manager.ts'
 
 /** How long a new release may take until it serves. */
 const READY_TIMEOUT_MS = 60_000
@@ -36,6 +37,7 @@ export async function startSuccessor(
   serverArgs: readonly string[],
   handOver: HandOver,
 ): Promise<Successor> {
+  requireFollower(process.env)
   await handOver.prepare()
   const child = spawn(program, [...args, 'server', ...serverArgs], {
     stdio: ['ignore', 'inherit', 'inherit', 'ipc'],
@@ -43,11 +45,13 @@ export async function startSuccessor(
   })
   try {
     const version = await waitUntilReady(child, program, handOver)
+    const { pid = 0 } = child
+    await reportMainProcess(pid, process.env)
     handOver.commit()
     // This process ends when it has drained, whatever the new one does.
     child.unref()
     child.channel?.unref()
-    return { pid: child.pid ?? 0, version }
+    return { pid, version }
   } catch (error) {
     child.kill('SIGKILL')
     await handOver.cancel()
@@ -66,9 +70,13 @@ async function waitUntilReady(child: ChildProcess, program: string, handOver: Ha
   child.once('error', (error) =>
     reject(new CommandFailure(`${program} cannot be run: ${describeFileError(error)}.`)),
   )
-  child.once('exit', (code, signal) =>
-    reject(new CommandFailure(`The new release ended during its start (${signal ?? `exit code ${code}`}).`)),
-  )
+  child.once('exit', (code, signal) => {
+    const end = () =>
+      reject(new CommandFailure(`The new release ended during its start (${signal ?? `exit code ${code}`}).`))
+    // What it sent before may still be under way.
+    if (child.connected) child.once('disconnect', end)
+    else end()
+  })
   delay(READY_TIMEOUT_MS, undefined, { ref: false, signal: timeout.signal }).then(
     () =>
       reject(new CommandFailure(`The new release was not ready within ${READY_TIMEOUT_MS / 1000} seconds.`)),

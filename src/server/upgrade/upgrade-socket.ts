@@ -96,6 +96,8 @@ export async function requestUpgrade(
       `No server that can be upgraded runs on the data directory ${settings.dataDir} (${errorMessage(error)}). Name its directory with --data-dir, and its roles if they are split over processes.`,
     )
   }
+  // A server that was killed resets the connection, which ends the loop below.
+  socket.on('error', () => {})
   print('Starting the new release beside the running one …')
   const request: UpgradeRequest = { program }
   socket.write(`${JSON.stringify(request)}\n`)
