@@ -264,6 +264,20 @@ test('clients that cannot parse an empty response get an empty object', async ()
   }
 })
 
+test('the older Terraform provider sees the owner of a credential only if it is another one', async () => {
+  const api = await fresh()
+  const bot = await api.call.create('/bot_users', { name: `bot ${nextNumber()}` })
+  const ownerOf = async (body: object, userAgent: string) => {
+    const { id } = await api.call.create('/credentials', body)
+    const headers = { 'ngrok-version': '2', 'user-agent': userAgent }
+    return (await api.call('GET', `/credentials/${id}`, { headers })).body.owner_id
+  }
+
+  assert.equal(await ownerOf({}, 'ngrok-api-client/0'), null)
+  assert.equal(await ownerOf({ owner_id: bot.id }, 'ngrok-api-client/0'), bot.id)
+  assert.equal(await ownerOf({}, 'ngrok-api-python/0.19.0'), api.account.userId)
+})
+
 test('beforeId is accepted for before_id', async () => {
   const api = await fresh()
   const [first, second] = [

@@ -8,7 +8,7 @@ import { requirePrincipal } from './authenticate.ts'
 import { type ApiCall, createRenderContext } from './call.ts'
 import type { ApiConfig, ApiParts } from './config.ts'
 import { auditEntry } from './crud.ts'
-import { needsObjectForEmpty, toOriginalBody } from './dialect.ts'
+import { needsObjectForEmpty, toOriginalBody, withoutDefaultOwner } from './dialect.ts'
 import type { ApiOperation } from './operations.ts'
 import { readPage } from './paging.ts'
 import { problem } from './problems.ts'
@@ -125,12 +125,14 @@ function dropEmpty(body: unknown, name: string): void {
 function sendResponse(request: FastifyRequest, reply: FastifyReply, status: number, result: unknown) {
   if (!request.isOriginal) return reply.code(status).send(result)
   reply.serializer(JSON.stringify)
+  const userAgent = request.headers['user-agent']
   if (status === 204)
-    return needsObjectForEmpty(request.headers['user-agent'])
+    return needsObjectForEmpty(userAgent)
       ? reply.code(200).type('application/json').send({})
       : reply.code(204).send()
+  const body = toOriginalBody(requestedPath(request), result)
   return reply
     .code(status)
     .type('application/json')
-    .send(toOriginalBody(requestedPath(request), result))
+    .send(withoutDefaultOwner(body, userAgent, requirePrincipal(request).ownerId))
 }

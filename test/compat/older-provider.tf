@@ -1,5 +1,5 @@
-# Every resource that versions 0.4 to 0.7 of the provider share. The sources of event subscriptions crash these versions. Without an owner_id these versions replace a credential with every plan, because the API answers who owns it, and without a
-# certificate policy they find that of the server different.
+# Every resource that versions 0.4 to 0.7 of the provider share. The sources of event subscriptions crash these versions, and
+# without a certificate policy they find that of the server different.
 terraform {
   required_providers {
     ngrok = {
@@ -30,9 +30,12 @@ resource "ngrok_credential" "agents" {
   owner_id    = ngrok_bot_user.ci.id
 }
 
+resource "ngrok_credential" "own" {
+  description = var.description
+}
+
 resource "ngrok_ssh_credential" "laptop" {
   description = var.description
-  owner_id    = ngrok_bot_user.ci.id
   public_key  = trimspace(file("id.pub"))
 }
 
