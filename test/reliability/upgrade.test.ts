@@ -5,6 +5,8 @@ import { test } from 'node:test'
 import { LAUNCH_COMMAND } from '../../src/base/version.ts'
 import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
+import { findFreePorts } from '../support/free-ports.ts'
+import { createTestDatabase } from '../support/postgres.ts'
 import { startLoadedServer, startUpgrade, startWork } from '../support/upgrade.ts'
 
 test('a new release takes over from the running one: no request fails, and what is under way ends by itself', async (t) => {
@@ -55,6 +57,22 @@ test('a new release that fails is ended, and the running one carries on; systemd
   assert.equal(await upgrade.waitForExit(), 0)
   assert.equal(await readFile(notified, 'utf8'), `MAINPID=${pid}\n`)
   await server.ended()
+  const { failed, counts } = await load.stop()
+  assert.equal(failed, 0, JSON.stringify(counts))
+})
+
+test('on PostgreSQL, with a fixed port for links, one upgrade follows another', async (t) => {
+  const peerPort = await findFreePorts(2)
+  const { url } = await createTestDatabase(t)
+  const flags = ['--database-url', url, '--peer-addr', `127.0.0.1:${peerPort}`]
+  const { dataDir, load } = await startLoadedServer(t, { perSecond: 50, flags })
+
+  for (const _upgrade of [1, 2]) {
+    const upgrade = startUpgrade(t, dataDir)
+    await upgrade.takenOver()
+    assert.equal(await upgrade.waitForExit(), 0)
+  }
+
   const { failed, counts } = await load.stop()
   assert.equal(failed, 0, JSON.stringify(counts))
 })

@@ -42,16 +42,19 @@ function killIfRunning(pid: number): void {
   } catch {}
 }
 
+interface LoadedServerOptions {
+  readonly perSecond: number
+  readonly flags?: readonly string[]
+  readonly environment?: Readonly<Record<string, string>>
+}
+
 /** A server with an agent whose service gets requests at a steady rate. */
 export async function startLoadedServer(
   t: TestContext,
-  {
-    perSecond,
-    environment = {},
-  }: { readonly perSecond: number; readonly environment?: Record<string, string> },
+  { perSecond, flags = [], environment = {} }: LoadedServerOptions,
 ) {
   const dataDir = await tempDir(t)
-  const server = await startServerProcess(t, dataDir, [], { environment })
+  const server = await startServerProcess(t, dataDir, flags, { environment })
   const service = await startService(t)
   const agent = await startAgent(t, server, server.authtoken)
   await agent.forward({ addr: service.port, url: `http://${HOST}` })

@@ -41,7 +41,7 @@ import {
   openNodes,
 } from '../../store/index.ts'
 import { followIpData } from '../ip-data.ts'
-import type { ListenerAddress } from '../setting-values.ts'
+import { resolvePeerAddress } from '../peer-address.ts'
 import { ROLES, type ServerSettings } from '../settings.ts'
 import { openSshHostIdentity } from '../ssh-host-identity.ts'
 import type { Background } from './background.ts'
@@ -199,9 +199,9 @@ async function wireRegistry(
     clock,
     log: logOf('server'),
   })
-  const { peerAddr } = settings
+  const peer = await resolvePeerAddress(settings, foundation.predecessor !== undefined)
   const cluster =
-    peerAddr &&
+    peer &&
     createCluster({
       nodes: openNodes(store),
       id: randomUUID(),
@@ -213,9 +213,8 @@ async function wireRegistry(
         return authority.certificatePem
       },
       // A node with tunnels or the API is dialled by those without.
-      listen:
-        settings.roles.has('gateway') || settings.roles.has('api') ? toPeerAddress(peerAddr) : undefined,
-      advertise: settings.peerAdvertise,
+      listen: settings.roles.has('gateway') || settings.roles.has('api') ? peer.listen : undefined,
+      advertise: peer.advertise,
       agentAddress: () => addresses.agentDial,
       openApi: settings.roles.has('api')
         ? ({ host, visitor }) => apiStreams.openLocal(host === 'api' ? 'api' : 'dashboard', visitor)
@@ -347,10 +346,6 @@ async function readOauthEndpoints(file: string | undefined): Promise<OauthEndpoi
  */
 export function isStandalone({ peerAddr, databaseUrl, roles }: ServerSettings): boolean {
   return peerAddr === 'auto' && databaseUrl === undefined && ROLES.every((role) => roles.has(role))
-}
-
-function toPeerAddress(peerAddr: ListenerAddress | 'auto'): ListenerAddress {
-  return peerAddr === 'auto' ? { host: '127.0.0.1', port: 0 } : peerAddr
 }
 
 /** The names and addresses that agents may dial. */
