@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict'
+import { existsSync } from 'node:fs'
 import { readFile, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { test } from 'node:test'
@@ -7,6 +8,7 @@ import { createClient, tempDir } from '../support/api.ts'
 import { eventually } from '../support/eventually.ts'
 import { findFreePorts } from '../support/free-ports.ts'
 import { createTestDatabase } from '../support/postgres.ts'
+import { startServerProcess } from '../support/server-process.ts'
 import { startLoadedServer, startUpgrade, startWork } from '../support/upgrade.ts'
 
 test('a new release takes over from the running one: no request fails, and what is under way ends by itself', async (t) => {
@@ -75,6 +77,21 @@ test('on PostgreSQL, with a fixed port for links, one upgrade follows another', 
 
   const { failed, counts } = await load.stop()
   assert.equal(failed, 0, JSON.stringify(counts))
+})
+
+test('a server that is stopped during an upgrade ends the new release too', async (t) => {
+  const dataDir = await tempDir(t)
+  const server = await startServerProcess(t, dataDir, ['--workers', '1'])
+  const [hanging, pidFile] = [join(dataDir, 'hanging-release'), join(dataDir, 'pid')]
+  await writeFile(hanging, `#!/bin/sh\necho $$ > ${pidFile}\nexec sleep 600\n`, { mode: 0o755 })
+  const upgrade = startUpgrade(t, dataDir, [hanging])
+  const pid = Number(await eventually(() => readFile(pidFile, 'utf8')))
+
+  assert.equal(await server.stop(), 0)
+
+  assert.equal(await upgrade.waitForExit(), 1)
+  assert.match(upgrade.stderr, /The server was stopped\./)
+  await eventually(() => !existsSync(`/proc/${pid}`))
 })
 
 test('where no server runs, the command says so', async (t) => {

@@ -48,13 +48,13 @@ interface LoadedServerOptions {
   readonly environment?: Readonly<Record<string, string>>
 }
 
-/** A server with an agent whose service gets requests at a steady rate. */
+/** A server of one process, with an agent whose service gets requests at a steady rate. */
 export async function startLoadedServer(
   t: TestContext,
   { perSecond, flags = [], environment = {} }: LoadedServerOptions,
 ) {
   const dataDir = await tempDir(t)
-  const server = await startServerProcess(t, dataDir, flags, { environment })
+  const server = await startServerProcess(t, dataDir, ['--workers', '1', ...flags], { environment })
   const service = await startService(t)
   const agent = await startAgent(t, server, server.authtoken)
   await agent.forward({ addr: service.port, url: `http://${HOST}` })

@@ -6,10 +6,13 @@ import type { HandOver } from './successor.ts'
 
 /** Offers the listeners of this process to a release that replaces it. */
 export function createHandOver({
-  foundation: { settings, listeners, workers },
+  foundation: { settings, listeners, workers, cleanup },
   traffic: { cluster },
 }: Parts): HandOver {
+  const { promise: stopped, resolve: onStopped } = Promise.withResolvers<void>()
+  cleanup.defer(onStopped)
   return {
+    stopped,
     find: (name) => listeners.find(name),
     async prepare() {
       if (workers !== undefined)

@@ -26,6 +26,8 @@ export interface HandOver {
   cancel(): Promise<void>
   /** The new release has the listeners: this one accepts nothing more. */
   commit(): void
+  /** Resolves when this release is stopped, and the new one with it unless it serves already. */
+  readonly stopped: Promise<void>
 }
 
 /**
@@ -62,24 +64,23 @@ export async function startSuccessor(
 async function waitUntilReady(child: ChildProcess, program: string, handOver: HandOver): Promise<string> {
   const { promise: ready, resolve, reject } = Promise.withResolvers<string>()
   const timeout = new AbortController()
+  const fail = (reason: string) =>
+    reject(new CommandFailure(`${reason} The running release carries on unchanged.`))
   child.on('message', (message: MessageToPredecessor) => {
     if ('ready' in message) resolve(message.ready.version)
-    else if ('failed' in message) reject(new CommandFailure(`The new release has failed: ${message.failed}`))
+    else if ('failed' in message) fail(`The new release has failed: ${message.failed}`)
     else answer(child, message, handOver)
   })
-  child.once('error', (error) =>
-    reject(new CommandFailure(`${program} cannot be run: ${describeFileError(error)}.`)),
-  )
+  child.once('error', (error) => fail(`${program} cannot be run: ${describeFileError(error)}.`))
   child.once('exit', (code, signal) => {
-    const end = () =>
-      reject(new CommandFailure(`The new release ended during its start (${signal ?? `exit code ${code}`}).`))
+    const end = () => fail(`The new release ended during its start (${signal ?? `exit code ${code}`}).`)
     // What it sent before may still be under way.
     if (child.connected) child.once('disconnect', end)
     else end()
   })
+  void handOver.stopped.then(() => reject(new CommandFailure('The server was stopped.')))
   delay(READY_TIMEOUT_MS, undefined, { ref: false, signal: timeout.signal }).then(
-    () =>
-      reject(new CommandFailure(`The new release was not ready within ${READY_TIMEOUT_MS / 1000} seconds.`)),
+    () => fail(`The new release was not ready within ${READY_TIMEOUT_MS / 1000} seconds.`),
     () => {},
   )
   return ready.finally(() => timeout.abort())

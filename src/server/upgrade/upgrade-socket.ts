@@ -104,8 +104,7 @@ export async function requestUpgrade(
   let successor: Successor | undefined
   for await (const line of createInterface({ input: socket })) {
     const message = JSON.parse(line) as UpgradeReport
-    if ('failed' in message)
-      throw new CommandFailure(`${message.failed} The running release carries on unchanged.`)
+    if ('failed' in message) throw new CommandFailure(message.failed)
     successor = message.ready
     print(
       `Adit ${successor.version} (process ${successor.pid}) serves; the former one finishes what is under way …`,
