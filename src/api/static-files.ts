@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyReply } from 'fastify'
 import { contentTypeOf } from '../base/content-type.ts'
 import { readProgramFile } from '../base/program-files.ts'
 
-/** No third-party content, no framing, and text becomes markup in the preview of error pages alone (decision 243). */
+/** No third-party content, no framing, and text becomes markup in the preview of error pages alone (decision 238). */
 const SECURITY_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types error-page-preview",
