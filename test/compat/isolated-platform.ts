@@ -4,7 +4,7 @@
 // `ngrok` is Adit in drop-in mode (docs/drop-in.md). Needs root, for the namespaces.
 import { execFileSync, spawn, spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -78,14 +78,19 @@ async function runCommand(program: string, args: readonly string[], env: NodeJS.
   return code ?? 1
 }
 
-/** Serves the archives that wrappers install from: a program called `ngrok` that starts this checkout by a link of that name. */
+/**
+ * Serves the archives that wrappers install from: a program called `ngrok` that starts this checkout by a link of that name,
+ * or the single executable that COMPAT_EXECUTABLE names.
+ */
 async function serveDownloads(dir: string, credentials: Credentials): Promise<() => Promise<void>> {
   const link = join(dir, 'ngrok')
   symlinkSync(ADIT, link)
   const packed = join(dir, 'packed')
   mkdirSync(packed)
-  writeFileSync(join(packed, 'ngrok'), `#!/bin/sh\nexec ${link} "$@"\n`, { mode: 0o755 })
-  const archive = execFileSync('tar', ['-cz', '-C', packed, 'ngrok'])
+  const executable = process.env.COMPAT_EXECUTABLE
+  if (executable !== undefined) copyFileSync(executable, join(packed, 'ngrok'))
+  else writeFileSync(join(packed, 'ngrok'), `#!/bin/sh\nexec ${link} "$@"\n`, { mode: 0o755 })
+  const archive = execFileSync('tar', ['-cz', '-C', packed, 'ngrok'], { maxBuffer: 256 * 1024 * 1024 })
   const http = createServer((_request, response) => response.end(archive))
   await once(http.listen(0, '127.0.0.1'), 'listening')
   const { port } = http.address() as AddressInfo
