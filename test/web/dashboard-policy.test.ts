@@ -15,7 +15,7 @@ test('a cloud endpoint is written with completion, checked while typing, tried, 
   const { page, pageErrors } = await dashboard.open(t, '/endpoints')
   await page.getByRole('link', { name: 'New cloud endpoint' }).click()
   await page.getByLabel('URL', { exact: true }).fill('https://shop.adit.localhost')
-  const editor = page.getByLabel('Traffic policy')
+  const editor = page.getByRole('textbox', { name: 'Traffic policy' })
 
   await editor.pressSequentially('on_http_req')
   await page.getByRole('option', { name: /on_http_request/ }).waitFor()
