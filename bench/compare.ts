@@ -9,10 +9,10 @@ import { ADIT_PROGRAM, startAgent, startServer } from './tunnel/platform.ts'
 import { cpuSeconds, withPrograms } from './tunnel/processes.ts'
 import { type BenchUpstream, pathOf, startUpstream } from './tunnel/upstream.ts'
 
-const USAGE = `Usage: npm run bench:compare -- REVISION [--rounds N] [--seconds N]
+const USAGE = `Usage: npm run bench:compare -- REVISION [--rounds N] [--seconds N] [--load TEXT]
 
 Measures this checkout and another revision in one run, in alternation: CPU time of server and agent per request or byte.
-Prints the ratio of the medians for each load; above 1, this checkout costs more.
+Prints the ratio of the medians for each load, or for those whose names contain TEXT; above 1, this checkout costs more.
 `
 const WARM_UP_SECONDS = 3
 const TCP_PORTS = { before: '21000-21999', now: '22000-22999' } as const
@@ -23,6 +23,7 @@ const { values, positionals } = parseArgs({
   options: {
     rounds: { type: 'string', default: '9' },
     seconds: { type: 'string', default: '2' },
+    load: { type: 'string', default: '' },
     help: { type: 'boolean', short: 'h', default: false },
   },
 })
@@ -43,7 +44,8 @@ async function compare(dir: string, revision: string): Promise<void> {
     const now = await startCandidate(dir, 'now', programs.now, upstream)
     for (const { http } of [before, now])
       if (http) await measureRequests(http, pathOf('128 B'), 50, WARM_UP_SECONDS)
-    for (const load of LOCAL_LOADS) if (load.name !== IDLE) await compareLoad(load, before, now)
+    const loads = LOCAL_LOADS.filter(({ name }) => name !== IDLE && name.includes(values.load))
+    for (const load of loads) await compareLoad(load, before, now)
   } finally {
     execFileSync('git', ['worktree', 'remove', '--force', checkout], { cwd: ROOT })
   }
