@@ -199,7 +199,7 @@ async function serve(
   const progress = { started: false }
   void signal.then(() => enforceStopTimeout(progress))
   void predecessor?.ended.then(() => {
-    // Whoever stopped the running release does not want another one either.
+    // A stop is meant for the service, not for one of its releases.
     if (!progress.started) killProcess()
   })
   const { startServer } = await import('./index.ts')

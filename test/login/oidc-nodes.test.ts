@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict'
-import { once } from 'node:events'
-import { createServer } from 'node:http'
-import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { type TestContext, test } from 'node:test'
 import { Response } from 'undici'
@@ -14,6 +11,7 @@ import { findFreePorts } from '../support/free-ports.ts'
 import { startPlatform, type TestPlatform } from '../support/platform.ts'
 import { createTestDatabase } from '../support/postgres.ts'
 import { CLIENT_SECRET, signIn, startProvider } from './openid-provider.ts'
+import { createAppRoute, startHeaderEcho } from './protected-route.ts'
 
 type PickNode = (url: URL) => TestPlatform
 
@@ -30,14 +28,7 @@ async function startNodes(t: TestContext) {
     ...['--https-addr', `127.0.0.1:${secondPort}`, '--public-https-port', publicPort],
   ])
   const { issuer } = await startProvider(t, `https://idp.adit.localhost:${publicPort}/oauth2/callback`)
-  const upstream = createServer((request, response) => response.end(JSON.stringify(request.headers)))
-  upstream.listen(0, '127.0.0.1')
-  await once(upstream, 'listening')
-  t.after(() => {
-    upstream.closeAllConnections()
-    upstream.close()
-  })
-  const { port } = upstream.address() as AddressInfo
+  const port = await startHeaderEcho(t)
 
   /** Creates a browser behind a load balancer that picks the node for each request. */
   function browser(pick: PickNode): CookieClient {
@@ -71,16 +62,8 @@ async function startNodes(t: TestContext) {
   }
 
   async function protectRoute() {
-    const { call } = first
-    await call.create('/reserved_domains', { domain: 'app.adit.localhost' })
-    const backend = await call.create('/backends/static', { address: `127.0.0.1:${port}` })
-    const edge = await call.create('/edges/https', { hostports: ['app.adit.localhost:443'] })
-    const route = await call.create(`/edges/https/${edge.id}/routes`, {
-      match_type: 'path_prefix',
-      match: '/',
-      backend: { backend_id: backend.id },
-      oidc: { issuer, client_id: 'app', client_secret: CLIENT_SECRET },
-    })
+    const oidc = { issuer, client_id: 'app', client_secret: CLIENT_SECRET }
+    const { edge, route } = await createAppRoute(first, port, { oidc })
     const url = `https://app.adit.localhost:${publicPort}/page`
     await waitForStatus(url, 302)
     return { url, module: `/edges/https/${edge.id}/routes/${route.id}/oidc` }

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import type { TestContext } from 'node:test'
 import type { CookieClient } from '../support/browser-client.ts'
 import { eventuallyStatus, type TestPlatform } from '../support/platform.ts'
-import { createAppRoute } from './protected-route.ts'
+import { createAppRoute, startHeaderEcho } from './protected-route.ts'
 
 // oidc-provider warns about every setting that makes it usable in a test.
 for (const level of ['info', 'warn'] as const) {
@@ -55,7 +55,7 @@ export async function createProtectedRoute(t: TestContext, platform: TestPlatfor
   const port = new URL(platform.credentials.https_url).port
   const { issuer } = await startProvider(t, `https://idp.adit.localhost:${port}/oauth2/callback`)
   const oidc = { issuer, client_id: 'app', client_secret: CLIENT_SECRET }
-  const { edge, route } = await createAppRoute(t, platform, { oidc })
+  const { edge, route } = await createAppRoute(platform, await startHeaderEcho(t), { oidc })
   const path = `/edges/https/${edge.id}/routes/${route.id}`
   const url = `https://app.adit.localhost:${port}`
   await eventuallyStatus(platform, url, 302)

@@ -10,7 +10,7 @@ import { createClient, tempDir } from '../support/api.ts'
 import { CookieClient } from '../support/browser-client.ts'
 import { eventuallyStatus, startPlatform, type TestPlatform } from '../support/platform.ts'
 import { type ProcessOptions, startServerProcess } from '../support/server-process.ts'
-import { createAppRoute } from './protected-route.ts'
+import { createAppRoute, startHeaderEcho } from './protected-route.ts'
 
 const PERSISTENT = 'urn:oasis:names:tc:SAML:2.0:nameid-format:persistent'
 
@@ -160,7 +160,7 @@ async function protect<P extends Pick<TestPlatform, 'call' | 'fetch' | 'credenti
   settings: Record<string, unknown>,
 ) {
   const idp = await createIdp()
-  const { edge, route } = await createAppRoute(t, platform, {
+  const { edge, route } = await createAppRoute(platform, await startHeaderEcho(t), {
     saml: { idp_metadata: idp.metadata, ...settings },
   })
   const url = `https://app.adit.localhost:${new URL(platform.credentials.https_url).port}`

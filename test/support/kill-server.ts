@@ -2,11 +2,9 @@ import assert from 'node:assert/strict'
 import { join } from 'node:path'
 import type { TestContext } from 'node:test'
 import { setTimeout as delay } from 'node:timers/promises'
-import { systemClock } from '../../src/base/clock.ts'
-import { silentLog } from '../../src/base/log.ts'
-import { openStore } from '../../src/store/index.ts'
 import { createClient, tempDir } from './api.ts'
 import { checkTables } from './check-tables.ts'
+import { openStoreOf } from './open-store.ts'
 import { createRandom } from './random.ts'
 import { startServerProcess } from './server-process.ts'
 import { WriteHistory } from './write-history.ts'
@@ -62,13 +60,7 @@ export async function killUnderWriters(t: TestContext, options: KillOptions): Pr
   )
   assert.ok(history.acknowledged >= writes, `only ${history.acknowledged} writes`)
   await checkTables(tables)
-  const store = await openStore({
-    url: databaseUrl,
-    dataDir,
-    masterKeyFile: join(dataDir, 'master.key'),
-    clock: systemClock,
-    log: silentLog,
-  })
+  const store = await openStoreOf({ dataDir, databaseUrl })
   const [account] = await store.scan('accounts', { limit: 1 })
   assert.equal(await store.verifyAudit(account!.id), undefined, 'the audit chain is intact')
   await store.close()

@@ -2,16 +2,15 @@ import assert from 'node:assert/strict'
 import { once } from 'node:events'
 import type { IncomingMessage } from 'node:http'
 import { get } from 'node:https'
-import { join } from 'node:path'
 import { text } from 'node:stream/consumers'
 import { after, before, test } from 'node:test'
 import { systemClock } from '../../src/base/clock.ts'
-import { silentLog } from '../../src/base/log.ts'
 import { importIpData } from '../../src/server/ip-data.ts'
-import { openIpDataFiles, openStore } from '../../src/store/index.ts'
+import { openIpDataFiles } from '../../src/store/index.ts'
 import { eventually } from '../support/eventually.ts'
 import { startHttp } from '../support/local-server.ts'
 import { writeMmdb } from '../support/mmdb-writer.ts'
+import { openStoreOf } from '../support/open-store.ts'
 import { goTo, startDashboard, type TestDashboard } from './dashboard.ts'
 import { assertAccessibleEverywhere, readText } from './inspected.ts'
 import { startAgent } from './served.ts'
@@ -27,13 +26,7 @@ after(() => dashboard.stop())
 /** What `adit server ipdata import` does beside a running server. */
 async function importCountry(range: string, code: string): Promise<void> {
   const { dataDir, databaseUrl } = dashboard.platform
-  const store = await openStore({
-    url: databaseUrl,
-    dataDir,
-    masterKeyFile: join(dataDir, 'master.key'),
-    clock: systemClock,
-    log: silentLog,
-  })
+  const store = await openStoreOf({ dataDir, databaseUrl })
   const bytes = writeMmdb([[range, { country: { iso_code: code } }]])
   const file = { path: 'countries.mmdb', bytes, category: undefined }
   await importIpData(openIpDataFiles(store), file, systemClock)

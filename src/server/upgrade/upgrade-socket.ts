@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { CommandFailure } from '../../base/command-line.ts'
 import { errorMessage } from '../../base/error-message.ts'
+import { describeFileError } from '../../base/file-error.ts'
 import { ROLES, type ServerSettings } from '../settings.ts'
 import type { Successor } from './successor.ts'
 
@@ -36,7 +37,7 @@ export async function acceptUpgrades(
   let current: Promise<Successor> | undefined
   const path = socketPath(settings)
   const server = createServer((socket) => {
-    // Whoever asked may have gone away, or waits for the end of this process.
+    // The command may have gone away, or waits for the end of this process.
     socket.on('error', () => {})
     socket.unref()
     createInterface({ input: socket }).once('line', (line) => {
@@ -93,7 +94,7 @@ export async function requestUpgrade(
     await once(socket, 'connect')
   } catch (error) {
     throw new CommandFailure(
-      `No server that can be upgraded runs on the data directory ${settings.dataDir} (${errorMessage(error)}). Name its directory with --data-dir, and its roles if they are split over processes.`,
+      `No server that can be upgraded runs on the data directory ${settings.dataDir} (${describeFileError(error)}). Name its directory with --data-dir, and its roles if they are split over processes.`,
     )
   }
   // A server that was killed resets the connection, which ends the loop below.
@@ -112,6 +113,6 @@ export async function requestUpgrade(
   }
   await closed
   if (successor === undefined)
-    throw new CommandFailure('The server ended before the new release was ready. Look into its log.')
+    throw new CommandFailure('The server ended before the new release was ready. Its log says why.')
   print('The former release has ended.')
 }
